@@ -1,0 +1,27 @@
+/**
+ * The emulator at scale, in sections that are chosen by name (all, when none is): publishes a second from a client
+ * through the service to a local sink; pages of the log by every filter at a million entries; listings and deletes of
+ * dead letters at 100,000 in either queue; memory while far more than the retention keeps passes through.
+ */
+import { deadLetters, logPages, startFilled } from './emulator-filled.ts';
+import { publishes } from './emulator-publishes.ts';
+import { retention } from './emulator-retention.ts';
+import { Rig } from './emulator-rig.ts';
+import { stop } from './measure.ts';
+
+const SECTIONS = ['publishes', 'pages', 'letters', 'retention'];
+const named = process.argv.slice(2);
+const unknown = named.find((name) => !SECTIONS.includes(name));
+if (unknown !== undefined) throw new Error(`${unknown} is no section: give any of ${SECTIONS.join(', ')}`);
+const wanted = (name: string): boolean => named.length === 0 || named.includes(name);
+
+await using rig = new Rig();
+if (wanted('publishes')) await publishes(rig);
+if (wanted('pages') || wanted('letters')) {
+  const filled = await startFilled(rig);
+  if (wanted('pages')) await logPages(rig, filled);
+  if (wanted('letters')) await deadLetters(rig, filled);
+  await stop(filled.child);
+}
+if (wanted('retention')) await retention(rig);
+rig.tellWorst();

@@ -1,0 +1,142 @@
+/** A data folder with a million log entries and full DLQs, written by the emulator's own store. */
+import { AccountBook } from '../src/emulator/account-book.ts';
+import { createAccountState } from '../src/emulator/account-state.ts';
+import { Compact } from '../src/emulator/compact.ts';
+import { createIndexes } from '../src/emulator/indexes.ts';
+import { orderedId } from '../src/emulator/ids.ts';
+import { restoreService } from '../src/emulator/keeper.ts';
+import { createLimits } from '../src/emulator/limits.ts';
+import type { Message, Outcome, State } from '../src/emulator/message.ts';
+import { SigningKeyRing } from '../src/emulator/signature.ts';
+import { createStatistics } from '../src/emulator/statistics.ts';
+import { Store } from '../src/emulator/store.ts';
+import { systemClock } from '../src/platform/clock.ts';
+import { seededRandom } from '../src/platform/random.ts';
+
+export interface Filling {
+  readonly folder: string;
+  readonly account: string;
+  readonly token: string;
+  readonly entries: number;
+  /** Of either DLQ. */
+  readonly letters: number;
+  readonly bodyBytes: number;
+}
+
+/** Returns the id of a message in the middle. */
+export async function fillFolder(filling: Filling): Promise<string> {
+  const { folder, account, token, entries, letters, bodyBytes } = filling;
+  const clock = systemClock;
+  const random = seededRandom(1);
+  const store = new Store(folder, (error) => console.error(error));
+  const seeds = [{ id: account, token }];
+  const accounts = new AccountBook(seeds, random);
+  const limitsOf = createLimits({ enforced: false });
+  const state = createAccountState(accounts.byId(account)!, {
+    clock,
+    limitsOf,
+    logMaxEntries: Infinity,
+    journalOf: store.journalOf.bind(store),
+  });
+  restoreService(store, {
+    seeds,
+    accounts,
+    states: new Map([[account, state]]),
+    signingKeys: new SigningKeyRing(seeds),
+    indexes: createIndexes({ clock, random }),
+    statistics: createStatistics(),
+    admission: { messagesOfDays: () => ({}), restore: () => undefined },
+    compact: new Compact(),
+    now: clock.now(),
+  });
+  // An hour that ends now: all is within the retention.
+  const from = clock.now() - 3_600_000;
+  const middle: string[] = [];
+  for (let index = 0; state.log.nextSequence < entries; index++) {
+    const kind = index < 2 * letters ? (index % 2 === 0 ? 'failed' : 'failedRun') : 'delivered';
+    const now = from + Math.floor((state.log.nextSequence / entries) * 3_600_000);
+    const message = messageOf(index, now, { account, kind, bodyBytes, id: orderedId('msg_', now, random) });
+    state.messages.set(message.id, message);
+    const enter = (next: State, outcome?: Outcome): void => {
+      message.state = next;
+      state.log.append({ time: now, state: next, message, nextDeliveryTime: undefined, outcome });
+    };
+    enter('CREATED');
+    message.attempts = 1;
+    enter('ACTIVE');
+    message.lastOutcome = outcomeOf(now, kind === 'delivered');
+    if (kind === 'delivered') {
+      enter('DELIVERED', message.lastOutcome);
+    } else {
+      enter('ERROR', message.lastOutcome);
+      message.dlqId = state[kind === 'failed' ? 'dlq' : 'workflowDlq'].add(message, now).dlqId;
+      enter('FAILED', message.lastOutcome);
+    }
+    if (index === letters) middle.push(message.id);
+    if (index % 2_000 === 0) await store.durable();
+  }
+  await store.durable();
+  store.close();
+  return middle[0]!;
+}
+
+interface Made {
+  readonly account: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly bodyBytes: number;
+}
+
+function messageOf(index: number, now: number, { account, kind, id, bodyBytes }: Made): Message {
+  return {
+    id,
+    accountId: account,
+    url: `https://api.example/hooks/${index % 40}`,
+    createdAt: now,
+    notBefore: now,
+    ...(index % 10 === 0 && { topicName: `group-${index % 4}`, endpointName: 'one' }),
+    ...(kind === 'failedRun' && { workflow: { runId: `wfr_${index}`, createdAt: now } }),
+    state: 'CREATED',
+    attempts: 0,
+    cancelRequested: false,
+    delivery: {
+      method: 'POST',
+      body: Buffer.from(JSON.stringify({ order: index, items: textOf(index, bodyBytes - 40) })),
+      headers: [
+        ['Content-Type', 'application/json'],
+        ['X-Request-Id', `request-${index}`],
+      ],
+      timeoutMs: 7_200_000,
+      maxRetries: 0,
+      labels: [`kind-${index % 20}`, `order-${index}`],
+      callerIp: '127.0.0.1',
+    },
+  };
+}
+
+function outcomeOf(now: number, delivered: boolean): Outcome {
+  const status = delivered ? 200 : 500;
+  const headers = {
+    date: new Date(now).toUTCString(),
+    connection: 'keep-alive',
+    'keep-alive': 'timeout=5',
+    'content-length': '2',
+  };
+  return {
+    delivered,
+    status,
+    headers,
+    body: Buffer.from('ok'),
+    ...(!delivered && { error: 'destination answered 500' }),
+  };
+}
+
+/** Differs from message to message, so that nothing is gained by keeping equal ones once. */
+function textOf(index: number, length: number): string {
+  const seed = Math.imul(index + 1, 2_654_435_761) >>> 0;
+  return seed
+    .toString(36)
+    .padStart(8, '0')
+    .repeat(Math.ceil(length / 8))
+    .slice(0, length);
+}

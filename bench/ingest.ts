@@ -1,0 +1,213 @@
+/**
+ * From the wire to committed counters and spans: log entries a second, read over HTTP from a bare server in a process of its own,
+ * through the daemon's client, collector, fold and store; beside a floor in the same run: the same pages, as many at the
+ * same time, fetched with undici and parsed with JSON.parse, and nothing else.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { createClient } from '../src/client/create-client.ts';
+import { clientSettings, wireSettings } from '../src/client/settings.ts';
+import { logs } from '../src/collectors/logs.ts';
+import { collectorsSettings } from '../src/collectors/settings.ts';
+import type { Batch } from '../src/domain/observation.ts';
+import { telemetrySettings } from '../src/exporters/settings.ts';
+import { requestOf } from '../src/exporters/span-frames.ts';
+import { createSpanSource } from '../src/exporters/span-source.ts';
+import { EventBus } from '../src/platform/events.ts';
+import { ManualClock } from '../src/platform/manual-clock.ts';
+import { Secret } from '../src/platform/secret.ts';
+import { systemClock } from '../src/platform/clock.ts';
+import { createLogFoldStore } from '../src/storage/sqlite-log-fold-store.ts';
+import { createSpanOutbox } from '../src/storage/sqlite-span-outbox.ts';
+import { createTotals } from '../src/storage/sqlite-totals.ts';
+import { openStore } from '../src/storage/sqlite.ts';
+import { figures, freePort, pause, residentBytes } from './measure.ts';
+
+const ENTRIES = Number(process.env['ENTRIES'] ?? 200_000);
+const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
+const BYTES = (process.env['BYTES'] ?? '1000,8000').split(',').map(Number);
+const PAGE = 100;
+const CHAINS = 4;
+const PAGE_BUDGET = 200;
+const ACCOUNT = 'bench';
+const START = Date.UTC(2026, 10, 20);
+const LAG_MS = 15_000;
+let spansMade = 0;
+const folder = mkdtempSync(join(tmpdir(), 'opsd-ingest-'));
+
+async function main(): Promise<void> {
+  for (const bytes of BYTES) await size(bytes);
+}
+
+async function size(bytes: number): Promise<void> {
+  const pages = Math.ceil(ENTRIES / PAGE);
+  const port = await freePort();
+  const args = [join(import.meta.dirname, 'log-pages.ts'), String(port), String(pages), String(bytes), String(START)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    await answering(url);
+    const alone: number[] = [];
+    const floor: number[] = [];
+    const ours: number[] = [];
+    const traced: number[] = [];
+    const memory: number[] = [];
+    for (let round = 0; round <= ROUNDS; round++) {
+      const rates = [await fetchAndParse(url, pages, 1), await fetchAndParse(url, pages, CHAINS)] as const;
+      memory.length = 0;
+      const ingested = [await ingest(url, pages, { memory }), await ingest(url, pages, { isTraced: true })] as const;
+      // Round 0 warms up and is not told.
+      if (round === 0) continue;
+      alone.push(rates[0]);
+      floor.push(rates[1]);
+      ours.push(ingested[0]);
+      traced.push(ingested[1]);
+    }
+    const base = figures(floor).median;
+    console.log(`${ENTRIES} entries of ${bytes} bytes, ${ROUNDS} rounds      entries/s      min      max   × floor`);
+    line('fetched and parsed, one after the other', alone, base);
+    line(`fetched and parsed, ${CHAINS} at a time (floor)`, floor, base);
+    line('counted, joined, committed', ours, base);
+    line('and a trace of every message, all its spans', traced, base);
+    console.log(`spans of the last round: ${spansMade}`);
+    console.log(`resident memory after each tenth of the last round: ${memory.join(', ')} MB\n`);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+async function answering(url: string): Promise<void> {
+  for (const end = performance.now() + 60_000; performance.now() < end; await pause(20)) {
+    const answered = await fetch(`${url}/v2/logs?fromDate=0&toDate=1`).then(
+      (response) => response.text(),
+      () => undefined,
+    );
+    if (answered !== undefined) return;
+  }
+  throw new Error(`${url} does not answer`);
+}
+
+/** The floor: the same pages, in as many listings at a time. Entries a second. */
+async function fetchAndParse(url: string, pages: number, chains: number): Promise<number> {
+  const pool = new Pool(url, { connections: chains });
+  let entries = 0;
+  const started = performance.now();
+  const share = Math.ceil(pages / chains);
+  await Promise.all(
+    Array.from({ length: chains }, async (_, chain) => {
+      const from = START + chain * share * 1_000;
+      const to = Math.min(START + pages * 1_000, from + share * 1_000) - 1;
+      let cursor = '';
+      for (;;) {
+        const path = `/v2/logs?fromDate=${from}&toDate=${to}&count=100${cursor}`;
+        const { body } = await pool.request({ method: 'GET', path, headers: { authorization: 'Bearer token' } });
+        const page = JSON.parse(await body.text()) as { logs: unknown[]; cursor?: string };
+        entries += page.logs.length;
+        if (page.cursor === undefined) break;
+        cursor = `&cursor=${page.cursor}`;
+      }
+    }),
+  );
+  const seconds = (performance.now() - started) / 1_000;
+  await pool.close();
+  if (entries !== pages * PAGE) throw new Error(`the floor read ${entries} entries`);
+  return entries / seconds;
+}
+
+/** The daemon's way, from an empty store; entries a second until the last commit. */
+async function ingest(
+  url: string,
+  pages: number,
+  { isTraced = false, memory = [] }: { readonly isTraced?: boolean; readonly memory?: number[] },
+): Promise<number> {
+  const path = join(folder, `${Math.random()}.db`);
+  using store = openStore(path);
+  const totals = createTotals(store);
+  const outbox = createSpanOutbox(store);
+  const log = createLogFoldStore(store, totals, outbox);
+  const end = START + pages * 1_000;
+  // The log's own time stands still; the client's is real.
+  const clock = new ManualClock(end + LAG_MS);
+  const events = new EventBus();
+  await using client = createClient(
+    {
+      account: ACCOUNT,
+      messageApi: { url, token: Secret.of('token') },
+      wire: wireSettings.parse({}),
+      // Without a limit of its own: what is measured is the reader.
+      limits: { ...clientSettings.parse({}), requestsPerSecond: 1_000_000, requestsPerDay: 100_000_000 },
+    },
+    { clock: systemClock, events, random: Math.random },
+  );
+  log.commitLog({ account: ACCOUNT, watermark: START, keptFrom: START, sweptAt: clock.now(), increments: [] });
+  let previous: Batch<'logs'> | undefined;
+  let sent = 0;
+  events.subscribe((event) => {
+    if (event.type === 'spans.dropped') throw new Error(`${event.count} spans were dropped: ${event.reason}`);
+  });
+  const spans = createSpanSource({
+    settings: telemetrySettings.parse({ traces: { sampleRatio: 1, maxSpansPerSecond: 100_000, maxAge: '31d' } }).traces,
+    protocol: 'http/protobuf',
+    outbox,
+    clock,
+    events,
+    headOf: (account) => ({ resource: [['service.name', account]], scope: { name: 'bench', version: '1' } }),
+    failedRun: () => undefined,
+  });
+  const started = performance.now();
+  for (;;) {
+    const { rows, dropped } = await logs.collect(client, {
+      target: {
+        account: ACCOUNT,
+        hasMessageApi: true,
+        hasManagementApi: false,
+        flowControlKeys: [],
+        searchIndexes: [],
+        vectorIndexes: [],
+        settings: collectorsSettings.parse({ logs: { pageBudget: PAGE_BUDGET } }),
+      },
+      clock,
+      signal: new AbortController().signal,
+      stores: { ...({} as Parameters<typeof logs.collect>[1]['stores']), log },
+      admit: (_label, value) => value,
+      ...(isTraced && { spans }),
+      ...(previous !== undefined && { previous }),
+    });
+    previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), rows, dropped };
+    // As the sender does, with a receiver that takes no time.
+    const acknowledged: number[] = [];
+    for (let batch = outbox.next(); batch !== undefined; batch = outbox.next(batch.id)) {
+      sent += requestOf(batch, 0).spans;
+      acknowledged.push(batch.id);
+    }
+    outbox.settle(acknowledged);
+    const { watermark } = rows[0]!;
+    const tenths = Math.floor(((watermark - START) / (end - START)) * 10);
+    if (tenths > memory.length) memory.push(Math.round(residentBytes(process.pid) / 1e6));
+    if (watermark >= end) break;
+  }
+  const seconds = (performance.now() - started) / 1_000;
+  const entries = totals
+    .counters(ACCOUNT)
+    .filter(({ metric }) => metric === 'msgsvc_log_events_total')
+    .reduce((sum, { value }) => sum + value, 0);
+  if (entries !== pages * PAGE) throw new Error(`${entries} entries were counted instead of ${pages * PAGE}`);
+  if (isTraced && sent < entries / 4) throw new Error(`only ${sent} spans were made`);
+  spansMade = sent;
+  return entries / seconds;
+}
+
+function line(name: string, rates: readonly number[], floor: number): void {
+  const { median, min, max } = figures(rates);
+  const cells = [median, min, max].map((rate) => String(Math.round(rate)).padStart(9));
+  console.log(`${name.padEnd(46)}${cells.join('')}   ${(median / floor).toFixed(2)}`);
+}
+
+try {
+  await main();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

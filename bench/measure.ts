@@ -1,0 +1,64 @@
+/** What the benchmarks share: processes timed from outside, figures as medians, ratios within one run. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+
+export interface Started {
+  readonly child: ChildProcess;
+  /** Milliseconds from spawning to the first scrape that was answered with 200 and a body. */
+  readonly firstScrapeMs: number;
+}
+
+/** Starts a program and scrapes it until it answers. */
+export async function untilScraped(command: string, args: readonly string[], url: string): Promise<Started> {
+  const started = performance.now();
+  const child = spawn(command, args, { stdio: 'ignore' });
+  while (performance.now() - started < 30_000) {
+    if (child.exitCode !== null) throw new Error(`${command} ${args.join(' ')} ended with ${child.exitCode}`);
+    try {
+      const response = await fetch(url);
+      const body = await response.text();
+      if (response.status === 200 && body.length > 0) return { child, firstScrapeMs: performance.now() - started };
+    } catch {
+      // Not listening yet.
+    }
+    await pause(2);
+  }
+  child.kill('SIGKILL');
+  throw new Error(`${command} did not answer ${url} within 30 s`);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/** Resident memory of a process, in bytes. */
+export function residentBytes(pid: number): number {
+  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(match![1]) * 1_024;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export interface Figures {
+  readonly min: number;
+  readonly median: number;
+  readonly max: number;
+}
+
+export function figures(values: readonly number[]): Figures {
+  const sorted = values.toSorted((a, b) => a - b);
+  return { min: sorted[0]!, median: sorted[Math.floor(sorted.length / 2)]!, max: sorted.at(-1)! };
+}

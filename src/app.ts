@@ -1,0 +1,358 @@
+/**
+ * The composition root: makes every part of the daemon in order, each teardown on the line after what it ends.
+ * Reading `startApp` from top to bottom is reading the daemon.
+ */
+import { statSync } from 'node:fs';
+import { createActions } from './actions/index.ts';
+import type { ServiceClient } from './client/api.ts';
+import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
+import { socketPathOf } from './cli/daemon-client.ts';
+import type { Daemon, DaemonOptions } from './cli/daemon.ts';
+import { createClient } from './client/create-client.ts';
+import { collectors, timing, type Collector, type CollectorTarget } from './collectors/index.ts';
+import type { Config } from './config/config.ts';
+import { COLLECTOR_NAMES, type CollectorName } from './domain/observation.ts';
+import { POLICY_MODES, type PolicyMode } from './domain/plan.ts';
+import type { PolicyStatus } from './domain/policy-status.ts';
+import { createEngine } from './engine/engine.ts';
+import type { Undertaking } from './exporters/daemon-spans.ts';
+import { deliveryLines } from './exporters/delivery-line.ts';
+import { createDeliveryLog } from './exporters/delivery-log.ts';
+import { deliverySpanOf } from './exporters/delivery-exemplar.ts';
+import { createMetrics } from './exporters/metrics.ts';
+import type { FoldStores } from './folds/stores.ts';
+import { createSpanExport } from './exporters/spans.ts';
+import { ObservationBoard } from './observations/board.ts';
+import { announceChecks } from './observations/statistics-checks.ts';
+import { collectorTask } from './observations/run-collector.ts';
+import { logEvents } from './platform/event-log.ts';
+import { EventBus } from './platform/events.ts';
+import { teardown } from './platform/teardown.ts';
+import { compilePolicy } from './policies/policy.ts';
+import { Scheduler } from './scheduler/scheduler.ts';
+import { startServer } from './server/server.ts';
+import { createLabelStore } from './storage/sqlite-label-store.ts';
+import { createLedger } from './storage/sqlite-ledger.ts';
+import { createLogFoldStore } from './storage/sqlite-log-fold-store.ts';
+import { createSeriesStore } from './storage/sqlite-series-store.ts';
+import { createFlowControlStore } from './storage/sqlite-flow-control-store.ts';
+import { createDeliveryOutbox } from './storage/sqlite-delivery-outbox.ts';
+import { createSpanOutbox } from './storage/sqlite-span-outbox.ts';
+import { createTotals } from './storage/sqlite-totals.ts';
+import { createWorkflowDlqStore } from './storage/sqlite-workflow-dlq-store.ts';
+import { openStore } from './storage/sqlite.ts';
+
+/** A stop lets a read that is nearly done end; one that hangs is broken off, which loses nothing. */
+const READ_GRACE_MS = 1_000;
+const POLICY_TIMEOUT_MS = 600_000;
+const SETTLE_EVERY_MS = 15_000;
+/** A crash forgets places that label values got since. */
+const TIDY_LABELS_EVERY_MS = 10_000;
+/** Ready at the latest, whatever the service does: a daemon that waits for an outage to end is no use in it. */
+const READY_AFTER_MS = 30_000;
+/** The scheduler is taken for stuck when its heartbeat is older. */
+const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_LATE_MS = 60_000;
+
+/**
+ * Starts the daemon: on return its addresses answer and its collectors run.
+ *
+ * @throws {Error} when the store or an address cannot be had; whatever was started before is ended again
+ */
+export async function startApp(config: Config, options: DaemonOptions): Promise<Daemon> {
+  const { clock, random, env, logger } = options;
+  const startedAt = clock.now();
+  const ceiling = modeCeiling(env['OPSD_MODE']);
+  await using stack = new AsyncDisposableStack();
+  const ending = (name: string, ms: number, work: () => Promise<unknown>): void => {
+    stack.use(teardown({ clock, logger }, name, ms, work));
+  };
+
+  const events = new EventBus();
+  stack.use(logEvents(events, logger));
+
+  const store = stack.use(openStore(config.storage.sqlite.path));
+  let savedAt: number | undefined;
+  const totals = createTotals(
+    store,
+    ({ message }) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
+    () => void (savedAt = clock.now()),
+  );
+  const outbox = createSpanOutbox(store);
+  const deliveries = createDeliveryOutbox(store, {
+    onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
+  });
+  const stores: FoldStores = {
+    log: createLogFoldStore(store, totals, { ...outbox, deliveries }),
+    series: createSeriesStore(store, totals),
+    flowControl: createFlowControlStore(totals),
+    workflowDlq: createWorkflowDlqStore(store, totals),
+  };
+  const ledger = createLedger(store);
+  const board = new ObservationBoard(clock);
+  stack.use(announceChecks(board, events));
+
+  const embedded = await startEmbedded(config, options);
+  if (embedded !== undefined) ending('embedded service', 2_000, () => embedded.stop());
+
+  const clients = new Map<string, ServiceClient>();
+  const accounts = config.accounts.map((account) => connection(account, embedded, events));
+  for (const { account, client: settings } of accounts) {
+    const client = createClient(settings, { clock, events, random });
+    ending(`connections of ${account.name}`, 2_000, async () => client[Symbol.asyncDispose]());
+    clients.set(account.name, client);
+  }
+
+  const spans = await createSpanExport({
+    settings: config.telemetry.traces,
+    env,
+    events,
+    clock,
+    version: options.version,
+    outbox,
+    failedRun: (account, workflowRunId) => ledger.resumedFrom(account, workflowRunId),
+  });
+  if (spans !== undefined) options.onSpans(() => spans.own.current());
+  if (spans !== undefined) ending('span export', 5_000, async () => spans[Symbol.asyncDispose]());
+
+  const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
+  const engine = createEngine({
+    policies: compiled,
+    settings: config.engine,
+    actions: createActions(clients, { clock }),
+    ledger,
+    board,
+    clock,
+    events,
+    ...(ceiling !== undefined && { ceiling }),
+    ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
+    killSwitch: () => killSwitchReason(config.engine.killSwitchFile),
+  });
+
+  const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
+  const policies = (): PolicyStatus[] =>
+    engine.statuses().map((status) => {
+      const nextRunAt = scheduler.nextRunAt(policyTask(status.name));
+      return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
+    });
+
+  const metrics = createMetrics({
+    board,
+    events,
+    clock,
+    settings: config.telemetry.metrics,
+    accounts: accounts.map(({ account, apis }) => ({
+      name: account.name,
+      apis,
+      requestsPerDay: account.client.requestsPerDay,
+      ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+      limits: account.limits,
+      ...(account.budget !== undefined && { budget: account.budget }),
+    })),
+    totals,
+    labels: createLabelStore(store, totals),
+    configured: configuredLabels(config),
+    ...(spans !== undefined && {
+      spanOf: (account: string, messageId: string) => deliverySpanOf(config.telemetry.traces, account, messageId),
+      currentSpan: () => spans.own.current(),
+    }),
+    usage: (account, api) => clients.get(account)!.usage(api),
+    policies,
+    unknownOutcomes: () => ledger.unknownOutcomes(),
+    savedAt: () => savedAt,
+    logLines: () => options.logLines,
+    stateRestored: store.restored,
+    configHash: config.hash,
+    build: { version: options.version, revision: env['OPSD_REVISION'] ?? 'unknown' },
+  });
+  stack.use(metrics);
+  const { deliveryEvents } = config.telemetry;
+  if (deliveryEvents !== undefined) {
+    const lines = createDeliveryLog({ outbox: deliveries, settings: deliveryEvents, clock, events });
+    ending('lines about deliveries', 2_000, async () => lines[Symbol.asyncDispose]());
+  }
+  const tidyLabels = (): void => {
+    try {
+      metrics.tidyLabels();
+    } catch (error) {
+      events.emit({ type: 'store.failed', operation: 'save of label values', message: (error as Error).message });
+    }
+  };
+  stack.defer(tidyLabels);
+
+  for (const { account, target } of accounts) {
+    for (const name of COLLECTOR_NAMES) watch(collectors[name], target, clients.get(account.name)!);
+  }
+
+  const stopping = new AbortController();
+  // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
+  const recovered = engine.recover(stopping.signal).catch((error: unknown) => {
+    if (!stopping.signal.aborted) logger.warn({ error: (error as Error).message }, 'recovery is put off');
+  });
+  for (const { name, schedule, settings } of compiled) {
+    if (settings.mode === 'off') continue;
+    scheduler.add({
+      name: policyTask(name),
+      schedule,
+      timeoutMs: POLICY_TIMEOUT_MS,
+      jitter: 1,
+      // A stop is heard at once: the request under way ends, the rest is left.
+      run: (signal) =>
+        within({ name: `policy ${name}`, attributes: { 'opsd.policy': name } }, () =>
+          engine.run(name, AbortSignal.any([signal, stopping.signal])),
+        ),
+    });
+  }
+  scheduler.add({
+    name: 'engine/settle',
+    schedule: { every: SETTLE_EVERY_MS },
+    timeoutMs: POLICY_TIMEOUT_MS,
+    jitter: 0,
+    run: (signal) => engine.settle(signal),
+    onError: (error) => logger.error({ error: (error as Error).message }, 'settling failed'),
+  });
+  scheduler.add({
+    name: 'labels',
+    schedule: { every: TIDY_LABELS_EVERY_MS },
+    timeoutMs: TIDY_LABELS_EVERY_MS,
+    jitter: 0,
+    run: async () => tidyLabels(),
+  });
+  let beatAt = clock.monotonic();
+  scheduler.add({
+    name: 'heartbeat',
+    schedule: { every: HEARTBEAT_MS },
+    timeoutMs: HEARTBEAT_MS,
+    jitter: 0,
+    run: async () => void (beatAt = clock.monotonic()),
+  });
+
+  const serverDeps = {
+    clock,
+    board,
+    ledger,
+    logger,
+    metrics: (format: 'text' | 'openmetrics') => metrics.render(format),
+    health: () => {
+      const lateMs = clock.monotonic() - beatAt;
+      return lateMs < HEARTBEAT_LATE_MS
+        ? { healthy: true, detail: 'the scheduler turns' }
+        : { healthy: false, detail: `the scheduler has been silent for ${Math.round(lateMs / 1_000)} s` };
+    },
+    readiness: () => readiness(board, clock.now() - startedAt),
+    policies,
+    plan: (policy: string, signal: AbortSignal) => engine.plan(policy, signal),
+    unpause: (reason: string) => engine.unpause(reason),
+    apiUsage: (account: string) =>
+      accounts
+        .find((candidate) => candidate.account.name === account)!
+        .apis.map((api) => ({ api, ...clients.get(account)!.usage(api) })),
+    accounts: accounts.map(({ account, client }) => ({
+      name: account.name,
+      ...(client.messageApi !== undefined && { messageApiUrl: client.messageApi.url }),
+      ...(client.managementApi !== undefined && { managementApiUrl: client.managementApi.url }),
+    })),
+    labels: () => metrics.labelUse(),
+    links: [],
+    version: options.version,
+    startedAt,
+  };
+  const socketPath = socketPathOf(config.storage.sqlite.path);
+  const socket = await startServer(serverDeps, { socketPath });
+  ending('command socket', 3_000, () => socket.close());
+  const server = await startServer(serverDeps, config.server.listen);
+  ending('HTTP server', 3_000, () => server.close());
+
+  scheduler.start();
+  // First to end: nothing new begins, what runs may finish, and only then goes what it runs on.
+  ending('recovery', 10_000, () => recovered);
+  ending('runs in progress', 15_000, () => scheduler.stop());
+  stack.defer(() => stopping.abort(new Error('the daemon stops')));
+
+  const owned = stack.move();
+  return {
+    address: server.address,
+    socketPath,
+    [Symbol.asyncDispose]: async () => owned.disposeAsync(),
+  };
+
+  /** Inside a span of the daemon's own, where there is tracing. */
+  function within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T> {
+    return spans === undefined ? work() : spans.own.during(undertaking, work);
+  }
+
+  function watch<N extends CollectorName>(
+    collector: Collector<N>,
+    target: CollectorTarget,
+    client: ServiceClient,
+  ): void {
+    const { account } = target;
+    const off = collector.off(target);
+    const { schedule, timeoutMs, maxStalenessMs, intervalMs, describe } = timing(collector.name, target.settings);
+    board.register({
+      account,
+      collector: collector.name,
+      schedule: describe,
+      intervalMs,
+      maxStalenessMs,
+      ...(off !== undefined && { off }),
+    });
+    if (off !== undefined) return;
+    const task = collectorTask({
+      account,
+      collector: collector.name,
+      board,
+      events,
+      clock,
+      mayNot: () => {
+        const { usedToday, allowedPerDay } = client.usage(collector.api);
+        return usedToday >= allowedPerDay ? 'quota' : undefined;
+      },
+      collect: (signal, previous) =>
+        within({ name: `poll ${collector.name}`, attributes: { 'opsd.account': account } }, () =>
+          collector.collect(client, {
+            target,
+            clock,
+            signal,
+            stores,
+            ...(spans !== undefined && { spans: spans.source }),
+            ...(config.telemetry.deliveryEvents !== undefined && { lines: deliveryLines }),
+            admit: (label, value, amount) => metrics.admit(account, label, value, amount),
+            actedOn: (dlqId) => (ledger.actionOn(account, dlqId) === undefined ? undefined : 'resumed'),
+            ...(previous !== undefined && { previous }),
+          }),
+        ),
+    });
+    scheduler.add({ ...task, schedule, timeoutMs, jitter: 0.3, runAtStart: true });
+  }
+}
+
+function policyTask(policy: string): string {
+  return `policy/${policy}`;
+}
+
+/** @throws {Error} when OPSD_MODE is no mode: a typo must not mean "no ceiling" */
+function modeCeiling(text: string | undefined): PolicyMode | undefined {
+  if (text === undefined || text === '') return undefined;
+  const mode = POLICY_MODES.find((candidate) => candidate === text);
+  if (mode === undefined) throw new Error(`OPSD_MODE is "${text}"; it must be one of ${POLICY_MODES.join(', ')}`);
+  return mode;
+}
+
+/** Whatever is not a plain "no such file" counts as a pause. */
+function killSwitchReason(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : `${path} exists`;
+  } catch (error) {
+    return `${path} cannot be looked at (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+  }
+}
+
+function readiness(board: ObservationBoard, ageMs: number): { ready: boolean; detail: string } {
+  const waiting = board.statuses().filter((status) => status.off === undefined && status.runs === 0);
+  if (waiting.length === 0) return { ready: true, detail: 'every collector has run' };
+  if (ageMs >= READY_AFTER_MS)
+    return { ready: true, detail: `${waiting.length} collectors have not ended their first run` };
+  return { ready: false, detail: `first runs of ${waiting.length} collectors are awaited` };
+}

@@ -1,0 +1,93 @@
+/** What `run` and `demo` share: a daemon from its start to its clean end. */
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createLogger, type Logger, type LogLevel } from '../platform/logger.ts';
+import { systemRandom, type Random } from '../platform/random.ts';
+import { textLog } from '../platform/text-log.ts';
+import type { CliIo } from './command.ts';
+import { packageVersion } from './version.ts';
+
+/** The composition root as the commands see it. */
+export type StartDaemon = (config: Config, options: DaemonOptions) => Promise<Daemon>;
+
+type CurrentSpan = () => { readonly traceId: string; readonly spanId: string } | undefined;
+
+export interface DaemonOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+  /** To be told how to learn which span of the daemon's own is the present one: log lines name it. */
+  readonly onSpans: (current: CurrentSpan) => void;
+  /** Log lines written so far, by level. */
+  readonly logLines: ReadonlyMap<string, number>;
+  readonly version: string;
+  /** How long a resumed run is given before it is judged, in milliseconds; default 5 min. */
+  readonly settleMs?: number;
+}
+
+export interface Daemon extends AsyncDisposable {
+  /** `http://HOST:PORT` */
+  readonly address: string;
+  /** The unix socket that the commands talk to. */
+  readonly socketPath: string;
+}
+
+export interface DaemonRun extends Pick<DaemonOptions, 'settleMs'> {
+  readonly config: Config;
+  readonly level: LogLevel;
+  /** Where log lines go; default standard error. */
+  readonly logSink?: { write(text: string): unknown };
+  /** Called once the daemon answers; what it returns is ended before the daemon is. */
+  readonly onStarted?: (daemon: Daemon) => Disposable;
+}
+
+/** Runs until the signal, then ends the daemon in order. @returns the exit code */
+export async function runUntilStopped(run: DaemonRun, io: CliIo, start: StartDaemon): Promise<number> {
+  const logLines = new Map<string, number>();
+  let currentSpan: CurrentSpan = () => undefined;
+  const logger = createLogger({
+    level: run.level,
+    destination: logDestination(run, io),
+    onLine: (level) => logLines.set(level, (logLines.get(level) ?? 0) + 1),
+    fields: () => {
+      const span = currentSpan();
+      return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId };
+    },
+  });
+  const daemon = await start(run.config, {
+    clock: io.clock,
+    random: systemRandom,
+    env: io.env,
+    logger,
+    onSpans: (current) => (currentSpan = current),
+    logLines,
+    version: packageVersion(),
+    ...(run.settleMs !== undefined && { settleMs: run.settleMs }),
+  });
+  try {
+    logger.info(
+      { url: daemon.address, socket: daemon.socketPath, accounts: run.config.accounts.length },
+      'the daemon runs',
+    );
+    using _watching = run.onStarted?.(daemon);
+    await aborted(io.signal);
+    logger.info({ reason: (io.signal.reason as Error).message }, 'the daemon stops');
+  } finally {
+    await daemon[Symbol.asyncDispose]();
+  }
+  logger.info('the daemon has stopped');
+  return 0;
+}
+
+function logDestination(run: DaemonRun, io: CliIo): { write(line: string): void } {
+  const sink = run.logSink ?? io.stderr;
+  const format = run.config.log.format ?? (io.stderr.isTTY === true ? 'text' : 'json');
+  if (format === 'json') return { write: (line) => void sink.write(line) };
+  return textLog(sink, { color: io.stderr.isTTY === true && (io.env['NO_COLOR'] ?? '') === '' });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,26 @@
+/** The commands, in the order of the help. */
+import { checkCommand } from './check.ts';
+import type { Command } from './command.ts';
+import { demoCommand } from './demo.ts';
+import { emulatorCommand } from './emulator.ts';
+import { metricsCommand } from './metrics.ts';
+import { planCommand } from './plan.ts';
+import { runCommand } from './run.ts';
+import { schemaCommand } from './schema.ts';
+import { traceCommand } from './trace.ts';
+import { unpauseCommand } from './unpause.ts';
+import { versionCommand } from './version.ts';
+
+/** `help` is not among them: it needs them all (help.ts). */
+export const COMMANDS: readonly Command[] = [
+  runCommand,
+  demoCommand,
+  emulatorCommand,
+  checkCommand,
+  planCommand,
+  unpauseCommand,
+  traceCommand,
+  metricsCommand,
+  schemaCommand,
+  versionCommand,
+];

@@ -1,0 +1,155 @@
+/** What `opsd demo` shows on a terminal: where to look, and how things are now, in a few lines. Pure. */
+import { formatDuration } from '../domain/duration.ts';
+import { painter, printable, type Style } from './output.ts';
+
+export interface BannerData {
+  readonly version: string;
+  /** What runs: `the daemon over the embedded service`. */
+  readonly what: string;
+  readonly addresses: readonly { readonly label: string; readonly href: string }[];
+  /** Last lines, such as how to end it. */
+  readonly hints?: readonly string[];
+}
+
+/** A subset of the server's `Status` (`/api/v1/status`), and figures. Times are epoch milliseconds. */
+export interface SummaryData {
+  readonly at: number;
+  readonly startedAt: number;
+  readonly verdict: { readonly level: 'trouble' | 'attention' | 'starting' | 'ok'; readonly sentence: string };
+  /** What is counted, the most telling first: `{ label: 'delivered', value: 1204 }`. */
+  readonly figures: readonly { readonly label: string; readonly value: number }[];
+  readonly sources: readonly { readonly account: string; readonly collector: string; readonly state: string }[];
+  readonly policies: readonly {
+    readonly name: string;
+    readonly effectiveMode: string;
+    readonly nextRunAt?: number;
+    readonly lastRun?: {
+      readonly at: number;
+      readonly outcome: string;
+      readonly matched: number;
+      readonly acted: number;
+    };
+  }[];
+  /** Newest first. */
+  readonly actions: readonly {
+    readonly at: number;
+    readonly policy: string;
+    readonly action: string;
+    readonly dlqId: string;
+    readonly outcome: string;
+  }[];
+}
+
+const MAX_POLICIES = 6;
+const MAX_ACTIONS = 4;
+
+type Paint = (style: Style, text: string) => string;
+
+/** Addresses one below the other, so that a terminal makes links of them. Ends with a newline. */
+export function renderBanner(data: BannerData, color: boolean): string {
+  const paint = painter(color);
+  const width = Math.max(0, ...data.addresses.map(({ label }) => label.length));
+  return [
+    `${paint('bold', `opsd ${data.version}`)}  ${data.what}`,
+    '',
+    ...data.addresses.map(({ label, href }) => `  ${label.padEnd(width)}  ${paint('cyan', href)}`),
+    '',
+    ...(data.hints ?? []).map((hint) => paint('dim', hint)),
+  ]
+    .map((text) => `${text}\n`)
+    .join('');
+}
+
+/**
+ * The summary as lines, none longer than `width` columns, so that it can be drawn over itself. Ends with a newline.
+ *
+ * @param width columns of the terminal
+ */
+export function renderSummary(data: SummaryData, width: number, color: boolean): string {
+  const paint = painter(color);
+  const lines: Segment[][] = [
+    verdictLine(data),
+    figuresLine(data),
+    sourcesLine(data),
+    ...data.policies.slice(0, MAX_POLICIES).map((policy) => policyLine(policy, data)),
+    ...data.actions.slice(0, MAX_ACTIONS).map((action) => actionLine(action, data.at)),
+  ];
+  return lines
+    .filter((segments) => segments.length > 0)
+    .map((segments) => `${fit(segments, width, paint)}\n`)
+    .join('');
+}
+
+/** A piece of a line: cut by its plain length, painted after. */
+interface Segment {
+  readonly text: string;
+  readonly style?: Style;
+}
+
+const LEVELS = {
+  trouble: { mark: '■', style: 'red' },
+  attention: { mark: '▲', style: 'yellow' },
+  starting: { mark: '○', style: 'cyan' },
+  ok: { mark: '●', style: 'green' },
+} as const;
+
+function verdictLine(data: SummaryData): Segment[] {
+  const { mark, style } = LEVELS[data.verdict.level];
+  const up = formatDuration(Math.max(0, data.at - data.startedAt));
+  return [
+    { text: `${mark} ${data.verdict.sentence}`, style },
+    { text: `  up ${up}`, style: 'dim' },
+  ];
+}
+
+function figuresLine(data: SummaryData): Segment[] {
+  return data.figures.flatMap(({ label, value }, index) => [
+    { text: `${index === 0 ? '  ' : '   '}${value.toLocaleString('en-US')}`, style: 'bold' as const },
+    { text: ` ${label}` },
+  ]);
+}
+
+function sourcesLine(data: SummaryData): Segment[] {
+  const states = Map.groupBy(data.sources, (source) => source.state);
+  const counts = [...states].map(([state, sources]) => `${sources.length} ${state}`);
+  return counts.length === 0 ? [] : [{ text: '  sources   ', style: 'dim' }, { text: counts.join(', ') }];
+}
+
+function policyLine(policy: SummaryData['policies'][number], data: SummaryData): Segment[] {
+  const { lastRun, nextRunAt } = policy;
+  const last =
+    lastRun === undefined
+      ? 'has not run'
+      : `${lastRun.outcome} ${ago(lastRun.at, data.at)} (${lastRun.matched} matched, ${lastRun.acted} acted on)`;
+  const next = nextRunAt === undefined ? '' : `, next in ${formatDuration(Math.max(0, nextRunAt - data.at))}`;
+  return [
+    { text: '  policy    ', style: 'dim' },
+    { text: `${policy.name} `, style: 'bold' },
+    { text: `[${policy.effectiveMode}] ${last}${next}` },
+  ];
+}
+
+function actionLine(action: SummaryData['actions'][number], now: number): Segment[] {
+  return [
+    { text: '  action    ', style: 'dim' },
+    { text: `${action.action} ${action.dlqId}: ${action.outcome.replaceAll('_', ' ')}, ${ago(action.at, now)}` },
+    { text: ` by ${action.policy}`, style: 'dim' },
+  ];
+}
+
+function ago(at: number, now: number): string {
+  return now - at < 1_000 ? 'now' : `${formatDuration(now - at)} ago`;
+}
+
+function fit(segments: readonly Segment[], width: number, paint: Paint): string {
+  let room = Math.max(1, width);
+  let line = '';
+  for (const { text, style } of segments) {
+    const plain = printable(text);
+    const shown = plain.length <= room ? plain : `${plain.slice(0, room - 1)}…`;
+    line += style === undefined ? shown : paint(style, shown);
+    room -= shown.length;
+    if (shown !== plain || room === 0) break;
+  }
+  return line;
+}

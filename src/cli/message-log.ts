@@ -1,0 +1,68 @@
+/** What the service's log tells of one message, read as the daemon reads it. */
+import type { LogQuery, MessageApi } from '../client/api.ts';
+import type { Account } from '../config/config.ts';
+import type { LogEntry } from '../domain/log-entry.ts';
+import { CommandError, type CliIo } from './command.ts';
+
+const PAGE_SIZE = 100;
+/** Far more entries than a message has: an answer that never ends must. */
+const MOST_PAGES = 50;
+
+export interface MessageLog {
+  readonly account: Account;
+  readonly messageId: string;
+  readonly io: CliIo;
+}
+
+/**
+ * Runs the work with a function that reads all entries of the message, or those of a state.
+ *
+ * @throws {CommandError} when the account cannot be asked, or does not answer
+ */
+export async function readMessageLog<T>(
+  { account, messageId, io }: MessageLog,
+  work: (read: (state?: LogQuery['state']) => Promise<readonly LogEntry[]>) => Promise<T>,
+): Promise<T> {
+  const { messageApi } = account;
+  if (messageApi === undefined) throw new CommandError(`account ${account.name} has no message API configured`);
+  if (messageApi.url === 'embedded') {
+    throw new CommandError(`account ${account.name} is embedded in its daemon, which a command cannot ask for its log`);
+  }
+  const { createClient } = await import('../client/create-client.ts');
+  const { EventBus } = await import('../platform/events.ts');
+  const { systemRandom } = await import('../platform/random.ts');
+  const { Secret } = await import('../platform/secret.ts');
+  const { url, token, tokenFile } = messageApi;
+  await using client = createClient(
+    {
+      account: account.name,
+      messageApi: { url, token: token === undefined ? Secret.fromFile(tokenFile!) : Secret.of(token) },
+      wire: account.wire,
+      limits: account.client,
+    },
+    { clock: io.clock, events: new EventBus(), random: systemRandom },
+  );
+  const api = client.message!;
+  try {
+    return await work((state) => entriesOf(api, { messageId, ...(state !== undefined && { state }) }, io.signal));
+  } catch (error) {
+    io.signal.throwIfAborted();
+    throw new CommandError(`the log of account ${account.name} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function entriesOf(api: MessageApi, query: LogQuery, signal: AbortSignal): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const asked = { ...query, count: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
+    const answer = await api.listLogs(asked, { signal });
+    // A filter may have been ignored.
+    entries.push(...answer.value.filter(({ messageId }) => messageId === query.messageId));
+    cursor = answer.cursor;
+    if (cursor === undefined) return entries;
+  }
+  throw new Error(`it has more than ${MOST_PAGES} pages of entries for one message`);
+}

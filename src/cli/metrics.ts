@@ -1,0 +1,30 @@
+import { EXIT, UsageError, type Command } from './command.ts';
+import { OUTPUT_OPTION, outputFormat, writeData } from './output.ts';
+
+export const metricsCommand: Command = {
+  name: 'metrics',
+  summary: 'Print the catalogue of metrics.',
+  options: { output: OUTPUT_OPTION, markdown: { type: 'boolean', help: 'Print tables for documentation.' } },
+  async run({ io, values }) {
+    const format = outputFormat(values);
+    if (values['markdown'] === true) {
+      if (values['output'] !== undefined) throw new UsageError('--markdown and --output exclude each other');
+      const { catalogMarkdown } = await import('../exporters/catalog-text.ts');
+      io.stdout.write(catalogMarkdown());
+    } else if (format === 'table') {
+      const { catalogTable } = await import('../exporters/catalog-text.ts');
+      io.stdout.write(catalogTable());
+    } else {
+      await writeData(io, format, { metrics: await catalogue() });
+    }
+    return EXIT.ok;
+  },
+};
+
+async function catalogue() {
+  const { labelNamesOf, METRIC_NAMES, specOf } = await import('../exporters/catalog.ts');
+  return METRIC_NAMES.map((name) => {
+    const { type, unit, help, heading, source } = specOf(name);
+    return { name, type, labels: labelNamesOf(name), unit, help, family: heading, source };
+  });
+}

@@ -1,0 +1,66 @@
+/** Data as a table, as JSON or as YAML. Texts of other people reach the terminal without their control characters. */
+import { UsageError, textOption, type CliIo, type OptionSpec, type OptionValues, type TextStream } from './command.ts';
+
+const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export const OUTPUT_OPTION: OptionSpec = {
+  type: 'string',
+  short: 'o',
+  value: OUTPUT_FORMATS.join('|'),
+  help: 'Form of the output; default: table.',
+};
+
+/** @throws {UsageError} */
+export function outputFormat(values: OptionValues): OutputFormat {
+  const given = textOption(values, 'output') ?? 'table';
+  const format = OUTPUT_FORMATS.find((known) => known === given);
+  if (format === undefined) throw new UsageError(`--output takes ${OUTPUT_FORMATS.join(', ')}, not '${given}'`);
+  return format;
+}
+
+/** Writes the data, and nothing else, to stdout. */
+export async function writeData(io: CliIo, format: 'json' | 'yaml', data: unknown): Promise<void> {
+  if (format === 'json') {
+    io.stdout.write(`${JSON.stringify(data, undefined, 2)}\n`);
+    return;
+  }
+  const { stringify } = await import('yaml');
+  // Through JSON first: both forms have the same fields, and neither has those that are undefined.
+  io.stdout.write(stringify(JSON.parse(JSON.stringify(data)), { lineWidth: 0, aliasDuplicateObjects: false }));
+}
+
+/** Columns two spaces apart; the last one is not padded. */
+export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const clean = [header, ...rows.map((row) => row.map(printable))];
+  const widths = header.map((_title, index) => Math.max(...clean.map((row) => row[index]?.length ?? 0)));
+  return clean
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** On one line, and nothing in it that a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+    const code = character.codePointAt(0)!;
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+  });
+}
+
+/** Whether to paint: on a terminal that can, unless NO_COLOR says no. */
+export function usesColor(stream: TextStream, env: CliIo['env']): boolean {
+  return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}
+
+const STYLES = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan: '36' } as const;
+export type Style = keyof typeof STYLES;
+
+export function painter(color: boolean): (style: Style, text: string) => string {
+  return (style, text) => (color && text !== '' ? `\u001B[${STYLES[style]}m${text}\u001B[0m` : text);
+}

@@ -1,0 +1,32 @@
+/** Pages: rows and a cursor. */
+import { objectOf, parseJson, UnreadableField, type JsonObject } from './reader.ts';
+
+export interface RawPage {
+  readonly page: JsonObject;
+  /** Absent at the end. */
+  readonly cursor?: string;
+}
+
+/** The reviver's third argument, which carries the text that a primitive was written as. */
+type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+/** Reads an answer that is an object with, perhaps, a cursor. */
+export function parsePage(body: Buffer): RawPage {
+  const page = objectOf(parseJson(body), 'answer');
+  const cursor = cursorOf(page, body);
+  return { page, ...(cursor !== undefined && { cursor }) };
+}
+
+/** Cursors may exceed 2^53: one that came as a number is read again as the text it was written as. */
+function cursorOf(page: JsonObject, body: Buffer): string | undefined {
+  const cursor = page['cursor'];
+  if (cursor === undefined || cursor === null || cursor === '') return undefined;
+  if (typeof cursor === 'string') return cursor;
+  if (typeof cursor !== 'number') throw new UnreadableField('cursor: not text');
+  const keepText: SourceReviver = (key, value, context) =>
+    key === 'cursor' && typeof value === 'number' ? context.source : value;
+  const again = JSON.parse(body.toString('utf8'), keepText as (key: string, value: unknown) => unknown) as JsonObject;
+  const text = again['cursor'];
+  if (typeof text !== 'string') throw new UnreadableField('cursor: not text');
+  return text;
+}

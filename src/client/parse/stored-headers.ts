@@ -1,0 +1,60 @@
+/** The few headers of a stored message that the daemon looks at; all others, which may be secret, stay behind. */
+import type { WireNames } from '../wire-names.ts';
+
+export interface StoredHeaders {
+  traceparent?: string;
+  flowControlKey?: string;
+  workflowRunId?: string;
+}
+
+/** What a header name means: which field it is, if any, and whether the message forwards it. */
+interface Meaning {
+  readonly field: keyof StoredHeaders | undefined;
+  readonly isForwarded: boolean;
+}
+
+/** Header names are few and come with every row. */
+const REMEMBERED = 1_000;
+const meanings = new WeakMap<WireNames, Map<string, Meaning>>();
+
+/**
+ * Looks without case, with or without the forward prefix (a forwarded one wins: it is the producer's), at values that
+ * are text or lists of it. Redacted values are no values.
+ */
+export function storedHeaders(header: unknown, names: WireNames): StoredHeaders {
+  const found: StoredHeaders = {};
+  if (typeof header !== 'object' || header === null) return found;
+  let known = meanings.get(names);
+  if (known === undefined) meanings.set(names, (known = new Map()));
+  let forwarded: Set<keyof StoredHeaders> | undefined;
+  for (const key in header) {
+    let meaning = known.get(key);
+    if (meaning === undefined) {
+      meaning = meaningOf(key, names);
+      if (known.size >= REMEMBERED) known.clear();
+      known.set(key, meaning);
+    }
+    const { field, isForwarded } = meaning;
+    if (field === undefined || (!isForwarded && forwarded?.has(field) === true)) continue;
+    const value: unknown = (header as Record<string, unknown>)[key];
+    const text: unknown = Array.isArray(value) ? value[0] : value;
+    if (typeof text !== 'string' || text === '' || text.startsWith('REDACTED:')) continue;
+    found[field] = text;
+    if (isForwarded) (forwarded ??= new Set()).add(field);
+  }
+  return found;
+}
+
+function meaningOf(key: string, names: WireNames): Meaning {
+  const { forwardPrefix } = names.stored;
+  const lower = key.toLowerCase();
+  const isForwarded = lower.startsWith(forwardPrefix);
+  return { field: fieldOf(isForwarded ? lower.slice(forwardPrefix.length) : lower, names), isForwarded };
+}
+
+function fieldOf(name: string, { stored }: WireNames): keyof StoredHeaders | undefined {
+  if (name === 'traceparent') return 'traceparent';
+  if (name === stored.flowControlKey) return 'flowControlKey';
+  if (name === stored.workflowRunId) return 'workflowRunId';
+  return undefined;
+}

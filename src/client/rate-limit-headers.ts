@@ -1,0 +1,83 @@
+/**
+ * What an answer says about limits: `Retry-After`, and remaining and reset of the two windows, `Burst-RateLimit-*`
+ * (per second) and `RateLimit-*` (per day). Values that cannot be read are as if absent.
+ */
+
+/** Answer headers by lower-case name. */
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface RateLimits {
+  /** How long the service asks to be left alone. */
+  readonly retryAfterMs?: number;
+  /** Requests left, by window. */
+  readonly remaining: readonly { readonly window: 'burst' | 'day'; readonly remaining: number }[];
+}
+
+const WINDOWS = [
+  { window: 'burst', prefix: 'burst-ratelimit' },
+  { window: 'day', prefix: 'ratelimit' },
+] as const;
+
+/** Below: seconds from now. Between: Unix seconds. From the second on: Unix milliseconds. */
+const UNIX_SECONDS_FROM = 1e8;
+const UNIX_MILLISECONDS_FROM = 1e11;
+
+/**
+ * @param now the moment of the answer on the service's clock where it sent a `Date`, else on ours; epoch milliseconds
+ */
+export function readRateLimits(headers: AnswerHeaders, now: number): RateLimits {
+  const windows = WINDOWS.map(({ window, prefix }) => ({
+    window,
+    remaining: numberOf(headers[`${prefix}-remaining`]),
+    resetMs: resetIn(numberOf(headers[`${prefix}-reset`]), now),
+  }));
+  const retryAfterMs = retryAfter(headers['retry-after'], now) ?? longestReset(windows);
+  return {
+    remaining: windows.flatMap(({ window, remaining }) => (remaining === undefined ? [] : { window, remaining })),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+interface LimitWindow {
+  readonly remaining: number | undefined;
+  readonly resetMs: number | undefined;
+}
+
+/**
+ * A window with requests left is not why we were refused: its reset says nothing. Of the exhausted ones the longest
+ * counts; when none says what remains, the soonest.
+ */
+function longestReset(windows: readonly LimitWindow[]): number | undefined {
+  const resets = (remaining: number | undefined): number[] =>
+    windows.flatMap((window) => (window.remaining === remaining && window.resetMs !== undefined ? window.resetMs : []));
+  const exhausted = resets(0);
+  if (exhausted.length > 0) return Math.max(...exhausted);
+  const unclear = resets(undefined);
+  return unclear.length > 0 ? Math.min(...unclear) : undefined;
+}
+
+function retryAfter(value: AnswerHeaders[string], now: number): number | undefined {
+  const text = first(value);
+  if (text === undefined) return undefined;
+  const seconds = numberOf(text);
+  if (seconds !== undefined) return Math.ceil(seconds * 1_000);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}
+
+function resetIn(value: number | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (value < UNIX_SECONDS_FROM) return Math.ceil(value * 1_000);
+  const at = value < UNIX_MILLISECONDS_FROM ? value * 1_000 : value;
+  return Math.max(0, Math.ceil(at - now));
+}
+
+function numberOf(value: AnswerHeaders[string]): number | undefined {
+  const text = first(value);
+  return text !== undefined && /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+export function first(value: AnswerHeaders[string]): string | undefined {
+  const text = typeof value === 'string' ? value : value?.[0];
+  return text?.trim();
+}

@@ -1,0 +1,93 @@
+/**
+ * What a collector is: one read of one resource of one account. It sees and says; it knows neither metrics nor
+ * schedules, keeps nothing between runs, and answers with a complete batch or not at all.
+ */
+import type { ServiceClient } from '../client/api.ts';
+import type { Batch, CollectorName, Observations } from '../domain/observation.ts';
+import type { MessageProgress, MessageTrace } from '../folds/message-trace.ts';
+import type { SpanSource } from '../folds/span-outbox.ts';
+import type { FoldStores } from '../folds/stores.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Api } from '../platform/events.ts';
+import type { CollectorsSettings } from './settings.ts';
+
+/** What is watched: an account as the configuration names it. */
+export interface CollectorTarget {
+  readonly account: string;
+  /** Id of the account in the management API. */
+  readonly accountId?: string;
+  readonly hasMessageApi: boolean;
+  readonly hasManagementApi: boolean;
+  readonly flowControlKeys: readonly string[];
+  readonly searchIndexes: readonly string[];
+  readonly vectorIndexes: readonly string[];
+  /** Milliseconds that the service keeps dead letters; absent when that is not known. */
+  readonly dlqRetentionMs?: number;
+  /** What may be spent in a month, where the configuration says it; Infinity when there is no limit. */
+  readonly budgetUsd?: number;
+  readonly settings: CollectorsSettings;
+}
+
+export interface CollectorContext<N extends CollectorName = CollectorName> {
+  readonly target: CollectorTarget;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly stores: FoldStores;
+  /** Makes the spans that are stored with a commit. Absent while tracing is off. */
+  readonly spans?: SpanSource;
+  /** Makes the lines that are stored with a commit, for log pipelines. Absent when nobody wants them. */
+  readonly lines?: (progress: readonly MessageProgress[]) => readonly string[];
+  /** Takes what became known as a whole; called after the commit that counted it. Absent when nobody wants it. */
+  readonly onTraces?: (traces: readonly MessageTrace[]) => void;
+  /** Takes what became known of each message that a commit touched; called after it. Absent when nobody wants it. */
+  readonly onProgress?: (progress: readonly MessageProgress[]) => void;
+  /**
+   * The value, or `other` when no more values of this label are admitted.
+   *
+   * @param amount how much of it was seen, 1 unless given; 0 when that is told later
+   */
+  admit(
+    label: 'destination' | 'value' | 'series' | 'workflow' | 'flow_control_key',
+    value: string,
+    amount?: number,
+  ): string;
+  /** What the daemon itself did to an entry of the workflow DLQ; undefined when nothing that had an effect. */
+  actedOn?(dlqId: string): 'resumed' | 'deleted' | undefined;
+  /** The latest batch of this collector for this account, however old. */
+  readonly previous?: Batch<N>;
+}
+
+export interface Collected<N extends CollectorName> {
+  readonly rows: readonly Observations[N][];
+  /** Rows that are missing because they could not be understood or do not exist. */
+  readonly dropped: number;
+}
+
+export interface Collector<N extends CollectorName> {
+  readonly name: N;
+  readonly api: Api;
+  /** Why this account does not need it (switched off, API missing, nothing configured), else undefined. */
+  off(target: CollectorTarget): string | undefined;
+  /** @throws a `ServiceError`, a `ListingError`, or the signal's reason; then there is no batch */
+  collect(client: ServiceClient, context: CollectorContext<N>): Promise<Collected<N>>;
+}
+
+/** The reasons that all collectors share. */
+export function offReason(target: CollectorTarget, name: CollectorName, api: Api): string | undefined {
+  if (!target.settings[name].enabled) return 'switched off in the configuration';
+  if (api === 'message' && !target.hasMessageApi) return 'the account has no message API configured';
+  if (api === 'management' && !target.hasManagementApi) return 'the account has no management API configured';
+  return undefined;
+}
+
+/** The reason of a collector that reads what is configured by name. */
+export function offWithout(names: readonly string[], what: string): string | undefined {
+  return names.length === 0 ? `no ${what} configured` : undefined;
+}
+
+/** The API that `off` has vouched for. */
+export function apiOf<A extends Api>(client: ServiceClient, api: A): NonNullable<ServiceClient[A]> {
+  const found = client[api];
+  if (found === undefined) throw new Error(`the client has no ${api} API: this collector should be off`);
+  return found;
+}

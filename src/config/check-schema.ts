@@ -1,0 +1,133 @@
+/** Holds a file to its schema: every complaint at the place it is about. */
+import type { z } from 'zod';
+import { explain } from './explain.ts';
+import { allKeys, keysOf, schemaAt } from './schema-walk.ts';
+import type { Fault } from './source-text.ts';
+import { nearest } from './suggest.ts';
+import { type Place, pathText, placeAt } from './yaml-place.ts';
+
+type Issue = z.core.$ZodIssue;
+
+export interface SchemaResult<T> {
+  /** Undefined when there are faults. */
+  readonly value: T | undefined;
+  readonly faults: readonly Fault[];
+}
+
+/** Compiled parsers pay off from the second use on, and this is the first and only one. */
+const ONCE = { jitless: true };
+
+export function checkSchema<T>(schema: z.ZodType<T>, root: Place): SchemaResult<T> {
+  let result = schema.safeParse(root.value, ONCE);
+  if (!result.success && retype(root, result.error.issues)) result = schema.safeParse(root.value, ONCE);
+  if (result.success) return { value: result.data, faults: [] };
+
+  const issues = result.error.issues;
+  const misspelt = suggestions(schema, issues);
+  const faults = new Map<string, Fault>();
+  for (const issue of issues) {
+    for (const fault of faultsOf(issue, { schema, root, misspelt })) {
+      // Two complaints of one kind about one value: the last check is the narrowest.
+      const kind = issue.code === 'custom' ? fault.message : issue.code;
+      faults.set(`${fault.start}:${fault.path}:${kind}`, fault);
+    }
+  }
+  return { value: undefined, faults: [...faults.values()] };
+}
+
+/**
+ * What a variable gave is text. Where the schema wants a number or true or false, and the text is exactly one, it
+ * is taken as that. (Quotes do not matter: inside of braces a reference cannot be written without.)
+ */
+function retype(root: Place, issues: readonly Issue[]): boolean {
+  let changed = false;
+  for (const issue of issues) {
+    const place = placeAt(root, issue.path);
+    if (place?.expansion === undefined || place.spoilt) continue;
+    const value = asPlain(place.expansion.text);
+    const wanted =
+      (issue.code === 'invalid_type' && ['number', 'int', 'boolean'].includes(issue.expected)) ||
+      (issue.code === 'invalid_value' && issue.values.includes(value));
+    const last = issue.path.at(-1);
+    const parent = placeAt(root, issue.path.slice(0, -1));
+    if (!wanted || value === undefined || last === undefined || parent === undefined) continue;
+    (parent.value as Record<PropertyKey, unknown>)[last] = value;
+    changed = true;
+  }
+  return changed;
+}
+
+function asPlain(text: string): number | boolean | undefined {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+/** Unknown keys and what they were meant to be, by the path of their mapping. */
+function suggestions(schema: z.ZodType, issues: readonly Issue[]): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const result = new Map<string, Map<string, string>>();
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    const allowed = [...keysOf(schemaAt(schema, issue.path)).keys()];
+    const near = issue.keys.flatMap((key) => {
+      const meant = nearest(key, allowed);
+      return meant === undefined ? [] : [[key, meant] as const];
+    });
+    result.set(pathText(issue.path), new Map(near));
+  }
+  return result;
+}
+
+interface Context {
+  readonly schema: z.ZodType;
+  readonly root: Place;
+  readonly misspelt: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
+function faultsOf(issue: Issue, context: Context): Fault[] {
+  const { schema, root, misspelt } = context;
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, issue.path, context));
+
+  const place = placeAt(root, issue.path);
+  // Its own complaint has been made, and this one follows from it.
+  if (place?.spoilt) return [];
+  const missing = missingKeys(issue, place);
+  const holder = issue.code === 'custom' ? issue.path : issue.path.slice(0, -1);
+  const meant = [...(misspelt.get(pathText(holder))?.values() ?? [])];
+  if (missing.some((key) => meant.includes(key))) return [];
+  const at = mark(place ?? placeAt(root, holder), missing.length > 0);
+  return [{ ...at, path: pathText(issue.path), ...explain({ issue, schema, place }) }];
+}
+
+/** Keys of which one is needed and none is there. */
+function missingKeys(issue: Issue, place: Place | undefined): readonly string[] {
+  if (issue.code === 'custom') return (issue.params?.['missing'] as readonly string[] | undefined) ?? [];
+  return place === undefined ? [String(issue.path.at(-1))] : [];
+}
+
+/** What is wrong with a mapping or a list, or missing in it, is marked at its key; an item of a list has none. */
+function mark(place: Place | undefined, isMissing: boolean): Pick<Fault, 'start' | 'end' | 'until'> {
+  if (place === undefined) return { start: 0, end: 1 };
+  const isWhole = isMissing || place.value === null || place.entries !== undefined || place.items !== undefined;
+  if (!isWhole) return { start: place.start, end: place.end };
+  return { ...(place.key ?? { start: place.start, end: place.start + 1 }), until: place.end };
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[], { schema, root, misspelt }: Context): Fault {
+  const place = placeAt(root, [...path, key]);
+  const meant = misspelt.get(pathText(path))?.get(key);
+  const allowed = keysOf(schemaAt(schema, path));
+  const elsewhere = [...allKeys(schema)].filter((found) => found.key === key).map((found) => found.path);
+  let help: string;
+  if (key.includes(':')) help = 'write a space behind the colon';
+  else if (meant !== undefined) help = `did you mean ${meant}?`;
+  else if (elsewhere.length > 0) help = `it belongs to ${owners(elsewhere)}; look at the indentation`;
+  else help = `the keys here are ${[...allowed.keys()].join(', ')}`;
+  return { ...(place?.key ?? mark(place, true)), path: pathText([...path, key]), message: 'unknown key', help };
+}
+
+function owners(paths: readonly string[]): string {
+  const names = paths
+    .map((path) => path.replace(/\.?[^.]+$/, ''))
+    .map((path) => (path === '' ? 'the top level' : path));
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(' or ');
+}

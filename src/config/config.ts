@@ -1,0 +1,78 @@
+/** The configuration as the daemon uses it: whole, checked, every path absolute. */
+import type { MessageApiSettings } from '../client/settings.ts';
+import type { PolicySettings } from '../policies/settings.ts';
+import type { AccountSettings, ConfigSettings } from './settings.ts';
+
+/** The short form (`url`, `token`, `tokenFile`) is folded into `messageApi`. */
+export type Account = Omit<AccountSettings, 'url' | 'token' | 'tokenFile'>;
+
+export interface LoadedPolicy {
+  readonly settings: PolicySettings;
+  /** `policies/billing.yaml:3`, relative to the folder of the configuration. */
+  readonly source: string;
+}
+
+export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
+  readonly accounts: readonly Account[];
+  /** Inline ones first, then those of the files, in order. */
+  readonly policies: readonly LoadedPolicy[];
+  /** Absolute. */
+  readonly sourceFile: string;
+  /** Every file that was read: the configuration, then the files of policies; absolute. */
+  readonly files: readonly string[];
+  /** Over the contents of these files: SHA-256, hexadecimal. */
+  readonly hash: string;
+}
+
+export interface ConfigParts {
+  readonly settings: ConfigSettings;
+  readonly policies: readonly LoadedPolicy[];
+  readonly sourceFile: string;
+  readonly files: readonly string[];
+  readonly hash: string;
+  /** Makes a path of the configuration absolute. */
+  readonly absolute: (path: string) => string;
+}
+
+export function composeConfig(parts: ConfigParts): Config {
+  const { settings, policies, sourceFile, files, hash, absolute } = parts;
+  const { killSwitchFile, ...engine } = settings.engine;
+  return {
+    ...settings,
+    storage: { ...settings.storage, sqlite: { path: absolute(settings.storage.sqlite.path) } },
+    accounts: settings.accounts.map((account) => composeAccount(account, absolute)),
+    engine: { ...engine, ...(killSwitchFile === undefined ? {} : { killSwitchFile: absolute(killSwitchFile) }) },
+    policies,
+    policyFiles: settings.policyFiles.map(absolute),
+    sourceFile,
+    files,
+    hash,
+  };
+}
+
+function composeAccount(settings: AccountSettings, absolute: (path: string) => string): Account {
+  const { url, token, tokenFile, messageApi, managementApi, ...account } = settings;
+  const short: MessageApiSettings | undefined =
+    url === undefined
+      ? undefined
+      : { url, ...(token === undefined ? {} : { token }), ...(tokenFile === undefined ? {} : { tokenFile }) };
+  const message = messageApi ?? short;
+  return {
+    ...account,
+    ...(message === undefined ? {} : { messageApi: withAbsolute(message, ['tokenFile', 'actionTokenFile'], absolute) }),
+    ...(managementApi === undefined ? {} : { managementApi: withAbsolute(managementApi, ['passwordFile'], absolute) }),
+  };
+}
+
+function withAbsolute<T extends object>(
+  settings: T,
+  keys: readonly (keyof T)[],
+  absolute: (path: string) => string,
+): T {
+  const result = { ...settings };
+  for (const key of keys) {
+    const path = result[key];
+    if (typeof path === 'string') result[key] = absolute(path) as T[typeof key];
+  }
+  return result;
+}

@@ -1,0 +1,171 @@
+/** A complaint of the schema in the words of the file: what was expected, what stands there, what to write. */
+import type { z } from 'zod';
+import { defaultOf, keysOf, schemaAt, unwrap } from './schema-walk.ts';
+import { isSecretPath, USER_INFO } from './secret-keys.ts';
+import { nearest } from './suggest.ts';
+import type { Place } from './yaml-place.ts';
+
+export interface Explanation {
+  readonly message: string;
+  readonly help?: string;
+}
+
+type Issue = z.core.$ZodIssue;
+
+interface Given {
+  readonly issue: Issue;
+  readonly schema: z.core.$ZodType;
+  readonly place: Place | undefined;
+}
+
+/**
+ * Rooms write their own messages in small letters: what is expected or wrong, and after a semicolon what to do.
+ * Those of the schema library begin with a capital and are replaced.
+ */
+export function explain(given: Given): Explanation {
+  const { issue, place, schema } = given;
+  if (place === undefined && issue.code !== 'custom') {
+    const about = describe(schemaAt(schema, issue.path));
+    return { message: 'required key is missing', ...(about === undefined ? {} : { help: about }) };
+  }
+  if (place?.value === null) {
+    const fallback = shownDefault(schemaAt(schema, issue.path));
+    return {
+      message: 'this key has no value',
+      help: fallback === undefined ? 'give it one, or remove the key' : `remove the key for the default, ${fallback}`,
+    };
+  }
+  const own = /^[a-z]/.test(issue.message) ? issue.message : undefined;
+  const [what, advice] = own?.split('; ') ?? [standard(given)];
+  const expects = what?.startsWith('expected ') === true && place !== undefined;
+  const message = `${what ?? ''}${expects ? `, got ${got(given)}` : ''}`;
+  const help = advice ?? (place === undefined ? undefined : repair(given, message));
+  return { message, ...(help === undefined ? {} : { help }) };
+}
+
+/** What is wrong, where the room that owns the setting says nothing of its own. */
+function standard({ issue }: Given): string {
+  if (issue.code === 'invalid_type') return `expected ${KINDS[issue.expected] ?? issue.expected}`;
+  if (issue.code === 'invalid_value') {
+    return `expected ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+  }
+  if (issue.code === 'too_small') {
+    if (issue.origin === 'array') return 'needs at least one item';
+    if (issue.origin === 'string') return 'must not be empty';
+    return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`;
+  }
+  if (issue.code === 'too_big') return `must ${issue.origin === 'array' ? 'have' : 'be'} at most ${issue.maximum}`;
+  return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping of keys',
+  record: 'a mapping of keys',
+};
+
+/** The kind of what stands there, and its value unless that may be a secret. */
+function got(given: Given): string {
+  const { place } = given;
+  const value = place?.value;
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping of keys';
+  const shown = showable(given);
+  if (place?.expansion !== undefined) return 'other text from the environment';
+  if (shown === undefined) return typeof value === 'string' ? 'other text' : `a ${typeof value}`;
+  if (typeof value !== 'string') return `${typeof value} ${shown}`;
+  if (value === '') return 'an empty text';
+  if (value.length > 2_000) return 'a very long text';
+  const harmless = shown.replace(USER_INFO, '***');
+  return `text ${JSON.stringify(harmless.length > 60 ? `${harmless.slice(0, 60)}…` : harmless)}`;
+}
+
+/** A single value as text; undefined for what may be a secret. */
+function showable({ issue, place }: Given): string | undefined {
+  const value = place?.value;
+  if (isSecretPath(issue.path) || place?.expansion !== undefined) return undefined;
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? (place?.scalar?.source ?? String(value)) : undefined;
+}
+
+function repair(given: Given, message: string): string | undefined {
+  const { issue, place, schema } = given;
+  const value = place?.value;
+  const shown = showable(given);
+  const at = schemaAt(schema, issue.path);
+  if (value === 0 && issue.code === 'too_small') {
+    const fallback = shownDefault(at);
+    return `zero never means unlimited${fallback === undefined ? '' : `; the default is ${fallback}`}`;
+  }
+  if (message.startsWith('expected a duration')) return shown === undefined ? undefined : durationFor(value);
+  if (issue.code === 'invalid_value') {
+    const near = shown === undefined ? undefined : nearest(shown, issue.values.map(String));
+    return near === undefined ? undefined : `did you mean ${near}?`;
+  }
+  // A room's own words say more than that it is text.
+  if (issue.code !== 'invalid_type' || (issue.expected === 'string' && !message.startsWith('expected text')))
+    return undefined;
+  return REPAIRS[issue.expected]?.({ value, shown, schema: at });
+}
+
+interface Wrong {
+  readonly value: unknown;
+  readonly shown: string | undefined;
+  readonly schema: z.core.$ZodType | undefined;
+}
+
+/** What to write, by the type that was expected. */
+const REPAIRS: Readonly<Record<string, (wrong: Wrong) => string | undefined>> = {
+  string: ({ value, shown }) => {
+    if (typeof value === 'object') return undefined;
+    return shown === undefined ? 'put it in quotes' : `put it in quotes: "${shown}"`;
+  },
+  boolean: ({ shown }) => booleanFor(shown ?? ''),
+  number: ({ value, shown }) => {
+    const isNumber = typeof value === 'string' && shown?.trim() !== '' && Number.isFinite(Number(shown));
+    return isNumber ? `write ${Number(shown)} without quotes` : undefined;
+  },
+  array: ({ value, shown }) => {
+    if (typeof value === 'object') return 'begin each item with a hyphen';
+    return shown === undefined ? 'put it in brackets' : `write [${shown}]`;
+  },
+  object: ({ schema }) => `write its keys below it: ${[...keysOf(schema).keys()].join(', ')}`,
+};
+
+/** `30`, `30 s` and `30sec` were meant as `30s`. */
+function durationFor(value: unknown): string | undefined {
+  if (typeof value === 'number') return value > 0 ? `write ${value}s` : undefined;
+  const parts = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(typeof value === 'string' ? value : '');
+  const unit = UNITS.find(([names]) => names.test(parts?.[2] ?? ''))?.[1];
+  return parts === null || unit === undefined ? undefined : `write ${parts[1]}${unit}`;
+}
+
+const UNITS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:ms|msecs?|millis|milliseconds?)$/i, 'ms'],
+  [/^(?:|s|secs?|seconds?)$/i, 's'],
+  [/^(?:m|mins?|minutes?)$/i, 'm'],
+  [/^(?:h|hrs?|hours?)$/i, 'h'],
+  [/^(?:d|days?)$/i, 'd'],
+];
+
+function booleanFor(value: string): string | undefined {
+  if (/^(?:true|yes|on|y|1)$/i.test(value)) return 'write true';
+  return /^(?:false|no|off|n|0)$/i.test(value) ? 'write false' : undefined;
+}
+
+/** A default as it would be written; nothing for mappings, whose keys have their own. */
+function shownDefault(schema: z.core.$ZodType | undefined): string | undefined {
+  const value = schema === undefined ? undefined : defaultOf(schema);
+  if (Array.isArray(value)) return JSON.stringify(value);
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined;
+}
+
+function describe(schema: z.core.$ZodType | undefined): string | undefined {
+  if (schema === undefined) return undefined;
+  return (schema as z.ZodType).description ?? (unwrap(schema) as z.ZodType).description;
+}

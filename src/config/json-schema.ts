@@ -1,0 +1,21 @@
+/** The configuration as JSON Schema (draft 2020-12), for editors and for other programs. */
+import { z } from 'zod';
+import { configSettings } from './settings.ts';
+
+/** The schema of what may be written, defaults named and not filled in. */
+export function configJsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(configSettings, { io: 'input', target: 'draft-2020-12' });
+  return {
+    $schema,
+    title: 'Configuration of opsd',
+    description:
+      'Unknown keys are errors. Durations are written 30s, 5m, 2h or 7d. Relative paths are relative to the file. ' +
+      '${env:NAME} and ${env:NAME:-default} inside a value are replaced by the environment.',
+    ...schema,
+  };
+}
+
+/** The text of `config.schema.json`. */
+export function configSchemaText(): string {
+  return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+}

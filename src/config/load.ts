@@ -1,0 +1,142 @@
+/**
+ * Loads the configuration: strictly, all at once, and with every problem as file:line:column. Nothing is started and
+ * nothing is changed; a configuration that comes out of here is whole.
+ */
+import { createHash } from 'node:crypto';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { checkAccounts } from './check-accounts.ts';
+import { checkPolicies, type PolicyList } from './check-policies.ts';
+import { checkSchema } from './check-schema.ts';
+import { composeConfig, type Config, type LoadedPolicy } from './config.ts';
+import { environmentDefaults } from './environment-defaults.ts';
+import { findPolicyFiles } from './policy-files.ts';
+import type { Problem } from './problem.ts';
+import { readSource } from './read-file.ts';
+import { checkSecretFiles } from './secret-files.ts';
+import { configSettings, policyFileSettings } from './settings.ts';
+import { type Fault, SourceText } from './source-text.ts';
+import { readYaml, type YamlFile } from './yaml-file.ts';
+import { placeAt } from './yaml-place.ts';
+
+export { formatProblems } from './problem.ts';
+export type { Problem } from './problem.ts';
+
+export type LoadResult =
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly Problem[] }
+  /** Warnings among them. */
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export interface LoadOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** False: files of secrets are not looked at. */
+  readonly secrets?: boolean;
+}
+
+export interface ParseOptions extends LoadOptions {
+  /** Name of the text in problems. */
+  readonly file: string;
+  /** Folder that relative paths start from. */
+  readonly baseDir: string;
+}
+
+/** Reads a file and the files it names. */
+export function loadConfig(path: string, options: LoadOptions): LoadResult {
+  const read = readSource(path, path);
+  if (!read.ok) return { ok: false, problems: [unread(read)] };
+  return load(read.source, { ...options, file: path, baseDir: dirname(resolve(path)) });
+}
+
+/** The same for a text that is no file; the files it names are read all the same. */
+export function parseConfig(text: string, options: ParseOptions): LoadResult {
+  return load(new SourceText(options.file, text), options);
+}
+
+function load(source: SourceText, options: ParseOptions): LoadResult {
+  const absolute = (path: string): string => resolve(options.baseDir, path);
+  const problems: Problem[] = [];
+  const main = readYaml({ source, env: options.env });
+  if (main.root === undefined) return { ok: false, problems: main.faults.map((fault) => source.problem(fault)) };
+
+  const schema = checkSchema(configSettings, main.root);
+  const defaulted = schema.value && environmentDefaults(schema.value, main.root, options.env);
+  const found = findPolicyFiles(placeAt(main.root, ['policyFiles']), absolute);
+  const mainFaults = [
+    ...schema.faults,
+    ...(defaulted?.faults ?? []),
+    ...found.faults,
+    ...checkAccounts(main.root, source),
+    ...(options.secrets === false ? [] : checkSecretFiles(main.root, absolute)),
+  ];
+
+  const parsed: LoadedPolicy[] = [];
+  const lists: PolicyList[] = [];
+  const add = (yaml: YamlFile, settings: readonly LoadedPolicy['settings'][] | undefined, shown: string): void => {
+    const list = yaml.root === undefined ? undefined : placeAt(yaml.root, ['policies']);
+    lists.push({ source: yaml.source, list });
+    for (const [index, policy] of (settings ?? []).entries()) {
+      const { line } = yaml.source.position(list?.items?.[index]?.start ?? 0);
+      parsed.push({ settings: policy, source: `${shown}:${line}` });
+    }
+  };
+  add(main, schema.value?.policies, basename(options.file));
+
+  const later: { readonly yaml: YamlFile; readonly faults: readonly Fault[] }[] = [];
+  const contents = [source.text];
+  for (const file of found.files) {
+    const read = readSource(
+      file.path,
+      isAbsolute(file.written) ? file.written : join(dirname(options.file), file.written),
+    );
+    if (!read.ok) {
+      problems.push(unread(read));
+      continue;
+    }
+    contents.push(read.source.text);
+    const yaml = readYaml({ source: read.source, env: options.env });
+    const result = yaml.root === undefined ? undefined : checkSchema(policyFileSettings, yaml.root);
+    later.push({ yaml, faults: result?.faults ?? [] });
+    add(yaml, result?.value?.policies, file.written);
+  }
+
+  const crossed = checkPolicies(lists, main.root);
+  for (const { yaml, faults } of [{ yaml: main, faults: mainFaults }, ...later]) {
+    const own = crossed.filter((found) => found.source === yaml.source).map((found) => found.fault);
+    problems.push(...problemsOf(yaml, [...faults, ...own]));
+  }
+  if (problems.some((problem) => problem.severity === 'error') || defaulted === undefined) {
+    return { ok: false, problems };
+  }
+  const config = composeConfig({
+    settings: defaulted.settings,
+    policies: parsed,
+    sourceFile: resolve(options.baseDir, basename(options.file)),
+    files: [resolve(options.baseDir, basename(options.file)), ...found.files.map((file) => file.path)],
+    hash: hashOf(contents),
+    absolute,
+  });
+  return { ok: true, config, warnings: problems };
+}
+
+/**
+ * Complaints about the grammar and about the meaning, in the order of the file. Behind a break in the grammar nothing
+ * can be said of the meaning.
+ */
+function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] {
+  const { source, brokenAt } = yaml;
+  const isSound = brokenAt === Infinity;
+  const lastSure = isSound ? Infinity : source.text.lastIndexOf('\n', brokenAt - 1);
+  const sure = faults.filter((fault) => isSound || (fault.until ?? fault.end) <= lastSure);
+  return [...yaml.faults, ...sure].sort((a, b) => a.start - b.start).map((fault) => source.problem(fault));
+}
+
+function unread(read: Extract<ReturnType<typeof readSource>, { ok: false }>): Problem {
+  const { source, offset, message, help } = read;
+  return source.problem({ start: offset, end: offset + 1, path: '', message, ...(help === undefined ? {} : { help }) });
+}
+
+function hashOf(contents: readonly string[]): string {
+  const hash = createHash('sha256');
+  // The length before each text: two files never read as one.
+  for (const text of contents) hash.update(`${text.length}\n`).update(text);
+  return hash.digest('hex');
+}

@@ -1,0 +1,90 @@
+/** What a configuration means once it is read: who is watched, when, and what may be done. For `opsd check`. */
+import { timing } from '../collectors/settings.ts';
+import { formatDuration } from '../domain/duration.ts';
+import { COLLECTOR_NAMES, type CollectorName } from '../domain/observation.ts';
+import { leastMode, type PolicyMode } from '../domain/plan.ts';
+import { compilePolicy } from '../policies/policy.ts';
+import type { Account, Config } from './config.ts';
+
+export interface Overview {
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly messageApiUrl?: string;
+    readonly managementApiUrl?: string;
+  }[];
+  readonly collectors: readonly {
+    readonly account: string;
+    readonly collector: CollectorName;
+    /** Absent when it does not run. */
+    readonly schedule?: string;
+    /** Why it does not run. */
+    readonly off?: string;
+  }[];
+  readonly policies: readonly {
+    readonly name: string;
+    readonly account: string;
+    readonly mode: PolicyMode;
+    /** The least of the policy's mode and the engine's. */
+    readonly effectiveMode: PolicyMode;
+    readonly schedule: string;
+    /** `file:line` */
+    readonly source: string;
+  }[];
+}
+
+export function overviewOf(config: Config): Overview {
+  return {
+    accounts: config.accounts.map(({ name, messageApi, managementApi }) => ({
+      name,
+      ...(messageApi !== undefined && { messageApiUrl: messageApi.url }),
+      ...(managementApi !== undefined && { managementApiUrl: managementApi.url }),
+    })),
+    collectors: config.accounts.flatMap((account) => COLLECTOR_NAMES.map((name) => collectorOf(account, name))),
+    policies: config.policies.map(({ settings, source }) => {
+      const { schedule } = compilePolicy(settings, source);
+      return {
+        name: settings.name,
+        account: settings.account,
+        mode: settings.mode,
+        effectiveMode: leastMode(settings.mode, config.engine.mode),
+        schedule:
+          'every' in schedule ? `every ${formatDuration(schedule.every)}` : `${schedule.cron} (${schedule.timezone})`,
+        source,
+      };
+    }),
+  };
+}
+
+function collectorOf(account: Account, collector: CollectorName): Overview['collectors'][number] {
+  const off = whyOff(account, collector);
+  const when = off === undefined ? { schedule: timing(collector, account.collectors).describe } : { off };
+  return { account: account.name, collector, ...when };
+}
+
+/** What each collector needs of the account; the collectors themselves have the last word when the daemon runs. */
+const NEEDS: Readonly<Record<CollectorName, { readonly api: 'messageApi' | 'managementApi'; readonly list?: List }>> = {
+  logs: { api: 'messageApi' },
+  accountStats: { api: 'managementApi' },
+  flowControl: { api: 'messageApi', list: 'flowControlKeys' },
+  workflowDlq: { api: 'messageApi' },
+  urlGroups: { api: 'messageApi' },
+  searchIndexes: { api: 'managementApi', list: 'searchIndexes' },
+  vectorStats: { api: 'managementApi', list: 'vectorIndexes' },
+};
+
+export function apiNeeded(collector: CollectorName): 'messageApi' | 'managementApi' {
+  return NEEDS[collector].api;
+}
+
+type List = 'flowControlKeys' | 'searchIndexes' | 'vectorIndexes';
+
+export function whyOff(account: Account, collector: CollectorName): string | undefined {
+  const { api, list } = NEEDS[collector];
+  // An embedded service brings its own management API.
+  const embedded = account.messageApi?.url === 'embedded';
+  if (!account.collectors[collector].enabled) return 'switched off';
+  if (account[api] === undefined && !embedded) return `no ${api}`;
+  if (collector === 'flowControl' && account.collectors.flowControl.discover > 0) return undefined;
+  if (list !== undefined && account[list].length === 0) return `no ${list}`;
+  return undefined;
+}

@@ -1,0 +1,78 @@
+/** The files that `policyFiles` names, sorted; what a pattern says that finds nothing. */
+import { readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { unreadable } from './read-file.ts';
+import type { Fault } from './source-text.ts';
+import { type Place, pathText } from './yaml-place.ts';
+
+interface PolicyFile {
+  /** Absolute. */
+  readonly path: string;
+  /** As written, the pattern filled in. */
+  readonly written: string;
+}
+
+export interface FoundPolicyFiles {
+  readonly files: readonly PolicyFile[];
+  readonly faults: readonly Fault[];
+}
+
+/** @param absolute makes a path of the configuration absolute */
+export function findPolicyFiles(list: Place | undefined, absolute: (path: string) => string): FoundPolicyFiles {
+  const files = new Map<string, PolicyFile>();
+  const faults: Fault[] = [];
+  for (const [index, place] of (list?.items ?? []).entries()) {
+    if (typeof place.value !== 'string' || place.value === '' || place.spoilt) continue;
+    const at = { start: place.start, end: place.end, path: pathText(['policyFiles', index]) };
+    const found = match(place.value, absolute);
+    if ('message' in found) faults.push({ ...at, ...found });
+    // Two patterns may meet in a file: it counts once.
+    else for (const file of found.files) files.set(file.path, files.get(file.path) ?? file);
+  }
+  return { files: [...files.values()], faults };
+}
+
+type Match = { readonly files: readonly PolicyFile[] } | Pick<Fault, 'message' | 'help' | 'severity'>;
+
+function match(pattern: string, absolute: (path: string) => string): Match {
+  const folder = dirname(pattern);
+  if (folder.includes('*')) {
+    return { message: 'only the last part of a path may hold *', help: 'name each folder in a line of its own' };
+  }
+  if (!pattern.includes('*')) {
+    const path = absolute(pattern);
+    const complaint = complaintOf(path);
+    return complaint === undefined ? { files: [{ path, written: pattern }] } : complaint;
+  }
+  const nothing = { message: 'this pattern finds no file', severity: 'warning' as const };
+  let names: string[];
+  try {
+    names = readdirSync(absolute(folder));
+  } catch (error) {
+    const code = (error as { readonly code?: unknown }).code;
+    const message = code === 'ENOENT' ? 'its folder does not exist' : `its folder: ${unreadable(error)}`;
+    return { ...nothing, message: `this pattern finds no file: ${message}` };
+  }
+  const wanted = regular(basename(pattern));
+  const files = names
+    // A mounted ConfigMap keeps its real files in hidden folders beside the links.
+    .filter((name) => !name.startsWith('.') && wanted.test(name))
+    .sort()
+    .map((name) => ({ path: absolute(join(folder, name)), written: join(folder, name) }))
+    .filter((file) => complaintOf(file.path) === undefined);
+  return files.length === 0 ? { ...nothing, help: 'write a policy there, or remove the pattern' } : { files };
+}
+
+function complaintOf(path: string): { readonly message: string; readonly help?: string } | undefined {
+  try {
+    if (!statSync(path).isDirectory()) return undefined;
+    return { message: 'this is a folder', help: 'add /*.yaml for all policies in it' };
+  } catch (error) {
+    return { message: unreadable(error), help: 'paths are relative to the file that names them' };
+  }
+}
+
+function regular(pattern: string): RegExp {
+  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`);
+}

@@ -1,0 +1,44 @@
+/** Files of secrets are looked at while loading: a daemon that starts without its token only fails later. */
+import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { unreadable } from './read-file.ts';
+import type { Fault } from './source-text.ts';
+import { type Place, pathText } from './yaml-place.ts';
+
+/** Keys whose value is the path of a file with a secret. */
+const SECRET_FILE = /^(?:token|actionToken|password)File$/;
+
+/** @param absolute makes a path of the configuration absolute */
+export function checkSecretFiles(root: Place, absolute: (path: string) => string): Fault[] {
+  const faults: Fault[] = [];
+  const look = (place: Place, path: readonly PropertyKey[]): void => {
+    for (const [key, inner] of place.entries ?? []) {
+      if (SECRET_FILE.test(key)) faults.push(...checkFile(inner, [...path, key], absolute));
+      else look(inner, [...path, key]);
+    }
+    for (const [index, inner] of (place.items ?? []).entries()) look(inner, [...path, index]);
+  };
+  look(root, []);
+  return faults;
+}
+
+function checkFile(place: Place, path: readonly PropertyKey[], absolute: (path: string) => string): Fault[] {
+  if (typeof place.value !== 'string' || place.value === '' || place.spoilt) return [];
+  const complaint = complaintOf(absolute(place.value));
+  if (complaint === undefined) return [];
+  const where = isAbsolute(place.value) ? '' : 'the path starts at the folder of this file; ';
+  const help = complaint.help ?? `${where}opsd check --no-secrets leaves such files out`;
+  return [{ start: place.start, end: place.end, path: pathText(path), message: complaint.message, help }];
+}
+
+function complaintOf(path: string): { readonly message: string; readonly help?: string } | undefined {
+  try {
+    if (statSync(path).isDirectory()) {
+      return { message: 'this is a folder', help: 'name the file in it that holds the secret' };
+    }
+    if (readFileSync(path, 'utf8').trim() !== '') return undefined;
+    return { message: 'the file is empty', help: 'write the secret into it' };
+  } catch (error) {
+    return { message: unreadable(error) };
+  }
+}

@@ -1,0 +1,116 @@
+/** The text of one file: what stands where, and lines of it that can be shown to anybody. */
+import { LineCounter } from 'yaml';
+import type { Excerpt, Problem } from './problem.ts';
+import { USER_INFO } from './secret-keys.ts';
+
+/** Something wrong between two offsets of a file. */
+export interface Fault {
+  readonly start: number;
+  readonly end: number;
+  readonly path: string;
+  readonly message: string;
+  readonly help?: string;
+  readonly severity?: 'error' | 'warning';
+  /** The end of all that it is about, where that is more than what is marked. */
+  readonly until?: number;
+}
+
+/** Longer lines are not shown. */
+const LONGEST_LINE = 2_000;
+/** Longer lines are cut around the caret. */
+const WIDEST_EXCERPT = 160;
+const MASK = '***';
+
+export class SourceText {
+  /** As it is shown to people. */
+  readonly file: string;
+  readonly text: string;
+  readonly lines = new LineCounter();
+  readonly #masked: { readonly start: number; readonly end: number }[] = [];
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.text = text;
+    this.lines.addNewLine(0);
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.lines.addNewLine(at + 1);
+  }
+
+  /** What stands there is a secret: no excerpt shows it. */
+  mask(start: number, end: number): void {
+    if (end > start) this.#masked.push({ start, end });
+  }
+
+  /** From 1. */
+  position(offset: number): { readonly line: number; readonly column: number } {
+    const { line, col } = this.lines.linePos(Math.min(Math.max(offset, 0), this.text.length));
+    return { line, column: col };
+  }
+
+  /** `file:line:column` */
+  place(offset: number): string {
+    const { line, column } = this.position(offset);
+    return `${this.file}:${line}:${column}`;
+  }
+
+  problem(fault: Fault): Problem {
+    const excerpt = this.#excerpt(fault);
+    return {
+      file: this.file,
+      ...this.position(fault.start),
+      path: fault.path,
+      message: fault.message,
+      ...(fault.help === undefined ? {} : { help: fault.help }),
+      severity: fault.severity ?? 'error',
+      ...(excerpt === undefined ? {} : { excerpt }),
+    };
+  }
+
+  #excerpt(fault: Fault): Excerpt | undefined {
+    const start = this.lines.lineStarts[this.position(fault.start).line - 1] ?? 0;
+    const newline = this.text.indexOf('\n', start);
+    const end = newline === -1 ? this.text.length : newline;
+    if (end - start > LONGEST_LINE || this.text.slice(start, end).trim() === '') return undefined;
+
+    for (const match of this.text.slice(start, end).matchAll(USER_INFO)) {
+      this.mask(start + match.index, start + match.index + match[0].length);
+    }
+    let shown = '';
+    let caret = 0;
+    let caretEnd = 0;
+    for (let at = start; at <= end;) {
+      if (at <= fault.start) caret = shown.length;
+      if (at <= Math.max(fault.end, fault.start + 1)) caretEnd = shown.length;
+      const hiddenTo = this.#hiddenFrom(at);
+      if (hiddenTo === at) {
+        shown += this.text[at] ?? '';
+        at++;
+      } else {
+        shown += MASK;
+        at = hiddenTo;
+        if (fault.start < at && fault.end >= at) caretEnd = shown.length;
+      }
+    }
+    return cut({ text: shown.trimEnd(), caret, length: Math.max(1, caretEnd - caret) });
+  }
+
+  /** The end of what is masked from `at` on; `at` itself when it is not. */
+  #hiddenFrom(at: number): number {
+    let end = at;
+    for (let found = true; found;) {
+      const span = this.#masked.find((candidate) => candidate.start <= end && end < candidate.end);
+      found = span !== undefined;
+      end = span?.end ?? end;
+    }
+    return end;
+  }
+}
+
+function cut(excerpt: Excerpt): Excerpt {
+  const room = Math.max(1, excerpt.text.length - excerpt.caret);
+  const length = Math.min(excerpt.length, room);
+  if (excerpt.text.length <= WIDEST_EXCERPT) return { ...excerpt, length };
+  const from = Math.max(0, Math.min(excerpt.caret - 40, excerpt.text.length - WIDEST_EXCERPT));
+  const text = excerpt.text.slice(from, from + WIDEST_EXCERPT);
+  const caret = excerpt.caret - from;
+  return { text, caret, length: Math.min(length, Math.max(1, text.length - caret)) };
+}

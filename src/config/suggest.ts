@@ -1,0 +1,42 @@
+/** Did you mean? The nearest of several words. */
+
+/** The one of `candidates` that `word` was most likely meant to be; undefined when none is near. */
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const plain = fold(word);
+  let best: string | undefined;
+  let least = Infinity;
+  for (const candidate of candidates) {
+    const distance = editDistance(plain, fold(candidate));
+    const allowed = Math.max(1, Math.floor(Math.min(plain.length, candidate.length) / 3));
+    if (distance <= allowed && distance < least) {
+      best = candidate;
+      least = distance;
+    }
+  }
+  return best;
+}
+
+/** `token_file`, `token-file` and `TokenFile` are one word. */
+function fold(word: string): string {
+  return word.replace(/[-_\s]/g, '').toLowerCase();
+}
+
+/** Letters added, left out, changed, or swapped with their neighbour. */
+export function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = a[i - 1] === b[j - 1] ? 0 : 1;
+      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + change);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      }
+      row.push(cost);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length]!;
+}

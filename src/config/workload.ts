@@ -1,0 +1,123 @@
+/**
+ * What a configuration will ask of the service: calls a day and bytes, by its schedules and an assumed traffic. An upper
+ * estimate for that traffic: pages are counted as if each reading ended in one that is not full. Not counted are
+ * actions and what proves them, repeated requests, and catching up after an outage.
+ */
+import { timing } from '../collectors/settings.ts';
+import { COLLECTOR_NAMES, type CollectorName } from '../domain/observation.ts';
+import { leastMode } from '../domain/plan.ts';
+import { compilePolicy } from '../policies/policy.ts';
+import { runsPerDay } from '../scheduler/settings.ts';
+import type { Account, Config } from './config.ts';
+import { apiNeeded, whyOff } from './overview.ts';
+
+/** Of each account. */
+export interface Traffic {
+  readonly messagesPerDay: number;
+  /** Runs that the workflow DLQ holds. */
+  readonly failedRuns: number;
+}
+
+export interface Load {
+  readonly account: string;
+  readonly api: 'message' | 'management';
+  /** A collector, or a policy. */
+  readonly reader: string;
+  readonly runsPerDay: number;
+  readonly callsPerDay: number;
+  readonly bytesPerDay: number;
+}
+
+const DAY_MS = 86_400_000;
+const PAGE = 100;
+
+/** Assumed of every account; shown with the estimate. Sizes are of JSON on the wire, in bytes. */
+export const ASSUMED = {
+  entriesPerMessage: 4,
+  entryBytes: 1_000,
+  failedRunBytes: 1_500,
+  flowControlBytes: 350,
+  urlGroups: 20,
+  urlGroupBytes: 500,
+  accountStatsBytes: 60_000,
+  vectorStatsBytes: 80_000,
+  searchIndexBytes: 8_000,
+} as const;
+
+/** A page of nothing. */
+const PAGE_BYTES = 100;
+/** The log is read a second time for what came late: a quarter of an hour, every five minutes. */
+const SWEEPS_PER_DAY = 288;
+const SWEPT_TIMES = 3;
+/** Points are compared with their day once an hour, with a reading of their own. */
+const POINT_CHECKS_PER_DAY = 24;
+
+interface Calls {
+  readonly calls: number;
+  readonly bytes: number;
+}
+
+export function workload(config: Config, traffic: Traffic): readonly Load[] {
+  const collectors = config.accounts.flatMap((account) =>
+    COLLECTOR_NAMES.filter((name) => whyOff(account, name) === undefined).map((name): Load => {
+      const runs = runsPerDay(timing(name, account.collectors).schedule);
+      const { calls, bytes } = CALLS[name](account, runs, traffic);
+      return {
+        account: account.name,
+        api: apiNeeded(name) === 'messageApi' ? 'message' : 'management',
+        reader: name,
+        runsPerDay: runs,
+        callsPerDay: Math.ceil(calls),
+        bytesPerDay: Math.ceil(bytes),
+      };
+    }),
+  );
+  const policies = config.policies
+    .filter(({ settings }) => leastMode(settings.mode, config.engine.mode) !== 'off')
+    .map(({ settings, source }): Load => {
+      const runs = runsPerDay(compilePolicy(settings, source).schedule);
+      const { calls, bytes } = listings(runs, traffic.failedRuns, ASSUMED.failedRunBytes);
+      return {
+        account: settings.account,
+        api: 'message',
+        reader: `policy ${settings.name}`,
+        runsPerDay: runs,
+        callsPerDay: Math.ceil(calls),
+        bytesPerDay: Math.ceil(bytes),
+      };
+    });
+  return [...collectors, ...policies];
+}
+
+/** Readings that go from page to page, each of so many rows. */
+function listings(readings: number, rows: number, rowBytes: number): Calls {
+  const calls = readings * (1 + rows / PAGE);
+  return { calls, bytes: calls * PAGE_BYTES + readings * rows * rowBytes };
+}
+
+/** Readings of so many things, a request each. */
+function each(readings: number, things: number, bytes: number): Calls {
+  return { calls: readings * things, bytes: readings * things * bytes };
+}
+
+const CALLS: { readonly [N in CollectorName]: (account: Account, runs: number, traffic: Traffic) => Calls } = {
+  logs(_account, runs, { messagesPerDay }) {
+    const entries = messagesPerDay * ASSUMED.entriesPerMessage;
+    const first = listings(runs, entries / runs, ASSUMED.entryBytes);
+    const again = listings(SWEEPS_PER_DAY, (SWEPT_TIMES * entries) / SWEEPS_PER_DAY, ASSUMED.entryBytes);
+    return { calls: first.calls + again.calls, bytes: first.bytes + again.bytes };
+  },
+  accountStats: (_account, runs) => each(runs + Math.min(runs, POINT_CHECKS_PER_DAY), 1, ASSUMED.accountStatsBytes),
+  flowControl({ flowControlKeys, collectors }, runs) {
+    return each(runs, flowControlKeys.length + collectors.flowControl.discover, ASSUMED.flowControlBytes);
+  },
+  workflowDlq({ collectors }, runs, { failedRuns }) {
+    const whole = Math.min(runs, DAY_MS / collectors.workflowDlq.full + 1);
+    const listed = listings(whole, failedRuns, ASSUMED.failedRunBytes);
+    const rest = listings(runs - whole, 0, 0);
+    return { calls: listed.calls + rest.calls, bytes: listed.bytes + rest.bytes };
+  },
+  urlGroups: (_account, runs) => each(runs, 1, ASSUMED.urlGroups * ASSUMED.urlGroupBytes),
+  searchIndexes: ({ searchIndexes }, runs) => each(runs, searchIndexes.length, ASSUMED.searchIndexBytes),
+  vectorStats: ({ vectorIndexes }, runs) => each(runs, new Set(vectorIndexes).size, ASSUMED.vectorStatsBytes),
+};

@@ -1,0 +1,200 @@
+/** Strict reading of one YAML file: version 1.2, the core schema, one document. What is wrong is said in plain words. */
+import { type Document, isCollection, isScalar, parseDocument, visit, type YAMLError } from 'yaml';
+import { isSecretKey } from './secret-keys.ts';
+import type { Fault, SourceText } from './source-text.ts';
+import { type Place, PlaceReader, type WalkOptions } from './yaml-place.ts';
+
+export interface YamlFile {
+  readonly source: SourceText;
+  /** Undefined when nothing could be read. */
+  readonly root: Place | undefined;
+  readonly faults: readonly Fault[];
+  /**
+   * Where the grammar is broken first; Infinity in a sound file. What was read up to there is as its author meant it,
+   * what comes after may be anything.
+   */
+  readonly brokenAt: number;
+}
+
+export function readYaml(options: WalkOptions): YamlFile {
+  const { source } = options;
+  const nothing = { source, root: undefined, brokenAt: 0 };
+  let document: Document.Parsed;
+  let reader: PlaceReader;
+  let root: Place;
+  try {
+    document = parseDocument(source.text, {
+      version: '1.2',
+      schema: 'core',
+      strict: true,
+      stringKeys: true,
+      // Told by the reader, with the place of the first one.
+      uniqueKeys: false,
+      prettyErrors: false,
+    });
+    reader = new PlaceReader(options);
+    root = reader.read(document.contents, []);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { ...nothing, faults: [fault(0, 'lists or mappings are nested too deeply')] };
+  }
+  // Nothing else of such a file is worth a word.
+  if (reader.exploded !== undefined) return { ...nothing, faults: [reader.exploded] };
+  const syntax = syntaxFaults(document, source.text);
+  const faults = [...syntax, ...document.warnings.map(unsupported), ...reader.faults];
+  if (syntax.length > 0) maskByLine(source);
+  if (faults.length === 0 && root.value === null) {
+    return { ...nothing, faults: [fault(0, 'the file is empty', 'config.example.yaml shows what can stand here')] };
+  }
+  const brokenAt = Math.min(...syntax.map((found) => found.start));
+  return { source, root, faults, brokenAt };
+}
+
+/** A broken file has no sure keys: any line that looks like a secret is masked from its colon on. */
+function maskByLine(source: SourceText): void {
+  for (const match of source.text.matchAll(/(["']?)([\w-]{1,64})\1[ \t]{0,64}:[ \t]*/g)) {
+    if (!isSecretKey(match[2]!)) continue;
+    const start = match.index + match[0].length;
+    const newline = source.text.indexOf('\n', start);
+    source.mask(start, newline === -1 ? source.text.length : newline);
+  }
+}
+
+/** Nobody mends more at once. */
+const MOST_ERRORS = 50;
+
+function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
+  const seen = new Set<number>();
+  const faults: Fault[] = [];
+  for (const error of document.errors.slice(0, MOST_ERRORS)) {
+    if (isEcho(error, document)) continue;
+    const found = explain(error, document, text);
+    // One mistake breaks much of its line: the first complaint is the one to mend.
+    const line = text.lastIndexOf('\n', found.start - 1);
+    if (!seen.has(line)) faults.push(found);
+    seen.add(line);
+    // The parser has lost its way: whatever comes after is said to be unexpected.
+    if (error.code === 'UNEXPECTED_TOKEN') break;
+  }
+  return faults;
+}
+
+type Words = readonly [message: string, help?: string];
+
+/** The parser's own messages repeat what is written, which may be a secret: each has words of ours. */
+const WORDS: Readonly<Partial<Record<YAMLError['code'], Words>>> = {
+  ALIAS_PROPS: ['an alias cannot have an anchor or a tag', 'remove the & or ! before the *'],
+  BAD_ALIAS: ['not a name of an alias', 'put the text in quotes if it really begins with *'],
+  BAD_COLLECTION_TYPE: ['tags are not supported here', 'remove the word that begins with !'],
+  BAD_DIRECTIVE: ['a line that begins with % is a directive, and this one means nothing', 'remove it'],
+  BAD_DQ_ESCAPE: ['this backslash means nothing in double quotes', 'write two backslashes, or use single quotes'],
+  BAD_INDENT: [
+    'the indentation does not fit',
+    'keys of one mapping begin in the same column; what belongs to a key is indented further',
+  ],
+  BAD_PROP_ORDER: ['anchors and tags stand before the value', 'move the & or ! behind the colon'],
+  BAD_SCALAR_START: ['a text cannot begin with this character', 'put the text in quotes'],
+  BLOCK_AS_IMPLICIT_KEY: [
+    'a mapping inside of a value',
+    'put a text that holds ": " in quotes; begin the keys of a mapping on the next line, indented',
+  ],
+  BLOCK_IN_FLOW: ['a block inside of braces or brackets', 'write all of it in braces, or all of it indented'],
+  KEY_OVER_1024_CHARS: ['a key of more than 1024 characters', 'is a quote missing?'],
+  MISSING_CHAR: ['a character is missing here', 'a key is followed by a colon and a space, an item by a comma'],
+  MULTILINE_IMPLICIT_KEY: [
+    'a line without a colon',
+    'write key: value, or indent the line if it goes on with the text above',
+  ],
+  MULTIPLE_ANCHORS: ['a value can have one anchor', 'keep one of the words that begin with &'],
+  MULTIPLE_DOCS: ['a second document begins here', 'a file holds one document: remove the line ---'],
+  MULTIPLE_TAGS: ['tags are not supported here', 'remove the words that begin with !'],
+  NON_STRING_KEY: [
+    'a key must be plain text',
+    'is this a template that was not rendered? Put a text that begins with a brace in quotes',
+  ],
+  RESOURCE_EXHAUSTION: ['lists or mappings are nested too deeply', 'write it flatter'],
+  TAB_AS_INDENT: ['a tab in the indentation', 'indent with spaces: YAML allows no tabs there'],
+  TAG_RESOLVE_FAILED: ['tags are not supported here', 'remove the word that begins with !'],
+  UNEXPECTED_TOKEN: [
+    'this does not fit here',
+    'write each key on a line of its own; keys of one mapping begin in the same column',
+  ],
+};
+
+function explain(error: YAMLError, document: Document.Parsed, text: string): Fault {
+  const [start, end] = error.pos;
+  const opening =
+    error.code === 'MISSING_CHAR' || error.code === 'BAD_INDENT' ? openedBefore(document, text, start) : undefined;
+  if (opening !== undefined) {
+    const [open, close] = opening.pair;
+    return fault(opening.at, `the ${open} opened here is not closed`, `write the closing ${close}`);
+  }
+  if (error.code === 'UNEXPECTED_TOKEN' && text.slice(start - 1, start + 1) === '${') {
+    return fault(start - 1, 'inside of braces or brackets this needs quotes', 'write "${env:NAME}" with its quotes');
+  }
+  const tooDeep = error.code === 'BLOCK_AS_IMPLICIT_KEY' ? lineTakenAsValue(error, document, text) : undefined;
+  if (tooDeep !== undefined) {
+    return fault(
+      tooDeep,
+      'this line is indented further than the one above, which has a value already',
+      'begin it in the column of the line above',
+    );
+  }
+  // The parser's message for a list item that lost its place speaks of a hyphen.
+  const isIndent = error.message.startsWith('Sequence item without');
+  const [message, help] = WORDS[isIndent ? 'BAD_INDENT' : error.code] ?? ['this is not YAML'];
+  const at = Math.min(start + /^ */.exec(text.slice(start))![0].length, text.trimEnd().length);
+  const width = error.code === 'MULTIPLE_DOCS' ? 3 : Math.min(end - start, 20);
+  return { ...fault(at, message, help), end: at + Math.max(1, width) };
+}
+
+/** A line indented too far is read as going on with the value above: the offset where that line begins. */
+function lineTakenAsValue(error: YAMLError, document: Document.Parsed, text: string): number | undefined {
+  const whole = document.errors.find((other) => other.code === 'MULTILINE_IMPLICIT_KEY' && sameStart(other, error));
+  if (whole === undefined) return undefined;
+  const line = text.lastIndexOf('\n', whole.pos[1] - 1) + 1;
+  return line + /^ */.exec(text.slice(line))![0].length;
+}
+
+/** The parser complains twice of such a line. */
+function isEcho(error: YAMLError, document: Document.Parsed): boolean {
+  if (error.code !== 'MULTILINE_IMPLICIT_KEY') return false;
+  return document.errors.some((other) => other.code === 'BLOCK_AS_IMPLICIT_KEY' && sameStart(other, error));
+}
+
+function sameStart(a: YAMLError, b: YAMLError): boolean {
+  return a.pos[0] === b.pos[0];
+}
+
+const CLOSING: Readonly<Record<string, string>> = { '"': '"', "'": "'", '{': '}', '[': ']' };
+
+/** The last quote or bracket before `offset` that is never closed. */
+function openedBefore(
+  document: Document.Parsed,
+  text: string,
+  offset: number,
+): { readonly at: number; readonly pair: readonly [string, string] } | undefined {
+  let found: { at: number; pair: readonly [string, string] } | undefined;
+  visit(document, {
+    Node(_key, node) {
+      if (!isScalar(node) && !isCollection(node)) return;
+      const [start, end] = node.range ?? [0, 0];
+      const opening = text[start] ?? '';
+      const closing = CLOSING[opening];
+      if (closing === undefined || start >= offset) return;
+      const closed = end - 1 > start && text[end - 1] === closing;
+      if (!closed && start >= (found?.at ?? 0)) found = { at: start, pair: [opening, closing] };
+    },
+  });
+  return found;
+}
+
+function unsupported(warning: YAMLError): Fault {
+  const [start, end] = warning.pos;
+  const [message, help] = WORDS[warning.code] ?? ['this is not supported'];
+  return { ...fault(start, message, help), end: Math.max(end, start + 1) };
+}
+
+function fault(start: number, message: string, help?: string): Fault {
+  return { start, end: start + 1, path: '', message, ...(help === undefined ? {} : { help }) };
+}

@@ -1,0 +1,28 @@
+/**
+ * A lineage is one failed run across its repairs: a resume gives it a new run id, and a new failure a new dlqId.
+ * The stamp travels as a label with the run, so that attempts are known even when the store is lost.
+ */
+
+export interface Stamp {
+  readonly instance: string;
+  readonly lineage: string;
+  /** 1 for the first resume. */
+  readonly attempt: number;
+}
+
+const STAMP = /^opsd:([\w-]{1,64}):([\w-]{1,64}):(\d{1,4})$/;
+
+export function formatStamp(stamp: Stamp): string {
+  return `opsd:${stamp.instance}:${stamp.lineage}:${stamp.attempt}`;
+}
+
+export function parseStamp(label: string): Stamp | undefined {
+  const match = STAMP.exec(label);
+  if (match === null) return undefined;
+  return { instance: match[1]!, lineage: match[2]!, attempt: Number(match[3]) };
+}
+
+/** Whether a label is the daemon's own mark: such labels are kept out of metrics. */
+export function isStamp(label: string): boolean {
+  return label.startsWith('opsd:');
+}

@@ -1,0 +1,40 @@
+/** One entry of the service's message log (interface 2.3): a message at one moment of its life. */
+
+export const MESSAGE_STATES = [
+  'CREATED',
+  'ACTIVE',
+  'RETRY',
+  'ERROR',
+  'DELIVERED',
+  'FAILED',
+  'CANCEL_REQUESTED',
+  'CANCELLED',
+] as const;
+
+export type MessageState = (typeof MESSAGE_STATES)[number];
+
+export interface LogEntry {
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly messageId: string;
+  /** Absent where the service does not send it; then only the filter of the query knows. */
+  readonly state?: MessageState;
+  readonly url?: string;
+  readonly topicName?: string;
+  readonly endpointName?: string;
+  readonly queueName?: string;
+  readonly scheduleId?: string;
+  readonly method?: string;
+  readonly error?: string;
+  /** HTTP status of the attempt this entry tells of. */
+  readonly responseStatus?: number;
+  /** Epoch milliseconds. */
+  readonly nextDeliveryTime?: number;
+  readonly maxRetries?: number;
+  /** Union of `label` and `labels`. */
+  readonly labels: readonly string[];
+  /** W3C traceparent of the producer, from the forwarded headers, as it was sent (not validated). */
+  readonly traceparent?: string;
+  readonly flowControlKey?: string;
+  readonly workflowRunId?: string;
+}

@@ -1,0 +1,39 @@
+/**
+ * Why an attempt or a run failed, in the vocabulary of metrics and policies. Bounded: error texts never become
+ * labels.
+ */
+
+export const FAILURE_REASONS = ['dns', 'tls', 'connection', 'timeout', 'http', 'no_response', 'other'] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+const FAILURE_CAUSES = ['transient', 'permanent', 'quota', 'unknown'] as const;
+/** What a repair may expect: only `transient` is worth trying again unchanged. */
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
+
+/** Ordered: the first pattern that matches the error text names the reason. */
+const PATTERNS: readonly (readonly [RegExp, FailureReason])[] = [
+  [/ENOTFOUND|EAI_AGAIN|no such host|\bdns\b|getaddrinfo/i, 'dns'],
+  [/\btls\b|\bssl\b|certificate|x509|handshake/i, 'tls'],
+  [/time[d]?[ -]?out|ETIMEDOUT|deadline exceeded/i, 'timeout'],
+  [/ECONN|EPIPE|EHOSTUNREACH|ENETUNREACH|connection|socket|refused|reset by peer|\bEOF\b/i, 'connection'],
+];
+
+/**
+ * @param status HTTP status of the last answer; undefined or 0 when there was none
+ * @param error the service's error text, when it gave one
+ */
+export function failureReason(status: number | undefined, error: string | undefined): FailureReason {
+  if (status !== undefined && status >= 100) return 'http';
+  if (error === undefined || error === '') return 'no_response';
+  return PATTERNS.find(([pattern]) => pattern.test(error))?.[1] ?? 'other';
+}
+
+export function failureCause(status: number | undefined, error: string | undefined): FailureCause {
+  const reason = failureReason(status, error);
+  if (reason === 'other') return 'unknown';
+  if (reason !== 'http') return 'transient';
+  if (status === 429) return 'quota';
+  if (status! >= 500) return 'transient';
+  if (status! >= 400) return 'permanent';
+  return 'unknown';
+}

@@ -1,0 +1,30 @@
+/** A failed workflow run held in the workflow DLQ (interface 2.4). Bodies and headers stay at the parser. */
+
+export interface WorkflowDlqEntry {
+  readonly dlqId: string;
+  readonly workflowRunId: string;
+  readonly workflowUrl: string;
+  /** Epoch milliseconds. */
+  readonly workflowCreatedAt?: number;
+  /** Epoch milliseconds: when the run failed and entered the DLQ. */
+  readonly createdAt: number;
+  readonly url?: string;
+  readonly method?: string;
+  readonly maxRetries?: number;
+  readonly callerIp?: string;
+  /** Union of `label` and `labels`. */
+  readonly labels: readonly string[];
+  readonly flowControlKey?: string;
+  /** A `CALLBACK_…` value, or absent when the workflow has no failure function. */
+  readonly failureFunctionState?: string;
+  /** Status of the last attempt; absent when there was no answer. */
+  readonly responseStatus?: number;
+  /** The first characters of the last answer's body: its reason, never shown as a label. */
+  readonly responseText?: string;
+}
+
+export interface WorkflowRun {
+  readonly workflowRunId: string;
+  /** Epoch milliseconds; absent when the service did not say. */
+  readonly workflowCreatedAt?: number;
+}

@@ -1,0 +1,89 @@
+/** All that the embedded service holds for one account. */
+import type { Clock } from '../platform/clock.ts';
+import type { Account } from './account.ts';
+import { Deduplication } from './deduplication.ts';
+import { DeadLetterQueue } from './dlq.ts';
+import { FlowLanes } from './flow-lane.ts';
+import type { AccountJournal, LetterQueue } from './journal.ts';
+import type { Limits, LimitsOf } from './limits.ts';
+import { MessageLog } from './log.ts';
+import { isTerminal, type Message } from './message.ts';
+import { OpenLanes } from './open-lanes.ts';
+import { UrlGroups } from './url-groups.ts';
+
+export interface AccountState {
+  readonly accountId: string;
+  /** By id: all that have not ended, and those that ended as long as the log remembers. */
+  readonly messages: Map<string, Message>;
+  readonly log: MessageLog;
+  readonly dlq: DeadLetterQueue;
+  readonly workflowDlq: DeadLetterQueue;
+  readonly urlGroups: UrlGroups;
+  readonly deduplication: Deduplication;
+  readonly flow: FlowLanes<Message>;
+  /** Of messages without a flow-control key. */
+  readonly openLanes: OpenLanes<Message>;
+}
+
+export interface StateOptions {
+  readonly clock: Clock;
+  readonly limitsOf: LimitsOf;
+  readonly logMaxEntries: number;
+  /** Told of every change, when somebody keeps them; `holds` tells whether a listing still needs a message. */
+  readonly journalOf?: ((accountId: string, holds: (message: Message) => boolean) => AccountJournal) | undefined;
+}
+
+/** How long a flow-control key that nobody uses is known. */
+const FLOW_KEY_KEPT_MS = 3 * 86_400_000;
+
+export function createAccountState(account: Account, options: StateOptions): AccountState {
+  const { clock } = options;
+  const limits = (): Limits => options.limitsOf(account);
+  const messages = new Map<string, Message>();
+  const journal = options.journalOf?.(
+    account.id,
+    ({ id, dlqId = '' }) =>
+      messages.has(id) || dlq.get(dlqId)?.message.id === id || workflowDlq.get(dlqId)?.message.id === id,
+  );
+  const log = new MessageLog({
+    retentionMs: () => limits().logRetentionMs,
+    maxEntries: options.logMaxEntries,
+    // The entry that ends a message is its last: with it the record goes.
+    onDropped: (entry) => {
+      if (isTerminal(entry.state)) messages.delete(entry.message.id);
+      journal?.dropped(entry);
+    },
+    onLogged: journal && ((entry) => journal.logged(entry)),
+  });
+  const queue = (name: LetterQueue): DeadLetterQueue =>
+    new DeadLetterQueue(limits, {
+      codes: log.codes,
+      mark: name === 'dlq' ? '' : 'w',
+      onAdded: journal && ((letter) => journal.letterAdded(name, letter)),
+      onRemoved: journal && ((letter) => journal.letterRemoved(name, letter)),
+    });
+  const dlq = queue('dlq');
+  const workflowDlq = queue('workflowDlq');
+  return {
+    accountId: account.id,
+    messages,
+    log,
+    dlq,
+    workflowDlq,
+    urlGroups: new UrlGroups(journal && ((group, place) => journal.put('urlGroup', group.name, { ...group, place }))),
+    deduplication: new Deduplication({
+      onRemembered: journal && ((id, remembered) => journal.put('deduplication', id, remembered)),
+      onForgotten: journal && ((id) => journal.removed('deduplication', id)),
+    }),
+    flow: new FlowLanes<Message>(clock, FLOW_KEY_KEPT_MS, {
+      onUsed: journal && ((setting) => journal.put('flowControl', setting.key, setting)),
+      onPeriod: journal && ((key, period) => journal.put('flowPeriod', key, period)),
+      onForgotten:
+        journal &&
+        ((key) => {
+          for (const kind of ['flowControl', 'flowPeriod'] as const) journal.removed(kind, key);
+        }),
+    }),
+    openLanes: new OpenLanes<Message>(clock),
+  };
+}

@@ -1,0 +1,27 @@
+/** Bulk deletion of failed plain messages. The interface has no way to list them. */
+import { dlqOf, messageDlqFilter, selectForBulk } from './dead-letter-selection.ts';
+import { queryOf, stateOf, type MessageContext } from './message-context.ts';
+import { cursorField } from './query.ts';
+import type { ApiRequest, ApiResponse, Route } from './route.ts';
+
+export function dlqRoutes(context: MessageContext): readonly Route[] {
+  return [
+    {
+      api: 'message',
+      operation: 'delete-dlq',
+      method: 'DELETE',
+      pattern: '/v2/dlq',
+      handle: (request) => deleteMessages(context, request),
+    },
+  ];
+}
+
+function deleteMessages(context: MessageContext, request: ApiRequest): ApiResponse {
+  const queue = dlqOf(stateOf(context, request), 'dlq', context.clock.now());
+  const query = queryOf(context, request, 'delete-dlq');
+  const order = context.switches.dlqOrder;
+  const options = { listing: 'dlq', filter: messageDlqFilter(query), order, count: query.pageSize() } as const;
+  const { letters, cursor } = selectForBulk(queue, query, options);
+  const deleted = letters.filter((letter) => queue.remove(letter.dlqId)).length;
+  return { status: 200, json: { ...cursorField(cursor, context.switches), deleted } };
+}

@@ -1,0 +1,203 @@
+/**
+ * The embedded service: a real HTTP server with its own state, both APIs on one address. Messages are really
+ * delivered, and what the statistics say follows from what happened. Time is the given clock's, or the service's own, which tests move.
+ */
+import type { AccountBook } from './account-book.ts';
+import { createAdvance, NO_OWN_TIME, type Advance } from './advance.ts';
+import { controlRoutes } from './control-routes.ts';
+import { EmulatorControl } from './control.ts';
+import type { PortOf } from './delivery.ts';
+import type { EmulatorOptions } from './emulator-options.ts';
+import type { FactListener } from './facts.ts';
+import { Faults } from './faults.ts';
+import type { Indexes } from './indexes.ts';
+import { PLAN_LIMITS } from './limits.ts';
+import { failedRuns, viewOf, type FailedRunView, type MessageView } from './message-view.ts';
+import { RequestRecorder } from './request-recorder.ts';
+import { createScriptedDestinations, type ScriptedDestinations } from './scripted-destinations.ts';
+import { startServer } from './server.ts';
+import { createService } from './service.ts';
+import { SigningKeyRing, type SigningKeys } from './signature.ts';
+import type { Statistics } from './statistics.ts';
+import { SteerableClock } from './steerable-clock.ts';
+import { DataFolderError } from './store-file.ts';
+import { Store } from './store.ts';
+import { DEFAULT_SWITCHES } from './switches.ts';
+
+export interface Emulator extends AsyncDisposable {
+  /** `http://HOST:PORT`: base URL of both APIs. */
+  readonly url: string;
+  readonly accounts: AccountBook;
+  readonly statistics: Statistics;
+  readonly indexes: Indexes;
+  /** Hosts that do as a script says, whatever `hosts` says of them. */
+  readonly destinations: ScriptedDestinations;
+  onFact(listener: FactListener): Disposable;
+  /** All messages that have not ended, and those that ended as long as the log remembers them; oldest first. */
+  messages(accountId: string): readonly MessageView[];
+  /** Oldest failure first. */
+  workflowDlq(accountId: string): readonly FailedRunView[];
+  /** What the account's deliveries are signed with, and will be after `rollSigningKeys`. */
+  signingKeys(accountId: string): SigningKeys;
+  /** The next key becomes the current one, and there is a new next one. */
+  rollSigningKeys(accountId: string): SigningKeys;
+  /** Cancels a message, which no operation of the interface does; false when it is unknown or has ended. */
+  cancelMessage(accountId: string, messageId: string): boolean;
+  /**
+   * Resolves when whatever comes next waits for the clock or for a request: no delivery is in progress but those that
+   * a scripted destination holds.
+   */
+  idle(): Promise<void>;
+  /**
+   * Moves the service's time on by `ms`, from one timer to the next. What became due is really delivered and answered
+   * before time goes on, so that no message times out because time moved under it; a delivery that takes longer than
+   * `patienceMs` of real time (default 5 s) is no longer waited for, so that one that hangs meets its timeout.
+   *
+   * @throws {Error} when the service has no time of its own (`time` or `control`)
+   */
+  readonly advance: Advance;
+  /**
+   * What the control path does, in process.
+   *
+   * @throws {Error} when the service has no time of its own (`time` or `control`)
+   */
+  readonly control: EmulatorControl;
+  /** Idempotent. Deliveries in progress are broken off. */
+  stop(): Promise<void>;
+}
+
+const RECORDED_REQUESTS = 1_000;
+
+/**
+ * @throws {Error} when the address is taken, or accounts contradict each other
+ * @throws {DataFolderError} when the data folder cannot be used
+ */
+export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
+  const { random, startAt, time = options.control === true ? 'real' : undefined } = options;
+  if (options.dataFolder !== undefined && time !== undefined) {
+    throw new DataFolderError(
+      'a service whose time can be moved keeps nothing: what it wrote would lie in the future of its next start. Leave out the data folder, or what moves time.',
+    );
+  }
+  const ownTime = time && new SteerableClock({ base: options.clock, mode: time, startAt });
+  const clock = ownTime ?? options.clock;
+  const listeners = new Set<FactListener>();
+  const onError = options.onError ?? (() => undefined);
+  const switches = { ...DEFAULT_SWITCHES, ...options.switches };
+  const onFact: FactListener = (accountId, fact) => {
+    for (const listener of listeners) listener(accountId, fact);
+  };
+  const signingKeys = new SigningKeyRing(options.accounts);
+  const { headerPrefix } = options;
+  const destinations = createScriptedDestinations({
+    clock,
+    headerPrefix,
+    onHeld: () => service.engine.inProgress.lookAgain(),
+  });
+  const fixedPort = portsByHost(options.hosts ?? {});
+  const portOf: PortOf = (url) => destinations.hosts(url) ?? fixedPort(url);
+  const isMapped = (url: URL): boolean => destinations.knows(url.hostname) || fixedPort(url) !== undefined;
+  const store = options.dataFolder === undefined ? undefined : new Store(options.dataFolder, onError);
+  using opening = new DisposableStack();
+  opening.defer(() => store?.close());
+  const faults = new Faults({ clock: options.clock, now: () => clock.now(), random });
+  const requests = new RequestRecorder(RECORDED_REQUESTS);
+  const advance = createAdvance({
+    ownTime,
+    realTime: options.clock,
+    inProgress: () => service.engine.inProgress,
+    destinations,
+  });
+  const rebuild = async (): Promise<void> => {
+    const before = service;
+    destinations.clear();
+    service = createService(frame);
+    await before.engine.stop();
+  };
+  const control =
+    ownTime &&
+    new EmulatorControl({
+      clock: ownTime,
+      random,
+      service: () => service,
+      rebuild,
+      advance,
+      switches,
+      signingKeys,
+      faults,
+      requests,
+    });
+  const extraRoutes = control !== undefined && options.control === true ? controlRoutes(control, destinations) : [];
+  const frame = { options, store, clock, switches, signingKeys, portOf, isMapped, extraRoutes, onFact, onError };
+  let service = createService(frame);
+  const server = await startServer({
+    clock,
+    realClock: options.clock,
+    listen: options.listen,
+    management: options.management,
+    service: () => service,
+    handle: (call) => faults.handle(call),
+    ...(options.control === true && {
+      onAnswer: ({ target, response, ...request }) => {
+        const lost = response.sending === 'lost' && ({ lost: true } as const);
+        requests.record({ at: clock.now(), path: target, ...request, status: response.status, ...lost });
+      },
+    }),
+    maxBodyBytes: options.maxBodyBytes ?? PLAN_LIMITS.fixed_100m.max_message_size,
+    onError,
+  });
+  opening.move();
+
+  service.begin();
+
+  // Requests first: none may bring new work while deliveries are broken off.
+  const stopOnce = async (): Promise<void> => {
+    ownTime?.close();
+    faults.stop();
+    await server.close();
+    await service.engine.stop();
+    await destinations.stop();
+    store?.close();
+  };
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= stopOnce());
+
+  return {
+    url: server.url,
+    get accounts() {
+      return service.accounts;
+    },
+    get statistics() {
+      return service.statistics;
+    },
+    get indexes() {
+      return service.indexes;
+    },
+    destinations,
+    onFact: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    messages: (accountId) => [...(service.states.get(accountId)?.messages.values() ?? [])].map(viewOf),
+    workflowDlq: (accountId) => failedRuns(service.states.get(accountId)?.workflowDlq, clock.now()),
+    signingKeys: (accountId) => signingKeys.of(accountId),
+    rollSigningKeys: (accountId) => signingKeys.roll(accountId),
+    cancelMessage: (accountId, messageId) => {
+      const message = service.states.get(accountId)?.messages.get(messageId);
+      return message !== undefined && service.engine.cancel(message);
+    },
+    idle: () => service.engine.inProgress.idleBut((attempt) => destinations.holds(attempt)),
+    advance,
+    get control() {
+      if (control === undefined) throw new Error(NO_OWN_TIME);
+      return control;
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function portsByHost(hosts: Readonly<Record<string, number>>): PortOf {
+  const ports = new Map(Object.entries(hosts).map(([host, port]) => [host.toLowerCase(), port]));
+  return ({ hostname }) => ports.get(hostname);
+}

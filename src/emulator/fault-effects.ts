@@ -1,0 +1,157 @@
+/**
+ * What faults make of a request's filters and of an answer's JSON. Rows are the entries of `logs` and of `messages`,
+ * and the points of statistics.
+ */
+import type { Random } from '../platform/random.ts';
+
+/** Faults that change the JSON of an answer. */
+export type AnswerFault =
+  /** The `cursor` of the answer is the one of the request, so that a listing never ends. */
+  | { readonly kind: 'repeated-cursor' }
+  /** Fields of these names are left out, wherever they stand. */
+  | { readonly kind: 'missing-fields'; readonly fields: readonly string[] }
+  /** Moments in milliseconds are told in seconds, in fields of these names. */
+  | { readonly kind: 'seconds'; readonly fields?: readonly string[] }
+  /**
+   * Rows younger than this are not there yet: all of them, or a share, each time the same ones, which then come after
+   * rows that are younger.
+   */
+  | { readonly kind: 'late'; readonly ms: number; readonly share?: number }
+  /**
+   * A share of the rows comes twice. Default all. `later`: entries come again in the next answer to the same question,
+   * which is the next page or the next poll, as long as they lie in the window asked for.
+   */
+  | { readonly kind: 'duplicate'; readonly share?: number; readonly when?: 'at-once' | 'later' }
+  /** A share of the rows is not there: each time the same ones. */
+  | { readonly kind: 'missing'; readonly share: number };
+
+export interface AnswerFacts {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly random: Random;
+  readonly query: URLSearchParams;
+  /** Of the request but for page and window: answers with the same one are read after each other. */
+  readonly question: string;
+  /** Entries that come again in the next answer, by question; kept for the rule. */
+  readonly again: Map<string, readonly Row[]>;
+}
+
+const MOMENTS = ['time', 'createdAt', 'updatedAt', 'nextDeliveryTime', 'workflowCreatedAt'];
+
+/** Parameters that are no filters. */
+const PAGING = ['cursor', 'count', 'period'];
+
+/** Questions whose entries come again, at most. */
+const MOST_QUESTIONS = 1_000;
+
+/** What stays the same from page to page and from poll to poll. */
+export function questionOf(accountId: string, path: string, query: URLSearchParams): string {
+  const filters = [...query].filter(([name]) => !PAGING.includes(name) && name !== 'fromDate' && name !== 'toDate');
+  return JSON.stringify([accountId, path, filters]);
+}
+
+/** Without the filters of these names, or without any. */
+export function changeQuery(query: URLSearchParams, names: readonly string[] | undefined): URLSearchParams {
+  const isDropped = (name: string): boolean => names?.includes(name) ?? !PAGING.includes(name);
+  return new URLSearchParams([...query].filter(([name]) => !isDropped(name)));
+}
+
+/** @returns what `json` becomes; it stays what it is under any other fault */
+export function changeAnswer(
+  fault: { readonly kind: string } | AnswerFault,
+  json: unknown,
+  facts: AnswerFacts,
+): unknown {
+  const known = fault as AnswerFault;
+  switch (known.kind) {
+    case 'repeated-cursor': {
+      const cursor = facts.query.get('cursor') ?? '';
+      return isRecord(json) && cursor !== '' ? { ...json, cursor } : json;
+    }
+    case 'missing-fields':
+      return walkFields(json, (name, value) => (known.fields.includes(name) ? undefined : value));
+    case 'seconds': {
+      const fields = known.fields ?? MOMENTS;
+      return walkFields(json, (name, value) =>
+        typeof value === 'number' && fields.includes(name) ? Math.floor(value / 1_000) : value,
+      );
+    }
+    case 'late':
+      return walkRows(json, (rows) =>
+        rows.filter((row) => !(momentOf(row) > facts.now - known.ms && lotOf(row) < (known.share ?? 1))),
+      );
+    case 'duplicate':
+      if (known.when === 'later') return withEntriesOfBefore(json, known.share ?? 1, facts);
+      return walkRows(json, (rows) =>
+        rows.flatMap((row) => (facts.random() < (known.share ?? 1) ? [row, row] : [row])),
+      );
+    case 'missing':
+      return walkRows(json, (rows) => rows.filter((row) => lotOf(row) >= known.share));
+    default:
+      return json;
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Each entry comes again once: what is added is not kept for the next answer. */
+function withEntriesOfBefore(json: unknown, share: number, { question, again, query, random }: AnswerFacts): unknown {
+  const name = isRecord(json) ? ['logs', 'messages'].find((list) => Array.isArray(json[list])) : undefined;
+  if (!isRecord(json) || name === undefined) return json;
+  const rows = json[name] as readonly Row[];
+  const [from, to] = [Number(query.get('fromDate') ?? -Infinity), Number(query.get('toDate') || Infinity)];
+  const before = (again.get(question) ?? []).filter((row) => momentOf(row) >= from && momentOf(row) <= to);
+  again.delete(question);
+  again.set(
+    question,
+    rows.filter(() => random() < share),
+  );
+  for (const oldest of again.keys()) {
+    if (again.size <= MOST_QUESTIONS) break;
+    again.delete(oldest);
+  }
+  return { ...json, [name]: [...before, ...rows] };
+}
+
+function isRecord(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Every field of every object, from the outside in; undefined leaves it out. */
+function walkFields(json: unknown, change: (name: string, value: unknown) => unknown): unknown {
+  if (Array.isArray(json)) return json.map((item) => walkFields(item, change));
+  if (!isRecord(json)) return json;
+  const fields = Object.entries(json).map(([name, value]) => [name, walkFields(change(name, value), change)] as const);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
+
+/** Every list of rows. */
+function walkRows(json: unknown, change: (rows: readonly Row[]) => readonly Row[]): unknown {
+  if (Array.isArray(json)) return json.map((item) => walkRows(item, change));
+  if (!isRecord(json)) return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => {
+      const isList = Array.isArray(value) && value.every(isRecord);
+      const areRows = isList && (name === 'logs' || name === 'messages' || value.every((item) => 'x' in item));
+      return [name, areRows ? change(value) : walkRows(value, change)];
+    }),
+  );
+}
+
+/** When a row's event was; NaN for a row that tells no time. */
+function momentOf(row: Row): number {
+  const time = row['time'] ?? row['createdAt'];
+  if (typeof time === 'number') return time;
+  const point = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)/.exec(String(row['x']));
+  return point === null ? NaN : Date.parse(`${point[1]}T${point[2]}Z`);
+}
+
+/** A number from 0 to 1 that belongs to the row. */
+function lotOf(row: Row): number {
+  const name = [row['messageId'], row['dlqId'], row['time'], row['state'], row['x']].join(' ');
+  let hash = 2_166_136_261;
+  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 16_777_619);
+  // The last characters shall matter as much as the first.
+  hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_507);
+  return ((hash ^ (hash >>> 13)) >>> 0) / 4_294_967_296;
+}

@@ -1,0 +1,72 @@
+/**
+ * A message that is cheap to keep: when it has ended, how it was to be delivered (body, headers, settings) lies as
+ * bytes on a shelf, and is read from there whenever somebody asks.
+ */
+import { readDelivery, writeDelivery } from './message-record.ts';
+import { isTerminal, type Delivery, type Message, type Outcome, type State, type WorkflowRunRef } from './message.ts';
+import type { Shelves } from './shelf.ts';
+
+/** Every field is there from the beginning: objects of one shape are small. */
+export class KeptMessage implements Message {
+  readonly id: string;
+  readonly accountId: string;
+  readonly url: string;
+  readonly createdAt: number;
+  readonly notBefore: number;
+  readonly topicName: string | undefined;
+  readonly endpointName: string | undefined;
+  scheduleId: string | undefined;
+  queueName: string | undefined;
+  readonly workflow: WorkflowRunRef | undefined;
+  state: State;
+  attempts: number;
+  cancelRequested: boolean;
+  lastEntry: number | undefined;
+  lastOutcome: Outcome | undefined;
+  dlqId: string | undefined;
+  failureNotice: Message | undefined;
+  /** Whole, or the slab in which it lies. */
+  #delivery: Delivery | Buffer;
+  #at = 0;
+  #split = 0;
+  #end = 0;
+
+  constructor(message: Message) {
+    this.id = message.id;
+    this.accountId = message.accountId;
+    this.url = message.url;
+    this.createdAt = message.createdAt;
+    this.notBefore = message.notBefore;
+    this.topicName = message.topicName;
+    this.endpointName = message.endpointName;
+    this.scheduleId = message.scheduleId;
+    this.queueName = message.queueName;
+    this.workflow = message.workflow;
+    this.state = message.state;
+    this.attempts = message.attempts;
+    this.cancelRequested = message.cancelRequested;
+    this.lastEntry = message.lastEntry;
+    this.lastOutcome = message.lastOutcome;
+    this.dlqId = message.dlqId;
+    this.failureNotice = message.failureNotice;
+    this.#delivery = message.delivery;
+  }
+
+  get delivery(): Delivery {
+    const kept = this.#delivery;
+    if (!Buffer.isBuffer(kept)) return kept;
+    return readDelivery(kept.toString('utf8', this.#at, this.#split), kept.subarray(this.#split, this.#end));
+  }
+
+  /** Nothing happens while the message may still be delivered, nor the second time. */
+  shelve({ ended, dead }: Shelves): void {
+    const delivery = this.#delivery;
+    if (!isTerminal(this.state) || Buffer.isBuffer(delivery)) return;
+    const shelf = this.state === 'FAILED' ? dead : ended;
+    const { slab, at, split, end } = shelf.put(writeDelivery(delivery), delivery.body);
+    this.#delivery = slab;
+    this.#at = at;
+    this.#split = split;
+    this.#end = end;
+  }
+}

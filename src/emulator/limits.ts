@@ -1,0 +1,213 @@
+/**
+ * The limits of each plan, in one table, and the same as they are enforced. The interface names the limits and shows no
+ * values (sections 2.7 and 8): these are of the size that such services have. Shown are only the default retries, 3 of
+ * the free plan and 5 of the paid ones.
+ */
+import type { Account, PlanName } from './account.ts';
+import { ApiError } from './route.ts';
+
+/** As the account record has them. */
+interface PlanLimits {
+  /** Bytes. */
+  readonly max_message_size: number;
+  readonly max_requests_per_day: number;
+  readonly max_requests_per_day_hard: number;
+  readonly max_endpoints_per_topic: number;
+  readonly max_requests_per_second: number;
+  readonly max_dlq_size: number;
+  readonly max_retries: number;
+  readonly max_topics: number;
+  readonly max_schedules: number;
+  readonly max_events_size: number;
+  readonly max_dlq_retention_time_milis: number;
+  /** Seconds. */
+  readonly max_delay: number;
+  readonly max_parallelism: number;
+  readonly max_global_parallelism: number;
+  readonly max_queues: number;
+  /** Bytes. */
+  readonly max_bandwidth_per_second: number;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+const DAY_SECONDS = 86_400;
+const DAY_MS = DAY_SECONDS * 1_000;
+
+const PAID: PlanLimits = {
+  max_message_size: 1_048_576,
+  max_requests_per_day: 500_000,
+  max_requests_per_day_hard: 1_000_000,
+  max_endpoints_per_topic: 100,
+  max_requests_per_second: 500,
+  max_dlq_size: 10_000,
+  max_retries: 5,
+  max_topics: 100,
+  max_schedules: 1_000,
+  max_events_size: 10_000,
+  max_dlq_retention_time_milis: 7 * DAY_MS,
+  max_delay: 365 * DAY_SECONDS,
+  max_parallelism: 100,
+  max_global_parallelism: 1_000,
+  max_queues: 100,
+  max_bandwidth_per_second: 104_857_600,
+  timeout: 7_200,
+};
+
+const FIXED_100M: PlanLimits = {
+  ...PAID,
+  max_message_size: 52_428_800,
+  max_requests_per_day: 100_000_000,
+  max_requests_per_day_hard: 200_000_000,
+  max_requests_per_second: 20_000,
+  max_dlq_size: 500_000,
+  max_dlq_retention_time_milis: 90 * DAY_MS,
+};
+
+const FIXED_1M: PlanLimits = {
+  ...PAID,
+  max_message_size: 10_485_760,
+  max_requests_per_day: 1_000_000,
+  max_requests_per_day_hard: 2_000_000,
+  max_requests_per_second: 1_000,
+  max_dlq_size: 50_000,
+  max_dlq_retention_time_milis: 30 * DAY_MS,
+};
+
+export const PLAN_LIMITS: Readonly<Record<PlanName, PlanLimits>> = {
+  free: {
+    ...PAID,
+    max_requests_per_day: 1_000,
+    max_requests_per_day_hard: 1_000,
+    max_requests_per_second: 100,
+    max_dlq_size: 100,
+    max_retries: 3,
+    max_topics: 1,
+    max_schedules: 10,
+    max_events_size: 1_000,
+    max_dlq_retention_time_milis: 3 * DAY_MS,
+    max_delay: 7 * DAY_SECONDS,
+    max_parallelism: 10,
+    max_global_parallelism: 10,
+    max_queues: 10,
+    max_bandwidth_per_second: 10_485_760,
+    timeout: 900,
+  },
+  paid: PAID,
+  fixed_1m: FIXED_1M,
+  fixed_10m: {
+    ...PAID,
+    max_message_size: 10_485_760,
+    max_requests_per_day: 10_000_000,
+    max_requests_per_day_hard: 20_000_000,
+    max_requests_per_second: 5_000,
+    max_dlq_size: 100_000,
+    max_dlq_retention_time_milis: 90 * DAY_MS,
+  },
+  fixed_100m: FIXED_100M,
+  // Of a size that its name does not tell.
+  fixed: FIXED_1M,
+  enterprise: { ...FIXED_100M, max_retries: 20, max_topics: 10_000, max_endpoints_per_topic: 1_000 },
+};
+
+/** How long log entries are kept; no field of the record tells it. */
+const LOG_RETENTION_MS: Readonly<Record<PlanName, number>> = {
+  free: 3 * DAY_MS,
+  paid: 7 * DAY_MS,
+  fixed_1m: 30 * DAY_MS,
+  fixed_10m: 30 * DAY_MS,
+  fixed_100m: 30 * DAY_MS,
+  fixed: 30 * DAY_MS,
+  enterprise: 30 * DAY_MS,
+};
+
+/** Dollars a month of the plans whose messages are in their price. */
+export const RESERVED_PRICES_USD: Readonly<Record<PlanName, number>> = {
+  free: 0,
+  paid: 0,
+  fixed_1m: 180,
+  fixed_10m: 420,
+  fixed_100m: 2_400,
+  fixed: 180,
+  enterprise: 5_000,
+};
+
+/** What holds for an account now. Infinity where nothing is enforced. */
+export interface Limits {
+  readonly plan: PlanName;
+  /** Of a request's body, and of an answer's as a callback carries it: the rest of that one is cut off. */
+  readonly messageBytes: number;
+  readonly requestsPerSecond: number;
+  /** Told to the caller; nothing is refused for it. */
+  readonly messagesPerDay: number;
+  readonly messagesPerDayHard: number;
+  readonly retries: number;
+  readonly defaultRetries: number;
+  readonly delayMs: number;
+  readonly timeoutMs: number;
+  readonly groups: number;
+  readonly endpointsPerGroup: number;
+  /** Of either DLQ. */
+  readonly dlqSize: number;
+  readonly dlqRetentionMs: number;
+  readonly logRetentionMs: number;
+  /** Deliveries in progress to one URL. */
+  readonly parallelism: number;
+  /** Deliveries in progress to all URLs. */
+  readonly globalParallelism: number;
+  /** Of deliveries' bodies. */
+  readonly bytesPerSecond: number;
+}
+
+/** Asked anew whenever a limit matters, so that a change of plan holds at once. */
+export type LimitsOf = (account: Account) => Limits;
+
+export interface LimitsOptions {
+  /** False: only defaults, timeouts and retention are the plan's; nothing is refused, held back or dropped for its number. */
+  readonly enforced: boolean;
+  /** In place of the plans' own. */
+  readonly logRetentionMs?: number | undefined;
+  /** In place of the plans' own. */
+  readonly dlqRetentionMs?: number | undefined;
+}
+
+export function createLimits(options: LimitsOptions): LimitsOf {
+  const byPlan = new Map<PlanName, Limits>();
+  return ({ plan }) => {
+    let limits = byPlan.get(plan);
+    if (limits === undefined) {
+      limits = enforcedLimits(plan, options);
+      byPlan.set(plan, limits);
+    }
+    return limits;
+  };
+}
+
+function enforcedLimits(plan: PlanName, options: LimitsOptions): Limits {
+  const record = PLAN_LIMITS[plan];
+  const most = (value: number): number => (options.enforced ? value : Infinity);
+  return {
+    plan,
+    messageBytes: most(record.max_message_size),
+    requestsPerSecond: most(record.max_requests_per_second),
+    messagesPerDay: most(record.max_requests_per_day),
+    messagesPerDayHard: most(record.max_requests_per_day_hard),
+    retries: most(record.max_retries),
+    defaultRetries: plan === 'free' ? 3 : 5,
+    delayMs: most(record.max_delay * 1_000),
+    timeoutMs: record.timeout * 1_000,
+    groups: most(record.max_topics),
+    endpointsPerGroup: most(record.max_endpoints_per_topic),
+    dlqSize: most(record.max_dlq_size),
+    dlqRetentionMs: options.dlqRetentionMs ?? record.max_dlq_retention_time_milis,
+    logRetentionMs: options.logRetentionMs ?? LOG_RETENTION_MS[plan],
+    parallelism: most(record.max_parallelism),
+    globalParallelism: most(record.max_global_parallelism),
+    bytesPerSecond: most(record.max_bandwidth_per_second),
+  };
+}
+
+/** The refusal of what a plan does not allow: the request is in order, the account is not made for it. */
+export function beyondPlan(limits: Limits, what: string): ApiError {
+  return new ApiError(412, `${what}, the most that the plan ${limits.plan} allows`);
+}

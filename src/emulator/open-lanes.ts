@@ -1,0 +1,40 @@
+/**
+ * Where messages without a flow-control key wait: a lane for each URL, so that a destination that can take no more
+ * holds back nobody but its own.
+ */
+import type { Clock } from '../platform/clock.ts';
+import { FlowLane } from './flow-lane.ts';
+
+/** Idle lanes are looked for when there are as many lanes as this, or twice those that were left. */
+const MANY = 1_000;
+
+export class OpenLanes<T> {
+  readonly #clock: Clock;
+  readonly #lanes = new Map<string, FlowLane<T>>();
+  #pruneAt = MANY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  of(url: string): FlowLane<T> {
+    const known = this.#lanes.get(url);
+    if (known !== undefined) return known;
+    this.#prune();
+    const lane = new FlowLane<T>(this.#clock);
+    this.#lanes.set(url, lane);
+    return lane;
+  }
+
+  #prune(): void {
+    if (this.#lanes.size < this.#pruneAt) return;
+    for (const [url, lane] of this.#lanes) {
+      if (lane.idle) this.#lanes.delete(url);
+    }
+    this.#pruneAt = Math.max(MANY, 2 * this.#lanes.size);
+  }
+}

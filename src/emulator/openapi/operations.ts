@@ -1,0 +1,288 @@
+/**
+ * Every operation of the interface: where it lives, what it is given and what it answers with. Query parameters and
+ * headers stand in tables of their own, which the readers of requests use.
+ */
+import { HEADER_PARAMETERS, type HeaderTable } from './header-parameters.ts';
+import { QUERY_PARAMETERS, type QueryTable } from './query-parameters.ts';
+
+export interface PathParameter {
+  readonly description: string;
+  readonly example: string;
+  readonly pattern?: string;
+  readonly maxLength?: number;
+}
+
+export interface Operation {
+  readonly name: string;
+  readonly api: 'message' | 'management';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** `/v2/topics/{urlGroupName}/endpoints` */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly pathParameters?: Readonly<Record<string, PathParameter>>;
+  /** The last path parameter is the rest of the path as it is, query included. */
+  readonly takesRest?: boolean;
+  /** Name of the schema of a JSON body, or what a body of any type is. */
+  readonly body?: { readonly schema: string } | { readonly raw: string; readonly type: string };
+  /** Name of the schema of the answer; undefined when the answer has no body. */
+  readonly answer: string | undefined;
+  /** Success in some installations, beside 200. */
+  readonly accepted?: string;
+  /** Refusals that not every operation of its API has. */
+  readonly refusals?: readonly (404 | 412)[];
+}
+
+/** Dots alone would not stay a segment of a path. */
+export const GROUP_NAME = { pattern: '^\\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$', maxLength: 128 };
+
+/** @param product `msgsvc`, or the brand of the installation */
+export function operations(product: string): readonly Operation[] {
+  return [...messageOperations, ...accountOperations(product), ...indexOperations];
+}
+
+export function queryTableOf(operation: string): QueryTable {
+  return (QUERY_PARAMETERS as Readonly<Record<string, QueryTable>>)[operation] ?? {};
+}
+
+export function headerTableOf(operation: string): HeaderTable {
+  return (HEADER_PARAMETERS as Readonly<Record<string, HeaderTable>>)[operation] ?? {};
+}
+
+const messageOperations: readonly Operation[] = [
+  {
+    name: 'add-endpoints',
+    api: 'message',
+    method: 'POST',
+    path: '/v2/topics/{urlGroupName}/endpoints',
+    summary: 'Add endpoints to a URL Group, which is created when it is missing',
+    pathParameters: {
+      urlGroupName: {
+        description: 'Letters, digits, dots, dashes and underscores, at most 128, and not dots alone.',
+        example: 'order-events',
+        ...GROUP_NAME,
+      },
+    },
+    body: { schema: 'NewEndpoints' },
+    answer: undefined,
+    refusals: [412],
+  },
+  {
+    name: 'list-url-groups',
+    api: 'message',
+    method: 'GET',
+    path: '/v2/topics',
+    summary: 'List URL Groups',
+    answer: 'UrlGroups',
+  },
+  {
+    name: 'list-logs',
+    api: 'message',
+    method: 'GET',
+    path: '/v2/logs',
+    summary: 'List log entries',
+    answer: 'LogPage',
+  },
+  {
+    name: 'publish',
+    api: 'message',
+    method: 'POST',
+    path: '/v2/publish/{destination}',
+    summary: 'Publish a message to a URL or a URL Group',
+    description: 'The Content-Type of the request is forwarded to the destination.',
+    pathParameters: {
+      destination: {
+        description:
+          'A URL that begins with http:// or https://, as it is (slashes and query included) or ' +
+          'percent-encoded; or the name of a URL Group.',
+        example: 'https://billing.example.com/hooks/orders',
+      },
+    },
+    takesRest: true,
+    body: { raw: 'The message, delivered as it is.', type: '*/*' },
+    answer: 'PublishAnswer',
+    accepted: 'De-duplicated, in some installations.',
+    refusals: [404, 412],
+  },
+  {
+    name: 'trigger',
+    api: 'message',
+    method: 'POST',
+    path: '/v2/trigger/{workflowUrl}',
+    summary: 'Trigger a workflow run',
+    pathParameters: {
+      workflowUrl: {
+        description: 'A URL that begins with http:// or https://, as it is or percent-encoded.',
+        example: 'https://app.example.com/api/workflows/invoice',
+      },
+    },
+    takesRest: true,
+    body: { raw: 'The payload of the run.', type: 'text/plain' },
+    answer: 'WorkflowRun',
+    refusals: [412],
+  },
+  {
+    name: 'list-workflow-dlq',
+    api: 'message',
+    method: 'GET',
+    path: '/v2/workflows/dlq',
+    summary: 'List failed workflow runs',
+    answer: 'WorkflowDlqPage',
+  },
+  {
+    name: 'resume-workflow-dlq',
+    api: 'message',
+    method: 'POST',
+    path: '/v2/workflows/dlq/resume',
+    summary: 'Resume failed workflow runs',
+    description: 'Without ids and filters this acts on every failed run.',
+    answer: 'ResumeAnswer',
+    refusals: [412],
+  },
+  {
+    name: 'delete-workflow-dlq',
+    api: 'message',
+    method: 'DELETE',
+    path: '/v2/workflows/dlq',
+    summary: 'Delete failed workflow runs',
+    description: 'Without ids and filters this acts on every failed run.',
+    answer: 'DeleteAnswer',
+  },
+  {
+    name: 'delete-dlq',
+    api: 'message',
+    method: 'DELETE',
+    path: '/v2/dlq',
+    summary: 'Delete failed messages',
+    description: 'Without ids and filters this acts on every failed message.',
+    answer: 'DeleteAnswer',
+  },
+  {
+    name: 'get-flow-control',
+    api: 'message',
+    method: 'GET',
+    path: '/v2/flowControl/{flowControlKey}',
+    summary: 'Read the live state of a flow-control key',
+    pathParameters: { flowControlKey: { description: 'The key.', example: 'tenant-14' } },
+    answer: 'FlowControlKey',
+    refusals: [404],
+  },
+];
+
+const ACCOUNT: Readonly<Record<string, PathParameter>> = {
+  id: { description: 'Id of the account.', example: 'acc-1' },
+};
+const INDEX: Readonly<Record<string, PathParameter>> = {
+  id: { description: 'Id of the index.', example: '6f1c2b1e-0d5a-4c1f-9a57-3c1d2e4f5a6b' },
+};
+
+function accountOperations(product: string): readonly Operation[] {
+  return [
+    {
+      name: 'move-to-team',
+      api: 'management',
+      method: 'POST',
+      path: `/v2/${product}/move-to-team`,
+      summary: 'Move an account to a team',
+      body: { schema: 'MoveToTeam' },
+      answer: 'Ok',
+      refusals: [404],
+    },
+    {
+      name: 'set-plan',
+      api: 'management',
+      method: 'POST',
+      path: `/v2/${product}/set-plan/{id}`,
+      summary: 'Change the plan of an account, and its limits',
+      pathParameters: ACCOUNT,
+      body: { schema: 'SetPlan' },
+      answer: 'Ok',
+      refusals: [404],
+    },
+    {
+      name: 'rotate-token',
+      api: 'management',
+      method: 'POST',
+      path: `/v2/${product}/rotate-token/{id}`,
+      summary: 'Replace the tokens of an account; the old ones end at once',
+      pathParameters: ACCOUNT,
+      answer: 'Account',
+      refusals: [404],
+    },
+    {
+      name: 'update-budget',
+      api: 'management',
+      method: 'PATCH',
+      path: `/v2/${product}/update-budget/{id}`,
+      summary: 'Set the monthly budget of an account',
+      pathParameters: ACCOUNT,
+      body: { schema: 'UpdateBudget' },
+      answer: 'Ok',
+      refusals: [404],
+    },
+    {
+      name: 'get-account-stats',
+      api: 'management',
+      method: 'GET',
+      path: `/v2/${product}/stats/{id}`,
+      summary: 'Read the statistics of an account',
+      pathParameters: ACCOUNT,
+      answer: 'AccountStatistics',
+      refusals: [404],
+    },
+  ];
+}
+
+const indexOperations: readonly Operation[] = [
+  {
+    name: 'create-index',
+    api: 'management',
+    method: 'POST',
+    path: '/v2/search',
+    summary: 'Create a search index',
+    body: { schema: 'NewIndex' },
+    answer: 'SearchIndex',
+  },
+  {
+    name: 'get-index',
+    api: 'management',
+    method: 'GET',
+    path: '/v2/search/{id}',
+    summary: 'Read a search index',
+    pathParameters: INDEX,
+    answer: 'SearchIndex',
+    refusals: [404],
+  },
+  {
+    name: 'rename-index',
+    api: 'management',
+    method: 'POST',
+    path: '/v2/search/{id}/rename',
+    summary: 'Rename a search index',
+    pathParameters: INDEX,
+    body: { schema: 'RenameIndex' },
+    answer: 'Ok',
+    refusals: [404],
+  },
+  {
+    name: 'transfer-index',
+    api: 'management',
+    method: 'POST',
+    path: '/v2/search/{id}/transfer',
+    summary: 'Transfer a search index to another owner',
+    pathParameters: INDEX,
+    body: { schema: 'TransferIndex' },
+    answer: 'Ok',
+    refusals: [404],
+  },
+  {
+    name: 'get-vector-stats',
+    api: 'management',
+    method: 'GET',
+    path: '/v2/vector/index/{id}/stats',
+    summary: 'Read the statistics of a vector index',
+    pathParameters: INDEX,
+    answer: 'VectorStatistics',
+    refusals: [404],
+  },
+];

@@ -1,0 +1,133 @@
+/**
+ * Query parameters of every operation that has any. The reader of a request (query.ts) takes names and kinds from here
+ * and the OpenAPI document is made of them, so that neither knows a parameter that the other does not.
+ */
+import { STATS_PERIOD_NAMES } from '../statistics-period.ts';
+
+/** The most that a page holds, and what it holds when nothing is asked. */
+export const MAX_COUNT = 100;
+
+/**
+ * `text`, `choice`, `integer`, `cursor` take one value; `texts` and `integers` alternatives, repeated or
+ * comma-separated. `page-size` is `count` with a default and a most, `at-most` a ceiling alone.
+ */
+export interface QueryParameter {
+  readonly kind: 'text' | 'choice' | 'integer' | 'texts' | 'integers' | 'cursor' | 'page-size' | 'at-most';
+  readonly description: string;
+  /** Of a choice, or of texts that cannot be others. */
+  readonly values?: readonly string[];
+  /** Of a choice. */
+  readonly default?: string;
+}
+
+export type QueryTable = Readonly<Record<string, QueryParameter>>;
+
+/** Values of the `state` filter. FAILED is none of them; both spellings of CANCELLED occur. */
+const LOG_STATE_FILTERS = [
+  'CREATED',
+  'ACTIVE',
+  'RETRY',
+  'ERROR',
+  'IN_PROGRESS',
+  'DELIVERED',
+  'CANCEL_REQUESTED',
+  'CANCELLED',
+  'CANCELED',
+] as const;
+
+export const FAILURE_FUNCTION_STATES = [
+  'CALLBACK_INPROGRESS',
+  'CALLBACK_SUCCESS',
+  'CALLBACK_FAIL',
+  'CALLBACK_CANCELED',
+] as const;
+
+export type LogStateFilter = (typeof LOG_STATE_FILTERS)[number];
+
+const text = (description: string): QueryParameter => ({ kind: 'text', description });
+const texts = (description: string): QueryParameter => ({ kind: 'texts', description });
+const integer = (description: string): QueryParameter => ({ kind: 'integer', description });
+
+const cursor: QueryParameter = { kind: 'cursor', description: 'Of the answer before: the listing goes on after it.' };
+const pageSize: QueryParameter = { kind: 'page-size', description: 'Rows of the answer, at most.' };
+const dlqIds = texts('Entries meant by id. Other filters are then ignored; an id that is not there is no error.');
+
+const window: QueryTable = {
+  fromDate: integer('Unix milliseconds, inclusive.'),
+  toDate: integer('Unix milliseconds, inclusive.'),
+};
+
+/** A comma would part one label from the next, in a header and here. */
+const label = texts('Entries with any of these labels.');
+
+const sharedDlqFilters: QueryTable = {
+  label,
+  callerIp: texts('IP addresses that published.'),
+  flowControlKey: texts('Flow-control keys.'),
+};
+
+const workflowFilters: QueryTable = {
+  ...window,
+  workflowUrl: texts('URLs of workflows.'),
+  workflowRunId: text('Id of a run.'),
+  workflowCreatedAt: integer('Unix milliseconds at which the run was created.'),
+  failureFunctionState: { ...texts('States of the failure function.'), values: FAILURE_FUNCTION_STATES },
+  ...sharedDlqFilters,
+};
+
+const period: QueryTable = {
+  period: {
+    kind: 'choice',
+    description: '60 points spaced to fit the period; 30d has 240 points at 3 hours.',
+    values: STATS_PERIOD_NAMES,
+    default: '1h',
+  },
+};
+
+/** By operation; one that is not here has no query parameters. */
+export const QUERY_PARAMETERS = {
+  'list-logs': {
+    cursor,
+    messageId: text('Id of a message.'),
+    state: {
+      kind: 'choice',
+      description: 'State of the entry. IN_PROGRESS is ACTIVE, RETRY and ERROR.',
+      values: LOG_STATE_FILTERS,
+    },
+    url: text('Destination.'),
+    topicName: text('Name of a URL Group.'),
+    scheduleId: text('Id of a schedule.'),
+    queueName: text('Name of a queue.'),
+    ...window,
+    count: pageSize,
+    label,
+  },
+  'list-workflow-dlq': { cursor, count: pageSize, ...workflowFilters },
+  'resume-workflow-dlq': {
+    dlqIds,
+    cursor,
+    count: { kind: 'at-most', description: 'Runs to resume, at most; when absent all that match.' },
+    ...workflowFilters,
+  },
+  'delete-workflow-dlq': {
+    dlqIds,
+    cursor,
+    count: { kind: 'at-most', description: 'Runs to delete, at most; when absent all that match.' },
+    ...workflowFilters,
+  },
+  'delete-dlq': {
+    dlqIds,
+    cursor,
+    messageId: text('Id of a message.'),
+    url: texts('Destinations.'),
+    topicName: texts('Names of URL Groups.'),
+    scheduleId: texts('Ids of schedules.'),
+    queueName: texts('Names of queues.'),
+    ...window,
+    responseStatus: { kind: 'integers', description: 'HTTP statuses of the last delivery attempt.' },
+    ...sharedDlqFilters,
+    count: pageSize,
+  },
+  'get-account-stats': period,
+  'get-vector-stats': period,
+} as const satisfies Readonly<Record<string, QueryTable>>;

@@ -1,0 +1,200 @@
+/**
+ * One service behind the server: all that it holds and does, made of its parts. A reset makes it anew in the same
+ * frame, so that nothing is forgotten.
+ */
+import type { Clock } from '../platform/clock.ts';
+import { AccountBook, type AccountSeed } from './account-book.ts';
+import { createAccountState, type AccountState } from './account-state.ts';
+import type { Account } from './account.ts';
+import { Admission } from './admission.ts';
+import { BudgetGuard } from './budget-guard.ts';
+import { Compact } from './compact.ts';
+import { Deliverer, type PortOf } from './delivery.ts';
+import type { EmulatorOptions } from './emulator-options.ts';
+import { Engine } from './engine.ts';
+import type { FactListener } from './facts.ts';
+import { createIndexes, type Indexes } from './indexes.ts';
+import { beganAt, durableRoutes, keptStatistics, restoreService } from './keeper.ts';
+import { createLimits, type LimitsOf } from './limits.ts';
+import { managementRoutes } from './management-routes.ts';
+import { MessageOrigins } from './message-origins.ts';
+import { messageRoutes } from './message-routes.ts';
+import { describedRoutes } from './openapi/described-routes.ts';
+import { createPlanBilling } from './plan-billing.ts';
+import type { FractionDigits } from './point-time.ts';
+import type { Route } from './route.ts';
+import { createRouter, type MatchRoute } from './router.ts';
+import { SharedLimits } from './shared-limits.ts';
+import type { SigningKeyRing } from './signature.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
+import type { Store } from './store.ts';
+import type { Switches } from './switches.ts';
+import { deliveryHeaderNames, type DeliveryHeaderNames } from './wire-names.ts';
+
+/** Of an answer that never ends, where no limit is enforced. */
+const MAX_CALLBACK_BYTES = 52_428_800;
+
+/** What is the same before and after a reset. */
+export interface ServiceFrame {
+  readonly store: Store | undefined;
+  readonly options: EmulatorOptions;
+  readonly clock: Clock;
+  readonly switches: Switches;
+  /** Of accounts as the world knows them. */
+  readonly signingKeys: SigningKeyRing;
+  readonly portOf: PortOf;
+  readonly isMapped: (destination: URL) => boolean;
+  readonly extraRoutes: readonly Route[];
+  readonly onFact: FactListener;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface Service {
+  readonly accounts: AccountBook;
+  readonly admission: Admission;
+  readonly limitsOf: LimitsOf;
+  readonly states: ReadonlyMap<string, AccountState>;
+  readonly statistics: Statistics;
+  readonly indexes: Indexes;
+  readonly engine: Engine;
+  readonly origins: MessageOrigins;
+  readonly headerNames: DeliveryHeaderNames;
+  /**
+   * Another account, from now on.
+   *
+   * @throws {AccountError} when its id or a token is taken, or a token is empty
+   */
+  readonly addAccount: (seed: AccountSeed) => Account;
+  readonly match: MatchRoute;
+  /** What an earlier process left unfinished goes on. */
+  readonly begin: () => void;
+}
+
+export function createService(frame: ServiceFrame): Service {
+  const { options, store, clock, switches, signingKeys, portOf, isMapped, extraRoutes, onFact, onError } = frame;
+  const { random } = options;
+  const headerPrefix = options.headerPrefix ?? 'Svc';
+  const headerNames = deliveryHeaderNames(headerPrefix);
+  const product = options.product ?? 'msgsvc';
+  const maxDeliveries = options.maxDeliveries ?? 128;
+
+  const accounts = new AccountBook(options.accounts, random);
+  const enforced = options.enforceLimits ?? true;
+  const limitsOf = createLimits({
+    enforced,
+    logRetentionMs: options.logRetentionMs,
+    dlqRetentionMs: options.dlqRetentionMs,
+  });
+  const logMaxEntries = options.logMaxEntries ?? 1_000_000;
+  const journalOf = store && store.journalOf.bind(store);
+  const stateOptions = { clock, limitsOf, logMaxEntries, journalOf };
+  const states = new Map<string, AccountState>(
+    accounts.all().map((account) => [account.id, createAccountState(account, stateOptions)]),
+  );
+  const fractionDigits = (): FractionDigits => switches.pointFractionDigits;
+  const startedAt = store === undefined ? clock.now() : beganAt(store, clock.now());
+  const plans = createPlanBilling(accounts, startedAt);
+  const counted = createStatistics({ plans, fractionDigits });
+  const statistics = store === undefined ? counted : keptStatistics(counted, store, plans);
+  const spentMicroUsd = (accountId: string, now: number): number => statistics.monthSpendMicroUsd(accountId, now);
+  const budget = new BudgetGuard({ clock, enforced, spentMicroUsd });
+  const admission = new Admission({ clock, limitsOf, budget, switches });
+  const indexes = createIndexes({ clock, random, fractionDigits });
+
+  const origins = new MessageOrigins();
+  const compact = new Compact();
+  const unfinished =
+    store === undefined
+      ? []
+      : restoreService(store, {
+          seeds: options.accounts,
+          accounts,
+          states,
+          signingKeys,
+          indexes,
+          statistics: counted,
+          admission,
+          compact,
+          now: clock.now(),
+        });
+  const engine = new Engine({
+    clock,
+    random,
+    deliverer: new Deliverer({
+      clock,
+      compact,
+      connections: maxDeliveries,
+      portOf,
+      refusesPrivate: () => switches.privateDestinations === 'refused',
+    }),
+    compact,
+    headerNames,
+    switches,
+    signing: { issuer: product, keys: signingKeys },
+    callbackBytes: (accountId) => Math.min(limitsOf(accounts.byId(accountId)!).messageBytes, MAX_CALLBACK_BYTES),
+    shared: new SharedLimits(clock, (accountId) => limitsOf(accounts.byId(accountId)!)),
+    exhausted: (accountId) => budget.exhausted(accounts.byId(accountId)!)?.reason,
+    workers: maxDeliveries,
+    states,
+    onFact: (accountId, fact) => {
+      statistics.record(accountId, fact);
+      onFact(accountId, fact);
+    },
+    onError,
+  });
+
+  accounts.onPlanChanged(() => engine.limitsChanged());
+
+  const dlqMessageCount = (accountId: string): number => {
+    const state = states.get(accountId);
+    if (state === undefined) return 0;
+    state.dlq.trim(clock.now());
+    state.workflowDlq.trim(clock.now());
+    return state.dlq.size + (switches.dlqMessageCount === 'all' ? state.workflowDlq.size : 0);
+  };
+  const routes = describedRoutes(
+    [
+      ...messageRoutes({
+        clock,
+        random,
+        engine,
+        compact,
+        admission,
+        limitsOf,
+        origins,
+        states,
+        isMapped,
+        switches,
+        headerNames,
+        headerPrefix,
+      }),
+      ...managementRoutes({ startedAt, clock, accounts, statistics, indexes, product, dlqMessageCount }),
+    ],
+    { headerPrefix, product, switches },
+  );
+  const served = store === undefined ? routes : durableRoutes(routes, store);
+  const match = createRouter([...served, ...extraRoutes]);
+  const begin = (): void => {
+    for (const { message, due } of unfinished.splice(0)) engine.resume(message, due);
+  };
+  const addAccount = (seed: AccountSeed): Account => {
+    const account = accounts.add(seed, random);
+    account.createdAt = clock.now();
+    states.set(account.id, createAccountState(account, stateOptions));
+    return account;
+  };
+  return {
+    accounts,
+    admission,
+    limitsOf,
+    states,
+    statistics,
+    indexes,
+    engine,
+    origins,
+    headerNames,
+    addAccount,
+    match,
+    begin,
+  };
+}

@@ -1,0 +1,31 @@
+/** The `period` of both statistics operations: how many points, how far apart, and when each begins. */
+import { MINUTE_MS } from './point-time.ts';
+
+/** Points and minutes between them; 30d has 240 points at 3 hours, every other period 60. */
+const PERIODS = {
+  '1h': { points: 60, stepMinutes: 1 },
+  '3h': { points: 60, stepMinutes: 3 },
+  '12h': { points: 60, stepMinutes: 12 },
+  '1d': { points: 60, stepMinutes: 24 },
+  '3d': { points: 60, stepMinutes: 72 },
+  '7d': { points: 60, stepMinutes: 168 },
+  '30d': { points: 240, stepMinutes: 180 },
+} as const;
+
+export type StatsPeriodName = keyof typeof PERIODS;
+
+export const STATS_PERIOD_NAMES = Object.keys(PERIODS) as readonly StatsPeriodName[];
+
+export interface PointGrid {
+  readonly stepMinutes: number;
+  /** First minute (since the epoch) of each point, oldest first. A point covers [start, start + step). */
+  readonly starts: readonly number[];
+}
+
+/** The grid of a period that ends with the point that `now` lies in: that newest point is still filling. */
+export function pointGrid(period: StatsPeriodName, now: number): PointGrid {
+  const { points, stepMinutes } = PERIODS[period];
+  const newest = Math.floor(now / (stepMinutes * MINUTE_MS)) * stepMinutes;
+  const oldest = newest - (points - 1) * stepMinutes;
+  return { stepMinutes, starts: Array.from({ length: points }, (_, index) => oldest + index * stepMinutes) };
+}

@@ -1,0 +1,72 @@
+/** Named sets of endpoints: a message to a group becomes one message for each endpoint. */
+import { beyondPlan, type Limits } from './limits.ts';
+
+export interface Endpoint {
+  readonly url: string;
+  readonly name?: string;
+}
+
+export interface UrlGroup {
+  readonly name: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+  readonly endpoints: readonly Endpoint[];
+}
+
+export class UrlGroups {
+  readonly #onChanged: ((group: UrlGroup, place: number) => void) | undefined;
+  readonly #groups = new Map<string, UrlGroup>();
+
+  /** @param onChanged told of a group and of its place in the listing, which it keeps */
+  constructor(onChanged?: (group: UrlGroup, place: number) => void) {
+    this.#onChanged = onChanged;
+  }
+
+  /** A group of an earlier process. */
+  restore(group: UrlGroup): void {
+    this.#groups.set(group.name, group);
+  }
+
+  get(name: string): UrlGroup | undefined {
+    return this.#groups.get(name);
+  }
+
+  all(): readonly UrlGroup[] {
+    return [...this.#groups.values()];
+  }
+
+  /**
+   * Makes the group when it is missing. An endpoint replaces the one of the same name, or else of the same URL.
+   *
+   * @throws {ApiError} 412 when the group or its endpoints would be too many; nothing is changed then
+   */
+  upsert(
+    name: string,
+    endpoints: readonly Endpoint[],
+    options: { readonly now: number; readonly limits: Limits },
+  ): void {
+    const { now, limits } = options;
+    const group = this.#groups.get(name);
+    const next = [...(group?.endpoints ?? [])];
+    for (const endpoint of endpoints) {
+      const byName = endpoint.name === undefined ? -1 : next.findIndex((known) => known.name === endpoint.name);
+      const at = byName === -1 ? next.findIndex((known) => known.url === endpoint.url) : byName;
+      if (at === -1) next.push(endpoint);
+      else next[at] = { ...next[at], ...endpoint };
+    }
+    if (group === undefined && this.#groups.size >= limits.groups) {
+      throw beyondPlan(limits, `the account has ${this.#groups.size} URL Groups`);
+    }
+    if (next.length > limits.endpointsPerGroup && next.length > (group?.endpoints.length ?? 0)) {
+      throw beyondPlan(
+        limits,
+        `the URL Group ${name} would have ${next.length} endpoints, more than ${limits.endpointsPerGroup}`,
+      );
+    }
+    const changed = { name, createdAt: group?.createdAt ?? now, updatedAt: now, endpoints: next };
+    this.#groups.set(name, changed);
+    this.#onChanged?.(changed, [...this.#groups.keys()].indexOf(name));
+  }
+}

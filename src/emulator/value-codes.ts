@@ -1,0 +1,118 @@
+/**
+ * Texts as small numbers, so that a column of a million values is compared in a millisecond or two. A number belongs
+ * to its text as long as somebody holds it, and is given to another text afterwards: what is held is bounded by what
+ * the log keeps. No text is 0.
+ */
+export class ValueCodes {
+  readonly #codes = new Map<string, number>();
+  readonly #texts: (string | undefined)[] = [undefined];
+  readonly #holders: number[] = [0];
+  readonly #free: number[] = [];
+
+  /** One more than the largest code that was ever given. */
+  get bound(): number {
+    return this.#texts.length;
+  }
+
+  /** The text's code, held once more. */
+  hold(text: string | undefined): number {
+    if (text === undefined) return 0;
+    let code = this.#codes.get(text);
+    if (code === undefined) {
+      code = this.#free.pop() ?? this.#texts.length;
+      this.#codes.set(text, code);
+      this.#texts[code] = text;
+      this.#holders[code] = 0;
+    }
+    this.#holders[code]!++;
+    return code;
+  }
+
+  /** A code that is held already, once more. */
+  holdAgain(code: number): number {
+    if (code !== 0) this.#holders[code]!++;
+    return code;
+  }
+
+  /** Held once less. The text when nobody holds its code any more. */
+  release(code: number): string | undefined {
+    if (code === 0 || --this.#holders[code]! > 0) return undefined;
+    const text = this.#texts[code]!;
+    this.#codes.delete(text);
+    this.#texts[code] = undefined;
+    this.#free.push(code);
+    return text;
+  }
+
+  /** Undefined when no entry has the text. */
+  find(text: string): number | undefined {
+    return this.#codes.get(text);
+  }
+}
+
+/** A code, or a bit for each code. */
+export type CodeSet = number | Uint32Array;
+
+function addTo(bits: Uint32Array, code: number): void {
+  bits[code >>> 5]! |= 1 << (code & 31);
+}
+
+/** The same for sets of labels, which are found by any label in them. */
+export class LabelCodes {
+  readonly #sets = new ValueCodes();
+  /** Codes of the sets that a label is in; a lone one without a Set of its own, as most labels of one message are. */
+  readonly #byLabel = new Map<string, number | Set<number>>();
+
+  hold(labels: readonly string[]): number {
+    if (labels.length === 0) return 0;
+    const text = JSON.stringify(labels);
+    const isNew = this.#sets.find(text) === undefined;
+    const code = this.#sets.hold(text);
+    if (isNew) for (const label of labels) this.#add(label, code);
+    return code;
+  }
+
+  holdAgain(code: number): number {
+    return this.#sets.holdAgain(code);
+  }
+
+  release(code: number): void {
+    const text = this.#sets.release(code);
+    if (text === undefined) return;
+    for (const label of JSON.parse(text) as readonly string[]) this.#remove(label, code);
+  }
+
+  /** The sets that have any of the labels; undefined when there is none. */
+  findAny(labels: Iterable<string>): CodeSet | undefined {
+    const found = new Set<number | Set<number>>();
+    for (const label of labels) {
+      const codes = this.#byLabel.get(label);
+      if (codes !== undefined) found.add(codes);
+    }
+    const [first] = found;
+    if (found.size < 2 && !(first instanceof Set)) return first;
+    const bits = new Uint32Array((this.#sets.bound >>> 5) + 1);
+    for (const codes of found) {
+      if (typeof codes === 'number') addTo(bits, codes);
+      else for (const code of codes) addTo(bits, code);
+    }
+    return bits;
+  }
+
+  #add(label: string, code: number): void {
+    const known = this.#byLabel.get(label);
+    if (known === undefined || known === code) this.#byLabel.set(label, code);
+    else if (typeof known === 'number') this.#byLabel.set(label, new Set([known, code]));
+    else known.add(code);
+  }
+
+  #remove(label: string, code: number): void {
+    const known = this.#byLabel.get(label);
+    if (typeof known === 'number') {
+      if (known === code) this.#byLabel.delete(label);
+      return;
+    }
+    known?.delete(code);
+    if (known?.size === 0) this.#byLabel.delete(label);
+  }
+}

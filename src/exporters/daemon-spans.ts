@@ -1,0 +1,193 @@
+/**
+ * Spans of what the daemon itself does: polls, policy runs, their requests and actions. They are a second resource, made
+ * and sent by OpenTelemetry's SDK, with random ids and best effort: what a crash takes of them, nobody misses.
+ *
+ * The batch processor drops without a word when its queue is full. Here every span is accounted for until the exporter
+ * has said what became of it, and none is begun that would find no place.
+ */
+import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
+import type { Clock } from '../platform/clock.ts';
+import type { EventBus, OpsEvent } from '../platform/events.ts';
+import { accountedExporter } from './accounted-exporter.ts';
+import type { OtlpEndpoint } from './otlp-endpoint.ts';
+import { createOtlpExporter } from './otlp-exporter.ts';
+import * as semconv from './semconv.ts';
+import type { SpanRef } from './series.ts';
+import { spanIdOf, workflowTraceIdOf } from './trace-ids.ts';
+
+export interface DaemonSpansOptions {
+  readonly endpoint: OtlpEndpoint;
+  readonly events: EventBus;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+/** What the daemon does of itself. */
+export interface Undertaking {
+  /** Low in number: `poll logs`. */
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface DaemonSpans extends AsyncDisposable {
+  /** Runs the work inside a span, an error of which is the work's. */
+  during<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
+  /** The span that the caller runs inside of: where an exemplar leads. */
+  current(): SpanRef | undefined;
+  /** Resolves when the fate of every ended span is known. */
+  flush(): Promise<void>;
+}
+
+const SERVICE = 'msgsvc-opsd';
+const NAMESPACE = 'msgsvc';
+
+const QUEUE_SPANS = 2_048;
+const BATCH_SPANS = 512;
+const BATCH_DELAY_MS = 1_000;
+/** A batch that the exporter's own time limit did not end is given up this much later. */
+const GRACE_MS = 5_000;
+/** How long the end of the process waits for spans. */
+const CLOSE_LIMIT_MS = 2_000;
+
+export async function createDaemonSpans(options: DaemonSpansOptions): Promise<DaemonSpans> {
+  const { endpoint, events, clock, version } = options;
+  const api = await import('@opentelemetry/api');
+  const { NodeSDK } = await import('@opentelemetry/sdk-node');
+  const { BatchSpanProcessor } = await import('@opentelemetry/sdk-trace');
+  const { resourceFromAttributes } = await import('@opentelemetry/resources');
+  const otlp = await createOtlpExporter(endpoint);
+  let begun = 0;
+  let settled = 0;
+  const exporter = accountedExporter(otlp.exporter, {
+    events,
+    clock,
+    deadlineMs: endpoint.timeoutMs + GRACE_MS,
+    onSettled: (spans) => (settled += spans),
+  });
+  const processor = new BatchSpanProcessor({
+    exporter,
+    maxQueueSize: QUEUE_SPANS,
+    maxExportBatchSize: BATCH_SPANS,
+    scheduledDelayMillis: BATCH_DELAY_MS,
+    exportTimeoutMillis: endpoint.timeoutMs + 2 * GRACE_MS,
+  });
+  const sdk = new NodeSDK({
+    resource: resourceFromAttributes({
+      [semconv.ATTR_SERVICE_NAME]: SERVICE,
+      [semconv.ATTR_SERVICE_NAMESPACE]: NAMESPACE,
+      [semconv.ATTR_SERVICE_VERSION]: version,
+    }),
+    spanProcessors: [processor],
+    autoDetectResources: false,
+    textMapPropagator: null,
+    // Left out, these would start exporters to localhost.
+    metricReaders: [],
+    logRecordProcessors: [],
+  });
+  sdk.start();
+  const tracer: Tracer = api.trace.getTracer(SERVICE, version);
+  let isClosed = false;
+
+  /** Begins a span where there is place for it; what is not sampled takes none. */
+  function begin(name: string, spanOptions: SpanOptions, within: Context = api.context.active()): Span | undefined {
+    if (isClosed) return undefined;
+    if (begun - settled >= QUEUE_SPANS) {
+      events.emit({ type: 'spans.dropped', count: 1, reason: 'queue' });
+      return undefined;
+    }
+    const span = tracer.startSpan(name, spanOptions, within);
+    if (span.isRecording()) begun += 1;
+    return span;
+  }
+
+  function onRequest(event: Extract<OpsEvent, { type: 'api.request' }>): void {
+    // A request of nobody's is one that a person asked for: it has no undertaking to belong to.
+    if (api.trace.getActiveSpan() === undefined) return;
+    const { account, operation, code, failure, durationMs } = event;
+    const endMs = clock.now();
+    const span = begin(operation, { kind: api.SpanKind.CLIENT, startTime: new Date(endMs - durationMs) });
+    span?.setAttributes({ [semconv.ATTR_MSGSVC_ACCOUNT]: account });
+    if (typeof code === 'number') span?.setAttribute(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE, code);
+    if (failure !== undefined) {
+      span?.setAttribute(semconv.ATTR_ERROR_TYPE, typeof code === 'number' && code >= 400 ? String(code) : failure);
+      span?.setStatus({ code: api.SpanStatusCode.ERROR });
+    }
+    span?.end(new Date(endMs));
+  }
+
+  function onAction(event: Extract<OpsEvent, { type: 'action.outcome' }>): void {
+    // Without a duration it tells what became of an earlier act.
+    if (event.durationMs === 0) return;
+    const { account, action, policy, dlqId, workflowRunId, outcome, durationMs } = event;
+    const endMs = clock.now();
+    const links =
+      workflowRunId === undefined
+        ? []
+        : [
+            {
+              context: {
+                traceId: workflowTraceIdOf(account, workflowRunId),
+                spanId: spanIdOf(account, workflowRunId, 'run'),
+                traceFlags: api.TraceFlags.SAMPLED,
+                isRemote: true,
+              },
+            },
+          ];
+    const span = begin(`action ${action}`, { links, startTime: new Date(endMs - durationMs) });
+    span?.setAttributes({
+      [semconv.ATTR_MSGSVC_ACCOUNT]: account,
+      'opsd.policy': policy,
+      'opsd.dlq_id': dlqId,
+      'opsd.outcome': outcome,
+    });
+    if (outcome !== 'acked') {
+      span?.setAttribute(semconv.ATTR_ERROR_TYPE, outcome);
+      span?.setStatus({ code: api.SpanStatusCode.ERROR });
+    }
+    span?.end(new Date(endMs));
+  }
+
+  const subscription = events.subscribe((event) => {
+    if (event.type === 'api.request') onRequest(event);
+    if (event.type === 'action.outcome') onAction(event);
+  });
+
+  return {
+    async during({ name, attributes }, work) {
+      const span = begin(name, { root: true, startTime: new Date(clock.now()) });
+      if (span === undefined) return work();
+      span.setAttributes(attributes);
+      try {
+        return await api.context.with(api.trace.setSpan(api.context.active(), span), work);
+      } catch (error) {
+        span.setAttribute(semconv.ATTR_ERROR_TYPE, error instanceof Error ? error.name : '_OTHER');
+        span.setStatus({ code: api.SpanStatusCode.ERROR });
+        throw error;
+      } finally {
+        span.end(new Date(clock.now()));
+      }
+    },
+    current() {
+      const context = api.trace.getActiveSpan()?.spanContext();
+      if (context === undefined || (context.traceFlags & api.TraceFlags.SAMPLED) === 0) return undefined;
+      return { traceId: context.traceId, spanId: context.spanId };
+    },
+    flush: () => processor.forceFlush().catch(() => undefined),
+    async [Symbol.asyncDispose]() {
+      if (isClosed) return;
+      isClosed = true;
+      subscription[Symbol.dispose]();
+      const ended = Promise.allSettled([processor.shutdown(), sdk.shutdown()]);
+      const limit = Promise.withResolvers<void>();
+      {
+        using _timer = clock.after(CLOSE_LIMIT_MS, limit.resolve);
+        await Promise.race([ended, limit.promise]);
+      }
+      otlp.disconnect();
+      exporter.abandon();
+      await ended;
+      api.trace.disable();
+      api.context.disable();
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/** Counters and last values from what the daemon says of itself. Children that belong together are made together, at 0. */
+import type { Clock } from '../platform/clock.ts';
+import type { EventBus, OpsEvent } from '../platform/events.ts';
+import type { ApiHealth } from './api-health.ts';
+import type { Families } from './families.ts';
+import type { SpanRef } from './series.ts';
+
+/** Outcomes that say of a request how it ended; the others say later what became of it. */
+const FIRST_OUTCOMES = new Set(['acked', 'rejected', 'unknown']);
+const LATER_OUTCOMES = ['verified', 'came_back', 'resolved_done', 'resolved_not_done'];
+
+export interface EventMetricsDeps {
+  readonly events: EventBus;
+  readonly clock: Clock;
+  readonly families: Families;
+  readonly health: ApiHealth;
+  /** The span that an event was said inside of; undefined when there is none, or none that is sampled. */
+  readonly currentSpan: () => SpanRef | undefined;
+}
+
+export function countEvents({ events, clock, families, health, currentSpan }: EventMetricsDeps): Disposable {
+  /** Guard that holds a policy, by account and policy. */
+  const held = new Map<string, string>();
+
+  function onRequest(event: Extract<OpsEvent, { type: 'api.request' }>): void {
+    const { account, api, operation, code, failure, durationMs, bytes } = event;
+    for (const outcome of ['200', 'error']) {
+      families.add('opsd_api_requests_total', { account, api, operation, code: outcome }, 0);
+    }
+    families.add('opsd_api_request_retries_total', { account, api, operation }, 0);
+    families.add('opsd_api_requests_total', { account, api, operation, code: String(code) });
+    families.add('opsd_api_response_bytes_total', { account, api, operation }, bytes);
+    const labels = { account, api, operation };
+    families.observe('opsd_api_request_duration_seconds', labels, durationMs / 1_000, currentSpan());
+    if (failure === undefined) {
+      families.set('opsd_api_last_success_timestamp_seconds', { account, api }, clock.now() / 1_000);
+    }
+    health.heard(event);
+  }
+
+  function onPolicyRun(event: Extract<OpsEvent, { type: 'policy.run' }>): void {
+    const { account, policy, outcome, stopped } = event;
+    families.add('opsd_policy_runs_total', { account, policy, outcome });
+    families.set('opsd_policy_last_run_timestamp_seconds', { account, policy }, event.at / 1_000);
+    families.set('opsd_policy_matched_items', { account, policy }, event.matched);
+    families.set('opsd_policy_backlog_items', { account, policy }, event.backlog);
+    families.add('opsd_policy_evaluation_errors_total', { account, policy }, event.evaluationErrors);
+    for (const { guard, count } of event.denials) {
+      families.add('opsd_policy_guard_denials_total', { account, policy, guard }, count);
+    }
+    if (stopped !== undefined) {
+      families.add('opsd_policy_guard_denials_total', { account, policy, guard: stopped.guard });
+    }
+    hold(event, outcome === 'held' ? stopped?.guard : undefined);
+  }
+
+  /** The time stays that of the first run which this guard held. */
+  function hold({ account, policy, at }: Extract<OpsEvent, { type: 'policy.run' }>, guard: string | undefined): void {
+    const key = `${account}\0${policy}`;
+    const before = held.get(key);
+    if (before === guard) return;
+    if (before !== undefined) {
+      families.remove('opsd_policy_held_since_timestamp_seconds', { account, policy, guard: before });
+      held.delete(key);
+    }
+    if (guard !== undefined) {
+      families.set('opsd_policy_held_since_timestamp_seconds', { account, policy, guard }, at / 1_000);
+      held.set(key, guard);
+    }
+  }
+
+  function onAction(event: Extract<OpsEvent, { type: 'action.outcome' }>): void {
+    const { account, policy, action, outcome } = event;
+    for (const known of [...FIRST_OUTCOMES, ...LATER_OUTCOMES]) {
+      families.add('opsd_action_outcomes_total', { account, policy, action, outcome: known }, 0);
+    }
+    families.add('opsd_action_outcomes_total', { account, policy, action, outcome });
+    if (!FIRST_OUTCOMES.has(outcome)) return;
+    families.add('opsd_action_items_total', { account, policy, action });
+    // An act of an earlier process that is found without an outcome has no duration.
+    if (event.durationMs === 0) return;
+    families.observe('opsd_action_duration_seconds', { account, action }, event.durationMs / 1_000);
+  }
+
+  return events.subscribe((event) => {
+    switch (event.type) {
+      case 'api.request':
+        onRequest(event);
+        return;
+      case 'api.retry': {
+        const { account, api, operation } = event;
+        families.add('opsd_api_request_retries_total', { account, api, operation });
+        return;
+      }
+      case 'api.throttled': {
+        const { account, api, waitMs } = event;
+        families.add('opsd_api_throttled_requests_total', { account, api });
+        families.add('opsd_api_throttle_wait_seconds_total', { account, api }, waitMs / 1_000);
+        return;
+      }
+      case 'api.rate_limit': {
+        const { account, api, window, remaining } = event;
+        families.set('opsd_api_rate_limit_remaining_requests', { account, api, window }, remaining);
+        return;
+      }
+      case 'api.rows_dropped': {
+        const { account, operation, count } = event;
+        families.add('opsd_api_dropped_rows_total', { account, operation }, count);
+        return;
+      }
+      case 'collector.finished': {
+        const { account, collector, failure } = event;
+        families.add('opsd_collector_runs_total', { account, collector });
+        if (failure !== undefined) {
+          families.add('opsd_collector_failures_total', { account, collector, reason: failure.reason });
+        }
+        return;
+      }
+      case 'collector.skipped': {
+        const { account, collector, reason } = event;
+        families.add('opsd_collector_skipped_total', { account, collector, reason });
+        return;
+      }
+      case 'schedule.rearmed':
+        families.add('opsd_schedule_rearms_total', {});
+        return;
+      case 'credential.changed': {
+        const { account, credential } = event;
+        families.set('opsd_credential_rotated_timestamp_seconds', { account, credential }, clock.now() / 1_000);
+        return;
+      }
+      case 'spans.exported':
+        families.add('opsd_spans_exported_total', {}, event.count);
+        if (event.lagMs !== undefined) families.observe('opsd_spans_export_lag_seconds', {}, event.lagMs / 1_000);
+        return;
+      case 'spans.waiting':
+        families.set('opsd_spans_waiting', {}, event.spans);
+        if (event.oldestAt === undefined) families.remove('opsd_spans_oldest_waiting_timestamp_seconds', {});
+        else families.set('opsd_spans_oldest_waiting_timestamp_seconds', {}, event.oldestAt / 1_000);
+        return;
+      case 'spans.dropped':
+        families.add('opsd_spans_dropped_total', { reason: event.reason }, event.count);
+        return;
+      case 'deliveries.written':
+        families.add('opsd_delivery_events_written_total', {}, event.count);
+        return;
+      case 'deliveries.dropped':
+        families.add('opsd_delivery_events_dropped_total', {}, event.count);
+        return;
+      case 'deliveries.failing':
+        families.add('opsd_delivery_events_write_failures_total', {});
+        return;
+      case 'policy.run':
+        onPolicyRun(event);
+        return;
+      case 'action.outcome':
+        onAction(event);
+        return;
+      case 'store.failed':
+        families.add('opsd_state_save_failures_total', {});
+        return;
+      case 'statistics.checked':
+      case 'engine.recovered':
+      case 'engine.paused':
+      case 'engine.unpaused':
+      case 'series.refused':
+    }
+  });
+}

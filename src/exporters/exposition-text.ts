@@ -1,0 +1,108 @@
+/** Series as text: Prometheus 0.0.4 and OpenMetrics 1.0, line by line. */
+import type { Child, Chunk, Format, SeriesTable, ShownExemplar } from './series.ts';
+
+export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+};
+
+export const END: Readonly<Record<Format, string>> = { text: '', openmetrics: '# EOF\n' };
+
+const TO_ESCAPE = /[\\"\n]/;
+
+/** `name="value"`, escaped. */
+export function labelText(name: string, value: string): string {
+  return `${name}="${TO_ESCAPE.test(value) ? escapeText(value).replaceAll('"', String.raw`\"`) : value}"`;
+}
+
+/** Labels from their text, as `labelText` wrote it. */
+export function parseLabels(text: string): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (const [, name, value] of text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
+    labels[name!] = value!.replaceAll(/\\(.)/g, (_escape, char: string) => (char === 'n' ? '\n' : char));
+  }
+  return labels;
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
+}
+
+/** What stands above the series of a metric. */
+export function headerText({ name, spec }: SeriesTable, format: Format): string {
+  if (format === 'text') return `# HELP ${name} ${escapeText(spec.help)}\n# TYPE ${name} ${spec.type}\n`;
+  const family = familyName(name);
+  const help = escapeText(spec.help).replaceAll('"', String.raw`\"`);
+  const unit = unitOf(family);
+  const unitLine = unit === undefined ? '' : `# UNIT ${family} ${unit}\n`;
+  return `# HELP ${family} ${help}\n# TYPE ${family} ${spec.type}\n${unitLine}`;
+}
+
+/** OpenMetrics names a counter's family without the suffix of its samples. */
+function familyName(name: string): string {
+  return name.replace(/_total$/, '');
+}
+
+/** OpenMetrics takes a unit only where the family's name ends in it. */
+function unitOf(family: string): string | undefined {
+  return /_(seconds|bytes|ratio|dollars)$/.exec(family)?.[1];
+}
+
+export function chunkText(table: SeriesTable, chunk: Chunk, format: Format): string {
+  const { type } = table.spec;
+  if (type === 'histogram') return histogramText(table, chunk, format);
+  const { name } = table;
+  let text = '';
+  if (type === 'gauge' || format === 'text') {
+    // Plain additions: a template would put each line together first.
+    for (const child of chunk.children)
+      text = text + name + braces(child.labels) + ' ' + numberText(shown(child)) + '\n';
+    return text;
+  }
+  const createdName = `${familyName(name)}_created`;
+  for (const child of chunk.children) {
+    const labels = braces(child.labels);
+    text += `${name}${labels} ${numberText(shown(child))}\n`;
+    if (child.created !== undefined) text += `${createdName}${labels} ${child.created}\n`;
+  }
+  return text;
+}
+
+function histogramText({ name, spec }: SeriesTable, chunk: Chunk, format: Format): string {
+  let text = '';
+  const starts = [...spec.buckets!.map(numberText), '+Inf'].map((bound) => `${name}_bucket{le="${bound}"`);
+  for (const child of chunk.children) {
+    let count = 0;
+    const rest = child.labels === '' ? '} ' : `,${child.labels}} `;
+    const exemplars = format === 'openmetrics' && !child.held ? child.exemplars : undefined;
+    for (let index = 0; index < starts.length; index++) {
+      if (!child.held) count += child.buckets![index]!;
+      text += `${starts[index]!}${rest}${count}${exemplars === undefined ? '' : exemplarText(exemplars[index])}\n`;
+    }
+    const labels = braces(child.labels);
+    text += `${name}_sum${labels} ${numberText(shown(child))}\n${name}_count${labels} ${count}\n`;
+    if (format === 'openmetrics' && child.created !== undefined) text += `${name}_created${labels} ${child.created}\n`;
+  }
+  return text;
+}
+
+/** Ids are hex digits: nothing in them is to be escaped. */
+function exemplarText(exemplar: ShownExemplar | undefined): string {
+  if (exemplar === undefined) return '';
+  const { traceId, spanId, value, at } = exemplar;
+  return ` # {trace_id="${traceId}",span_id="${spanId}"} ${numberText(value)} ${at / 1_000}`;
+}
+
+/** The value as exposed: a new counter is 0 for a while. */
+export function shown(child: Child): number {
+  return child.held ? 0 : child.value;
+}
+
+function braces(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`;
+}
+
+function numberText(value: number): string {
+  if (Number.isFinite(value)) return `${value}`;
+  return value > 0 ? '+Inf' : value < 0 ? '-Inf' : 'NaN';
+}

@@ -1,0 +1,132 @@
+/**
+ * The body of a scrape. Only chunks that were written to since they were last rendered are rendered again, a slice at a
+ * time with turns of the event loop in between; all of it tells of the moment when the rendering began. Scrapers that
+ * come while it goes on share it.
+ */
+import { chunkText, CONTENT_TYPES, END, headerText } from './exposition-text.ts';
+import { gzipParts } from './gzip-parts.ts';
+import type { Chunk, Format, SeriesTable } from './series.ts';
+
+/** Series rendered without a turn of the event loop: about a millisecond. */
+const SLICE_SERIES = 4_096;
+
+/** Smaller neighbours are put together, so that a small body is one piece. */
+const PIECE_BYTES = 16_384;
+const TOGETHER_BYTES = 262_144;
+
+/** An answer to a scrape. Its parts may be shared with others: nobody writes to them. */
+export interface ScrapeBody {
+  readonly contentType: string;
+  readonly parts: readonly Uint8Array[];
+  /** The same gzipped, off the event loop; made once for all who share it. */
+  gzip(): Promise<readonly Uint8Array[]>;
+}
+
+export interface Exposition {
+  render(format: Format): Promise<ScrapeBody>;
+}
+
+/** @param refresh brings the tables up to date, without awaiting, before anything is rendered */
+export function createExposition(tables: readonly SeriesTable[], refresh: () => void): Exposition {
+  const underWay = new Map<Format, Promise<ScrapeBody>>();
+  /** One after the other: a chunk has one claim. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function render(format: Format, before: Promise<unknown>): Promise<ScrapeBody> {
+    // Those who come in the same turn share this.
+    await turn();
+    await before;
+    refresh();
+    const parts = await renderParts(tables, format);
+    // From here on the body is as old as its snapshot.
+    underWay.delete(format);
+    return body(parts, format);
+  }
+
+  return {
+    render(format) {
+      const shared = underWay.get(format);
+      if (shared !== undefined) return shared;
+      const made = render(format, last);
+      underWay.set(format, made);
+      last = made.catch(() => underWay.delete(format));
+      return made;
+    },
+  };
+}
+
+/** The claims are laid in one turn; that is the moment of which the parts tell. */
+async function renderParts(tables: readonly SeriesTable[], format: Format): Promise<Buffer[]> {
+  const parts: Buffer[] = [];
+  const claimed: { readonly chunk: Chunk; readonly series: number }[] = [];
+  for (const table of tables) {
+    parts.push((table.headers[format] ??= Buffer.from(headerText(table, format))));
+    for (const chunk of table.chunks) {
+      const kept = chunk.rendered[format];
+      if (kept !== undefined) {
+        parts.push(kept);
+        continue;
+      }
+      const at = parts.length;
+      parts.push(EMPTY);
+      chunk.claim = () => {
+        chunk.claim = undefined;
+        parts[at] = renderChunk(table, chunk, format);
+      };
+      claimed.push({ chunk, series: chunk.children.size * table.seriesOfChild });
+    }
+  }
+  let rendered = 0;
+  for (const { chunk, series } of claimed) {
+    if (chunk.claim === undefined) continue;
+    if (rendered >= SLICE_SERIES) {
+      await turn();
+      rendered = 0;
+    }
+    rendered += series;
+    chunk.claim?.();
+  }
+  return parts;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+function renderChunk(table: SeriesTable, chunk: Chunk, format: Format): Buffer {
+  const { rendered } = chunk;
+  // A gauge reads the same in either format.
+  const other = table.spec.type === 'gauge' ? rendered[format === 'text' ? 'openmetrics' : 'text'] : undefined;
+  return (rendered[format] = other ?? Buffer.from(chunkText(table, chunk, format)));
+}
+
+function body(rendered: readonly Buffer[], format: Format): ScrapeBody {
+  const parts = pieces(END[format] === '' ? rendered : [...rendered, Buffer.from(END[format])]);
+  let packed: Promise<readonly Uint8Array[]> | undefined;
+  return { contentType: CONTENT_TYPES[format], parts, gzip: () => (packed ??= gzipParts(parts)) };
+}
+
+function pieces(parts: readonly Buffer[]): Buffer[] {
+  const whole: Buffer[] = [];
+  let small: Buffer[] = [];
+  let bytes = 0;
+  const flush = (): void => {
+    if (small.length > 0) whole.push(small.length === 1 ? small[0]! : Buffer.concat(small, bytes));
+    small = [];
+    bytes = 0;
+  };
+  for (const part of parts) {
+    if (part.length >= PIECE_BYTES) {
+      flush();
+      whole.push(part);
+      continue;
+    }
+    if (bytes + part.length > TOGETHER_BYTES) flush();
+    small.push(part);
+    bytes += part.length;
+  }
+  flush();
+  return whole;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

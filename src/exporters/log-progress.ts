@@ -1,0 +1,15 @@
+/** Messages in flight as gauges, and what the log is found to tell. */
+import { destinationLabel } from './labels.ts';
+import type { Project } from './projection.ts';
+import { seconds } from './values.ts';
+
+export const projectLogs: Project<'logs'> = ({ account, rows }, put) => {
+  for (const { form = 'unknown', inFlight = [] } of rows) {
+    put('opsd_logs_form_info', { account, form }, 1);
+    for (const { destination: name, messages, oldestDueAt } of inFlight) {
+      const destination = destinationLabel(name);
+      put('msgsvc_messages_in_flight', { account, destination }, messages);
+      put('msgsvc_messages_oldest_due_timestamp_seconds', { account, destination }, seconds(oldestDueAt));
+    }
+  }
+};

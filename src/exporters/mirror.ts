@@ -1,0 +1,168 @@
+/**
+ * The totals that the folds keep in the store, as counters and histograms. They are read once, at the start; from then
+ * on each commit tells what it added. So the registry shows what was committed, a restart goes on where it stopped, and
+ * a scrape reads nothing.
+ */
+import { MESSAGE_STATES } from '../domain/log-entry.ts';
+import { FAILURE_REASONS } from '../domain/reason.ts';
+import { READER_COUNTERS } from '../folds/log-counts.ts';
+import { RETIRED, type HistogramIncrement, type TotalsAdded, type TotalsStore } from '../folds/totals.ts';
+import type { Api } from '../platform/events.ts';
+import {
+  isMetricName,
+  METRIC_NAMES,
+  specOf,
+  type CounterName,
+  type HistogramName,
+  type MetricName,
+} from './catalog.ts';
+import type { Families, Observations } from './families.ts';
+import type { LabelLimiter } from './label-limiter.ts';
+import type { SpanRef } from './series.ts';
+import { makesSense } from './values.ts';
+
+/** What the code label says when an attempt got no answer: nothing, which is no label to Prometheus. */
+const NO_CODE = '';
+
+/** Known of a destination as soon as one of them is, so that each has its zero before its first count. */
+const PER_DESTINATION = mirroredCounters('destination');
+const FAILURES_PER_DESTINATION = mirroredCounters('destination,reason,code');
+
+/** Failures that have no status; those with one (`http`) appear with it. */
+const REASONS_WITHOUT_CODE = FAILURE_REASONS.filter((reason) => reason !== 'http');
+
+export interface MirrorDeps {
+  readonly accounts: readonly { readonly name: string; readonly apis: readonly Api[] }[];
+  readonly totals: TotalsStore;
+  readonly families: Families;
+  readonly limiter: LabelLimiter;
+  /** The delivery's span of a message that is traced; undefined when there is none. */
+  readonly spanOf: (account: string, messageId: string) => SpanRef | undefined;
+  /** The store could not be read: it is tried again. */
+  readonly onFailure: () => void;
+}
+
+export interface Mirror extends Disposable {
+  /** Reads what could not be read at the start. */
+  refresh(): void;
+}
+
+type Labels = Record<string, string>;
+
+interface Row {
+  readonly metric: string;
+  readonly labels: readonly string[];
+}
+
+export function createMirror(deps: MirrorDeps): Mirror {
+  const { families, totals } = deps;
+  const accounts = new Set(deps.accounts.map(({ name }) => name));
+  const unread = new Set(accounts);
+
+  // Subscribed first; nothing is committed between this and the reading, which does not await.
+  const subscription = totals.onAdded((added) => {
+    // What is added before an account was read is in what will be read of it.
+    if (accounts.has(added.account) && !unread.has(added.account)) add(added, false);
+  });
+
+  function add({ account, increments, histograms }: TotalsAdded, restored: boolean): void {
+    for (const { by, ...row } of increments) {
+      const labels = labelsOf(account, row, 'counter');
+      if (labels === 'hidden') continue;
+      if (labels === undefined || !makesSense(specOf(row.metric as CounterName), by)) {
+        families.refuse('store');
+        continue;
+      }
+      createTogether(labels);
+      families.mirror(row.metric as CounterName, labels, by, restored);
+    }
+    for (const row of histograms) {
+      const labels = labelsOf(account, row, 'histogram');
+      if (labels === 'hidden') continue;
+      if (labels === undefined || !fits(row)) {
+        families.refuse('store');
+        continue;
+      }
+      createTogether(labels);
+      families.mirrorHistogram(row.metric as HistogramName, labels, observations(account, row), restored);
+    }
+  }
+
+  /**
+   * The same for what is read at the start and for what comes later, so that a restart changes nothing.
+   *
+   * @returns the labels to show a row under; undefined for a row that the catalogue does not know; `hidden` for one
+   *   whose label has no place: under `other` its old total would read as an increase
+   */
+  function labelsOf(
+    account: string,
+    { metric, labels }: Row,
+    type: 'counter' | 'histogram',
+  ): Labels | 'hidden' | undefined {
+    if (!isMetricName(metric)) return undefined;
+    const spec = specOf(metric);
+    if (spec.mirrored !== true || spec.type !== type || labels.length !== spec.labels.length) return undefined;
+    const limited: Labels = { account };
+    for (const [index, name] of spec.labels.entries()) {
+      const value = labels[index]!;
+      if (value === RETIRED) return 'hidden';
+      const shown = deps.limiter.keep(account, name, value);
+      if (shown === undefined) return 'hidden';
+      limited[name] = shown;
+    }
+    return limited;
+  }
+
+  function observations(account: string, { buckets, sum, exemplars = [] }: HistogramIncrement): Observations {
+    const spans = exemplars.map((exemplar) => {
+      const span = exemplar && deps.spanOf(account, exemplar.messageId);
+      return span && { ...span, value: exemplar.value, at: exemplar.at };
+    });
+    return { buckets, sum, exemplars: spans };
+  }
+
+  function createTogether({ account, destination }: Labels): void {
+    if (account === undefined || destination === undefined) return;
+    for (const metric of PER_DESTINATION) families.mirror(metric, { account, destination }, 0, false);
+    for (const metric of FAILURES_PER_DESTINATION) {
+      for (const reason of REASONS_WITHOUT_CODE) {
+        families.mirror(metric, { account, destination, reason, code: NO_CODE }, 0, false);
+      }
+    }
+  }
+
+  function refresh(): void {
+    for (const account of unread) {
+      try {
+        const increments = totals.counters(account).map(({ value, ...row }) => ({ ...row, by: value }));
+        const histograms = totals.histograms(account);
+        unread.delete(account);
+        add({ account, increments, histograms }, true);
+      } catch {
+        deps.onFailure();
+      }
+    }
+  }
+
+  refresh();
+  for (const { name: account, apis } of deps.accounts) {
+    if (!apis.includes('message')) continue;
+    for (const state of MESSAGE_STATES) families.add('msgsvc_log_events_total', { account, state }, 0);
+    for (const metric of READER_COUNTERS) families.mirror(metric, { account }, 0, false);
+  }
+  return { refresh, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+}
+
+/** Counters that mirror totals by exactly these labels beside the account. */
+function mirroredCounters(labels: string): readonly CounterName[] {
+  return METRIC_NAMES.filter((name): name is CounterName => {
+    const spec = specOf(name satisfies MetricName);
+    return spec.mirrored === true && spec.type === 'counter' && spec.account && spec.labels.join() === labels;
+  });
+}
+
+function fits({ metric, buckets, sum }: HistogramIncrement): boolean {
+  const bounds = specOf(metric as HistogramName).buckets ?? [];
+  const counts = buckets.length === bounds.length + 1 && buckets.every((count) => count >= 0 && Number.isFinite(count));
+  return counts && sum >= 0 && Number.isFinite(sum);
+}

@@ -1,0 +1,50 @@
+/** OTLP over JSON, as its mapping has it: ids in hex, times as text, whole numbers as text. */
+import {
+  linkFlags,
+  SPAN_KINDS,
+  STATUS_ERROR,
+  spanFlags,
+  type Attributes,
+  type AttributeValue,
+  type Span,
+  type SpanHead,
+} from './span.ts';
+
+export function jsonSpan(span: Span): string {
+  return JSON.stringify({
+    traceId: span.traceId,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId,
+    name: span.name.toWellFormed(),
+    kind: SPAN_KINDS[span.kind],
+    startTimeUnixNano: nanos(span.startMs),
+    endTimeUnixNano: nanos(span.endMs),
+    attributes: pairs(span.attributes),
+    links: span.links.map((link) => ({ traceId: link.traceId, spanId: link.spanId, flags: linkFlags(link) })),
+    status: span.isError ? { code: STATUS_ERROR } : {},
+    flags: spanFlags(span),
+  });
+}
+
+/** The body of a request: spans that were written before, under what they have in common. */
+export function jsonRequest({ resource, scope }: SpanHead, spans: readonly Uint8Array[]): Uint8Array {
+  const texts = spans.map((span) => Buffer.from(span.buffer, span.byteOffset, span.byteLength).toString('utf8'));
+  return Buffer.from(
+    `{"resourceSpans":[{"resource":${JSON.stringify({ attributes: pairs(resource) })},` +
+      `"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[${texts.join(',')}]}]}]}`,
+  );
+}
+
+function nanos(ms: number): string {
+  return String(BigInt(Math.round(ms * 1_000)) * 1_000n);
+}
+
+function pairs(attributes: Attributes): readonly object[] {
+  return attributes.map(([key, value]) => ({ key, value: valueOf(value) }));
+}
+
+function valueOf(value: AttributeValue): object {
+  if (typeof value === 'string') return { stringValue: value.toWellFormed() };
+  if (typeof value === 'boolean') return { boolValue: value };
+  return Number.isSafeInteger(value) && value >= 0 ? { intValue: String(value) } : { doubleValue: value };
+}

@@ -1,0 +1,69 @@
+/**
+ * Encoded spans as they lie in the store: each with when it began before it, so that the ones that have become too old
+ * for the receiver can be left out without changing a byte of the others.
+ */
+import type { SpanBatch } from '../folds/span-outbox.ts';
+import { jsonRequest, jsonSpan } from './otlp-json.ts';
+import { protobufRequest, writeSpan } from './otlp-protobuf.ts';
+import type { Span, SpanHead } from './span.ts';
+import { WireWriter } from './wire-writer.ts';
+
+/** A double for the start, a length. */
+const FRAME_HEAD = 12;
+
+export class FrameWriter {
+  readonly #protocol: SpanBatch['protocol'];
+  readonly #writer = new WireWriter();
+  #spans = 0;
+
+  constructor(protocol: SpanBatch['protocol']) {
+    this.#protocol = protocol;
+  }
+
+  get spans(): number {
+    return this.#spans;
+  }
+
+  add(span: Span): void {
+    const writer = this.#writer;
+    writer.double(span.startMs);
+    const length = writer.reserveUint32();
+    if (this.#protocol === 'http/json') writer.raw(Buffer.from(jsonSpan(span)));
+    else writeSpan(writer, span);
+    writer.setUint32(length, writer.length - length - 4);
+    this.#spans += 1;
+  }
+
+  /** What was added, and the writer is empty again. */
+  take(): { readonly body: Uint8Array; readonly spans: number } {
+    const spans = this.#spans;
+    this.#spans = 0;
+    return { body: this.#writer.take(), spans };
+  }
+}
+
+export interface SpanRequest {
+  /** Undefined when nothing of the batch is to be sent. */
+  readonly body: Uint8Array | undefined;
+  readonly spans: number;
+  /** Spans left out, since they began before `notBefore`. */
+  readonly tooOld: number;
+}
+
+/** @param notBefore epoch milliseconds */
+export function requestOf(batch: Pick<SpanBatch, 'protocol' | 'head' | 'body'>, notBefore: number): SpanRequest {
+  const spans: Uint8Array[] = [];
+  let tooOld = 0;
+  const view = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
+  for (let at = 0; at < view.length;) {
+    const start = view.readDoubleLE(at);
+    const end = at + FRAME_HEAD + view.readUInt32LE(at + 8);
+    if (start < notBefore) tooOld += 1;
+    else spans.push(view.subarray(at + FRAME_HEAD, end));
+    at = end;
+  }
+  if (spans.length === 0) return { body: undefined, spans: 0, tooOld };
+  const head = JSON.parse(batch.head) as SpanHead;
+  const body = batch.protocol === 'http/json' ? jsonRequest(head, spans) : protobufRequest(head, spans);
+  return { body, spans: spans.length, tooOld };
+}

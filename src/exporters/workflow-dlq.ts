@@ -1,0 +1,108 @@
+/**
+ * The workflow DLQ as gauges: counts by workflow and cause, never a run of its own. Ages are counted at the time of the
+ * read, so that all figures of a batch are of one moment. Runs are put together by what they share before anything is
+ * shown: there may be a hundred thousand.
+ */
+import { isStamp } from '../domain/lineage.ts';
+import { failureReason } from '../domain/reason.ts';
+import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
+import { workflowLabel } from '../domain/workflow-label.ts';
+import { memoByText } from '../platform/memo.ts';
+import type { Project } from './projection.ts';
+import { seconds } from './values.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Disjoint; each is exported even when it is empty, so that their sum always exists. */
+const AGES: readonly (readonly [name: string, belowMs: number])[] = [
+  ['below_1h', HOUR_MS],
+  ['1h_to_6h', 6 * HOUR_MS],
+  ['6h_to_1d', 24 * HOUR_MS],
+  ['1d_to_7d', 168 * HOUR_MS],
+  ['above_7d', Infinity],
+];
+
+const EXPIRING: readonly (readonly [within: string, ms: number])[] = [
+  ['24h', 24 * HOUR_MS],
+  ['72h', 72 * HOUR_MS],
+];
+
+const FAILURE_FUNCTION_STATES = new Set([
+  'CALLBACK_INPROGRESS',
+  'CALLBACK_SUCCESS',
+  'CALLBACK_FAIL',
+  'CALLBACK_CANCELED',
+]);
+
+const labelOfUrl = memoByText(2_000, workflowLabel);
+/** Rows are the same objects from batch to batch until they are read again, and their URLs may all be different. */
+const labelOfRow = new WeakMap<WorkflowDlqEntry, string>();
+
+function labelOf(run: WorkflowDlqEntry): string {
+  let label = labelOfRow.get(run);
+  if (label === undefined) labelOfRow.set(run, (label = labelOfUrl(run.workflowUrl)));
+  return label;
+}
+
+export const projectWorkflowDlq: Project<'workflowDlq'> = ({ account, rows, at, dropped }, put, settings) => {
+  const { dlqRetentionMs, workflowDlqLabels } = settings;
+  const ages = new Map(AGES.map(([age]) => [age, 0]));
+  const codes = new Map<string, number>();
+  const keys = new Map<string, number>();
+  const labels = new Map<string, number>();
+  for (const run of rows) {
+    count(ages, AGES.find(([, belowMs]) => at - run.createdAt < belowMs)![0]);
+    count(codes, run.responseStatus === undefined ? 'none' : String(run.responseStatus));
+    if (run.flowControlKey !== undefined) count(keys, run.flowControlKey);
+    if (!workflowDlqLabels) continue;
+    for (const label of new Set(run.labels)) if (!isStamp(label)) count(labels, label);
+  }
+  // Rows that could not be understood are runs too: left out, the sums would be wrong.
+  put('msgsvc_workflow_dlq_aged_runs', { account, age: 'unknown' }, dropped);
+  if (dropped > 0) put('msgsvc_workflow_dlq_runs', { account, workflow: 'unknown', reason: 'unknown' }, dropped);
+  for (const [age, runs] of ages) put('msgsvc_workflow_dlq_aged_runs', { account, age }, runs);
+  for (const [code, runs] of codes) put('msgsvc_workflow_dlq_status_runs', { account, code }, runs);
+  for (const [key, runs] of byNumber(keys)) {
+    put('msgsvc_workflow_dlq_flow_control_runs', { account, flow_control_key: key }, runs);
+  }
+  for (const [label, runs] of byNumber(labels)) put('msgsvc_workflow_dlq_labeled_runs', { account, label }, runs);
+
+  for (const [workflow, runs] of Map.groupBy(rows, labelOf)) {
+    for (const [reason, { length }] of Map.groupBy(runs, reasonOf)) {
+      put('msgsvc_workflow_dlq_runs', { account, workflow, reason }, length);
+    }
+    for (const [state, { length }] of Map.groupBy(runs, stateOf)) {
+      put('msgsvc_workflow_dlq_failure_function_runs', { account, workflow, state }, length);
+    }
+    let [oldest, newest] = [Infinity, -Infinity];
+    for (const { createdAt } of runs) {
+      oldest = Math.min(oldest, createdAt);
+      newest = Math.max(newest, createdAt);
+    }
+    put('msgsvc_workflow_dlq_oldest_run_timestamp_seconds', { account, workflow }, seconds(oldest));
+    put('msgsvc_workflow_dlq_newest_run_timestamp_seconds', { account, workflow }, seconds(newest));
+    if (dlqRetentionMs === undefined) continue;
+    for (const [within, ms] of EXPIRING) {
+      const expiring = runs.filter(({ createdAt }) => createdAt + dlqRetentionMs - at <= ms).length;
+      put('msgsvc_workflow_dlq_expiring_runs', { account, workflow, within }, expiring);
+    }
+  }
+};
+
+function count(counts: Map<string, number>, value: string): void {
+  counts.set(value, (counts.get(value) ?? 0) + 1);
+}
+
+/** Most first: where a label has no room for all its values, the largest are shown. */
+function byNumber(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
+  return [...counts].sort(([, a], [, b]) => b - a);
+}
+
+function reasonOf({ responseStatus, responseText }: WorkflowDlqEntry): string {
+  return failureReason(responseStatus, responseText);
+}
+
+function stateOf({ failureFunctionState: state }: WorkflowDlqEntry): string {
+  if (state === undefined || state === '') return 'none';
+  return FAILURE_FUNCTION_STATES.has(state) ? state : 'other';
+}

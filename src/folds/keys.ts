@@ -1,0 +1,232 @@
+/**
+ * What an entry of the log is recognised by when it is read again: 96 bits made of message id, state, time, status and
+ * target. No text is kept, so the store has no URL and no secret in it.
+ *
+ * A wrong match would lose an entry. Two entries of one message that differ in time or state never match: every step of
+ * the mixing is a bijection. Entries of different messages match with a chance of 2^-96 a pair, and only those of the
+ * same minute are compared: at 1,000 entries a second that is one in 10^13 years.
+ */
+
+/** Three lanes of 32 bits. */
+export interface Key {
+  a: number;
+  b: number;
+  c: number;
+}
+
+export function emptyKey(): Key {
+  return { a: 0, b: 0, c: 0 };
+}
+
+/** Writes the key of a text to `key`. */
+export function setTextKey(key: Key, text: string): void {
+  let a = 0x243f6a88 ^ text.length;
+  let b = 0x85a308d3 ^ text.length;
+  let c = 0x13198a2e ^ text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    a = Math.imul(a ^ code, 0x85ebca6b);
+    a ^= a >>> 13;
+    b = Math.imul(b ^ code, 0xc2b2ae35);
+    b ^= b >>> 16;
+    c = Math.imul(c ^ code, 0x27d4eb2f);
+    c ^= c >>> 15;
+  }
+  key.a = a;
+  key.b = b;
+  key.c = c;
+}
+
+export interface EntryFacts {
+  /** Key of the message id. */
+  readonly message: Key;
+  /** Key of the URL or, without one, of the endpoint's name. */
+  readonly target: Key;
+  /** Epoch milliseconds. */
+  readonly time: number;
+  /** Small number of the state. */
+  readonly state: number;
+  /** HTTP status, 0 when there is none. */
+  readonly status: number;
+}
+
+const TWO_32 = 4_294_967_296;
+
+/** Writes the key of an entry to `key`. */
+export function setEntryKey(key: Key, { message, target, time, state, status }: EntryFacts): void {
+  const low = (time % TWO_32) | 0;
+  const rest = (state + status * 16) ^ Math.imul(Math.floor(time / TWO_32), 0x01000193);
+  key.a = lane(message.a, target.a, low, rest, 0x9e3779b1);
+  key.b = lane(message.b, target.b, low, rest, 0xcc9e2d51);
+  key.c = lane(message.c, target.c, low, rest, 0x1b873593);
+}
+
+// oxlint-disable-next-line max-params -- the innermost step of every entry: an object here would cost more than the rest
+function lane(message: number, target: number, low: number, rest: number, factor: number): number {
+  let mixed = Math.imul(message ^ low, factor);
+  mixed ^= mixed >>> 15;
+  mixed = Math.imul(mixed ^ rest, 0x2c1b3c6d);
+  mixed ^= mixed >>> 13;
+  mixed = Math.imul(mixed ^ target, 0x297a2d39);
+  return mixed ^ (mixed >>> 16);
+}
+
+const LANES = 3;
+const KEY_BYTES = 4 * LANES;
+
+/** Keys without objects: a table of numbers, half empty. */
+class KeySet {
+  #table = new Int32Array(16 * LANES);
+  #mask = 15;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(key: Key): boolean {
+    return this.#table[this.#placeOf(key) + 2] !== 0;
+  }
+
+  /** @returns whether it was not there */
+  add(key: Key): boolean {
+    const place = this.#placeOf(key);
+    if (this.#table[place + 2] !== 0) return false;
+    this.#put(place, key);
+    if (this.#size * 2 > this.#mask) this.#grow();
+    return true;
+  }
+
+  /** The keys one after the other, twelve bytes each. */
+  pack(): Uint8Array {
+    const packed = new Int32Array(this.#size * LANES);
+    let at = 0;
+    for (let place = 0; place < this.#table.length; place += LANES) {
+      if (this.#table[place + 2] === 0) continue;
+      packed.set(this.#table.subarray(place, place + LANES), at);
+      at += LANES;
+    }
+    return new Uint8Array(packed.buffer);
+  }
+
+  unpack(bytes: Uint8Array): void {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const key = emptyKey();
+    for (let at = 0; at + KEY_BYTES <= bytes.byteLength; at += KEY_BYTES) {
+      key.a = view.getInt32(at, true);
+      key.b = view.getInt32(at + 4, true);
+      key.c = view.getInt32(at + 8, true);
+      this.add(key);
+    }
+  }
+
+  addAll(other: KeySet): void {
+    const key = emptyKey();
+    for (let place = 0; place < other.#table.length; place += LANES) {
+      if (other.#table[place + 2] === 0) continue;
+      key.a = other.#table[place]!;
+      key.b = other.#table[place + 1]!;
+      key.c = other.#table[place + 2]!;
+      this.add(key);
+    }
+  }
+
+  /** Where the key is, or would be. The third lane of a key is never 0: that marks an empty place. */
+  #placeOf({ a, b, c }: Key): number {
+    const table = this.#table;
+    const third = c | 0 || 1;
+    for (let slot = a & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const place = slot * LANES;
+      const there = table[place + 2];
+      if (there === 0) return place;
+      if (there === third && table[place] === (a | 0) && table[place + 1] === (b | 0)) return place;
+    }
+  }
+
+  #put(place: number, { a, b, c }: Key): void {
+    this.#table[place] = a;
+    this.#table[place + 1] = b;
+    this.#table[place + 2] = c | 0 || 1;
+    this.#size += 1;
+  }
+
+  #grow(): void {
+    const before = this.#table;
+    this.#table = new Int32Array(before.length * 2);
+    this.#mask = this.#mask * 2 + 1;
+    this.#size = 0;
+    const key = emptyKey();
+    for (let place = 0; place < before.length; place += LANES) {
+      if (before[place + 2] === 0) continue;
+      key.a = before[place]!;
+      key.b = before[place + 1]!;
+      key.c = before[place + 2]!;
+      this.#put(this.#placeOf(key), key);
+    }
+  }
+}
+
+/** Keys by slices of time, so that old ones are forgotten a slice at a time. */
+export class KeySlices {
+  readonly sliceMs: number;
+  readonly #slices = new Map<number, KeySet>();
+
+  constructor(sliceMs: number) {
+    this.sliceMs = sliceMs;
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const keys of this.#slices.values()) size += keys.size;
+    return size;
+  }
+
+  has(time: number, key: Key): boolean {
+    return this.#slices.get(Math.floor(time / this.sliceMs))?.has(key) ?? false;
+  }
+
+  /** Whether it is in any slice. */
+  hasAnywhere(key: Key): boolean {
+    for (const keys of this.#slices.values()) if (keys.has(key)) return true;
+    return false;
+  }
+
+  /** @returns whether it was not there */
+  add(time: number, key: Key): boolean {
+    return this.#sliceOf(Math.floor(time / this.sliceMs)).add(key);
+  }
+
+  /** Each slice's number and keys, of those that reach beyond `from` (epoch milliseconds). */
+  *packed(from: number): Generator<readonly [slice: number, keys: Uint8Array]> {
+    for (const [slice, keys] of this.#slices) if (this.#reaches(slice, from)) yield [slice, keys.pack()];
+  }
+
+  /** Takes over what the other has of slices that reach beyond `from`; the other must not be used any more. */
+  absorb(other: KeySlices, from: number): void {
+    for (const [slice, keys] of other.#slices) {
+      if (!this.#reaches(slice, from)) continue;
+      const known = this.#slices.get(slice);
+      if (known === undefined) this.#slices.set(slice, keys);
+      else known.addAll(keys);
+    }
+  }
+
+  unpack(slice: number, keys: Uint8Array): void {
+    this.#sliceOf(slice).unpack(keys);
+  }
+
+  /** Forgets slices that end before `from` (epoch milliseconds). */
+  forgetBefore(from: number): void {
+    for (const slice of this.#slices.keys()) if (!this.#reaches(slice, from)) this.#slices.delete(slice);
+  }
+
+  #reaches(slice: number, from: number): boolean {
+    return (slice + 1) * this.sliceMs > from;
+  }
+
+  #sliceOf(slice: number): KeySet {
+    let keys = this.#slices.get(slice);
+    if (keys === undefined) this.#slices.set(slice, (keys = new KeySet()));
+    return keys;
+  }
+}

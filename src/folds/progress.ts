@@ -1,0 +1,79 @@
+/** What a commit made known of a message, put together from its steps. */
+import { dueAfter, type MessageFolded } from './message-fold.ts';
+import type { AttemptTrace, MessageDescription, MessageProgress } from './message-trace.ts';
+import { isOutcome, type MessageRecord, type Step } from './open-message.ts';
+
+export interface ProgressFacts {
+  readonly account: string;
+  readonly messageId: string;
+  readonly folded: Pick<MessageFolded, 'record' | 'endedNow' | 'isPast'>;
+  /** The steps that were not known before. */
+  readonly fresh: readonly Step[];
+  readonly described: MessageDescription;
+}
+
+export function messageProgress({ account, messageId, folded, described, ...facts }: ProgressFacts): MessageProgress {
+  const { steps, end } = folded.record;
+  const fresh = new Set(facts.fresh);
+  const created = steps.find((step) => step.state === 'CREATED');
+  const { attempts, news, outcomes, activeSince } = attemptsOf(steps, fresh);
+  return {
+    account,
+    messageId,
+    ...described,
+    ...(created !== undefined && { createdAt: created.time, dueAt: dueAfter(created) }),
+    attempts,
+    ...(activeSince !== undefined && { activeSince }),
+    ...(end !== undefined && { end: { at: steps.at(-1)!.time, outcome: end } }),
+    news: {
+      created: created !== undefined && fresh.has(created),
+      attempts: news,
+      outcomes,
+      ended: folded.endedNow,
+      ...(folded.isPast && { isPast: true }),
+    },
+  };
+}
+
+/** What is known of a message that no new entry tells of. */
+export function progressOfRecord(account: string, messageId: string, record: MessageRecord): MessageProgress {
+  const folded = { record, endedNow: false, isPast: false };
+  return messageProgress({ account, messageId, folded, fresh: [], described: record.described });
+}
+
+/** Each outcome is an attempt; it began with the last ACTIVE since the outcome before. */
+function attemptsOf(
+  steps: readonly Step[],
+  fresh: ReadonlySet<Step>,
+): {
+  readonly attempts: AttemptTrace[];
+  readonly news: number[];
+  readonly outcomes: number[];
+  readonly activeSince: number | undefined;
+} {
+  const attempts: AttemptTrace[] = [];
+  const news: number[] = [];
+  const outcomes: number[] = [];
+  let active: Step | undefined;
+  let dueAt: number | undefined;
+  for (const step of steps) {
+    if (step.state === 'CREATED') dueAt = dueAfter(step);
+    if (step.state === 'ACTIVE') active = step;
+    // FAILED tells of an attempt of its own only where no ERROR told of it.
+    const isAttempt =
+      isOutcome(step.state) || (step.state === 'FAILED' && (active !== undefined || attempts.length === 0));
+    if (!isAttempt) continue;
+    if (fresh.has(step)) outcomes.push(attempts.length);
+    if (fresh.has(step) || (active !== undefined && fresh.has(active))) news.push(attempts.length);
+    attempts.push({
+      ...(dueAt !== undefined && { dueAt }),
+      ...(active !== undefined && { startedAt: active.time }),
+      endedAt: step.time,
+      ...(step.responseStatus !== undefined && { responseStatus: step.responseStatus }),
+      ...(step.reason !== undefined && { failure: step.reason }),
+    });
+    active = undefined;
+    dueAt = step.nextDeliveryTime;
+  }
+  return { attempts, news, outcomes, activeSince: active?.time };
+}

@@ -1,0 +1,80 @@
+/**
+ * How the states of the folds of the statistics are written. Counted intervals follow each other at equal lengths, so a
+ * run of them is its beginning, its step and its values. What cannot be read is as if it were not there: the series
+ * begins anew, and its counter stays.
+ */
+import type { MonthState } from './month-total.ts';
+import type { CountedInterval, SeriesState } from './points.ts';
+import type { BilledDays } from './spend.ts';
+
+/** Begin, length of each interval, then a value each; `[counted, read]` where they differ, null for a hole. */
+type Run = readonly [from: number, stepMs: number, ...values: (number | null | readonly [number, number | null])[]];
+
+interface PointsRecord {
+  readonly v: 1;
+  readonly base: number;
+  readonly watermark: number;
+  readonly last: readonly Run[];
+}
+
+export function writePoints({ base, watermark, last }: SeriesState): string {
+  const runs: { readonly from: number; readonly stepMs: number; to: number; readonly values: Run[number][] }[] = [];
+  for (const counted of last) {
+    const { from, to, value, read } = counted;
+    const written = read === value ? value : ([value, read ?? null] as const);
+    const run = runs.at(-1);
+    if (run !== undefined && run.to === from && run.stepMs === to - from) {
+      run.values.push(written);
+      run.to = to;
+    } else runs.push({ from, stepMs: to - from, to, values: [written] });
+  }
+  const record = { v: 1, base, watermark, last: runs.map((run) => [run.from, run.stepMs, ...run.values]) };
+  return JSON.stringify(record);
+}
+
+export function readPoints(record: string | undefined): SeriesState | undefined {
+  const known = parsed(record) as PointsRecord | undefined;
+  if (known === undefined || !Number.isFinite(known.base) || !Number.isFinite(known.watermark)) return undefined;
+  if (!Array.isArray(known.last)) return undefined;
+  const last: CountedInterval[] = [];
+  for (const [from, stepMs, ...values] of known.last as readonly Run[]) {
+    values.forEach((written, index) => {
+      const [value, read] = Array.isArray(written) ? written : [written, written];
+      const at = from + index * stepMs;
+      last.push({ from: at, to: at + stepMs, value: Number(value), read: read === null ? undefined : Number(read) });
+    });
+  }
+  return { base: known.base, watermark: known.watermark, last };
+}
+
+export function writeMonth(state: MonthState): string {
+  return JSON.stringify({ v: 1, ...state });
+}
+
+export function readMonth(record: string | undefined): MonthState | undefined {
+  const known = parsed(record) as (MonthState & { readonly v: 1 }) | undefined;
+  if (known === undefined || ![known.value, known.read, known.at, known.month].every(Number.isFinite)) return undefined;
+  const { v: _version, ...state } = known;
+  return state;
+}
+
+export function writeDays(days: BilledDays): string {
+  return JSON.stringify({ v: 1, days: [...days] });
+}
+
+export function readDays(record: string | undefined): BilledDays {
+  const { days } = (parsed(record) ?? {}) as { readonly days?: unknown };
+  const isDay = (row: unknown): row is [number, number] =>
+    Array.isArray(row) && row.length === 2 && row.every(Number.isFinite);
+  return new Map(Array.isArray(days) ? days.filter(isDay) : []);
+}
+
+function parsed(record: string | undefined): { readonly v: 1 } | undefined {
+  if (record === undefined) return undefined;
+  try {
+    const value = JSON.parse(record) as { readonly v?: unknown } | null;
+    return value?.v === 1 ? { ...value, v: 1 } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,6 @@
+import type { AuthorityFacts } from './guard.ts';
+
+/** `off` and `audit` decide and record; they send nothing. */
+export function mode({ mode }: AuthorityFacts): string | undefined {
+  return mode === 'off' || mode === 'audit' ? `the mode is ${mode}: nothing is sent` : undefined;
+}

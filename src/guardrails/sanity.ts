@@ -1,0 +1,29 @@
+import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
+import type { ReadFacts } from './guard.ts';
+
+const EARLIEST = Date.UTC(2015, 0, 1);
+const DAY_MS = 86_400_000;
+const MAX_SKEW_MS = 60_000;
+
+/** Times that can be, fields that must be, and a clock that agrees with the service's. */
+export function sanity({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
+  if (clockSkewMs !== undefined && Math.abs(clockSkewMs) > MAX_SKEW_MS) {
+    const seconds = Math.round(Math.abs(clockSkewMs) / 1_000);
+    return `the local clock is ${seconds} s ${clockSkewMs > 0 ? 'ahead of' : 'behind'} the service's`;
+  }
+  if (dropped > 0) return `${dropped} listed ${dropped === 1 ? 'entry' : 'entries'} could not be understood`;
+  for (const entry of entries) {
+    const missing = MANDATORY.find((field) => entry[field] === '');
+    if (missing !== undefined) return `an entry without ${missing} was listed`;
+    for (const field of TIMES) {
+      const time = entry[field];
+      if (time !== undefined && !(time >= EARLIEST && time <= now + DAY_MS)) {
+        return `${field} of ${entry.dlqId} cannot be: ${time}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+const MANDATORY = ['dlqId', 'workflowRunId', 'workflowUrl'] as const satisfies readonly (keyof WorkflowDlqEntry)[];
+const TIMES = ['createdAt', 'workflowCreatedAt'] as const satisfies readonly (keyof WorkflowDlqEntry)[];

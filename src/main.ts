@@ -1,0 +1,51 @@
+/**
+ * The process: arguments, signals to one AbortController, exit code. Nothing here ends the process but a second
+ * signal; otherwise the event loop empties and the process leaves with `process.exitCode`.
+ */
+import { runCli } from './cli/cli.ts';
+import { systemClock } from './platform/clock.ts';
+
+/** One Ctrl-C may arrive twice: from the terminal's process group, and once more from npm. */
+const SAME_SIGNAL_MS = 500;
+
+const controller = new AbortController();
+let firstSignalAt: number | undefined;
+
+function onSignal(signal: NodeJS.Signals): void {
+  const now = systemClock.monotonic();
+  if (firstSignalAt === undefined) {
+    firstSignalAt = now;
+    controller.abort(new Error(`stopped by ${signal}`));
+  } else if (now - firstSignalAt > SAME_SIGNAL_MS) {
+    // The second one means at once: die of it, as a program without handlers would.
+    for (const name of SIGNALS) process.removeAllListeners(name);
+    process.kill(process.pid, signal);
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+for (const name of SIGNALS) process.on(name, onSignal);
+
+// Whoever reads the output may go away (`opsd metrics | head`); that is no reason to fail.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
+const io = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  signal: controller.signal,
+  clock: systemClock,
+};
+
+/** Loaded when a daemon is wanted: the other commands need none of it. */
+const daemon = async () => (await import('./app.ts')).startApp;
+
+process.exitCode = await runCli(process.argv.slice(2), io, {
+  run: async ({ config }) => (await import('./cli/run-program.ts')).runDaemon(config, io, await daemon()),
+  demo: async (options) => (await import('./cli/demo-program.ts')).runDemo(options, io, await daemon()),
+});
+// The loop is empty, so this only skips the teardown, in which the handlers are gone already and a late echo of the
+// Ctrl-C would still be deadly.
+process.once('beforeExit', () => process.exit());

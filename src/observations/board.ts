@@ -1,0 +1,125 @@
+/**
+ * The hinge between reading and publishing: the latest complete batch of each collector, and how its last runs went.
+ * A failed run leaves the batch before it in place, to age visibly.
+ */
+import type { Batch, CollectorName } from '../domain/observation.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** What is known about a collector besides its data. Times are epoch milliseconds. */
+export interface CollectorStatus {
+  readonly account: string;
+  readonly collector: CollectorName;
+  /** Why it does not run, when it does not: the account lacks the API, or it is switched off. */
+  readonly off?: string;
+  /** For people: `every 30s`, or the cron expression with its zone. */
+  readonly schedule: string;
+  readonly intervalMs: number;
+  readonly maxStalenessMs: number;
+  readonly runs: number;
+  readonly failures: number;
+  readonly lastRunAt?: number;
+  readonly lastDurationMs?: number;
+  readonly lastSuccessAt?: number;
+  readonly lastFailure?: { readonly at: number; readonly reason: string; readonly message: string };
+  readonly lastRunFailed: boolean;
+}
+
+type Registration = Pick<
+  CollectorStatus,
+  'account' | 'collector' | 'schedule' | 'intervalMs' | 'maxStalenessMs' | 'off'
+>;
+
+export class ObservationBoard {
+  readonly #clock: Clock;
+  readonly #batches = new Map<string, Batch>();
+  readonly #freshAt = new Map<string, number>();
+  readonly #statuses = new Map<string, CollectorStatus>();
+  readonly #listeners = new Set<(batch: Batch) => void>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Makes a collector known before its first run, so that absence shows. */
+  register(registration: Registration): void {
+    this.#statuses.set(keyOf(registration.account, registration.collector), {
+      ...registration,
+      runs: 0,
+      failures: 0,
+      lastRunFailed: false,
+    });
+  }
+
+  /** A run ended with a complete batch. */
+  publish(batch: Batch, durationMs: number): void {
+    const key = keyOf(batch.account, batch.collector);
+    this.#batches.set(key, batch);
+    this.#freshAt.set(key, this.#clock.monotonic());
+    this.#update(key, (status) => ({
+      ...status,
+      runs: status.runs + 1,
+      lastRunAt: batch.at,
+      lastDurationMs: durationMs,
+      lastSuccessAt: batch.at,
+      lastRunFailed: false,
+    }));
+    for (const listener of this.#listeners) listener(batch);
+  }
+
+  /** A run ended without one. */
+  fail(
+    account: string,
+    collector: CollectorName,
+    failure: { readonly reason: string; readonly message: string; readonly durationMs: number },
+  ): void {
+    const at = this.#clock.now();
+    this.#update(keyOf(account, collector), (status) => ({
+      ...status,
+      runs: status.runs + 1,
+      failures: status.failures + 1,
+      lastRunAt: at,
+      lastDurationMs: failure.durationMs,
+      lastFailure: { at, reason: failure.reason, message: failure.message },
+      lastRunFailed: true,
+    }));
+  }
+
+  /** The latest complete batch, however old. */
+  latest<N extends CollectorName>(account: string, collector: N): Batch<N> | undefined {
+    return this.#batches.get(keyOf(account, collector)) as Batch<N> | undefined;
+  }
+
+  /** The latest batch, unless it is older than the collector's maximum staleness. */
+  fresh<N extends CollectorName>(account: string, collector: N): Batch<N> | undefined {
+    return this.isStale(account, collector) ? undefined : this.latest(account, collector);
+  }
+
+  /** Whether there is no batch young enough. Age is measured on the monotonic clock: a clock jump withholds nothing. */
+  isStale(account: string, collector: CollectorName): boolean {
+    const key = keyOf(account, collector);
+    const freshAt = this.#freshAt.get(key);
+    const status = this.#statuses.get(key);
+    if (freshAt === undefined || status === undefined) return true;
+    return this.#clock.monotonic() - freshAt > status.maxStalenessMs;
+  }
+
+  statuses(): readonly CollectorStatus[] {
+    return [...this.#statuses.values()];
+  }
+
+  /** Called after each published batch. */
+  subscribe(listener: (batch: Batch) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  #update(key: string, change: (status: CollectorStatus) => CollectorStatus): void {
+    const status = this.#statuses.get(key);
+    if (status === undefined) throw new Error(`collector ${key} was never registered`);
+    this.#statuses.set(key, change(status));
+  }
+}
+
+function keyOf(account: string, collector: CollectorName): string {
+  return `${account}\0${collector}`;
+}

@@ -1,0 +1,43 @@
+/**
+ * Time, handed in. Nothing outside `platform/` reads the machine's clock or sets a timer, so that tests and the
+ * embedded service can own time (`manual-clock.ts`).
+ */
+
+export interface Timer extends Disposable {
+  /** Idempotent. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall time, epoch milliseconds. It may jump. */
+  now(): number;
+  /** Milliseconds since an arbitrary moment; never goes back. */
+  monotonic(): number;
+  /** Calls `run` once, no earlier than `ms` from now on the monotonic clock. The timer does not keep the process alive. */
+  after(ms: number, run: () => void): Timer;
+}
+
+/** Node clamps longer timers to 1 ms: wait in pieces instead. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, run) {
+    const due = performance.now() + Math.max(0, ms);
+    let handle: NodeJS.Timeout;
+    const arm = (): void => {
+      handle = setTimeout(
+        () => {
+          if (performance.now() < due) arm();
+          else run();
+        },
+        Math.min(Math.ceil(Math.max(0, due - performance.now())), LONGEST_TIMER_MS),
+      );
+      handle.unref();
+    };
+    arm();
+    const cancel = (): void => clearTimeout(handle);
+    return { cancel, [Symbol.dispose]: cancel };
+  },
+};

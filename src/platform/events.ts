@@ -1,0 +1,137 @@
+/**
+ * What happened, said once. The logger and the exporters subscribe; nobody else needs to know them.
+ * Ids may stand in events; they never become labels.
+ */
+import type { CollectorName } from '../domain/observation.ts';
+import type { RunOutcome } from '../domain/plan.ts';
+import type { ServiceErrorCode } from '../domain/service-error.ts';
+
+export type Api = 'message' | 'management';
+
+export type OpsEvent =
+  | {
+      readonly type: 'api.request';
+      readonly account: string;
+      readonly api: Api;
+      /** The operation's name, as in `opsd api`: `list-logs`. */
+      readonly operation: string;
+      /** HTTP status, or `error` when there was no answer. */
+      readonly code: number | 'error';
+      /** Absent when the answer was good. */
+      readonly failure?: ServiceErrorCode;
+      readonly durationMs: number;
+      /** Bytes of the answer's body. */
+      readonly bytes: number;
+    }
+  | {
+      readonly type: 'api.retry';
+      readonly account: string;
+      readonly api: Api;
+      readonly operation: string;
+      readonly delayMs: number;
+    }
+  | { readonly type: 'api.throttled'; readonly account: string; readonly api: Api; readonly waitMs: number }
+  | {
+      readonly type: 'api.rate_limit';
+      readonly account: string;
+      readonly api: Api;
+      readonly window: 'burst' | 'day';
+      readonly remaining: number;
+    }
+  | {
+      readonly type: 'api.rows_dropped';
+      readonly account: string;
+      readonly operation: string;
+      readonly count: number;
+      readonly example: string;
+    }
+  | {
+      readonly type: 'collector.finished';
+      readonly account: string;
+      readonly collector: CollectorName;
+      /** Epoch milliseconds. */
+      readonly at: number;
+      readonly durationMs: number;
+      readonly failure?: { readonly reason: string; readonly message: string };
+    }
+  | {
+      readonly type: 'collector.skipped';
+      readonly account: string;
+      readonly collector: CollectorName;
+      readonly reason: 'overlap' | 'quota';
+    }
+  | { readonly type: 'series.refused'; readonly family: string; readonly limit: number }
+  | {
+      readonly type: 'statistics.checked';
+      readonly account: string;
+      /** With what they were compared: today's element of the daily arrays, or the log of an hour. */
+      readonly against: 'day' | 'log';
+      /** Source of points, or state of the log. */
+      readonly what: string;
+      readonly statistics: number;
+      readonly other: number;
+      readonly isWrong: boolean;
+    }
+  | { readonly type: 'schedule.rearmed'; readonly name: string; readonly jumpMs: number }
+  | { readonly type: 'credential.changed'; readonly account: string; readonly credential: string }
+  | {
+      readonly type: 'spans.exported';
+      readonly count: number;
+      /** From when they were made until they were acknowledged; absent for those of the daemon itself. */
+      readonly lagMs?: number;
+    }
+  | {
+      readonly type: 'spans.dropped';
+      readonly count: number;
+      readonly reason: 'queue' | 'budget' | 'too_old' | 'unreadable' | 'rejected' | 'failed';
+    }
+  | { readonly type: 'spans.waiting'; readonly spans: number; /** Epoch milliseconds. */ readonly oldestAt?: number }
+  | { readonly type: 'deliveries.written'; readonly count: number }
+  | { readonly type: 'deliveries.dropped'; readonly count: number }
+  | { readonly type: 'deliveries.failing'; /** An error code of the system. */ readonly reason: string }
+  | {
+      readonly type: 'policy.run';
+      readonly policy: string;
+      readonly account: string;
+      /** Epoch milliseconds. */
+      readonly at: number;
+      readonly outcome: RunOutcome;
+      readonly matched: number;
+      readonly acted: number;
+      readonly backlog: number;
+      readonly denials: readonly { readonly guard: string; readonly count: number }[];
+      readonly evaluationErrors: number;
+      readonly stopped?: { readonly guard: string; readonly reason: string };
+      readonly error?: string;
+    }
+  | {
+      readonly type: 'action.outcome';
+      readonly policy: string;
+      readonly account: string;
+      readonly action: string;
+      readonly dlqId: string;
+      /** The run that was acted on; absent when only its entry is known. */
+      readonly workflowRunId?: string;
+      readonly outcome: string;
+      readonly durationMs: number;
+      readonly detail?: string;
+    }
+  | { readonly type: 'engine.paused'; readonly scope: string; readonly reason: string }
+  | { readonly type: 'engine.unpaused'; readonly lifted: number; readonly reason: string }
+  | { readonly type: 'engine.recovered'; readonly unknown: number }
+  | { readonly type: 'store.failed'; readonly operation: string; readonly message: string };
+
+export type EventListener = (event: OpsEvent) => void;
+
+export class EventBus {
+  readonly #listeners = new Set<EventListener>();
+
+  emit(event: OpsEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  subscribe(listener: EventListener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+}

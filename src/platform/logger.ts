@@ -1,0 +1,42 @@
+/** Structured logs: pino to stderr, as JSON unless a person watches. Secrets are Secret objects and print as such. */
+import { pino, stdTimeFunctions, type Logger } from 'pino';
+
+export type { Logger } from 'pino';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  readonly destination: { write(line: string): void };
+  /** Called with the level of each line written. */
+  readonly onLine?: (level: string) => void;
+  /** What every line has besides its own fields, asked when it is written. */
+  readonly fields?: () => Readonly<Record<string, string>>;
+}
+
+export function createLogger(options: LoggerOptions): Logger {
+  const { onLine, fields } = options;
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: ['token', 'password', 'authorization', '*.token', '*.password', '*.authorization', '*.headers'],
+        censor: '[secret]',
+      },
+      ...(fields && { mixin: fields }),
+      ...(onLine && {
+        hooks: {
+          logMethod(args, method, level) {
+            onLine(pino.levels.labels[level] ?? String(level));
+            method.apply(this, args);
+          },
+        },
+      }),
+    },
+    options.destination,
+  );
+}

@@ -1,0 +1,14 @@
+/** What follows from a text and is asked for again and again: found out once, kept for as many texts as told. */
+
+/** @param limit texts that are remembered; past it all are forgotten, which costs time and nothing else */
+export function memoByText<T>(limit: number, find: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const found = find(text);
+    if (known.size >= limit) known.clear();
+    known.set(text, found);
+    return found;
+  };
+}

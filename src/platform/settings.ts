@@ -1,0 +1,70 @@
+/**
+ * Building blocks of every room's `settings.ts`: one way to write a duration, a secret, a listen address.
+ *
+ * A message begins in small letters and says what is expected ("expected …", to which the file's value is added) or
+ * what is wrong; after a semicolon it may say what to do.
+ */
+import { z } from 'zod';
+import { parseDuration } from '../domain/duration.ts';
+
+const DURATION = 'expected a duration such as 30s, 5m, 1h30m or 7d';
+const LISTEN = 'expected an address such as 127.0.0.1:10777';
+const BASE_URL = 'expected a URL that begins with http:// or https://';
+
+/** `30s`, `5m`, `1h30m`, `7d`; milliseconds after parsing. Zero is refused unless `min` allows it. */
+export function durationSetting(options: { readonly min?: string; readonly max?: string } = {}) {
+  const min = parseDuration(options.min ?? '1ms')!;
+  const max = options.max === undefined ? Infinity : parseDuration(options.max)!;
+  return z
+    .string(DURATION)
+    .regex(/^(\d+(\.\d+)?(ms|s|m|h|d))+$/, DURATION)
+    .transform((text, context) => {
+      const ms = parseDuration(text)!;
+      if (ms < min) context.addIssue({ code: 'custom', message: `must be at least ${options.min ?? '1ms'}` });
+      if (ms > max) context.addIssue({ code: 'custom', message: `must be at most ${options.max}` });
+      return ms;
+    });
+}
+
+/** `host:port`, or `:port` for every address; `[::1]:80` for IPv6. Port 0 lets the system choose. */
+export function listenSetting() {
+  return z
+    .string(LISTEN)
+    .regex(/^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/]*):\d{1,}$/, LISTEN)
+    .transform((text, context): ListenAddress => {
+      const colon = text.lastIndexOf(':');
+      const port = Number(text.slice(colon + 1));
+      if (port > 65_535) context.addIssue({ code: 'custom', message: 'the port must be at most 65535' });
+      const host = text.slice(0, colon).replace(/^\[|\]$/g, '');
+      return { host: host === '' ? '::' : host, port };
+    });
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** An http or https URL without user info, query or fragment: a base that paths are appended to; or the word `or`. */
+export function baseUrlSetting(options: { readonly or?: string } = {}) {
+  const expected = options.or === undefined ? BASE_URL : `${BASE_URL}, or ${options.or}`;
+  return z.string(expected).superRefine((text, context) => {
+    if (text === options.or) return;
+    const url = URL.parse(text);
+    if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+      context.addIssue({ code: 'custom', message: expected });
+    } else if (url.username !== '' || url.password !== '') {
+      context.addIssue({
+        code: 'custom',
+        message: 'credentials in a URL; remove the part before the @ and use the keys for them',
+      });
+    } else if (url.search !== '' || url.hash !== '') {
+      context.addIssue({ code: 'custom', message: 'a query or fragment in a base URL; end it before the ? or #' });
+    }
+  });
+}
+
+/** For `superRefine`: rules between keys are told even when one of the keys is wrong in itself. */
+export const always: z.core.$ZodSuperRefineParams = {
+  when: (payload) => typeof payload.value === 'object' && payload.value !== null,
+};

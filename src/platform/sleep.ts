@@ -1,0 +1,46 @@
+import type { Clock } from './clock.ts';
+
+/** Resolves after `ms`; rejects with the signal's reason when that is aborted first. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal.reason as Error);
+    };
+    const timer = clock.after(ms, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/**
+ * Runs `work` with a signal that is aborted by `parent`, or after `ms` with a `TimeoutError`.
+ * The work's own rejection is what the caller sees; a work that ignores its signal is not abandoned.
+ */
+export async function withTimeout<T>(
+  clock: Clock,
+  ms: number,
+  parent: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  parent.throwIfAborted();
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(parent.reason);
+  parent.addEventListener('abort', onAbort, { once: true });
+  using _timer = clock.after(ms, () => controller.abort(new TimeoutError(`no result within ${ms} ms`)));
+  try {
+    return await work(controller.signal);
+  } finally {
+    parent.removeEventListener('abort', onAbort);
+  }
+}
+
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
+}

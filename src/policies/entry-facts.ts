@@ -1,0 +1,78 @@
+/** What an expression sees of a workflow DLQ entry: the fields, their types, and which of them may be missing. */
+import { parseStamp } from '../domain/lineage.ts';
+import { failureCause, failureReason, type FailureCause, type FailureReason } from '../domain/reason.ts';
+import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
+
+/** Times are epoch milliseconds here and timestamps in the language; `ageMs` is the duration `age` there. */
+export interface EntryFacts {
+  readonly dlqId: string;
+  readonly workflowRunId: string;
+  readonly workflowUrl: string;
+  readonly workflowCreatedAt?: number;
+  readonly failedAt: number;
+  readonly ageMs: number;
+  readonly url?: string;
+  readonly method?: string;
+  readonly maxRetries?: number;
+  readonly callerIp?: string;
+  /** Without the daemon's own stamps. */
+  readonly labels: readonly string[];
+  readonly flowControlKey?: string;
+  readonly failureFunctionState?: string;
+  readonly status?: number;
+  readonly responseText?: string;
+  /** Resumes of this run so far. */
+  readonly attempts: number;
+  readonly reason: FailureReason;
+  readonly cause: FailureCause;
+}
+
+export interface FactField {
+  /** The type's name in the expression language. */
+  readonly type: string;
+  /** May be missing: an expression asks `has()` first. */
+  readonly optional: boolean;
+}
+
+const always = (type: string): FactField => ({ type, optional: false });
+const maybe = (type: string): FactField => ({ type, optional: true });
+
+/** The fields of `entry` in the language, in the order in which they are explained. */
+export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
+  cause: always('string'),
+  reason: always('string'),
+  labels: always('list<string>'),
+  age: always('google.protobuf.Duration'),
+  attempts: always('int'),
+  failedAt: always('google.protobuf.Timestamp'),
+  workflowUrl: always('string'),
+  workflowRunId: always('string'),
+  dlqId: always('string'),
+  status: maybe('int'),
+  responseText: maybe('string'),
+  failureFunctionState: maybe('string'),
+  flowControlKey: maybe('string'),
+  workflowCreatedAt: maybe('google.protobuf.Timestamp'),
+  url: maybe('string'),
+  method: maybe('string'),
+  maxRetries: maybe('int'),
+  callerIp: maybe('string'),
+};
+
+/**
+ * @param attempts resumes of this run so far
+ * @param now epoch milliseconds
+ */
+export function entryFacts(entry: WorkflowDlqEntry, attempts: number, now: number): EntryFacts {
+  const { createdAt, responseStatus, labels, ...same } = entry;
+  return {
+    ...same,
+    failedAt: createdAt,
+    ageMs: Math.max(0, now - createdAt),
+    labels: labels.filter((label) => parseStamp(label) === undefined),
+    ...(responseStatus !== undefined && { status: responseStatus }),
+    attempts,
+    reason: failureReason(responseStatus, entry.responseText),
+    cause: failureCause(responseStatus, entry.responseText),
+  };
+}

@@ -1,0 +1,161 @@
+/**
+ * Slots of a cron expression, computed for any moment instead of waited for: node-cron reads the expression and knows
+ * which days match; the timers stay with the scheduler and its clock. Pure.
+ *
+ * In a zone with daylight saving time an expression that names hours is a time of day: it runs once a day, at the
+ * first pass when the hour is repeated, at the moment of the change when its time is left out. An expression whose
+ * hour is `*` is an interval: it runs at every match of either pass, so the distance of its slots never grows.
+ */
+import { createTask, parse } from 'node-cron';
+
+export interface CronSlots {
+  /**
+   * The first slot later than `after` (both epoch milliseconds); undefined when none comes within 40 years.
+   */
+  next(after: number): number | undefined;
+}
+
+const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
+/** 29 February on a given weekday comes back after 40 years at the latest. */
+const HORIZON_MS = 40 * 366 * DAY_MS;
+/** No zone turns its clock back by more than this. */
+const LONGEST_REPEAT_MS = 3 * 3_600_000;
+
+const silent = { info: ignore, warn: ignore, error: ignore, debug: ignore };
+
+/**
+ * @param expression five fields (minute hour day month weekday), or six with seconds first
+ * @param timezone IANA name
+ * @throws {Error} when the expression is not valid
+ */
+export function cronSlots(expression: string, timezone: string): CronSlots {
+  const fields = parse(expression);
+  const civil = civilSlots({
+    hours: sorted(fields.hour),
+    minutes: sorted(fields.minute),
+    seconds: sorted(fields.second),
+    matchesDay: dayMatcher(expression),
+  });
+  const offsetAt = offsets(timezone);
+  const isTimeOfDay = new Set(fields.hour).size < 24;
+
+  return {
+    next(after) {
+      let from = Math.floor(after / SECOND_MS) * SECOND_MS + SECOND_MS;
+      if (isTimeOfDay) from = Math.max(from, endOfRepeat(from, offsetAt));
+      const horizon = from + HORIZON_MS;
+      while (from < horizon) {
+        const offset = offsetAt(from);
+        const end = endOfOffset(from, offsetAt);
+        const slot = civil.first(from + offset, end + offset);
+        if (slot !== undefined) return slot - offset;
+        const change = offsetAt(end) - offset;
+        // Clocks go forward: the times in between do not exist today.
+        if (isTimeOfDay && change > 0 && civil.first(end + offset, end + offset + change) !== undefined) return end;
+        // Clocks go back: the times that follow have been.
+        from = isTimeOfDay && change < 0 ? end - change : end;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Within the second pass of a repeated hour, its end; else `from` or something before it. */
+function endOfRepeat(from: number, offsetAt: (instant: number) => number): number {
+  const back = offsetAt(from - LONGEST_REPEAT_MS) - offsetAt(from);
+  return back > 0 ? endOfOffset(from - LONGEST_REPEAT_MS, offsetAt) + back : from;
+}
+
+/** The moment after `from` when the zone's offset changes, or the same time a day later when it does not. */
+function endOfOffset(from: number, offsetAt: (instant: number) => number): number {
+  const offset = offsetAt(from);
+  let same = from;
+  let changed = from + DAY_MS;
+  if (offsetAt(changed) === offset) return changed;
+  while (changed - same > SECOND_MS) {
+    const middle = same + Math.floor((changed - same) / 2 / SECOND_MS) * SECOND_MS;
+    if (offsetAt(middle) === offset) same = middle;
+    else changed = middle;
+  }
+  return changed;
+}
+
+interface CivilFields {
+  readonly hours: readonly number[];
+  readonly minutes: readonly number[];
+  readonly seconds: readonly number[];
+  readonly matchesDay: (midnight: number) => boolean;
+}
+
+/** Slots in a time without zone: local readings of the clock, written as milliseconds as if they were UTC. */
+function civilSlots(fields: CivilFields): { first(from: number, end: number): number | undefined } {
+  const firstOfDay = (from: number, midnight: number): number | undefined => {
+    for (const hour of fields.hours) {
+      const inHour = midnight + hour * 3_600_000;
+      if (inHour + 3_600_000 <= from) continue;
+      for (const minute of fields.minutes) {
+        const inMinute = inHour + minute * 60_000;
+        if (inMinute + 60_000 <= from) continue;
+        for (const second of fields.seconds) {
+          const slot = inMinute + second * SECOND_MS;
+          if (slot >= from) return slot;
+        }
+      }
+    }
+    return undefined;
+  };
+  return {
+    first(from, end) {
+      for (let midnight = Math.floor(from / DAY_MS) * DAY_MS; midnight < end; midnight += DAY_MS) {
+        if (!fields.matchesDay(midnight)) continue;
+        const slot = firstOfDay(from, midnight);
+        if (slot !== undefined) return slot < end ? slot : undefined;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Asks node-cron, which knows `L`, `15W` and `1#2`, about days alone. The task is never started: it has no timer. */
+function dayMatcher(expression: string): (midnight: number) => boolean {
+  const day = expression.trim().split(/\s+/).slice(-3).join(' ');
+  const task = createTask(`* * * ${day}`, ignore, { timezone: 'UTC', logger: silent });
+  // Only the registry of node-cron lets go of it: `match` needs nothing of that.
+  void task.destroy();
+  let last: { readonly midnight: number; readonly matches: boolean } | undefined;
+  return (midnight) => {
+    if (last?.midnight !== midnight) last = { midnight, matches: task.match(new Date(midnight)) };
+    return last.matches;
+  };
+}
+
+/** Local time minus UTC at a moment, in milliseconds. */
+function offsets(timezone: string): (instant: number) => number {
+  if (timezone === 'UTC') return () => 0;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    calendar: 'gregory',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  return (instant) => {
+    const part: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
+    for (const { type, value } of format.formatToParts(instant)) part[type] = Number(value);
+    const local = Date.UTC(part.year!, part.month! - 1, part.day, part.hour, part.minute, part.second);
+    return local - Math.floor(instant / SECOND_MS) * SECOND_MS;
+  };
+}
+
+function sorted(values: readonly number[]): number[] {
+  return [...new Set(values)].toSorted((a, b) => a - b);
+}
+
+function ignore(): void {
+  // Nothing to say.
+}

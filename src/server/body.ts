@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http';
+import { HttpError } from './reply.ts';
+
+/** No verb takes more than a name and a few options. */
+const MAX_BODY_BYTES = 65_536;
+
+/** The whole body as text. Refuses with 413 what is too long, before it is read where its length is said. */
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const refusal = new HttpError(413, 'too_large', `The body must be at most ${MAX_BODY_BYTES} bytes.`);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw refusal;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // Not `for await`: leaving that loop early would destroy the socket that the refusal must go out on.
+  await new Promise<void>((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > MAX_BODY_BYTES) {
+        request.removeAllListeners('data').pause();
+        reject(refusal);
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    request.once('end', resolve);
+    request.once('error', reject);
+    request.once('close', () => reject(new HttpError(400, 'bad_request', 'The body ended early.')));
+  });
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,65 @@
+/** Which text format a scraper gets, by its `Accept`. */
+
+export type MetricsFormat = 'text' | 'openmetrics';
+
+/** What is offered; the first where nothing else decides. */
+const OFFERS = [
+  { format: 'text', type: 'text/plain', version: '0.0.4' },
+  { format: 'openmetrics', type: 'application/openmetrics-text', version: '1.0.0' },
+] as const;
+
+interface Range {
+  readonly type: string;
+  readonly version: string | undefined;
+  readonly weight: number;
+  /** Its place in the header. */
+  readonly place: number;
+}
+
+/**
+ * The format with the greatest weight, where the most specific range that covers a format decides its weight; of equals
+ * the one that is named first. Who takes neither gets the older text, as the libraries of Prometheus have it.
+ */
+export function metricsFormat(accept: string | undefined): MetricsFormat {
+  const ranges = (accept ?? '').split(',').map(rangeOf);
+  // Nothing is as good as a weight of 0.
+  let best: { readonly format: MetricsFormat; readonly range: Range } | undefined;
+  for (const { format, type, version } of OFFERS) {
+    const range = covering(ranges, type, version);
+    if (range === undefined) continue;
+    const { weight, place } = best?.range ?? { weight: 0, place: 0 };
+    if (range.weight > weight || (range.weight === weight && range.place < place)) best = { format, range };
+  }
+  return best?.format ?? 'text';
+}
+
+/** A version that is not offered is another format. */
+function covering(ranges: readonly Range[], type: string, version: string): Range | undefined {
+  const [major] = type.split('/');
+  return (
+    ranges.find((range) => range.type === type && range.version === version) ??
+    ranges.find((range) => range.type === type && range.version === undefined) ??
+    ranges.find((range) => range.type === `${major}/*`) ??
+    ranges.find((range) => range.type === '*/*')
+  );
+}
+
+function rangeOf(text: string, place: number): Range {
+  const [type = '', ...rest] = text.split(';').map((piece) => piece.trim().toLowerCase());
+  const parameters = new Map(rest.map((parameter) => [nameOf(parameter), valueOf(parameter)]));
+  const q = parameters.get('q');
+  // A weight that is none counts as a refusal: what the scraper meant is not known.
+  const weight = q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0;
+  return { type, version: parameters.get('version'), weight, place };
+}
+
+function nameOf(parameter: string): string {
+  return parameter.split('=')[0]!.trim();
+}
+
+function valueOf(parameter: string): string {
+  return parameter
+    .slice(parameter.indexOf('=') + 1)
+    .trim()
+    .replace(/^"(.*)"$/, '$1');
+}

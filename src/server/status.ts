@@ -1,0 +1,244 @@
+/**
+ * What the daemon knows of itself at one moment: the facts behind the first page and the JSON API.
+ * Field names here are the API's and stay. Times are epoch milliseconds and named `at` or `…At`; durations end in `Ms`.
+ * An absent field means "not known" or "never".
+ */
+import type { CollectorName } from '../domain/observation.ts';
+import type { RunOutcome } from '../domain/plan.ts';
+import type { PolicyStatus } from '../domain/policy-status.ts';
+import type { Reconciled } from '../domain/statistics.ts';
+import type { ActionOutcome, ActionRecord, RunRecord } from '../ledger/ledger.ts';
+import type { CollectorStatus, ObservationBoard } from '../observations/board.ts';
+import type { ServerDeps } from './server.ts';
+import { judge, type Verdict } from './verdict.ts';
+
+/**
+ * `ok`: the last run succeeded. `failing`: it did not, what it read before still stands. `stale`: what was read is too
+ * old, its gauges are withheld. `waiting`: no run has ended yet. `off`: it does not run, see the field of that name.
+ */
+export type SourceState = 'ok' | 'failing' | 'stale' | 'waiting' | 'off';
+
+/** One collector of one account: `/api/v1/sources`. */
+export interface SourceView extends CollectorStatus {
+  readonly state: SourceState;
+  /** Rows of the latest complete batch. */
+  readonly rows?: number;
+  /** Rows of that batch that could not be understood. */
+  readonly dropped?: number;
+  /** Logs only: entries up to here are counted. */
+  readonly countedUntilAt?: number;
+}
+
+interface RunView {
+  readonly at: number;
+  readonly finishedAt?: number;
+  /** `running` until it ended; after a crash, until the policy's next run. */
+  readonly outcome: RunOutcome | 'running';
+  readonly matched: number;
+  readonly acted: number;
+  readonly backlog: number;
+  readonly detail?: string;
+}
+
+/** One policy: `/api/v1/policies`. */
+export interface PolicyView extends PolicyStatus {
+  /** Absent when it never ran. */
+  readonly lastRun?: RunView;
+}
+
+/** One act, newest first: `/api/v1/actions`. */
+export interface ActionView {
+  readonly id: number;
+  readonly at: number;
+  readonly policy: string;
+  readonly account: string;
+  readonly action: string;
+  readonly dlqId: string;
+  readonly workflowRunId: string;
+  readonly workflowUrl: string;
+  /** 1 for the first resume of a run. */
+  readonly attempt: number;
+  /** `pending` while the request is in flight, or after a crash until recovery. */
+  readonly outcome: ActionOutcome | 'pending';
+  readonly outcomeAt?: number;
+  readonly detail?: string;
+  readonly newRunId?: string;
+}
+
+/** Requests since the start of the UTC day, and what the daemon allows itself. */
+export interface ApiUsage {
+  readonly api: 'message' | 'management';
+  readonly usedToday: number;
+  readonly allowedPerDay: number;
+}
+
+export interface AccountView {
+  readonly name: string;
+  /** Absent when the account has no such API configured. */
+  readonly messageApiUrl?: string;
+  readonly managementApiUrl?: string;
+  readonly usage: readonly ApiUsage[];
+}
+
+/** How one label of an account is used whose values come from outside: `/api/v1/labels`. */
+export interface LabelView {
+  readonly account: string;
+  readonly label: string;
+  /** Values that may be shown. */
+  readonly max: number;
+  readonly shown: number;
+  /** Of these, named by the configuration. */
+  readonly configured: number;
+  /** Values with a total in the store and no place. */
+  readonly hidden: number;
+  /** What was seen of values without a place since the start: log entries, or samples of a reading. */
+  readonly foldedAmount: number;
+  /** The largest of them; a count may be too high by `over`, and is never too low. */
+  readonly largestFolded: readonly { readonly value: string; readonly count: number; readonly over: number }[];
+}
+
+/** What the log and the statistics of an account say of the same whole hour. */
+export interface ReconciliationView extends Reconciled {
+  readonly account: string;
+}
+
+/** All of it: `/api/v1/status`, without the lists that have an address of their own. */
+export interface Status {
+  readonly at: number;
+  readonly version: string;
+  readonly startedAt: number;
+  /** The scheduler turns. */
+  readonly healthy: boolean;
+  readonly healthDetail: string;
+  readonly ready: boolean;
+  readonly readyDetail: string;
+  readonly verdict: Verdict;
+  readonly accounts: readonly AccountView[];
+  readonly sources: readonly SourceView[];
+  /** By account and state; empty where nothing can be compared (yet). */
+  readonly reconciliation: readonly ReconciliationView[];
+  readonly policies: readonly PolicyView[];
+  readonly actions: readonly ActionView[];
+  /** Acts of which nobody knows yet what became of them. */
+  readonly unknownOutcomes: number;
+  /** Why runs and actions are missing here, when the store could not be read. */
+  readonly storeError?: string;
+}
+
+/** What of `ServerDeps` a status is made of. */
+export type StatusDeps = Pick<
+  ServerDeps,
+  'clock' | 'board' | 'ledger' | 'health' | 'readiness' | 'policies' | 'accounts' | 'apiUsage' | 'version' | 'startedAt'
+>;
+
+/** @param actionLimit how many actions to read, newest first */
+export function readStatus(deps: StatusDeps, actionLimit: number): Status {
+  const at = deps.clock.now();
+  const health = deps.health();
+  const readiness = deps.readiness();
+  const ledger = readLedger(deps.ledger, actionLimit);
+  const facts = {
+    at,
+    version: deps.version,
+    startedAt: deps.startedAt,
+    healthy: health.healthy,
+    healthDetail: health.detail,
+    ready: readiness.ready,
+    readyDetail: readiness.detail,
+    accounts: deps.accounts.map((account) => ({ ...account, usage: deps.apiUsage?.(account.name) ?? [] })),
+    sources: deps.board.statuses().map((status) => sourceView(deps.board, status)),
+    reconciliation: deps.accounts.flatMap(({ name: account }) => reconciliationOf(deps.board, account)),
+    policies: deps.policies().map((policy) => policyView(policy, ledger.runs)),
+    actions: ledger.actions,
+    unknownOutcomes: ledger.unknown,
+    ...(ledger.error !== undefined && { storeError: ledger.error }),
+  };
+  return { ...facts, verdict: judge(facts) };
+}
+
+/** A store that cannot be read must not take the page down with it: the page is where one looks then. */
+function readLedger(
+  ledger: StatusDeps['ledger'],
+  limit: number,
+): {
+  readonly runs: readonly RunRecord[];
+  readonly actions: readonly ActionView[];
+  readonly unknown: number;
+  readonly error?: string;
+} {
+  try {
+    return {
+      runs: ledger.lastRuns(),
+      actions: ledger.recentActions(limit).map(actionView),
+      unknown: ledger.unknownOutcomes(),
+    };
+  } catch (error) {
+    return { runs: [], actions: [], unknown: 0, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function reconciliationOf(board: ObservationBoard, account: string): ReconciliationView[] {
+  const rows = board.fresh(account, 'accountStats')?.rows ?? [];
+  return rows.flatMap(({ reconciled = [] }) => reconciled.map((row) => ({ account, ...row })));
+}
+
+function sourceView(board: ObservationBoard, status: CollectorStatus): SourceView {
+  const batch = board.latest<CollectorName>(status.account, status.collector);
+  const countedUntilAt =
+    status.collector === 'logs' ? board.latest(status.account, 'logs')?.rows[0]?.watermark : undefined;
+  return {
+    ...status,
+    state: sourceState(status, board.isStale(status.account, status.collector)),
+    ...(batch !== undefined && { rows: batch.rows.length, dropped: batch.dropped }),
+    ...(countedUntilAt !== undefined && { countedUntilAt }),
+  };
+}
+
+function sourceState(status: CollectorStatus, stale: boolean): SourceState {
+  if (status.off !== undefined) return 'off';
+  if (status.runs === 0) return 'waiting';
+  if (stale && status.lastSuccessAt !== undefined) return 'stale';
+  return status.lastRunFailed ? 'failing' : 'ok';
+}
+
+function policyView(policy: PolicyStatus, runs: readonly RunRecord[]): PolicyView {
+  const run = runs.find((candidate) => candidate.policy === policy.name && candidate.account === policy.account);
+  if (run === undefined) return policy;
+  const { at, finishedAt, outcome, matched, acted, backlog, detail } = run;
+  return {
+    ...policy,
+    lastRun: {
+      at,
+      ...(finishedAt !== undefined && { finishedAt }),
+      outcome: outcome ?? 'running',
+      matched,
+      acted,
+      backlog,
+      ...(detail !== undefined && { detail }),
+    },
+  };
+}
+
+function actionView(record: ActionRecord): ActionView {
+  const { policy, account, action, dlqId, workflowRunId, workflowUrl, attempt } = record.proposal;
+  return {
+    id: record.id,
+    at: record.at,
+    policy,
+    account,
+    action,
+    dlqId,
+    workflowRunId,
+    workflowUrl: withoutQuery(workflowUrl),
+    attempt,
+    outcome: record.outcome ?? 'pending',
+    ...(record.outcomeAt !== undefined && { outcomeAt: record.outcomeAt }),
+    ...(record.detail !== undefined && { detail: record.detail }),
+    ...(record.newRunId !== undefined && { newRunId: record.newRunId }),
+  };
+}
+
+/** Queries of URLs may carry tokens, and this is shown to whoever can reach the address. */
+function withoutQuery(url: string): string {
+  return url.split(/[?#]/, 1)[0]!;
+}

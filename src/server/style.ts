@@ -1,0 +1,94 @@
+/** The one style sheet of the pages: system fonts, light and dark, from a phone to a wall screen. A constant. */
+
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --ground: #f6f7f9; --sheet: #ffffff; --ink: #1a1f27; --faint: #596373; --line: #dde1e7; --row: #f1f3f6;
+  --link: #0b57c2; --ok: #146c3a; --attention: #8a5200; --trouble: #b3201b; --off: #596373;
+  --ok-wash: #e6f4ea; --attention-wash: #fdf1dc; --trouble-wash: #fdeae8; --starting-wash: #e8eef9;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #11151b; --sheet: #191f27; --ink: #e4e8ee; --faint: #9aa5b4; --line: #2c3540; --row: #202731;
+    --link: #7db2ff; --ok: #66cc8a; --attention: #f0b452; --trouble: #ff8f85; --off: #9aa5b4;
+    --ok-wash: #15291e; --attention-wash: #2e2413; --trouble-wash: #351a1a; --starting-wash: #18233a;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body {
+  margin: 0; background: var(--ground); color: var(--ink);
+  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, sans-serif;
+  font-variant-numeric: tabular-nums;
+}
+.page { max-width: 1480px; margin: 0 auto; padding: 20px 24px 40px; }
+a { color: var(--link); text-underline-offset: 2px; }
+a:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 2px; }
+code, .id { font: 0.92em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.skip { position: absolute; left: -9999px; }
+.skip:focus { left: 16px; top: 8px; background: var(--sheet); padding: 4px 8px; }
+
+.head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 20px; }
+.head h1 { margin: 0; font-size: 1.25rem; letter-spacing: -0.01em; }
+.head p { margin: 0; color: var(--faint); }
+.head .refresh { margin-left: auto; }
+
+.verdict { margin: 14px 0 0; padding: 14px 18px; border-radius: 8px; border-left: 5px solid; background: var(--sheet); }
+.verdict p { margin: 0; font-size: 1.12rem; }
+.verdict strong { margin-right: 6px; }
+.verdict ul { margin: 8px 0 0; padding-left: 22px; }
+.verdict p a { color: inherit; text-decoration-color: color-mix(in srgb, currentColor 40%, transparent); }
+.verdict li { overflow-wrap: anywhere; }
+.verdict.ok { border-color: var(--ok); background: var(--ok-wash); }
+.verdict.attention { border-color: var(--attention); background: var(--attention-wash); }
+.verdict.trouble { border-color: var(--trouble); background: var(--trouble-wash); }
+.verdict.starting { border-color: var(--link); background: var(--starting-wash); }
+
+section { margin-top: 26px; }
+h2 { margin: 0 0 8px; font-size: 1.05rem; }
+table { width: 100%; border-collapse: separate; border-spacing: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+caption { text-align: left; padding: 0 0 6px; color: var(--faint); font-size: 0.92rem; }
+th, td { padding: 7px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+tbody tr:last-child > * { border-bottom: 0; }
+thead th { font-size: 0.82rem; font-weight: 600; color: var(--faint); white-space: nowrap; }
+tbody th { font-weight: 600; }
+td.number, th.number { text-align: right; }
+tr:target > * { background: var(--row); }
+.sub { display: block; color: var(--faint); font-size: 0.88rem; font-weight: 400; }
+.when { white-space: nowrap; }
+.faint { color: var(--faint); }
+.wide { overflow-wrap: anywhere; min-width: 12ch; }
+.nowrap { white-space: nowrap; }
+.state { font-weight: 600; white-space: nowrap; }
+.state::before { display: inline-block; width: 1.25em; }
+.state.ok { color: var(--ok); } .state.ok::before { content: "\\25CF"; }
+.state.attention { color: var(--attention); } .state.attention::before { content: "\\25B2"; }
+.state.trouble { color: var(--trouble); } .state.trouble::before { content: "\\25A0"; }
+.state.off { color: var(--off); } .state.off::before { content: "\\25CB"; }
+.verdict .state { color: inherit; }
+.verdict.ok .state { color: var(--ok); } .verdict.attention .state { color: var(--attention); }
+.verdict.trouble .state { color: var(--trouble); } .verdict.starting .state { color: var(--link); }
+.empty { margin: 0; padding: 14px 18px; background: var(--sheet); border: 1px dashed var(--line); border-radius: 8px; color: var(--faint); }
+.links { display: flex; flex-wrap: wrap; gap: 6px 20px; margin: 0; padding: 0; list-style: none; }
+
+@media (max-width: 820px) {
+  .page { padding: 14px 12px 32px; }
+  .head .refresh { margin-left: 0; }
+  table, tbody, tr, th, td { display: block; }
+  table { border: 0; background: none; }
+  caption { display: block; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  tbody tr { margin-bottom: 10px; padding: 6px 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+  tbody th, tbody td { border: 0; padding: 3px 14px; }
+  tbody td { display: grid; grid-template-columns: 8.5em minmax(0, 1fr); gap: 0 10px; }
+  tbody td::before { content: attr(data-label); color: var(--faint); font-size: 0.88rem; }
+  tbody td.none, tbody td.minor { display: none; }
+  .when { display: inline-block; margin-left: 8px; }
+  td .when { margin-left: 0; margin-right: 8px; }
+  tbody .sub { display: inline; margin-left: 8px; }
+  tbody .sub:first-child { margin: 0 8px 0 0; }
+  tbody .sub.block { display: block; margin-left: 0; }
+  td.number { text-align: left; }
+}
+@media print { body { background: #ffffff; } .refresh, .skip { display: none; } }
+`;

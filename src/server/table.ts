@@ -1,0 +1,67 @@
+/**
+ * A table that screen readers, wide screens and phones can all read. On narrow screens the style sheet turns rows into
+ * cards, which would take the table's meaning from assistive technology: so each part also carries its role.
+ */
+import { html, type Html, type HtmlValue } from './html.ts';
+
+interface Column<Row> {
+  readonly title: string;
+  /** `undefined` and `false` are shown as a dash, and left out on narrow screens. */
+  readonly cell: (row: Row) => HtmlValue;
+  readonly align?: 'number';
+  /** Long text that may break anywhere. */
+  readonly wide?: true;
+  /** Left out on narrow screens. */
+  readonly minor?: true;
+}
+
+export interface TableOptions<Row> {
+  readonly caption: HtmlValue;
+  /** The first column names the row. */
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowId?: (row: Row) => string;
+  /** What will appear here, when nothing is there yet. */
+  readonly empty: HtmlValue;
+}
+
+export function table<Row>(options: TableOptions<Row>): Html {
+  if (options.rows.length === 0) return html`<p class="empty">${options.empty}</p>`;
+  return html`<table role="table">
+    <caption>
+      ${options.caption}
+    </caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        ${options.columns.map(
+          (column) => html`<th role="columnheader" scope="col" class="${classOf(column)}">${column.title}</th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${options.rows.map((row) => renderRow(options, row))}
+    </tbody>
+  </table>`;
+}
+
+function renderRow<Row>(options: TableOptions<Row>, row: Row): Html {
+  const cells = options.columns.map((column, index) => {
+    const value = column.cell(row);
+    if (index === 0) return html`<th role="rowheader" scope="row" class="${classOf(column)}">${value}</th>`;
+    const missing = value === undefined || value === false;
+    const names = [classOf(column), missing && 'none'].filter(Boolean).join(' ');
+    return html`<td role="cell" class="${names}" data-label="${column.title}"><div>${missing ? '–' : value}</div></td>`;
+  });
+  const id = options.rowId?.(row);
+  return id === undefined
+    ? html`<tr role="row">
+        ${cells}
+      </tr>`
+    : html`<tr role="row" id="${id}">
+        ${cells}
+      </tr>`;
+}
+
+function classOf<Row>(column: Column<Row>): string {
+  return [column.align, column.wide && 'wide', column.minor && 'minor'].filter(Boolean).join(' ');
+}

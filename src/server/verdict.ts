@@ -1,0 +1,136 @@
+/** How the daemon is, in one sentence: what is wrong comes first, the worst of it at the front. Pure. */
+import { formatAge } from './format.ts';
+import type { PolicyView, ReconciliationView, SourceView, Status } from './status.ts';
+
+/** `trouble`: something does not work. `attention`: something is held, reduced or unclear. `starting`: not ready yet. */
+const VERDICT_LEVELS = ['trouble', 'attention', 'starting', 'ok'] as const;
+export type VerdictLevel = (typeof VERDICT_LEVELS)[number];
+
+export interface Problem {
+  readonly level: 'trouble' | 'attention';
+  readonly text: string;
+  /** Which row of the page tells more: the id of its element. */
+  readonly anchor?: string;
+}
+
+export interface Verdict {
+  readonly level: VerdictLevel;
+  readonly sentence: string;
+  /** The worst first. */
+  readonly problems: readonly Problem[];
+}
+
+export function judge(status: Omit<Status, 'verdict'>): Verdict {
+  const problems = [
+    ...daemonProblems(status),
+    ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
+    ...status.reconciliation.flatMap(gap),
+    ...status.policies.flatMap(policyProblems),
+    ...unknownOutcomes(status),
+  ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
+  const [worst, ...others] = problems;
+  if (worst !== undefined) {
+    const more = others.length === 0 ? '.' : `; and ${others.length} more.`;
+    return { level: worst.level, sentence: withoutFullStop(worst.text) + more, problems };
+  }
+  if (!status.ready) {
+    return { level: 'starting', sentence: `Starting: ${withoutFullStop(status.readyDetail)}.`, problems };
+  }
+  return { level: 'ok', sentence: allWell(status), problems };
+}
+
+export function sourceAnchor(source: { readonly account: string; readonly collector: string }): string {
+  return `source-${source.account}-${source.collector}`;
+}
+
+export function policyAnchor(policy: { readonly name: string }): string {
+  return `policy-${policy.name}`;
+}
+
+function daemonProblems(status: Omit<Status, 'verdict'>): Problem[] {
+  const problems: Problem[] = [];
+  if (!status.healthy) problems.push({ level: 'trouble', text: `The daemon is not healthy: ${status.healthDetail}` });
+  if (status.storeError !== undefined) {
+    problems.push({ level: 'trouble', text: `The store cannot be read: ${status.storeError}` });
+  }
+  return problems;
+}
+
+function sourceProblem(source: SourceView, now: number): Problem[] {
+  const name = `${source.account} ${source.collector}`;
+  const why = source.lastRunFailed && source.lastFailure !== undefined ? ` (${source.lastFailure.reason})` : '';
+  const since =
+    source.lastSuccessAt === undefined ? 'it never succeeded' : `last success ${formatAge(source.lastSuccessAt, now)}`;
+  const anchor = sourceAnchor(source);
+  if (source.state === 'stale') {
+    return [{ level: 'trouble', text: `${name} is stale${why}: ${since}, its gauges are withheld`, anchor }];
+  }
+  // Old data still stands in for a source that began to fail a moment ago; one that never had any is blind.
+  if (source.state === 'failing') {
+    const level = source.lastSuccessAt === undefined ? 'trouble' : 'attention';
+    return [{ level, text: `${name} is failing${why}: ${since}`, anchor }];
+  }
+  return [];
+}
+
+/** Either of them may be wrong; what is counted from it is wrong then, too. */
+function gap({ account, state, hour, logs, statistics, isLasting }: ReconciliationView): Problem[] {
+  if (!isLasting) return [];
+  const clock = new Date(hour).toISOString().slice(11, 16);
+  const text = `${account}: the log and the statistics do not agree on ${state} in the hour from ${clock} UTC (${logs} and ${statistics}), nor in the hour before`;
+  return [{ level: 'attention', text, anchor: sourceAnchor({ account, collector: 'accountStats' }) }];
+}
+
+function policyProblems(policy: PolicyView): Problem[] {
+  const problems: Problem[] = [];
+  const anchor = policyAnchor(policy);
+  const outcome = policy.lastRun?.outcome;
+  const detail = policy.lastRun?.detail === undefined ? '' : `: ${policy.lastRun.detail}`;
+  if (outcome === 'error' || outcome === 'aborted' || outcome === 'halted') {
+    problems.push({ level: 'trouble', text: `The last run of ${policy.name} ended as ${outcome}${detail}`, anchor });
+  } else if (outcome === 'held') {
+    problems.push({ level: 'attention', text: `${policy.name} is held${detail}`, anchor });
+  } else if (outcome === 'incomplete') {
+    problems.push({
+      level: 'attention',
+      text: `The last run of ${policy.name} did not come to its end${detail}`,
+      anchor,
+    });
+  }
+  if (policy.effectiveMode !== policy.mode) {
+    const why = policy.reducedBy === undefined ? '' : `: ${policy.reducedBy}`;
+    const text = `${policy.name} is written as ${policy.mode} and runs as ${policy.effectiveMode}${why}`;
+    // A pause that the daemon put on itself needs a person.
+    const level = policy.reducedBy?.includes('opsd unpause') === true ? 'trouble' : 'attention';
+    problems.push({ level, text, anchor });
+  }
+  return problems;
+}
+
+function unknownOutcomes(status: Omit<Status, 'verdict'>): Problem[] {
+  const count = status.unknownOutcomes;
+  if (count === 0) return [];
+  const text =
+    count === 1
+      ? 'What became of one action is unknown; its entry stays untouched until reading tells'
+      : `What became of ${count} actions is unknown; their entries stay untouched until reading tells`;
+  return [{ level: 'attention', text, anchor: 'actions' }];
+}
+
+function allWell(status: Omit<Status, 'verdict'>): string {
+  const running = status.sources.filter((source) => source.state !== 'off');
+  const read = running.filter((source) => source.state === 'ok').length;
+  const sources = running.length === 0 ? 'no sources' : `${read} of ${running.length} sources read`;
+  const policies =
+    status.policies.length === 0
+      ? 'no policies'
+      : `${status.policies.length} ${status.policies.length === 1 ? 'policy' : 'policies'} as written`;
+  const { reconciliation } = status;
+  const agree =
+    reconciliation.length > 0 && reconciliation.every(({ agrees }) => agrees) ? ', log and statistics agree' : '';
+  return `All is well: ${sources}, ${policies}${agree}.`;
+}
+
+function withoutFullStop(text: string): string {
+  return text.replace(/[.\s]+$/, '');
+}

@@ -1,0 +1,54 @@
+/** The outbox of delivery lines over SQLite: a row a line, as many as `mostLines`. */
+import type { DeliveryOutbox } from '../folds/delivery-outbox.ts';
+import type { Store } from './sqlite.ts';
+
+const LINES_AT_ONCE = 500;
+const MOST_LINES = 100_000;
+
+export interface SqliteDeliveryOutbox extends DeliveryOutbox {
+  /** Writes the lines of a commit; to be called in its transaction. @returns what to call after it */
+  write(lines: readonly string[]): () => void;
+}
+
+interface DeliveryOutboxOptions {
+  /** Told of lines for which there was no room. */
+  readonly onDropped: (lines: number) => void;
+  readonly mostLines?: number;
+}
+
+export function createDeliveryOutbox({ db }: Store, options: DeliveryOutboxOptions): SqliteDeliveryOutbox {
+  const { onDropped, mostLines = MOST_LINES } = options;
+  const insert = db.prepare('INSERT INTO delivery_lines (line) VALUES (?)');
+  const select = db.prepare('SELECT id, line FROM delivery_lines ORDER BY id LIMIT ?');
+  const remove = db.prepare('DELETE FROM delivery_lines WHERE id <= ?');
+  const listeners = new Set<() => void>();
+  let waiting = Number(db.prepare('SELECT count(*) AS lines FROM delivery_lines').get()?.['lines']);
+
+  return {
+    write(lines) {
+      const kept = lines.slice(0, Math.max(0, mostLines - waiting));
+      for (const line of kept) insert.run(line);
+      return () => {
+        waiting += kept.length;
+        if (kept.length < lines.length) onDropped(lines.length - kept.length);
+        if (kept.length > 0) for (const listener of listeners) listener();
+      };
+    },
+    next() {
+      const rows = select.all(LINES_AT_ONCE);
+      if (rows.length === 0) return undefined;
+      const text = rows.map((row) => `${String(row['line'])}\n`).join('');
+      return { id: Number(rows.at(-1)!['id']), text, lines: rows.length };
+    },
+    settle(id) {
+      waiting -= Number(remove.run(id).changes);
+    },
+    get waiting() {
+      return waiting;
+    },
+    onStored(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** The port of the statistics' folds over SQLite: one commit, one transaction, a row a series. */
+import type { SeriesStore } from '../folds/series-store.ts';
+import type { SqliteTotals } from './sqlite-totals.ts';
+import type { Store } from './sqlite.ts';
+
+export function createSeriesStore({ db }: Store, totals: SqliteTotals): SeriesStore {
+  const select = db.prepare(
+    'SELECT source, series, record FROM series_fold WHERE account = ? AND subject = ? ORDER BY source, series',
+  );
+  const upsert = db.prepare(
+    'INSERT OR REPLACE INTO series_fold (account, subject, source, series, record) VALUES (?, ?, ?, ?, ?)',
+  );
+  return {
+    loadSeries: (account, subject) =>
+      select.all(account, subject).map((row) => ({
+        subject,
+        source: String(row['source']),
+        series: String(row['series']),
+        record: String(row['record']),
+      })),
+    commitSeries({ account, increments, records }) {
+      totals.commit({ account, increments }, () => {
+        for (const { subject, source, series, record } of records) upsert.run(account, subject, source, series, record);
+      });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** The workflow DLQ fold's port over SQLite: one commit, one transaction, a row written for each run that changed. */
+import { WorkflowDlqMemory, type WorkflowDlqCommit, type WorkflowDlqFoldStore } from '../folds/workflow-dlq-store.ts';
+import type { SqliteTotals } from './sqlite-totals.ts';
+import type { Store } from './sqlite.ts';
+
+export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): WorkflowDlqFoldStore {
+  const selectListed = db.prepare('SELECT listed_at FROM workflow_dlq_fold WHERE account = ?');
+  const putListed = db.prepare('INSERT OR REPLACE INTO workflow_dlq_fold (account, listed_at) VALUES (?, ?)');
+  const selectRuns = db.prepare(
+    'SELECT dlq_id, workflow, created, missed_since, left_at FROM workflow_dlq_runs WHERE account = ?',
+  );
+  const putRun = db.prepare(
+    'INSERT OR REPLACE INTO workflow_dlq_runs (account, dlq_id, workflow, created, missed_since, left_at) ' +
+      'VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const deleteRun = db.prepare('DELETE FROM workflow_dlq_runs WHERE account = ? AND dlq_id = ?');
+  const memories = new Map<string, WorkflowDlqMemory>();
+
+  function load(account: string): WorkflowDlqMemory {
+    const memory = new WorkflowDlqMemory();
+    const listedAt = selectListed.get(account)?.['listed_at'];
+    const names = new Map<string, string>();
+    for (const row of selectRuns.iterate(account)) {
+      const dlqId = String(row['dlq_id']);
+      const { missed_since: missedSince, left_at: leftAt } = row;
+      // One string for all runs of a workflow.
+      const name = String(row['workflow']);
+      const workflow = names.get(name) ?? name;
+      names.set(workflow, workflow);
+      memory.workflows.add(workflow);
+      memory.runs.set(dlqId, {
+        dlqId,
+        workflow,
+        createdAt: Number(row['created']),
+        ...(missedSince !== null && { missedSince: Number(missedSince) }),
+        ...(leftAt !== null && { leftAt: Number(leftAt) }),
+      });
+    }
+    memory.listedAt = listedAt === undefined ? undefined : Number(listedAt);
+    return memory;
+  }
+
+  function memory(account: string): WorkflowDlqMemory {
+    let found = memories.get(account);
+    if (found === undefined) memories.set(account, (found = load(account)));
+    return found;
+  }
+
+  return {
+    memory,
+    commitWorkflowDlq(commit: WorkflowDlqCommit): void {
+      const { account, listedAt } = commit;
+      const remembered = memory(account);
+      totals.commit(commit, () => {
+        if (listedAt !== undefined) putListed.run(account, listedAt);
+        for (const { dlqId, workflow, createdAt, missedSince = null, leftAt = null } of commit.changed) {
+          putRun.run(account, dlqId, workflow, createdAt, missedSince, leftAt);
+        }
+        for (const dlqId of commit.forgotten) deleteRun.run(account, dlqId);
+      });
+      remembered.remember(commit);
+    },
+  };
+}

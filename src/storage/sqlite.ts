@@ -1,0 +1,128 @@
+/**
+ * The store: one SQLite file, opened by one process. The file's own lock is held from opening to closing
+ * (`locking_mode = EXCLUSIVE`), so a second daemon on the same file is refused, and a `kill -9` leaves no lock behind.
+ *
+ * Nothing else in this process may open the file: POSIX drops a process's locks on a file when any of its descriptors
+ * of that file is closed.
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { MIGRATIONS } from './migrations.ts';
+
+/** Why a store could not be opened, in words for its operator. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+}
+
+export interface Store extends Disposable {
+  readonly path: string;
+  readonly db: DatabaseSync;
+  /** Identity of this store, made with it. */
+  readonly instance: string;
+  /** Whether the store was there before this process. */
+  readonly restored: boolean;
+}
+
+/** How long another process may take to let go of the file: a daemon that is just ending. */
+const BUSY_TIMEOUT_MS = 1_000;
+
+/**
+ * Opens the store, makes it and its folder when missing, and brings its schema up to date.
+ *
+ * @throws {StoreError} when another process holds it, its schema is newer than this program, or it is no store
+ */
+export function openStore(path: string): Store {
+  const db = openFile(path);
+  try {
+    db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    db.exec('PRAGMA journal_mode = WAL');
+    // Every commit is on disk before the next step: an intent must outlive a power cut, and commits are few.
+    db.exec('PRAGMA synchronous = FULL');
+    db.exec('PRAGMA foreign_keys = ON');
+    migrate(db, path);
+    const { instance, restored } = identity(db);
+    return { path, db, instance, restored, [Symbol.dispose]: () => db.close() };
+  } catch (error) {
+    db.close();
+    throw explain(error, path);
+  }
+}
+
+function openFile(path: string): DatabaseSync {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+    // The store tells what was done to whose runs: for its owner alone.
+    closeSync(openSync(path, 'a', 0o600));
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    throw explain(error, path);
+  }
+}
+
+function migrate(db: DatabaseSync, path: string): void {
+  const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (version > MIGRATIONS.length) {
+    throw new StoreError(
+      `${path}: the store has schema ${version}, this program knows schemas up to ${MIGRATIONS.length}. ` +
+        'Run the program that wrote it, or name another file in storage.sqlite.path.',
+    );
+  }
+  // Begun even when there is nothing to do: the write lock it takes is the one that keeps a second daemon out.
+  transaction(db, () => {
+    for (const step of MIGRATIONS.slice(version)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+function identity(db: DatabaseSync): { instance: string; restored: boolean } {
+  const known = db.prepare(`SELECT value FROM meta WHERE key = 'instance'`).get()?.['value'];
+  if (typeof known === 'string') return { instance: known, restored: true };
+  const instance = randomBytes(5).toString('hex');
+  db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
+  return { instance, restored: false };
+}
+
+/** Runs `work` in one transaction: all of it is durable when this returns, none of it when it throws. */
+export function transaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+function explain(error: unknown, path: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const { errcode, code, message } = error as { errcode?: number; code?: string; message: string };
+  // The low byte is the primary code; the rest details it.
+  const primary = errcode === undefined ? undefined : errcode & 0xff;
+  if (primary === SQLITE_BUSY) {
+    return new StoreError(
+      `${path}: another process uses this store. One daemon may run on a store: stop the other one, or name another file in storage.sqlite.path.`,
+      { cause: error },
+    );
+  }
+  if (primary === SQLITE_NOTADB || primary === SQLITE_CORRUPT) {
+    return new StoreError(
+      `${path}: not a usable store (${message}). Move the file away to begin a new one, or restore a copy.`,
+      { cause: error },
+    );
+  }
+  const why = code === 'ERR_SQLITE_ERROR' || code === undefined ? message : `${code}: ${message}`;
+  return new StoreError(
+    `${path}: the store cannot be opened (${why}). The daemon must be able to write this file and its folder.`,
+    {
+      cause: error,
+    },
+  );
+}

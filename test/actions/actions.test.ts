@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { createActions } from '../../src/actions/index.ts';
+import type { ServiceClient } from '../../src/client/api.ts';
+import type { Proposal } from '../../src/domain/plan.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { FakeDlq, type ResumeAnswer } from '../support/fake-dlq.ts';
+
+const NEVER = new AbortController().signal;
+
+function stage(maxPages = 50) {
+  const clock = new ManualClock(Date.UTC(2025, 10, 20, 12));
+  const dlq = new FakeDlq(clock);
+  return { dlq, clock, actions: createActions(new Map([['production', dlq.client()]]), { clock, maxPages }) };
+}
+
+const PROPOSAL: Proposal = {
+  policy: 'p',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  dlqId: 'dlq-001',
+  workflowRunId: 'wfr-1',
+  workflowUrl: 'https://a',
+  lineage: 'abc',
+  attempt: 2,
+  failedAt: 0,
+  labels: ['billing'],
+  cause: 'transient',
+};
+
+describe('listing', () => {
+  test('reads all pages under one filter, each id once', async () => {
+    const { dlq, actions } = stage();
+    for (let i = 0; i < 7; i++) dlq.add();
+    dlq.add({ labels: ['x'] });
+    dlq.repeatRows = true;
+    dlq.clockSkewMs = 2_000;
+    const listing = await actions.list('production', { label: ['billing'] }, NEVER);
+    expect(listing).toMatchObject({ complete: true, pages: 3, duplicates: 3, dropped: 0, clockSkewMs: 2_000 });
+    expect(listing.entries).toHaveLength(7);
+    expect(dlq.listings.map(({ label, count }) => [label, count])).toEqual([
+      [['billing'], 100],
+      [['billing'], 100],
+      [['billing'], 100],
+    ]);
+  });
+
+  test.each([
+    ['a failed page', (s: ReturnType<typeof stage>) => (s.dlq.failOnPage = 1), 'server_error: the service failed'],
+    ['a cursor that comes twice', (s) => (s.dlq.repeatCursor = true), 'a cursor came twice'],
+    ['too many pages', (s) => Array.from({ length: 20 }, () => s.dlq.add()), 'more than 4 pages'],
+  ] as [string, (s: ReturnType<typeof stage>) => unknown, string][])(
+    'is incomplete after %s',
+    async (_w, spoil, why) => {
+      const s = stage(4);
+      for (let i = 0; i < 9; i++) s.dlq.add();
+      spoil(s);
+      expect(await s.actions.list('production', {}, NEVER)).toMatchObject({ complete: false, problem: why });
+    },
+  );
+
+  test('is incomplete when it is aborted, and where there is no account or no message API', async () => {
+    const { dlq, actions, clock } = stage();
+    dlq.add();
+    const aborted = await actions.list('production', {}, AbortSignal.abort(new Error('stopping')));
+    expect(aborted).toMatchObject({ complete: false, problem: 'stopping', entries: [] });
+    const bare = createActions(new Map([['bare', {} as ServiceClient]]), { clock });
+    for (const account of ['bare', 'nobody']) {
+      const listing = await bare.list(account, {}, NEVER);
+      expect(listing).toMatchObject({ complete: false, problem: 'the account has no message API' });
+    }
+  });
+});
+
+describe('resuming', () => {
+  test('describes exactly what it sends', async () => {
+    const { dlq, actions } = stage();
+    dlq.add();
+    const request = actions.describe(PROPOSAL, { instance: 'here', retries: 0 });
+    expect(request).toEqual({
+      operation: 'resume-workflow-dlq',
+      account: 'production',
+      dlqIds: ['dlq-001'],
+      overrides: { labels: ['opsd:here:abc:2', 'billing'], retries: 0 },
+    });
+    expect(dlq.sent).toEqual([]);
+    expect(await actions.act(request)).toEqual({ outcome: 'acked', done: 1, newRunId: 'wfr-again-0' });
+    expect(dlq.sent).toMatchObject([{ dlqIds: request.dlqIds, overrides: request.overrides }]);
+    expect(actions.describe(PROPOSAL, { instance: 'here' }).overrides).not.toHaveProperty('retries');
+  });
+
+  test.each([
+    ['lost', { outcome: 'unknown', code: 'connection' }],
+    ['never_arrived', { outcome: 'unknown', code: 'connection' }],
+    ['no_run', { outcome: 'unknown' }],
+    ['refused', { outcome: 'rejected', code: 'client_error' }],
+    ['rate_limited', { outcome: 'rejected', code: 'rate_limited' }],
+    ['two_runs', { outcome: 'acked', done: 2 }],
+  ] as [ResumeAnswer, object][])('%s: %o', async (answer, expected) => {
+    const { dlq, actions } = stage();
+    dlq.add();
+    dlq.answers = [answer];
+    const result = await actions.act(actions.describe(PROPOSAL, { instance: 'here' }));
+    expect(result).toMatchObject(expected);
+    expect(result).not.toHaveProperty('newRunId');
+    expect(dlq.sent).toHaveLength(1);
+  });
+
+  test('rejects nothing: an account without the API is a refusal', async () => {
+    const { actions } = stage();
+    const request = actions.describe({ ...PROPOSAL, account: 'nobody' }, { instance: 'here' });
+    expect(await actions.act(request)).toMatchObject({ outcome: 'rejected' });
+  });
+});

@@ -1,0 +1,36 @@
+import type { CollectorContext, CollectorTarget } from '../../src/collectors/collector.ts';
+import { collectorsSettings } from '../../src/collectors/settings.ts';
+import type { CollectorName } from '../../src/domain/observation.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { memoryStores } from '../support/memory-fold-stores.ts';
+
+export const ACCOUNT = 'production';
+
+export function target(more: Partial<Omit<CollectorTarget, 'settings'>> & { readonly settings?: unknown } = {}) {
+  const { settings = {}, ...rest } = more;
+  const made: CollectorTarget = {
+    account: ACCOUNT,
+    accountId: 'acc-1',
+    hasMessageApi: true,
+    hasManagementApi: true,
+    flowControlKeys: [],
+    searchIndexes: [],
+    vectorIndexes: [],
+    ...rest,
+    settings: collectorsSettings.parse(settings),
+  };
+  return made;
+}
+
+export function context<N extends CollectorName>(more: Partial<CollectorContext<N>> = {}): CollectorContext<N> {
+  return {
+    target: target(),
+    clock: new ManualClock(Date.UTC(2026, 10, 20, 10)),
+    signal: new AbortController().signal,
+    stores: memoryStores(),
+    onTraces: () => undefined,
+    admit: (_label, value) => value,
+    actedOn: () => undefined,
+    ...more,
+  };
+}

@@ -1,0 +1,118 @@
+/** A service in small behind the client's port: the operations that collectors read, over facts that a test sets. */
+import type { Answer, LogQuery, ManagementApi, MessageApi, Page, ServiceClient } from '../../src/client/api.ts';
+import type { ServiceErrorCode } from '../../src/domain/service-error.ts';
+import type { LogEntry } from '../../src/domain/log-entry.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import type { HistoryEntry } from '../support/log-history.ts';
+
+/** What the client throws, as far as collectors look at it. */
+export class FakeServiceError extends Error {
+  readonly code: ServiceErrorCode;
+
+  constructor(code: ServiceErrorCode) {
+    super(`the service answered: ${code}`);
+    this.code = code;
+  }
+}
+
+/** A client with these operations alone; any other fails the test by not being there. */
+export function clientOf(apis: {
+  readonly message?: Partial<MessageApi>;
+  readonly management?: Partial<ManagementApi>;
+}): ServiceClient {
+  return {
+    ...(apis.message && { message: apis.message as MessageApi }),
+    ...(apis.management && { management: apis.management as ManagementApi }),
+    usage: () => ({ usedToday: 0, allowedPerDay: Infinity }),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+export function answer<T>(value: T, dropped = 0): Answer<T> {
+  return { value, dropped };
+}
+
+export interface FakeLogOptions {
+  readonly clock: Clock;
+  /** Rows of a page, whatever was asked for. */
+  readonly pageSize?: number;
+  readonly order?: 'newest first' | 'oldest first' | 'none';
+  /** Whether entries carry their state. */
+  readonly withState?: boolean;
+  /** Every n-th entry is listed twice. */
+  readonly repeatEvery?: number;
+  /** How long after its time an entry shows, milliseconds. */
+  readonly lateBy?: (entry: HistoryEntry) => number;
+  /** Whether each message has one entry, with its present state and the time of it. */
+  readonly presentOnly?: boolean;
+  /** The service's clock minus ours, milliseconds; undefined when it sends no date. */
+  readonly skew?: number;
+}
+
+/** The log: entries show when the service's clock has reached them. */
+export class FakeLog {
+  readonly entries: HistoryEntry[] = [];
+  readonly queries: LogQuery[] = [];
+  /** Called before each answer; what it throws is what the caller gets. */
+  beforeAnswer: (query: LogQuery) => void = () => undefined;
+  readonly #options: FakeLogOptions;
+
+  constructor(options: FakeLogOptions) {
+    this.#options = options;
+  }
+
+  get client(): ServiceClient {
+    return clientOf({ message: { listLogs: (query, { signal }) => this.#list(query, signal) } });
+  }
+
+  async #list(query: LogQuery, signal: AbortSignal): Promise<Page<LogEntry>> {
+    signal.throwIfAborted();
+    await Promise.resolve();
+    this.queries.push(query);
+    this.beforeAnswer(query);
+    const { clock, pageSize = 100, withState = true, skew, repeatEvery = Infinity } = this.#options;
+    const { lateBy = () => 0, presentOnly = false } = this.#options;
+    const now = clock.now() + (skew ?? 0);
+    const there = this.entries.filter((entry) => entry.time + lateBy(entry) <= now);
+    const matching = (presentOnly ? latestOf(there) : there).filter(
+      ({ time, state, messageId }) =>
+        time >= (query.fromDate ?? 0) &&
+        time <= (query.toDate ?? Infinity) &&
+        (query.messageId === undefined || query.messageId === messageId) &&
+        (query.state === undefined || query.state === state),
+    );
+    const listed = this.#ordered(matching).flatMap((entry, at) =>
+      Number.isFinite(repeatEvery) && at % repeatEvery === 1 ? [entry, entry] : [entry],
+    );
+    const start = Number(query.cursor ?? 0);
+    const next = start + pageSize;
+    const rows = listed.slice(start, next).map(({ state, ...entry }) => (withState ? { ...entry, state } : entry));
+    return {
+      value: rows,
+      dropped: 0,
+      ...(next < listed.length && { cursor: String(next) }),
+      // As an HTTP date: whole seconds.
+      ...(skew !== undefined && { servedAt: Math.floor(now / 1_000) * 1_000 }),
+    };
+  }
+
+  #ordered(entries: readonly HistoryEntry[]): HistoryEntry[] {
+    switch (this.#options.order ?? 'newest first') {
+      case 'newest first':
+        return entries.toSorted((a, b) => b.time - a.time);
+      case 'oldest first':
+        return entries.toSorted((a, b) => a.time - b.time);
+      case 'none':
+        return entries.toSorted((a, b) => ((a.time * 7_919) % 101) - ((b.time * 7_919) % 101));
+    }
+  }
+}
+
+function latestOf(entries: readonly HistoryEntry[]): HistoryEntry[] {
+  const latest = new Map<string, HistoryEntry>();
+  for (const entry of entries) {
+    const known = latest.get(entry.messageId);
+    if (known === undefined || entry.time >= known.time) latest.set(entry.messageId, entry);
+  }
+  return [...latest.values()];
+}

@@ -1,0 +1,401 @@
+/** What enters and leaves the workflow DLQ, counted over a service that changes while it is read, fails, and is restarted on. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { WorkflowDlqQuery } from '../../src/client/api.ts';
+import { workflowDlq } from '../../src/collectors/workflow-dlq.ts';
+import type { Batch } from '../../src/domain/observation.ts';
+import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { memoryStores, type MemoryStores } from '../support/memory-fold-stores.ts';
+import { ACCOUNT, context, target } from './fake-context.ts';
+import { clientOf, FakeServiceError } from './fake-service.ts';
+
+const T0 = Date.UTC(2026, 10, 20, 10);
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const URLS = ['https://w.example/order', 'https://w.example/mail/12345'];
+
+type Entry = Partial<WorkflowDlqEntry>;
+
+class World {
+  readonly clock = new ManualClock(T0);
+  readonly held = new Map<string, WorkflowDlqEntry>();
+  readonly acted = new Map<string, 'resumed' | 'deleted'>();
+  stores: MemoryStores = memoryStores();
+  pageSize = 100;
+  dropped = 0;
+  onQuery: (query: WorkflowDlqQuery) => void = () => undefined;
+  previous: Batch<'workflowDlq'> | undefined;
+  entered = 0;
+  readonly retentionMs: number | undefined;
+
+  constructor(retentionMs?: number) {
+    this.retentionMs = retentionMs;
+  }
+
+  enter(more: Entry = {}): WorkflowDlqEntry {
+    const serial = ++this.entered;
+    const entry: WorkflowDlqEntry = {
+      dlqId: `d${serial}`,
+      workflowRunId: `run-${serial}`,
+      workflowUrl: URLS[serial % 2]!,
+      createdAt: this.clock.now(),
+      labels: [],
+      responseStatus: 503,
+      ...more,
+    };
+    this.held.set(entry.dlqId, entry);
+    return entry;
+  }
+
+  async run(): Promise<void> {
+    const { clock, retentionMs, previous, stores } = this;
+    const client = clientOf({ message: { listWorkflowDlq: async (query) => this.#answer(query) } });
+    const { rows, dropped } = await workflowDlq.collect(
+      client,
+      context<'workflowDlq'>({
+        target: target(retentionMs === undefined ? {} : { dlqRetentionMs: retentionMs }),
+        clock,
+        stores,
+        actedOn: (dlqId) => this.acted.get(dlqId),
+        ...(previous && { previous }),
+      }),
+    );
+    this.previous = { account: ACCOUNT, collector: 'workflowDlq', at: clock.now(), rows, dropped };
+  }
+
+  /** A process that finds what the one before it left behind. */
+  restart(): void {
+    this.stores = this.stores.restarted();
+    this.previous = undefined;
+  }
+
+  async wholeRun(): Promise<void> {
+    await this.clock.advance(15 * MINUTE);
+    await this.run();
+  }
+
+  /** The sum of a counter, by the last of its labels. */
+  counts(metric: string): Record<string, number> {
+    const sums: Record<string, number> = {};
+    for (const row of this.stores.totals.counters(ACCOUNT)) {
+      if (row.metric !== metric) continue;
+      const label = row.labels.at(-1)!;
+      if (row.value > 0) sums[label] = (sums[label] ?? 0) + row.value;
+    }
+    return sums;
+  }
+
+  get in(): Record<string, number> {
+    return this.counts('msgsvc_workflow_dlq_entered_runs_total');
+  }
+
+  get out(): Record<string, number> {
+    return this.counts('msgsvc_workflow_dlq_left_runs_total');
+  }
+
+  #answer(query: WorkflowDlqQuery) {
+    this.onQuery(query);
+    for (const { dlqId, createdAt } of this.held.values()) {
+      if (this.retentionMs !== undefined && createdAt + this.retentionMs <= this.clock.now()) this.held.delete(dlqId);
+    }
+    const matching = [...this.held.values()].filter(({ createdAt }) => createdAt >= (query.fromDate ?? 0));
+    // Positions that shift when an earlier row leaves: what a listing must be expected to do.
+    const start = Number(query.cursor ?? 0);
+    const next = start + this.pageSize;
+    const value = matching.slice(start, next);
+    return { value, dropped: this.dropped, ...(next < matching.length && { cursor: String(next) }) };
+  }
+}
+
+function sum(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((a, b) => a + b, 0);
+}
+
+describe('what enters', () => {
+  test('is counted once, by workflow and reason, but not what was there at the start', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    expect(w.in).toEqual({});
+    w.enter({ responseStatus: 503 });
+    w.enter({ responseText: 'getaddrinfo ENOTFOUND w.example' });
+    const { responseStatus: _status, ...rest } = w.enter();
+    w.held.set(rest.dlqId, { ...rest, responseText: 'connect ECONNREFUSED' });
+    await w.clock.advance(MINUTE);
+    await w.run();
+    await w.clock.advance(MINUTE);
+    await w.run();
+    await w.wholeRun();
+    expect(w.in).toEqual({ http: 2, connection: 1 });
+    const metric = 'msgsvc_workflow_dlq_entered_runs_total';
+    const counters = w.stores.totals.counters(ACCOUNT).filter((row) => row.metric === metric);
+    expect(counters.map(({ labels }) => labels[0]!).toSorted()).toEqual([
+      'w.example/mail/:id',
+      'w.example/order',
+      'w.example/order',
+    ]);
+  });
+
+  test('tells how long its run lived', async () => {
+    const w = new World();
+    await w.run();
+    const at = w.clock.now();
+    w.enter({ workflowCreatedAt: at - 4_000 });
+    w.enter({ workflowCreatedAt: at - 20 * 86_400_000 });
+    w.enter({ workflowCreatedAt: at + 1 });
+    w.enter();
+    await w.run();
+    const [histogram] = w.stores.totals.histograms(ACCOUNT);
+    expect(histogram).toMatchObject({ metric: 'msgsvc_workflow_run_lifetime_seconds', sum: 4 + 20 * 86_400 });
+    expect(histogram!.buckets).toEqual([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+  });
+
+  test('while the daemon was down is counted when it is back', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    w.enter();
+    await w.clock.advance(5 * HOUR);
+    w.restart();
+    await w.run();
+    expect(w.in).toEqual({ http: 1 });
+  });
+
+  test('a later failure under the same id has left and entered', async () => {
+    const w = new World();
+    await w.run();
+    const entry = w.enter();
+    await w.run();
+    w.acted.set(entry.dlqId, 'resumed');
+    w.held.set(entry.dlqId, { ...entry, createdAt: entry.createdAt + MINUTE });
+    await w.clock.advance(MINUTE);
+    await w.run();
+    expect([w.in, w.out]).toEqual([{ http: 2 }, { resumed: 1 }]);
+  });
+});
+
+describe('what leaves', () => {
+  test('is counted with its cause, all of which are there from the start', async () => {
+    const w = new World(6 * HOUR);
+    await w.run();
+    const entries = [1, 2, 3, 4].map((hours) => w.enter({ createdAt: T0 - hours * HOUR, workflowUrl: URLS[0]! }));
+    await w.run();
+    const causes = w.stores.totals.counters(ACCOUNT).filter(({ metric }) => metric.includes('left'));
+    expect(causes.map(({ labels, value }) => [...labels, value])).toEqual(
+      ['deleted', 'elsewhere', 'expired', 'resumed', 'unknown'].map((cause) => ['w.example/order', cause, 0]),
+    );
+    w.acted.set(entries[0]!.dlqId, 'resumed').set(entries[1]!.dlqId, 'deleted');
+    for (const { dlqId } of entries.slice(0, 3)) w.held.delete(dlqId);
+    await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1, deleted: 1, elsewhere: 1 });
+    while (w.clock.now() < T0 + 2 * HOUR) await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1, deleted: 1, elsewhere: 1, expired: 1 });
+  });
+
+  test('by age is elsewhere where the retention is not known', async () => {
+    const w = new World();
+    await w.run();
+    const { dlqId } = w.enter();
+    await w.run();
+    w.held.delete(dlqId);
+    await w.clock.advance(400 * HOUR);
+    await w.run();
+    expect(w.out).toEqual({ elsewhere: 1 });
+  });
+
+  test('while nobody looked, by age or by others, is unknown', async () => {
+    const w = new World(24 * HOUR);
+    await w.run();
+    w.enter();
+    await w.run();
+    await w.clock.advance(30 * HOUR);
+    w.restart();
+    await w.run();
+    expect(w.out).toEqual({ unknown: 1 });
+  });
+
+  test('is not what an incremental reading does not show, nor a listing with rows that were not understood', async () => {
+    const w = new World();
+    await w.run();
+    w.enter();
+    w.enter();
+    await w.run();
+    w.held.delete('d1');
+    await w.clock.advance(MINUTE);
+    await w.run();
+    w.dropped = 1;
+    await w.wholeRun();
+    expect(w.out).toEqual({});
+    w.dropped = 0;
+    await w.wholeRun();
+    expect(w.out).toEqual({ elsewhere: 1 });
+  });
+
+  test('of a listing of several pages counts once the next one lacks it too, unless it is explained', async () => {
+    const w = new World();
+    w.pageSize = 2;
+    await w.run();
+    for (let n = 0; n < 5; n++) w.enter();
+    await w.run();
+    // A row leaves while the second page is asked for: the third run is skipped, not gone.
+    w.acted.set('d1', 'resumed');
+    w.onQuery = ({ cursor }) => void (cursor === '2' && w.held.delete('d1'));
+    await w.wholeRun();
+    expect(w.previous!.rows.map(({ dlqId }) => dlqId)).toEqual(['d1', 'd2', 'd4', 'd5']);
+    w.onQuery = () => undefined;
+    expect(w.out).toEqual({});
+    w.held.delete('d2');
+    await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1 });
+    await w.wholeRun();
+    expect([w.in, w.out]).toEqual([{ http: 5 }, { resumed: 1, elsewhere: 1 }]);
+  });
+
+  test('and is shown again is neither counted in nor out a second time', async () => {
+    const w = new World();
+    await w.run();
+    const entry = w.enter();
+    await w.run();
+    w.held.delete(entry.dlqId);
+    await w.wholeRun();
+    w.held.set(entry.dlqId, entry);
+    await w.wholeRun();
+    w.restart();
+    await w.run();
+    w.held.delete(entry.dlqId);
+    await w.wholeRun();
+    expect([w.in, w.out]).toEqual([{ http: 1 }, { elsewhere: 1 }]);
+  });
+
+  test('is forgotten after a day', async () => {
+    const w = new World();
+    await w.run();
+    w.enter();
+    await w.run();
+    w.held.clear();
+    await w.wholeRun();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(1);
+    await w.clock.advance(25 * HOUR);
+    await w.run();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(0);
+    w.restart();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(0);
+  });
+});
+
+describe('whatever happens', () => {
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('enter' as const), n: fc.integer({ min: 1, max: 6 }) }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('resume', 'remove', 'race'), n: fc.nat(100) }) },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('run' as const), n: fc.integer({ min: 1, max: 20 }) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('failOnPage', 'crashOnCommit'), n: fc.nat(3) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constantFrom('restart', 'outage'), n: fc.integer({ min: 1, max: 50 }) }),
+    },
+  );
+
+  test('what was there + what entered - what left = what is there, and each run is counted once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(8),
+        fc.constantFrom(2, 3, 100),
+        fc.array(step, { minLength: 5, maxLength: 40 }),
+        async (before, pageSize, steps) => {
+          const w = new World(20 * HOUR);
+          w.pageSize = pageSize;
+          for (let n = 0; n < before; n++) w.enter();
+          await w.run();
+          const removable = (): string[] =>
+            (w.previous?.rows ?? []).map(({ dlqId }) => dlqId).filter((id) => w.held.has(id));
+          const resumed = new Set<string>();
+          const resume = (dlqId: string): void => {
+            w.acted.set(dlqId, 'resumed');
+            resumed.add(dlqId);
+            w.held.delete(dlqId);
+          };
+          const attempt = async (): Promise<void> => {
+            try {
+              await w.run();
+            } catch (error) {
+              if (!(error instanceof FakeServiceError)) throw error;
+            }
+          };
+          for (const { do: what, n } of steps) {
+            const ids = removable();
+            const chosen = ids[n % Math.max(1, ids.length)];
+            switch (what) {
+              case 'enter':
+                for (let i = 0; i < n; i++) w.enter();
+                break;
+              case 'resume':
+                if (chosen !== undefined) resume(chosen);
+                break;
+              case 'remove':
+                if (chosen !== undefined) w.held.delete(chosen);
+                break;
+              case 'race':
+                await w.clock.advance(15 * MINUTE);
+                w.onQuery = ({ cursor }) => {
+                  const gone = removable()[0];
+                  if (cursor !== undefined && gone !== undefined) resume(gone);
+                };
+                await attempt();
+                w.onQuery = () => undefined;
+                // A run that two listings in succession skip is counted as left early, though never twice.
+                await w.wholeRun();
+                break;
+              case 'failOnPage': {
+                let page = 0;
+                w.onQuery = () => {
+                  if (page++ === n) throw new FakeServiceError('server_error');
+                };
+                await w.clock.advance(15 * MINUTE);
+                await attempt();
+                w.onQuery = () => undefined;
+                break;
+              }
+              case 'crashOnCommit': {
+                // Before or after the commit: with or without its effect, the process is gone.
+                const { workflowDlq: port } = w.stores;
+                const crashing = { ...w.stores, workflowDlq: { ...port } };
+                crashing.workflowDlq.commitWorkflowDlq = (commit) => {
+                  if (n % 2 === 0) port.commitWorkflowDlq(commit);
+                  throw new FakeServiceError('aborted');
+                };
+                w.stores = crashing;
+                await w.clock.advance(n * MINUTE);
+                await attempt();
+                w.restart();
+                break;
+              }
+              case 'restart':
+                w.restart();
+                break;
+              case 'outage':
+                await w.clock.advance(n * 10 * MINUTE);
+                break;
+              case 'run':
+                await w.clock.advance(n * MINUTE);
+                await attempt();
+                break;
+            }
+          }
+          // Whatever went wrong, two whole listings later it is known.
+          w.dropped = 0;
+          await w.wholeRun();
+          await w.wholeRun();
+          await w.wholeRun();
+          const known = w.stores.workflowDlq.memory(ACCOUNT).runs;
+          for (const dlqId of w.held.keys()) expect(known.get(dlqId)).toMatchObject({ dlqId });
+          expect(sum(w.out)).toBe(before + sum(w.in) - w.held.size);
+          expect(w.out['resumed'] ?? 0).toBe(resumed.size);
+          // A run may come and go while nobody looks; it is in neither sum.
+          expect(sum(w.in)).toBeLessThanOrEqual(w.entered - before);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,113 @@
+/**
+ * `config.example.yaml` and the schema say the same, in both directions: every key stands there with a sentence, the
+ * defaults it names are the defaults, and it loads.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { isMap, isScalar, isSeq, LineCounter, parse, parseDocument } from 'yaml';
+import { DEFAULT_INTERVAL_MS } from '../../src/collectors/settings.ts';
+import { formatProblems, loadConfig } from '../../src/config/load.ts';
+import { allKeys, defaultOf, keysOf } from '../../src/config/schema-walk.ts';
+import { configSettings } from '../../src/config/settings.ts';
+import { parseDuration } from '../../src/domain/duration.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const EXAMPLE = readFileSync(join(ROOT, 'config.example.yaml'), 'utf8');
+
+/** A key of the example. */
+interface ShownKey {
+  /** `accounts[].client.timeout` */
+  readonly path: string;
+  readonly value: unknown;
+  /** The lines right above it. */
+  readonly comment: string;
+}
+
+/** `#key: value`, with no space behind the `#`, is a key that is left out; with the `#` away it is one like others. */
+const everything = EXAMPLE.replace(/^( *)#(?=[A-Za-z]\w*:)/gm, '$1');
+
+function shownKeys(): ShownKey[] {
+  const counter = new LineCounter();
+  const document = parseDocument(everything, { lineCounter: counter });
+  expect(document.errors).toEqual([]);
+  const lines = everything.split('\n');
+  const found: ShownKey[] = [];
+  const walk = (node: unknown, path: string): void => {
+    if (isSeq(node)) for (const item of node.items) walk(item, `${path}[]`);
+    if (!isMap(node)) return;
+    for (const { key, value } of node.items) {
+      if (!isScalar(key)) continue;
+      const own = path === '' ? String(key.value) : `${path}.${String(key.value)}`;
+      const line = counter.linePos(key.range![0]).line - 1;
+      let first = line;
+      while (/^ *# /.test(lines[first - 1] ?? '')) first--;
+      const comment = lines.slice(first, line).map((text) => text.trim().slice(2));
+      found.push({
+        path: own,
+        value: isScalar(value) || isSeq(value) ? value.toJS(document) : undefined,
+        comment: comment.join(' '),
+      });
+      walk(value, own);
+    }
+  };
+  walk(document.contents, '');
+  return found;
+}
+
+const shown = shownKeys();
+const known = [...allKeys(configSettings)];
+const byPath = new Map(known.map((key) => [key.path, key]));
+/** Keys of a mapping with keys of the user's own. */
+const isFree = (path: string): boolean => path.startsWith('telemetry.traces.otlp.headers.');
+
+describe('config.example.yaml', () => {
+  test('loads without a word', () => {
+    const result = loadConfig(join(ROOT, 'config.example.yaml'), { env: {}, secrets: false });
+    expect(formatProblems(result.ok ? result.warnings : result.problems)).toBe('');
+    expect(result).toMatchObject({ ok: true });
+  });
+
+  test('begins with the schema for editors', () => {
+    expect(EXAMPLE.split('\n')[0]).toBe('# yaml-language-server: $schema=./config.schema.json');
+  });
+
+  test('shows every key of the schema', () => {
+    const paths = new Set(shown.map((key) => key.path));
+    // A key that many collectors share is one key: it is explained once.
+    const explained = new Set(known.filter((key) => paths.has(key.path)).map((key) => key.schema));
+    expect(known.filter((key) => !explained.has(key.schema)).map((key) => key.path)).toEqual([]);
+  });
+
+  test('shows no key that the schema does not have', () => {
+    expect(shown.map((key) => key.path).filter((path) => !byPath.has(path) && !isFree(path))).toEqual([]);
+  });
+
+  test('says something of every key', () => {
+    const silent = shown.filter((key) => !isFree(key.path) && !/^\S.*\.$/.test(key.comment));
+    // Of a second account only what is new.
+    const seen = new Set(shown.filter((key) => key.comment !== '').map((key) => key.path));
+    expect(silent.map((key) => key.path).filter((path) => !seen.has(path))).toEqual([]);
+  });
+
+  test('names the defaults, and no others', () => {
+    for (const { path, comment } of shown) {
+      const key = byPath.get(path);
+      if (key === undefined || comment === '') continue;
+      const named = / Default: (.+)\.$/.exec(comment)?.[1];
+      const isMapping = keysOf(key.schema).size > 0;
+      const actual = isMapping ? undefined : (intervalOf(path) ?? defaultOf(key.schema));
+      expect(named === undefined ? undefined : inMs(path, parse(named)), path).toEqual(actual);
+    }
+  });
+});
+
+/** The default interval of a collector is not in the schema, since it differs from one to the other. */
+function intervalOf(path: string): number | undefined {
+  const name = /^accounts\[\]\.collectors\.(\w+)\.every$/.exec(path)?.[1];
+  return DEFAULT_INTERVAL_MS[name as keyof typeof DEFAULT_INTERVAL_MS];
+}
+
+function inMs(path: string, value: unknown): unknown {
+  return intervalOf(path) === undefined ? value : parseDuration(String(value));
+}

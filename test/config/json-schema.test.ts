@@ -1,0 +1,58 @@
+/** `config.schema.json` is what the code says, and says something of every key. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { configJsonSchema, configSchemaText } from '../../src/config/json-schema.ts';
+
+interface Node {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly additionalProperties?: unknown;
+  readonly writeOnly?: boolean;
+  readonly [key: string]: unknown;
+}
+
+/** Every property, with its path. */
+function* properties(node: Node, path = ''): Generator<readonly [string, Node]> {
+  if (node.items !== undefined) yield* properties(node.items, `${path}[]`);
+  for (const [name, inner] of Object.entries(node.properties ?? {})) {
+    yield [`${path}.${name}`, inner];
+    yield* properties(inner, `${path}.${name}`);
+  }
+}
+
+describe('the JSON Schema', () => {
+  const schema = configJsonSchema() as Node;
+  const all = [...properties(schema)];
+
+  test('is checked in as it is; npm run schema writes it', () => {
+    const file = readFileSync(join(import.meta.dirname, '../../config.schema.json'), 'utf8');
+    expect(file).toBe(configSchemaText());
+  });
+
+  test('is draft 2020-12 with a title', () => {
+    expect(schema).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      title: 'Configuration of opsd',
+      additionalProperties: false,
+      required: ['accounts'],
+    });
+  });
+
+  test('describes every property in a sentence', () => {
+    expect(all.length).toBeGreaterThan(100);
+    expect(all.filter(([, node]) => !/^\S.*\.$/.test(node.description ?? '')).map(([path]) => path)).toEqual([]);
+  });
+
+  test('allows unknown keys nowhere but in headers', () => {
+    const open = all.filter(([, node]) => node['type'] === 'object' && node.additionalProperties !== false);
+    expect(open.map(([path]) => path)).toEqual(['.telemetry.traces.otlp.headers']);
+  });
+
+  test('marks what is a secret', () => {
+    const secrets = all.filter(([path]) => /\.(?:token|actionToken|password)$/.test(path));
+    expect(secrets).toHaveLength(4);
+    expect(secrets.filter(([, node]) => node.writeOnly !== true)).toEqual([]);
+  });
+});

@@ -1,0 +1,377 @@
+/** A good configuration becomes one whole value; what the fixtures cannot show of a bad one. */
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
+import { formatProblems, loadConfig, type LoadResult, parseConfig, type Problem } from '../../src/config/load.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { unprivileged } from '../support/unprivileged.ts';
+
+const EMBEDDED = 'accounts: [{ name: main, url: embedded }]\n';
+const POLICY = `
+  - name: resume-billing
+    account: main
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume }
+`;
+
+interface Options {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly baseDir?: string;
+  readonly secrets?: boolean;
+}
+
+function parse(text: string, options: Options = {}): LoadResult {
+  return parseConfig(text, { file: 'opsd.yaml', baseDir: '/etc/opsd', env: {}, ...options });
+}
+
+function good(text: string, options: Options = {}): Config {
+  const result = parse(text, { secrets: false, ...options });
+  if (!result.ok) throw new Error(formatProblems(result.problems));
+  return result.config;
+}
+
+function bad(text: string, options: Options = {}): readonly Problem[] {
+  const result = parse(text, options);
+  if (result.ok) throw new Error('no problem was found');
+  return result.problems;
+}
+
+describe('a good configuration', () => {
+  test('the shortest one has everything', () => {
+    const config = good('accounts:\n  - { name: main, url: "https://eu.msgsvc.example", token: t }\n');
+    expect(config.accounts).toHaveLength(1);
+    expect(config.accounts[0]).toMatchObject({
+      name: 'main',
+      messageApi: { url: 'https://eu.msgsvc.example', token: 't' },
+      wire: { headerPrefix: 'Svc', product: 'msgsvc' },
+      client: { requestsPerSecond: 10, timeout: 10_000 },
+    });
+    expect(config.accounts[0]).not.toHaveProperty('url');
+    expect(config.accounts[0]).not.toHaveProperty('token');
+    expect(config.accounts[0]).not.toHaveProperty('managementApi');
+    expect(config).toMatchObject({
+      version: 1,
+      server: { listen: { host: '127.0.0.1', port: 10_777 } },
+      policies: [],
+      sourceFile: '/etc/opsd/opsd.yaml',
+      files: ['/etc/opsd/opsd.yaml'],
+    });
+  });
+
+  test('every path is absolute, and starts at the folder of the file', () => {
+    const config = good(`
+storage: { sqlite: { path: state/opsd.db } }
+engine: { killSwitchFile: PAUSE }
+policyFiles: []
+accounts:
+  - name: main
+    messageApi: { url: "https://a.example", tokenFile: secrets/token, actionTokenFile: ../action }
+    managementApi: { url: "https://b.example", accountId: a, username: u, passwordFile: /run/password }
+  - { name: short, url: "https://a.example", tokenFile: ./token }
+`);
+    expect(config.storage.sqlite.path).toBe('/etc/opsd/state/opsd.db');
+    expect(config.engine.killSwitchFile).toBe('/etc/opsd/PAUSE');
+    expect(config.accounts[0]).toMatchObject({
+      messageApi: { tokenFile: '/etc/opsd/secrets/token', actionTokenFile: '/etc/action' },
+      managementApi: { passwordFile: '/run/password' },
+    });
+    expect(config.accounts[1]?.messageApi).toEqual({ url: 'https://a.example', tokenFile: '/etc/opsd/token' });
+  });
+
+  test('variables are replaced in values, and taken for numbers only where one is wanted', () => {
+    const text = `
+accounts:
+  - name: "\${env:REGION}-main"
+    url: embedded
+    client: { requestsPerSecond: "\${env:RATE}", timeout: "\${env:TIMEOUT:-7s}" }
+    collectors: { logs: { enabled: "\${env:LOGS}" } }
+    flowControlKeys: ["\${env:RATE}", "$\${env:RATE}"]
+version: \${env:VERSION}
+`;
+    const config = good(text, { env: { REGION: 'eu', RATE: '2.5', LOGS: 'false', VERSION: '1' } });
+    expect(config.accounts[0]).toMatchObject({
+      name: 'eu-main',
+      client: { requestsPerSecond: 2.5, timeout: 7_000 },
+      collectors: { logs: { enabled: false } },
+      flowControlKeys: ['2.5', '${env:RATE}'],
+    });
+  });
+
+  test('a variable is a value, whatever it holds', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (value) => {
+        const config = good('accounts: [{ name: m, url: "https://a.example", token: "${env:T}" }]\n', {
+          env: { T: value },
+        });
+        expect(config.accounts[0]?.messageApi).toEqual({ url: 'https://a.example', token: value });
+      }),
+    );
+    const yaml = 'x }]\nlog: { level: debug }\naccounts: [{ name: y';
+    expect(bad('accounts: [{ name: "${env:T}", url: embedded }]\n', { env: { T: yaml } })).toHaveLength(1);
+  });
+
+  test.each(['007', '1_000', '0x10', ' 1', '1 ', '', 'yes', 'True', '.5', '1e', 'Infinity'])(
+    'a variable that holds %j is neither number nor boolean',
+    (value) => {
+      const text = 'accounts: [{ name: m, url: embedded, client: { requestsPerSecond: "${env:V}" } }]\n';
+      expect(bad(text, { env: { V: value } })).toMatchObject([{ path: 'accounts[0].client.requestsPerSecond' }]);
+    },
+  );
+
+  test('aliases and merge keys are followed; own keys win', () => {
+    const config = good(`
+accounts:
+  - name: main
+    url: embedded
+    client: &slow { requestsPerSecond: 1, timeout: 3s }
+    flowControlKeys: &keys [a, b]
+  - name: other
+    url: embedded
+    client: { <<: *slow, timeout: 9s }
+    flowControlKeys: *keys
+`);
+    expect(config.accounts[1]).toMatchObject({
+      client: { requestsPerSecond: 1, timeout: 9_000 },
+      flowControlKeys: ['a', 'b'],
+    });
+  });
+
+  test('keys such as __proto__ are unknown keys and nothing more', () => {
+    expect(bad(`${EMBEDDED}__proto__: { polluted: true }\nconstructor: 1\n`)).toMatchObject([
+      { path: '__proto__', message: 'unknown key' },
+      { path: 'constructor', message: 'unknown key' },
+    ]);
+    expect({}).not.toHaveProperty('polluted');
+  });
+
+  test('the hash follows the contents', () => {
+    expect(good(EMBEDDED).hash).toBe(good(EMBEDDED).hash);
+    expect(good(EMBEDDED).hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(good(`${EMBEDDED}# changed\n`).hash).not.toBe(good(EMBEDDED).hash);
+  });
+
+  test('a byte order mark and Windows line ends do no harm', () => {
+    const folder = tempDir();
+    writeFileSync(join(folder, 'opsd.yaml'), `\uFEFF${EMBEDDED.replaceAll('\n', '\r\n')}log: { level: loud }\r\n`);
+    const result = loadConfig(join(folder, 'opsd.yaml'), { env: {} });
+    expect(result).toMatchObject({ ok: false, problems: [{ line: 2, column: 15, path: 'log.level' }] });
+  });
+});
+
+describe('files of policies', () => {
+  function folderWith(files: Readonly<Record<string, string>>): string {
+    const folder = tempDir();
+    mkdirSync(join(folder, 'policies'));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    return folder;
+  }
+  const named = (name: string): string => `policies:${POLICY.replace('resume-billing', name)}`;
+
+  test('are read in order, after the inline ones, and say where they come from', () => {
+    const folder = folderWith({
+      'opsd.yaml': `${EMBEDDED}${named('inline')}policyFiles: [policies/*.yaml, extra.yaml, policies/b.yaml]\n`,
+      'policies/b.yaml': named('b'),
+      'policies/a.yaml': `# One comment.\n${named('a')}`,
+      'policies/.hidden.yaml': 'not: this',
+      'policies/readme.md': 'nor this',
+      'extra.yaml': named('extra'),
+    });
+    const result = loadConfig(join(folder, 'opsd.yaml'), { env: {} });
+    if (!result.ok) throw new Error(formatProblems(result.problems));
+    expect(result.config.policies.map((policy) => [policy.settings.name, policy.source])).toEqual([
+      ['inline', 'opsd.yaml:3'],
+      ['a', 'policies/a.yaml:3'],
+      ['b', 'policies/b.yaml:2'],
+      ['extra', 'extra.yaml:2'],
+    ]);
+    expect(result.config.files.map((file) => file.slice(folder.length + 1))).toEqual([
+      'opsd.yaml',
+      'policies/a.yaml',
+      'policies/b.yaml',
+      'extra.yaml',
+    ]);
+    expect(result.config.policyFiles[0]).toBe(join(folder, 'policies/*.yaml'));
+  });
+
+  test('count in the hash', () => {
+    const folder = folderWith({ 'opsd.yaml': `${EMBEDDED}policyFiles: [p.yaml]\n`, 'p.yaml': named('a') });
+    const hash = (): unknown => {
+      const result = loadConfig(join(folder, 'opsd.yaml'), { env: {} });
+      return result.ok && result.config.hash;
+    };
+    const before = hash();
+    writeFileSync(join(folder, 'p.yaml'), named('b'));
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+    expect(hash()).not.toBe(before);
+  });
+
+  test('are found in a mounted ConfigMap, whose files are links into hidden folders', () => {
+    const folder = folderWith({ 'opsd.yaml': `${EMBEDDED}policyFiles: [policies/*]\n` });
+    mkdirSync(join(folder, 'policies/..2026'));
+    writeFileSync(join(folder, 'policies/..2026/a.yaml'), named('a'));
+    symlinkSync('..2026', join(folder, 'policies/..data'));
+    symlinkSync('..data/a.yaml', join(folder, 'policies/a.yaml'));
+    const result = loadConfig(join(folder, 'opsd.yaml'), { env: {} });
+    expect(result.ok && result.config.policies.map((policy) => policy.source)).toEqual(['policies/a.yaml:2']);
+  });
+
+  test('problems of all files are told at once, in the order of the files', () => {
+    const folder = folderWith({
+      'opsd.yaml': `log: { level: loud }\n${EMBEDDED}policyFiles: [policies/*.yaml]\n`,
+      'policies/a.yaml': named('a').replace('anyLabel', 'anyLable'),
+      'policies/b.yaml': named('b').replace('[billing]', '"billing'),
+      'policies/c.yaml': named('c').replace('main', 'nobody'),
+    });
+    const result = loadConfig(join(folder, 'opsd.yaml'), { env: {} });
+    const problems = result.ok ? [] : result.problems;
+    expect(problems.map((problem) => `${problem.file.slice(folder.length + 1)}:${problem.line}`)).toEqual([
+      'opsd.yaml:1',
+      'policies/a.yaml:4',
+      'policies/b.yaml:4',
+      'policies/c.yaml:3',
+    ]);
+  });
+});
+
+describe('files of secrets', () => {
+  const text = 'accounts: [{ name: m, url: "https://a.example", tokenFile: token }]\n';
+
+  test('are looked at while loading, unless told not to', () => {
+    const baseDir = tempDir();
+    expect(bad(text, { baseDir })).toMatchObject([{ path: 'accounts[0].tokenFile', line: 1, column: 60 }]);
+    expect(parse(text, { baseDir, secrets: false })).toMatchObject({ ok: true });
+    writeFileSync(join(baseDir, 'token'), 'secret\n');
+    expect(parse(text, { baseDir })).toMatchObject({ ok: true, warnings: [] });
+  });
+
+  test('must be readable', async () => {
+    const baseDir = tempDir();
+    writeFileSync(join(baseDir, 'token'), 'secret\n');
+    chmodSync(join(baseDir, 'token'), 0o000);
+    const problems = await unprivileged(() => bad(text, { baseDir }));
+    expect(problems).toMatchObject([{ message: 'the file cannot be read: permission denied' }]);
+  });
+});
+
+describe('the environment of an image', () => {
+  const silent = 'accounts: [{ name: m, url: "https://x.example", token: t }]';
+
+  test('says where to listen and to keep state, where the file does not', () => {
+    const env = { OPSD_LISTEN: '0.0.0.0:10777', OPSD_STORE: '/var/lib/opsd/opsd.db' };
+    expect(parse(silent, { env })).toMatchObject({
+      config: { server: { listen: { host: '0.0.0.0', port: 10_777 } }, storage: { sqlite: { path: env.OPSD_STORE } } },
+    });
+    const said = `server: { listen: "127.0.0.1:1" }\nstorage: { sqlite: { path: /a.db } }\n${silent}`;
+    expect(parse(said, { env })).toMatchObject({
+      config: { server: { listen: { host: '127.0.0.1', port: 1 } }, storage: { sqlite: { path: '/a.db' } } },
+    });
+  });
+
+  test('is held to the same rules', () => {
+    expect(bad(silent, { env: { OPSD_LISTEN: 'everywhere' } })).toMatchObject([
+      { message: 'OPSD_LISTEN: expected an address such as 127.0.0.1:10777' },
+    ]);
+    expect(parse(silent, { env: { OPSD_LISTEN: '', OPSD_STORE: '' } })).toMatchObject({ ok: true });
+  });
+});
+
+describe('problems', () => {
+  test('never show a secret, wherever it is written', () => {
+    const secret = fc.stringMatching(/^[A-Z]{12}$/);
+    const line = fc.constantFrom(
+      (s: string) => `accounts: [{ name: m, url: nowhere, token: ${s}, passwrd: ${s} }]`,
+      (s: string) => `accounts: [{ name: m, url: nowhere, token: [${s}], tokne: ${s}, api-key: "${s}" }]`,
+      (s: string) => `accounts:\n  - name: m\n    token: ${s}\n     url: x\n`,
+      (s: string) => `accounts:\n  - name: m\n    token: "${s}\n    url: x\n`,
+      (s: string) => `accounts:\n  - name: m\n    token: |\n      ${s}\n    url: {\n`,
+      (s: string) => `accounts:\n  - name: m\n    token: >-\n     ${s}\n   url: nowhere\n`,
+      (s: string) => `accounts: [{ name: m, url: "https://u:${s}@a.example/?x", token: @${s} }]`,
+      (s: string) => `accounts: [{ name: m, url: "https://u:${s}@a.example/?x", token: ${s} }]`,
+      (s: string) =>
+        `${EMBEDDED}telemetry: { traces: { otlp: { url: x, headers: { X-Key: { y: ${s} }, z: [${s}] } } } }`,
+      (s: string) => `accounts: { password: ${s} }\ntoken: ${s}\n`,
+      (s: string) => `token: ${s}\n- ${s.slice(0, 1)}`,
+      () => '${env:V}: ${env:V}\n',
+      () => 'accounts: [{ name: "${env:V}", url: "${env:V}", client: { timeout: "${env:V}" } }]',
+      () => 'accounts: [{ name: "a", url: embedded, "${env:V}": 1 }]\nlog: { level: "${env:V}" }',
+      () =>
+        `${EMBEDDED}policies: [{ name: "\${env:V}", account: "\${env:V}", where: "entry.\${env:V} == '\${env:V}'" }]`,
+    );
+    fc.assert(
+      fc.property(secret, line, (value, write) => {
+        const told = JSON.stringify(bad(write(value), { env: { V: value } }));
+        expect(told).not.toContain(value);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('are told of any text, and never thrown', () => {
+    const lines = fc.constantFrom(
+      ...'accounts:|  - name: m|    url: embedded|policies:|  - where: >|      a|    b: *x|&x c|<<: *x|{|[|"|\'|---|...|%YAML 1.1|? q|: r|!!set|#|\t|- - - -|a: b: c|key|policyFiles: [x/*]|\u0000|\uD800|__proto__: {}|? [a]|"\\x"'.split(
+        '|',
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(lines, { maxLength: 9 }), (text) => {
+        const result = parse(text.join('\n'), { secrets: false });
+        for (const problem of result.ok ? result.warnings : result.problems) {
+          expect(problem.line).toBeGreaterThan(0);
+          expect(problem.line).toBeLessThanOrEqual(text.length + 1);
+          expect(problem.message).not.toBe('');
+        }
+        expect(formatProblems(result.ok ? result.warnings : result.problems)).not.toContain('undefined');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('nesting beyond reason is a problem, not a crash', () => {
+    expect(bad(`a: ${'['.repeat(20_000)}`)).toHaveLength(1);
+    expect(bad(`${'- '.repeat(20_000)}a`)[0]?.message).toMatch(/nested|mapping/);
+  });
+
+  test('a file that is not there is one', () => {
+    const folder = tempDir();
+    expect(loadConfig(join(folder, 'opsd.yaml'), { env: {} })).toMatchObject({
+      ok: false,
+      problems: [{ file: join(folder, 'opsd.yaml'), line: 1, column: 1, message: 'there is no such file' }],
+    });
+    expect(loadConfig(folder, { env: {} })).toMatchObject({ ok: false, problems: [{ message: 'this is a folder' }] });
+  });
+
+  test('names that only meet through a variable are the same names', () => {
+    const text = 'accounts: [{ name: main, url: embedded }, { name: "${env:V}", url: embedded }]\n';
+    expect(bad(text, { env: { V: 'main' } })).toMatchObject([
+      { message: 'another account is of this name, at line 1' },
+    ]);
+    const policies = `${EMBEDDED}policies:${POLICY}${POLICY.replace('resume-billing', '"${env:V}"')}`;
+    expect(bad(policies, { env: { V: 'resume-billing' } })).toMatchObject([
+      { line: 8, message: 'another policy is of this name, at opsd.yaml:3:11' },
+    ]);
+  });
+
+  test('a long line is cut around what is wrong', () => {
+    const keys = Array.from({ length: 40 }, (_, index) => `key-number-${index}`).join(', ');
+    const text = `accounts: [{ name: m, url: embedded, flowControlKeys: [${keys}], wrong: 1, searchIndexes: [${keys}] }]`;
+    const [problem] = bad(text);
+    const { text: shown, caret, length } = problem!.excerpt!;
+    expect(shown.length).toBeLessThanOrEqual(160);
+    expect(shown.slice(caret, caret + length)).toBe('wrong');
+  });
+
+  test('come with colours where a terminal shows them', () => {
+    const problems = bad('log: { level: loud }\n');
+    expect(formatProblems(problems, { color: true })).toContain('\u001B[');
+    // oxlint-disable-next-line no-control-regex
+    expect(formatProblems(problems, { color: true }).replace(/\u001B\[[\d;]*m/g, '')).toBe(formatProblems(problems));
+    expect(formatProblems([])).toBe('');
+  });
+
+  test('warnings alone do not stop the daemon', () => {
+    const result = parse('accounts: [{ name: m, url: embedded, token: t }]\n');
+    expect(result).toMatchObject({ ok: true, warnings: [{ severity: 'warning', path: 'accounts[0].token' }] });
+  });
+});

@@ -1,0 +1,119 @@
+/** Two readings of the interface beside each other: the list of names, written by hand, and the OpenAPI document. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { OPERATIONS, RECORDS } from './interface-names.ts';
+
+interface Parameter {
+  readonly in: string;
+  readonly name: string;
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema?: Schema }>> };
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+const DOCUMENT = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8')) as OpenApi;
+
+/** Operations by the names that the document has for them. */
+const OPERATION_IDS: Readonly<Record<string, string>> = {
+  '4.1.add-endpoints': 'add-endpoints',
+  '4.1.list-groups': 'list-url-groups',
+  '4.1.list-logs': 'list-logs',
+  '4.1.publish': 'publish',
+  '4.1.trigger': 'trigger',
+  '4.1.list-runs': 'list-workflow-dlq',
+  '4.1.resume-runs': 'resume-workflow-dlq',
+  '4.1.delete-runs': 'delete-workflow-dlq',
+  '4.1.delete-dlq': 'delete-dlq',
+  '4.1.get-key': 'get-flow-control',
+  '4.2.move-to-team': 'move-to-team',
+  '4.2.set-plan': 'set-plan',
+  '4.2.rotate-token': 'rotate-token',
+  '4.2.update-budget': 'update-budget',
+  '4.2.stats': 'get-account-stats',
+  '4.2.create-index': 'create-index',
+  '4.2.get-index': 'get-index',
+  '4.2.rename-index': 'rename-index',
+  '4.2.transfer-index': 'transfer-index',
+  '4.2.vector-stats': 'get-vector-stats',
+};
+
+/** Schema of each record, and what it has beyond the interface: what service installations are known to send. */
+const SCHEMAS = [
+  ['2.1.group', 'UrlGroup', []],
+  ['2.1.endpoint', 'Endpoint', []],
+  ['2.2.result', 'PublishResult', []],
+  ['2.3.page', 'LogPage', []],
+  ['2.3.log', 'LogEntry', ['state', 'bodyBase64']],
+  ['2.4.run', 'FailedWorkflowMessage', ['failureCallbackInfo']],
+  ['2.5.reference', 'WorkflowRun', []],
+  ['2.6.key', 'FlowControlKey', []],
+  ['2.7.account', 'Account', []],
+  ['2.8.index', 'SearchIndex', []],
+  ['2.9.point', 'DataPoint', []],
+  ['2.9.series', 'Series', []],
+  ['2.10.vector', 'VectorStatistics', []],
+  ['2.11.stats', 'AccountStatistics', []],
+  ['6.body', 'Callback', []],
+] as const;
+
+const operations = new Map(
+  Object.values(DOCUMENT.paths)
+    .flatMap((methods) => Object.values(methods))
+    .map((operation) => [operation.operationId, operation] as const),
+);
+
+const sorted = (names: readonly string[]): readonly string[] => names.toSorted((a, b) => a.localeCompare(b));
+
+function resolved(schema: Schema | undefined): Schema {
+  const name = schema?.$ref?.split('/').at(-1);
+  return name === undefined ? (schema ?? {}) : DOCUMENT.components.schemas[name]!;
+}
+
+/** Names of the fields of a JSON body, those of an array's items after its own: `endpoints.url`. */
+function bodyFields(schema: Schema | undefined): readonly string[] {
+  return Object.entries(resolved(schema).properties ?? {}).flatMap(([name, field]) => [
+    name,
+    ...Object.keys(resolved(resolved(field).items).properties ?? {}).map((inner) => `${name}.${inner}`),
+  ]);
+}
+
+describe('the document and the list of names', () => {
+  test('have the same operations', () => {
+    expect(sorted(Object.keys(OPERATIONS))).toEqual(sorted(Object.keys(OPERATION_IDS)));
+    expect(Object.values(OPERATION_IDS).filter((id) => !operations.has(id))).toEqual([]);
+  });
+
+  test.each(Object.keys(OPERATION_IDS))('have the same parameters, headers and body of %s', (name) => {
+    const listed = OPERATIONS[name]!;
+    const told = operations.get(OPERATION_IDS[name]!)!;
+    const of = (place: string): readonly string[] =>
+      sorted((told.parameters ?? []).filter((parameter) => parameter.in === place).map((parameter) => parameter.name));
+    expect(of('path')).toEqual(sorted(listed.path ?? []));
+    expect(of('query')).toEqual(sorted(listed.query ?? []));
+    // OpenAPI has no parameter for the content type, and none for names that begin alike.
+    const plain = (listed.header ?? []).filter((header) => header !== 'Content-Type' && !header.endsWith('<Name>'));
+    expect(of('header')).toEqual(sorted(plain));
+    const body = bodyFields(told.requestBody?.content['application/json']?.schema);
+    expect(sorted(body)).toEqual(sorted(listed.body ?? []));
+  });
+
+  test.each(SCHEMAS)('have the same fields of %s', (record, schema, more) => {
+    const fields = Object.keys(DOCUMENT.components.schemas[schema]!.properties ?? {});
+    expect(sorted(fields)).toEqual(sorted([...Object.keys(RECORDS[record]), ...more]));
+  });
+});

@@ -1,0 +1,148 @@
+/** An embedded service of a test's own, on a clock that the test moves, and destinations that are real servers. */
+import { once } from 'node:events';
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import type { EmulatorOptions } from '../../src/emulator/emulator-options.ts';
+import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import type { Fact } from '../../src/emulator/facts.ts';
+import { openApiDocument } from '../../src/emulator/openapi/document.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { seededRandom } from '../../src/platform/random.ts';
+import { DocumentedAnswers } from '../support/openapi-answers.ts';
+
+export const ACCOUNT = 'acc-1';
+export const TOKEN = 'token-1';
+export const READ_ONLY_TOKEN = 'reader-1';
+export const START = Date.UTC(2026, 10, 20, 12);
+
+interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+interface CallResult<T> {
+  readonly status: number;
+  readonly json: T;
+  readonly headers: IncomingHttpHeaders;
+}
+
+type Call = <T = Record<string, unknown>>(
+  method: string,
+  path: string,
+  options?: CallOptions,
+) => Promise<CallResult<T>>;
+
+export interface World {
+  readonly clock: ManualClock;
+  readonly emulator: Emulator;
+  readonly facts: readonly Fact[];
+  /**
+   * A request with the account's token; the answer's JSON, or undefined for an empty body. Throws when the OpenAPI
+   * document does not tell of the answer, unless a fault is at work.
+   */
+  readonly call: Call;
+  /** What the calls have shown of the OpenAPI document. */
+  readonly documented: DocumentedAnswers;
+  /** Moves time from one timer to the next until nothing is left to happen, or nothing within `limitMs`. */
+  drain(limitMs?: number): Promise<void>;
+}
+
+/** Ends when the test does; fails it when the emulator failed on a request. */
+export async function world(options: Partial<EmulatorOptions> = {}): Promise<World> {
+  const clock = new ManualClock(START);
+  const errors: unknown[] = [];
+  const emulator = await startEmulator({
+    clock,
+    random: seededRandom(7),
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [{ id: ACCOUNT, token: TOKEN, readOnlyToken: READ_ONLY_TOKEN }],
+    management: { username: 'ops@example.com', password: 'pass:word' },
+    // The clock stands still until it is moved: a second that does not end has few requests. Tests of limits ask for them.
+    enforceLimits: false,
+    onError: (error) => void errors.push(error),
+    ...options,
+  });
+  const { headerPrefix = 'Svc', product = 'msgsvc' } = options;
+  const documented = new DocumentedAnswers(openApiDocument({ headerPrefix, product }));
+  const ownTime = options.control === true || options.time !== undefined;
+  const facts: Fact[] = [];
+  emulator.onFact((_account, fact) => void facts.push(fact));
+  onTestFinished(async () => {
+    await emulator.stop();
+    if (errors.length > 0) throw new AggregateError(errors, 'the emulator failed on a request');
+  });
+  return {
+    clock,
+    emulator,
+    facts,
+    documented,
+    call: async (method, path, call = {}) => {
+      const { status, headers, body } = await send(emulator.url, method, path, call);
+      const faulty = ownTime && emulator.control.faults.list().length > 0;
+      const wrong = faulty ? [] : documented.problems({ method, target: path, status, headers, body });
+      if (wrong.length > 0) throw new Error(`the OpenAPI document does not tell of this: ${wrong.join('; ')}`);
+      return { status, headers, json: parsed(body) };
+    },
+    async drain(limitMs = Infinity) {
+      const end = clock.monotonic() + limitMs;
+      for (;;) {
+        await emulator.idle();
+        const next = clock.nextIn;
+        if (next === undefined || clock.monotonic() + next > end) return;
+        await clock.advance(next);
+      }
+    },
+  };
+}
+
+/** Whatever the caller says it is: tests know what they asked for. */
+function parsed(body: string): never {
+  return (body === '' ? undefined : JSON.parse(body)) as never;
+}
+
+/** The path goes out as it is: `fetch` would resolve its dots. */
+async function send(base: string, method: string, path: string, { headers, body }: CallOptions) {
+  const outgoing = request(base, { method, path, headers: { Authorization: `Bearer ${TOKEN}`, ...headers } });
+  outgoing.end(body);
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode!, headers: answer.headers, body: await text(answer) };
+}
+
+/** An entry of `GET /v2/logs`, as far as tests look at it. */
+export interface WireLogEntry {
+  readonly time: number;
+  readonly state?: string;
+  readonly messageId: string;
+  readonly url: string;
+  readonly error?: string;
+  readonly responseStatus?: number;
+  readonly nextDeliveryTime?: number;
+  readonly labels?: readonly string[];
+}
+
+export interface LogPage {
+  readonly cursor?: string;
+  readonly logs: readonly WireLogEntry[];
+}
+
+/** Every entry that a query finds, page by page. */
+export async function allLogs(service: World, query = '', count = 100): Promise<readonly WireLogEntry[]> {
+  const entries: WireLogEntry[] = [];
+  let cursor: string | undefined = '';
+  while (cursor !== undefined) {
+    const page: { readonly json: LogPage } = await service.call(
+      'GET',
+      `/v2/logs?count=${count}&cursor=${cursor}&${query}`,
+    );
+    entries.push(...page.json.logs);
+    cursor = page.json.cursor;
+  }
+  return entries;
+}
+
+/** States of one message in the order of its life. */
+export async function statesOf(service: World, messageId: string): Promise<readonly (string | undefined)[]> {
+  const entries = await allLogs(service, `messageId=${messageId}`);
+  return entries.toReversed().map((entry) => entry.state);
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import type { Plan } from '../../src/domain/plan.ts';
+import { Rejections } from '../../src/engine/rejections.ts';
+import { concluded } from '../../src/engine/run-result.ts';
+import { NEVER, policyOf, world } from './world.ts';
+
+async function planOf(entries: number): Promise<Plan> {
+  const w = world();
+  for (let i = 0; i < entries; i++) w.dlq.add();
+  return (await w.engine.plan('resume-billing', NEVER))!;
+}
+
+test('books that do not balance are an error, and say every figure', async () => {
+  const plan = await planOf(5);
+  const books = { acted: 1, skipped: 1, failed: 0, unknown: 1, left: 1 };
+  expect(concluded(policyOf(), plan, books)).toMatchObject({
+    outcome: 'error',
+    imbalanced: true,
+    acted: 1,
+    error: 'books: planned 5, but acted 1, skipped 1, failed 0, unknown 1, left 1',
+  });
+  const balanced = concluded(policyOf(), plan, { ...books, left: 2 });
+  expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 left' });
+  expect(balanced).not.toHaveProperty('imbalanced');
+});
+
+test('a policy whose books do not balance is paused until somebody has looked', async () => {
+  const w = world();
+  w.dlq.add();
+  w.restart({
+    ledger: {
+      ...w.ledger,
+      beginRun: (plan, at) => {
+        // A plan that is another one afterwards stands for any bug that loses count.
+        const { chosen } = plan;
+        let reads = 0;
+        Object.defineProperty(plan, 'chosen', { get: () => (reads++ === 0 ? chosen : [...chosen, ...chosen]) });
+        return w.ledger.beginRun(plan, at);
+      },
+    },
+  });
+  await w.engine.run('resume-billing', NEVER);
+  expect(w.lastRun()).toMatchObject({ outcome: 'error', error: expect.stringMatching(/^books: /) as string });
+  w.dlq.add();
+  await w.engine.run('resume-billing', NEVER);
+  expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
+  expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: books: planned 2, but acted 1/);
+  expect(w.dlq.sent).toHaveLength(1);
+});
+
+test('refusals are forgotten oldest first', () => {
+  const rejections = new Rejections();
+  for (let i = 0; i <= 10_000; i++) rejections.add('a', `dlq-${i}`, i);
+  expect(rejections.of('a', 'dlq-0')).toBeUndefined();
+  expect(rejections.of('b', 'dlq-1')).toBeUndefined();
+  rejections.add('a', 'dlq-1', 20_000);
+  rejections.add('a', 'dlq-new', 20_001);
+  expect(rejections.of('a', 'dlq-1')).toEqual({ count: 2, at: 20_000 });
+  expect(rejections.of('a', 'dlq-2')).toBeUndefined();
+});

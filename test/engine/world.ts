@@ -1,0 +1,116 @@
+/** An engine and all that it stands on: real ledger, real actions, a DLQ that does as told, and time that stands still. */
+import { createActions } from '../../src/actions/index.ts';
+import type { PolicyMode } from '../../src/domain/plan.ts';
+import { createEngine, type Engine, type EngineDeps } from '../../src/engine/engine.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { ObservationBoard } from '../../src/observations/board.ts';
+import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { compilePolicy, type Policy } from '../../src/policies/policy.ts';
+import { engineSettings, policySettings } from '../../src/policies/settings.ts';
+import { FakeDlq } from '../support/fake-dlq.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
+
+export const START = Date.UTC(2025, 10, 20, 12);
+export const MINUTE = 60_000;
+export const HOUR = 3_600_000;
+export const SETTLE = 5 * MINUTE;
+export const NEVER = new AbortController().signal;
+
+export interface World {
+  readonly clock: ManualClock;
+  readonly dlq: FakeDlq;
+  readonly ledger: Ledger;
+  readonly board: ObservationBoard;
+  readonly events: OpsEvent[];
+  engine: Engine;
+  /** Why everything is paused; a function is asked, and may throw. */
+  pause: string | undefined | (() => string | undefined);
+  /** Another daemon over the same ledger: what a restart is. */
+  restart(over?: Partial<EngineDeps>): void;
+  /** Publishes what the DLQ holds as a complete batch. */
+  observe(): void;
+  /** Outcomes of the policy's runs, in order. */
+  runs(): readonly string[];
+  lastRun(): Extract<OpsEvent, { type: 'policy.run' }>;
+}
+
+export interface WorldOptions {
+  readonly policies?: readonly Policy[];
+  readonly policy?: Readonly<Record<string, unknown>>;
+  readonly engine?: Readonly<Record<string, unknown>>;
+  readonly ledger?: Ledger;
+  readonly deps?: Partial<EngineDeps>;
+}
+
+export function policyOf(over: Readonly<Record<string, unknown>> = {}): Policy {
+  return compilePolicy(
+    policySettings.parse({
+      name: 'resume-billing',
+      account: 'production',
+      mode: 'enforce' satisfies PolicyMode,
+      select: { resource: 'workflow-dlq', anyLabel: ['billing'] },
+      action: { type: 'workflow-dlq.resume' },
+      ...over,
+    }),
+    'opsd.yaml:7',
+  );
+}
+
+export function world(options: WorldOptions = {}): World {
+  const clock = new ManualClock(START);
+  const dlq = new FakeDlq(clock);
+  const ledger = options.ledger ?? memoryLedger();
+  const board = new ObservationBoard(clock);
+  board.register({
+    account: 'production',
+    collector: 'workflowDlq',
+    schedule: 'every 1m',
+    intervalMs: MINUTE,
+    maxStalenessMs: HOUR,
+  });
+  const bus = new EventBus();
+  const events: OpsEvent[] = [];
+  bus.subscribe((event) => void events.push(event));
+  const made: World = {
+    clock,
+    dlq,
+    ledger,
+    board,
+    events,
+    engine: undefined as unknown as Engine,
+    pause: undefined,
+    restart(over = {}) {
+      made.engine = createEngine({
+        policies: options.policies ?? [policyOf(options.policy)],
+        settings: engineSettings.parse(options.engine ?? {}),
+        actions: createActions(new Map([['production', dlq.client()]]), { clock, maxPages: 50 }),
+        ledger,
+        board,
+        clock,
+        events: bus,
+        killSwitch: () => (typeof made.pause === 'function' ? made.pause() : made.pause),
+        settleMs: SETTLE,
+        ...options.deps,
+        ...over,
+      });
+    },
+    observe() {
+      const rows = [...dlq.entries.values()];
+      board.publish({ account: 'production', collector: 'workflowDlq', at: clock.now(), rows, dropped: 0 }, 10);
+    },
+    runs: () => events.filter((event) => event.type === 'policy.run').map((event) => event.outcome),
+    lastRun: () => events.findLast((event) => event.type === 'policy.run')!,
+  };
+  made.restart();
+  return made;
+}
+
+export async function run(world: World, signal = NEVER, policy = 'resume-billing'): Promise<void> {
+  await world.engine.run(policy, signal);
+}
+
+/** Ids that were sent, in order. */
+export function sentIds(world: World): readonly string[] {
+  return world.dlq.sent.flatMap((sent) => sent.dlqIds);
+}

@@ -1,0 +1,95 @@
+/** The level of each event says who must act: nobody (debug), nobody but worth knowing (info), somebody soon or now. */
+import { expect, test } from 'vitest';
+import { logEvents } from '../../src/platform/event-log.ts';
+import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
+import { createLogger } from '../../src/platform/logger.ts';
+
+const account = 'production';
+const api = { account, api: 'message', operation: 'list-logs' } as const;
+const run = {
+  policy: 'p',
+  account,
+  at: 1,
+  matched: 3,
+  acted: 0,
+  backlog: 0,
+  denials: [],
+  evaluationErrors: 0,
+} as const;
+const act = { policy: 'p', account, action: 'workflow-dlq.resume', dlqId: 'd', durationMs: 1 } as const;
+const collector = { account, collector: 'logs', at: 1, durationMs: 2 } as const;
+const failure = { reason: 'timeout', message: 'no answer' };
+
+type Said<T extends OpsEvent['type']> = readonly (readonly [Omit<Extract<OpsEvent, { type: T }>, 'type'>, string])[];
+
+/** Every event there is; one that is added does not compile without its line here. */
+const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
+  'api.request': [[{ ...api, code: 200, durationMs: 1, bytes: 1 }, 'debug']],
+  'api.retry': [[{ ...api, delayMs: 1 }, 'debug']],
+  'api.throttled': [[{ account, api: 'message', waitMs: 1 }, 'debug']],
+  'api.rate_limit': [[{ account, api: 'message', window: 'day', remaining: 1 }, 'debug']],
+  'api.rows_dropped': [[{ account, operation: 'list-logs', count: 1, example: 'time: missing' }, 'warn']],
+  'collector.finished': [
+    [collector, 'debug'],
+    [{ ...collector, failure }, 'warn'],
+    [{ ...collector, failure: { reason: 'aborted', message: 'the daemon stops' } }, 'debug'],
+  ],
+  'collector.skipped': [[{ account, collector: 'logs', reason: 'overlap' }, 'debug']],
+  'series.refused': [[{ family: 'msgsvc_up', limit: 1 }, 'warn']],
+  'statistics.checked': [
+    [{ account, against: 'day', what: 'x', statistics: 1, other: 2, isWrong: true }, 'warn'],
+    [{ account, against: 'log', what: 'x', statistics: 1, other: 2, isWrong: true }, 'warn'],
+  ],
+  'schedule.rearmed': [[{ name: 'x', jumpMs: 1 }, 'warn']],
+  'credential.changed': [[{ account, credential: 'token' }, 'info']],
+  'spans.exported': [],
+  'spans.dropped': [[{ count: 1, reason: 'rejected' }, 'warn']],
+  'spans.waiting': [],
+  'deliveries.written': [],
+  'deliveries.dropped': [[{ count: 1 }, 'warn']],
+  'deliveries.failing': [
+    [{ reason: 'ENOSPC' }, 'warn'],
+    [{ reason: 'EAGAIN' }, 'debug'],
+  ],
+  'policy.run': [
+    [{ ...run, outcome: 'acted', acted: 1 }, 'info'],
+    [{ ...run, outcome: 'nothing' }, 'info'],
+    [{ ...run, outcome: 'nothing', matched: 0 }, 'debug'],
+    [{ ...run, outcome: 'skipped' }, 'debug'],
+    [{ ...run, outcome: 'held' }, 'warn'],
+    [{ ...run, outcome: 'incomplete' }, 'warn'],
+    [{ ...run, outcome: 'halted' }, 'warn'],
+    [{ ...run, outcome: 'aborted' }, 'error'],
+    [{ ...run, outcome: 'error', error: 'x' }, 'error'],
+  ],
+  'action.outcome': [
+    [{ ...act, outcome: 'acked' }, 'info'],
+    [{ ...act, outcome: 'unknown' }, 'warn'],
+  ],
+  'engine.paused': [[{ scope: 'engine', reason: 'x' }, 'error']],
+  'engine.unpaused': [[{ lifted: 1, reason: 'x' }, 'info']],
+  'engine.recovered': [[{ unknown: 1 }, 'warn']],
+  'store.failed': [[{ operation: 'commit', message: 'disk full' }, 'error']],
+};
+
+const cases = Object.entries(LEVELS).flatMap(([type, said]) =>
+  said.map(([rest, level]) => [type, level, { type, ...(rest as object) } as OpsEvent] as const),
+);
+
+test.each(cases)('%s is %s', (_type, level, event) => {
+  const lines: string[] = [];
+  const events = new EventBus();
+  const logger = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } });
+  using _subscription = logEvents(events, logger);
+  events.emit(event);
+  expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([level]);
+});
+
+test('what is no line of its own says nothing', () => {
+  const lines: string[] = [];
+  const events = new EventBus();
+  const logger = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } });
+  using _subscription = logEvents(events, logger);
+  events.emit({ type: 'deliveries.written', count: 1 });
+  expect(lines).toEqual([]);
+});

@@ -1,0 +1,516 @@
+/** Every address over real HTTP: what it answers, to which methods, with which headers, in which shape. */
+import { gunzipSync } from 'node:zlib';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { COLLECTOR_NAMES } from '../../src/domain/observation.ts';
+import type { PolicyStatus } from '../../src/domain/policy-status.ts';
+import type { RunRecord } from '../../src/ledger/ledger.ts';
+import { acceptsGzip } from '../../src/server/reply.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { action, ask, NOW, plan, proposal, scrapeBody, serving, world, type World } from './world.ts';
+
+const CANARY = `<script>alert("x")</script>'&`;
+
+const POLICY: PolicyStatus = {
+  name: 'resume-billing',
+  account: 'production',
+  owner: 'payments',
+  description: 'Billing runs get more tries.',
+  source: 'policies/billing.yaml:3',
+  schedule: 'every 5m',
+  mode: 'enforce',
+  effectiveMode: 'audit',
+  reducedBy: 'engine.mode is audit',
+  nextRunAt: NOW + 60_000,
+};
+
+const RUN: RunRecord = {
+  id: 4,
+  policy: 'resume-billing',
+  account: 'production',
+  at: NOW - 120_000,
+  finishedAt: NOW - 119_000,
+  outcome: 'acted',
+  matched: 209,
+  acted: 27,
+  backlog: 182,
+};
+
+function busyWorld(overrides: Partial<World> = {}): World {
+  const deps = world({
+    policies: () => [POLICY],
+    plan: (policy) => Promise.resolve(policy === POLICY.name ? plan() : undefined),
+    ledger: {
+      unknownOutcomes: () => 0,
+      lastRuns: () => [RUN],
+      recentActions: (limit) =>
+        [
+          action({ id: 2 }),
+          action({ outcome: 'acked', outcomeAt: NOW - 59_000, detail: 'ok', newRunId: 'wfr_2' }),
+        ].slice(0, limit),
+    },
+    accounts: [
+      { name: 'production', messageApiUrl: 'https://eu.example', managementApiUrl: 'https://api.example' },
+      { name: 'staging', messageApiUrl: 'https://eu.example' },
+    ],
+    apiUsage: () => [{ api: 'message', usedToday: 12, allowedPerDay: 200_000 }],
+    links: [{ label: 'Embedded service', href: 'http://127.0.0.1:8080/' }],
+    ...overrides,
+  });
+  for (const collector of COLLECTOR_NAMES) {
+    const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+    const off = collector === 'vectorStats' ? { off: 'no vector index is configured' } : {};
+    deps.board.register({ account: 'production', collector, ...timing, ...off });
+  }
+  deps.board.publish(
+    { account: 'production', collector: 'logs', at: NOW - 5_000, rows: [{ watermark: NOW - 20_000 }], dropped: 0 },
+    31,
+  );
+  deps.board.fail('production', 'urlGroups', { reason: 'forbidden', message: 'HTTP 403', durationMs: 8 });
+  return deps;
+}
+
+describe('reading', () => {
+  test.each([
+    ['/', 'text/html; charset=utf-8'],
+    ['/metrics', 'text/plain; version=0.0.4'],
+    ['/-/healthy', 'text/plain; charset=utf-8'],
+    ['/-/ready', 'text/plain; charset=utf-8'],
+    ['/api/v1/status', 'application/json; charset=utf-8'],
+    ['/api/v1/sources', 'application/json; charset=utf-8'],
+    ['/api/v1/policies', 'application/json; charset=utf-8'],
+    ['/api/v1/actions', 'application/json; charset=utf-8'],
+    ['/api/v1/labels', 'application/json; charset=utf-8'],
+  ])('%s answers GET and HEAD, and nothing else', async (path, type) => {
+    const { address } = await serving(busyWorld());
+    const got = await ask(address, path);
+    expect(got.status).toBe(200);
+    expect(got.headers).toMatchObject({
+      'content-type': type,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-length': String(got.body.length),
+    });
+    expect(got.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(got.body.length).toBeGreaterThan(0);
+
+    const head = await ask(address, path, { method: 'HEAD' });
+    expect(head.status).toBe(200);
+    expect(head.headers['content-length']).toBe(got.headers['content-length']);
+    expect(head.body.length).toBe(0);
+
+    const posted = await ask(address, path, { method: 'POST', body: 'x' });
+    expect(posted.status).toBe(405);
+    expect(posted.headers['allow']).toBe('GET, HEAD');
+    expect(posted.text).toContain(`${path} takes GET, HEAD, not POST.`);
+  });
+
+  test('what is not there says what is', async () => {
+    const { address } = await serving(world());
+    const page = await ask(address, '/metric');
+    expect(page.status).toBe(404);
+    expect(page.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(page.text).toContain('There is nothing at /metric. There is: / /metrics /-/healthy');
+
+    const api = await ask(address, '/api/v1/nothing?x=1');
+    expect(api.status).toBe(404);
+    expect(JSON.parse(api.text)).toEqual({
+      error: { code: 'not_found', message: expect.stringContaining('There is nothing at /api/v1/nothing.') as string },
+    });
+  });
+
+  test('health and readiness speak through status and words', async () => {
+    const { address } = await serving(
+      world({
+        health: () => ({ healthy: false, detail: 'no tick for 40 s' }),
+        readiness: () => ({ ready: false, detail: 'first round' }),
+      }),
+    );
+    expect(await ask(address, '/-/healthy')).toMatchObject({ status: 503, text: 'not healthy: no tick for 40 s\n' });
+    expect(await ask(address, '/-/ready')).toMatchObject({ status: 503, text: 'not ready: first round\n' });
+    expect(await ask(address, '/')).toMatchObject({ status: 200 });
+  });
+
+  test('an absolute target is its path', async () => {
+    const { address } = await serving(world());
+    expect(await ask(address, `${address}/-/healthy?probe=1`)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('/metrics', () => {
+  const body = `# HELP a b\n${'a{b="c"} 1\n'.repeat(500)}`;
+  const metrics = () => Promise.resolve(scrapeBody(body));
+
+  test('is gzipped for those who take it', async () => {
+    const { address } = await serving(world({ metrics }));
+    const plainly = await ask(address, '/metrics');
+    expect(plainly.headers['content-encoding']).toBeUndefined();
+    expect(plainly.headers['vary']).toBe('Accept, Accept-Encoding');
+    expect(plainly.text).toBe(body);
+    const packed = await ask(address, '/metrics', { headers: { 'Accept-Encoding': 'gzip' } });
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(packed.body.length).toBeLessThan(body.length / 4);
+    expect(gunzipSync(packed.body).toString('utf8')).toBe(body);
+  });
+
+  test.each([
+    ['gzip', true],
+    ['deflate, GZIP;q=0.5', true],
+    ['*', true],
+    ['x-gzip', true],
+    ['gzip;q=0', false],
+    ['gzip;q=0, *', false],
+    ['identity', false],
+    ['gzip;q=none', false],
+    [undefined, false],
+  ])('Accept-Encoding %s: %s', (header, accepted) => {
+    expect(acceptsGzip(header)).toBe(accepted);
+  });
+
+  test('a failure is a 500 without details, which are in the log', async () => {
+    const deps = world({ metrics: () => Promise.reject(new Error('collect() of x threw')) });
+    const { address } = await serving(deps);
+    const answer = await ask(address, '/metrics');
+    expect(answer.status).toBe(500);
+    expect(answer.text).toBe('The daemon could not answer this request; its log says why.\n');
+    expect(deps.log.join('')).toContain('collect() of x threw');
+  });
+});
+
+describe('the JSON API', () => {
+  async function get(path: string, deps = busyWorld()): Promise<unknown> {
+    const { address } = await serving(deps);
+    return JSON.parse((await ask(address, path)).text);
+  }
+
+  test('status', async () => {
+    expect(await get('/api/v1/status')).toEqual({
+      at: NOW,
+      version: '0.1.0',
+      startedAt: NOW - 3_600_000,
+      healthy: true,
+      healthDetail: 'the scheduler turns',
+      ready: true,
+      readyDetail: 'first round done',
+      unknownOutcomes: 0,
+      verdict: {
+        level: 'trouble',
+        sentence: 'production urlGroups is failing (forbidden): it never succeeded; and 1 more.',
+        problems: [
+          {
+            level: 'trouble',
+            text: 'production urlGroups is failing (forbidden): it never succeeded',
+            anchor: 'source-production-urlGroups',
+          },
+          {
+            level: 'attention',
+            text: 'resume-billing is written as enforce and runs as audit: engine.mode is audit',
+            anchor: 'policy-resume-billing',
+          },
+        ],
+      },
+      accounts: [
+        {
+          name: 'production',
+          messageApiUrl: 'https://eu.example',
+          managementApiUrl: 'https://api.example',
+          usage: [{ api: 'message', usedToday: 12, allowedPerDay: 200_000 }],
+        },
+        {
+          name: 'staging',
+          messageApiUrl: 'https://eu.example',
+          usage: [{ api: 'message', usedToday: 12, allowedPerDay: 200_000 }],
+        },
+      ],
+      sources: { total: 7, ok: 1, waiting: 4, failing: 1, off: 1 },
+      reconciliation: [],
+      policies: { total: 1, audit: 1 },
+    });
+  });
+
+  test('sources', async () => {
+    const { at, sources } = (await get('/api/v1/sources')) as { at: number; sources: unknown[] };
+    expect(at).toBe(NOW);
+    expect(sources).toHaveLength(7);
+    expect(sources[0]).toEqual({
+      account: 'production',
+      collector: 'logs',
+      schedule: 'every 1m',
+      intervalMs: 60_000,
+      maxStalenessMs: 180_000,
+      state: 'ok',
+      runs: 1,
+      failures: 0,
+      lastRunAt: NOW - 5_000,
+      lastDurationMs: 31,
+      lastSuccessAt: NOW - 5_000,
+      lastRunFailed: false,
+      rows: 1,
+      dropped: 0,
+      countedUntilAt: NOW - 20_000,
+    });
+    expect(sources[4]).toMatchObject({
+      collector: 'urlGroups',
+      state: 'failing',
+      failures: 1,
+      lastFailure: { at: NOW, reason: 'forbidden', message: 'HTTP 403' },
+    });
+    expect(sources[6]).toMatchObject({ state: 'off', off: 'no vector index is configured' });
+  });
+
+  test('policies', async () => {
+    const { id: _id, policy: _policy, account: _account, ...lastRun } = RUN;
+    expect(await get('/api/v1/policies')).toEqual({ at: NOW, policies: [{ ...POLICY, lastRun }] });
+  });
+
+  test('a run without an end is running', async () => {
+    const { outcome: _outcome, finishedAt: _finishedAt, ...running } = RUN;
+    const deps = busyWorld({
+      ledger: { lastRuns: () => [running], recentActions: () => [], unknownOutcomes: () => 0 },
+    });
+    expect(await get('/api/v1/policies', deps)).toMatchObject({ policies: [{ lastRun: { outcome: 'running' } }] });
+  });
+
+  test('actions', async () => {
+    const { lineage: _l, failedAt: _f, labels: _s, cause: _c, status: _t, ...shown } = proposal();
+    expect(await get('/api/v1/actions')).toEqual({
+      at: NOW,
+      actions: [
+        { id: 2, at: NOW - 60_000, ...shown, outcome: 'pending' },
+        {
+          id: 1,
+          at: NOW - 60_000,
+          ...shown,
+          outcome: 'acked',
+          outcomeAt: NOW - 59_000,
+          detail: 'ok',
+          newRunId: 'wfr_2',
+        },
+      ],
+    });
+    expect(await get('/api/v1/actions?limit=1')).toMatchObject({ actions: [{ id: 2 }] });
+  });
+
+  test.each(['0', '501', 'x', '1.5', ''])('limit=%s is refused', async (limit) => {
+    expect(await get(`/api/v1/actions?limit=${limit}`)).toEqual({
+      error: { code: 'bad_request', message: 'limit must be a whole number from 1 to 500.' },
+    });
+  });
+
+  test.each(['/api/v1/policies', '/api/v1/actions'])('%s is unavailable without the store', async (path) => {
+    const broken = (): never => {
+      throw new Error('disk I/O error');
+    };
+    const { address } = await serving(
+      world({ ledger: { recentActions: broken, lastRuns: broken, unknownOutcomes: broken } }),
+    );
+    const answer = await ask(address, path);
+    expect(answer.status).toBe(503);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'store_unavailable' } });
+    expect((await ask(address, '/')).text).toContain('The store cannot be read: disk I/O error.');
+  });
+});
+
+describe('unpause', () => {
+  const ASK = { method: 'POST', body: JSON.stringify({ reason: 'spoke to the service' }) };
+
+  test('lifts what the engine paused over the unix socket alone, for a reason', async () => {
+    const reasons: string[] = [];
+    const deps = busyWorld({ unpause: (reason) => reasons.push(reason) });
+    const tcp = await serving(deps);
+    expect((await ask(tcp.address, '/api/v1/unpause', ASK)).status).toBe(403);
+    const socket = await serving(deps, { socketPath: join(tempDir(), 's') });
+    expect((await ask(socket.address, '/api/v1/unpause', { method: 'POST', body: '{}' })).status).toBe(400);
+    expect(reasons).toEqual([]);
+    const answer = await ask(socket.address, '/api/v1/unpause', ASK);
+    expect(JSON.parse(answer.text)).toEqual({ lifted: 1 });
+    expect(reasons).toEqual(['spoke to the service']);
+  });
+});
+
+describe('plan', () => {
+  const ASK = { method: 'POST', body: JSON.stringify({ policy: 'resume-billing' }) };
+
+  test('is refused over TCP, and nothing is planned', async () => {
+    let planned = 0;
+    const { address } = await serving(busyWorld({ plan: () => Promise.resolve((planned++, plan())) }));
+    const answer = await ask(address, '/api/v1/plan', ASK);
+    expect(answer.status).toBe(403);
+    expect(JSON.parse(answer.text)).toEqual({
+      error: { code: 'read_only', message: expect.stringContaining('read-only') as string },
+    });
+    expect(planned).toBe(0);
+  });
+
+  test('answers with the plan over the unix socket, which reads as well', async () => {
+    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
+    const answer = await ask(address, '/api/v1/plan', ASK);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toEqual(plan());
+    expect((await ask(address, '/-/healthy')).status).toBe(200);
+    expect((await ask(address, '/api/v1/plan')).headers['allow']).toBe('POST');
+  });
+
+  test.each([
+    ['no JSON', 'policy', 400, 'bad_request'],
+    ['no object', '"x"', 400, 'bad_request'],
+    ['no policy', '{}', 400, 'bad_request'],
+    ['a policy that is no text', '{"policy": 1}', 400, 'bad_request'],
+    ['an empty policy', '{"policy": ""}', 400, 'bad_request'],
+    ['an unknown policy', '{"policy": "resume-bilng"}', 404, 'unknown_policy'],
+    ['too long a body', `{"policy": "${'x'.repeat(70_000)}"}`, 413, 'too_large'],
+  ])('refuses %s', async (_what, body, status, code) => {
+    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
+    const answer = await ask(address, '/api/v1/plan', { method: 'POST', body });
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code } });
+  });
+
+  test('refuses a long body of unsaid length', async () => {
+    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
+    const headers = { 'Transfer-Encoding': 'chunked' };
+    const answer = await ask(address, '/api/v1/plan', { method: 'POST', headers, body: 'x'.repeat(70_000) });
+    expect(answer.status).toBe(413);
+  });
+
+  test('names the policies that there are', async () => {
+    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
+    const answer = await ask(address, '/api/v1/plan', { method: 'POST', body: '{"policy": "x"}' });
+    expect(answer.text).toContain('There is no policy named x. Policies: resume-billing.');
+  });
+});
+
+describe('the page', () => {
+  async function page(deps: World, path = '/'): Promise<string> {
+    const { address } = await serving(deps);
+    return (await ask(address, path)).text;
+  }
+
+  test('escapes every name and text that comes from elsewhere', async () => {
+    const hostile = { policy: CANARY, account: CANARY, dlqId: CANARY, workflowUrl: CANARY };
+    const deps = world({
+      policies: () => [
+        { ...POLICY, name: CANARY, owner: CANARY, description: CANARY, source: CANARY, reducedBy: CANARY },
+      ],
+      ledger: {
+        unknownOutcomes: () => 0,
+        lastRuns: () => [{ ...RUN, policy: CANARY, outcome: 'held', detail: CANARY }],
+        recentActions: () => [action({ proposal: proposal(hostile), detail: CANARY, newRunId: CANARY })],
+      },
+      accounts: [{ name: CANARY, messageApiUrl: CANARY, managementApiUrl: CANARY }],
+      links: [{ label: CANARY, href: CANARY }],
+      readiness: () => ({ ready: false, detail: CANARY }),
+    });
+    deps.board.register({ account: CANARY, collector: 'logs', schedule: CANARY, intervalMs: 1, maxStalenessMs: 1 });
+    deps.board.fail(CANARY, 'logs', { reason: CANARY, message: CANARY, durationMs: 1 });
+    const markup = await page(deps);
+    expect(markup).not.toContain('<script');
+    expect(markup).not.toContain('"x"');
+    expect(markup.split('&lt;script&gt;').length).toBeGreaterThan(15);
+  });
+
+  test('allows no script, and its one style by its hash', async () => {
+    const { address } = await serving(world());
+    const answer = await ask(address, '/');
+    const policy = answer.headers['content-security-policy'] as string;
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]+=*'; /);
+    const style = /<style>([^]*)<\/style>/.exec(answer.text)![1]!;
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style));
+    expect(policy).toContain(Buffer.from(digest).toString('base64'));
+    expect(answer.text).not.toMatch(/ style="| on\w+="/);
+  });
+
+  test('a link that is no page is text', async () => {
+    const markup = await page(
+      world({
+        links: [
+          { label: 'x', href: 'javascript:alert(1)' },
+          { label: 'y', href: '//a.b' },
+        ],
+      }),
+    );
+    expect(markup).not.toContain('href="javascript:');
+    expect(markup).not.toContain('href="//');
+  });
+
+  test('says what will appear where nothing is yet', async () => {
+    const markup = await page(world());
+    expect(markup).toContain('No collector is registered yet');
+    expect(markup).toContain('No policy is configured');
+    expect(markup).toContain('Nothing has been done yet');
+    expect(markup).toContain('No account is configured');
+  });
+
+  test('shows sources, policies, actions, accounts and links', async () => {
+    const markup = await page(busyWorld());
+    for (const text of [
+      'Trouble:',
+      '5 s ago',
+      'counted until',
+      'forbidden: HTTP 403',
+      'no vector index is configured',
+      'Billing runs get more tries.',
+      'policies/billing.yaml:3',
+      'written as enforce: engine.mode is audit',
+      '209 matched, 27 acted on, 182 left',
+      'in 60 s',
+      'dlq-8812',
+      'pending',
+      'new run',
+      'https://api.example',
+      'message 12 of 200,000',
+      'href="http://127.0.0.1:8080/"',
+      '<time datetime="2026-11-18T10:29:55.000Z">2026-11-18 10:29:55Z</time>',
+    ]) {
+      expect(markup).toContain(text);
+    }
+  });
+
+  test('every table has a caption and scopes, and every link within the page has its target', async () => {
+    const markup = await page(busyWorld());
+    const count = (pattern: RegExp): number => markup.match(pattern)?.length ?? 0;
+    expect(count(/<table/g)).toBe(4);
+    expect(count(/<caption>/g)).toBe(4);
+    expect(count(/<th /g)).toBe(count(/ scope="(col|row)"/g));
+    for (const [, anchor] of markup.matchAll(/href="#([^"]+)"/g)) expect(markup).toContain(`id="${anchor}"`);
+  });
+
+  test('reloads itself only when asked', async () => {
+    expect(await page(world())).not.toContain('http-equiv="refresh"');
+    expect(await page(world(), '/?refresh=10')).toContain('<meta http-equiv="refresh" content="10"');
+    expect(await page(world(), '/?refresh=0')).not.toContain('http-equiv="refresh"');
+    expect(await page(world(), '/?refresh=x"><script>')).not.toContain('<script');
+  });
+});
+
+describe('labels of which values fold', () => {
+  const label = {
+    account: 'production',
+    label: 'destination',
+    max: 2,
+    shown: 2,
+    configured: 0,
+    hidden: 0,
+    foldedAmount: 1_300,
+    largestFolded: [{ value: CANARY, count: 1_250, over: 50 }],
+  };
+
+  test('stand on the page with the largest of these values, and as JSON', async () => {
+    const server = await serving(
+      busyWorld({ labels: () => [{ ...label, label: 'workflow', foldedAmount: 0 }, label] }),
+    );
+    const page = (await ask(server.address, '/')).text;
+    expect(page).toContain('<h2 id="labels">Labels</h2>');
+    expect(page).toContain('2 of 2');
+    expect(page).toMatch(/&lt;script&gt;.*1,200/s);
+    expect(page).not.toContain(CANARY);
+    expect(page).not.toContain('>workflow<');
+    const told = JSON.parse((await ask(server.address, '/api/v1/labels')).text) as { labels: unknown[] };
+    expect(told).toMatchObject({ at: NOW, labels: [{ label: 'workflow' }, label] });
+  });
+
+  test('are no section of a page when there are none', async () => {
+    const server = await serving(busyWorld({ labels: () => [{ ...label, foldedAmount: 0 }] }));
+    expect((await ask(server.address, '/')).text).not.toContain('id="labels"');
+  });
+});

@@ -1,0 +1,192 @@
+/** The sentence at the top of the page: what is wrong comes first. */
+import { describe, expect, test } from 'vitest';
+import type { AccountReading } from '../../src/domain/statistics.ts';
+import type { PolicyStatus } from '../../src/domain/policy-status.ts';
+import type { RunRecord } from '../../src/ledger/ledger.ts';
+import { readStatus } from '../../src/server/status.ts';
+import { action, NOW, world, type World } from './world.ts';
+
+const POLICY: PolicyStatus = {
+  name: 'resume-billing',
+  account: 'production',
+  source: 'policies/billing.yaml:3',
+  schedule: 'every 5m',
+  mode: 'enforce',
+  effectiveMode: 'enforce',
+};
+
+function verdict(deps: World) {
+  return readStatus(deps, 20).verdict;
+}
+
+function register(deps: World): void {
+  const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+  deps.board.register({ account: 'production', collector: 'workflowDlq', ...timing });
+}
+
+function read(deps: World): void {
+  deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows: [], dropped: 0 }, 12);
+}
+
+function fail(deps: World): void {
+  deps.board.fail('production', 'workflowDlq', { reason: 'timeout', message: 'no answer', durationMs: 10_000 });
+}
+
+function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'] {
+  const run = { id: 1, policy: 'resume-billing', account: 'production', at: NOW, matched: 3, acted: 0, backlog: 3 };
+  const full = { ...run, ...(outcome !== undefined && { outcome }), ...(detail !== undefined && { detail }) };
+  return { recentActions: () => [], lastRuns: () => [full], unknownOutcomes: () => 0 };
+}
+
+describe('the verdict', () => {
+  test('all is well', () => {
+    const deps = world({ policies: () => [POLICY] });
+    register(deps);
+    read(deps);
+    expect(verdict(deps)).toEqual({
+      level: 'ok',
+      sentence: 'All is well: 1 of 1 sources read, 1 policy as written.',
+      problems: [],
+    });
+  });
+
+  describe('of log and statistics', () => {
+    const row = { state: 'DELIVERED', hour: NOW - 5_400_000, logs: 1_000, statistics: 1_000 } as const;
+
+    function compared(...reconciled: NonNullable<AccountReading['reconciled']>) {
+      const deps = world({ accounts: [{ name: 'production' }] });
+      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+      deps.board.register({ account: 'production', collector: 'accountStats', ...timing });
+      const batch = {
+        account: 'production',
+        collector: 'accountStats',
+        at: NOW,
+        rows: [{ reconciled }],
+        dropped: 0,
+      } as const;
+      deps.board.publish(batch, 12);
+      return readStatus(deps, 20);
+    }
+
+    test('says that they agree', () => {
+      const { verdict: said, reconciliation } = compared({ ...row, agrees: true, isLasting: false });
+      expect(said.sentence).toBe('All is well: 1 of 1 sources read, no policies, log and statistics agree.');
+      expect(reconciliation).toEqual([{ account: 'production', ...row, agrees: true, isLasting: false }]);
+    });
+
+    test('says nothing of a gap in one hour, and calls for attention when it lasts', () => {
+      const short = compared({ ...row, statistics: 500, agrees: false, isLasting: false }).verdict;
+      expect(short.sentence).toBe('All is well: 1 of 1 sources read, no policies.');
+      const lasting = compared({ ...row, statistics: 500, agrees: false, isLasting: true }).verdict;
+      expect(lasting).toMatchObject({
+        level: 'attention',
+        sentence:
+          'production: the log and the statistics do not agree on DELIVERED in the hour from 09:00 UTC (1000 and 500), nor in the hour before.',
+        problems: [{ anchor: 'source-production-accountStats' }],
+      });
+    });
+  });
+
+  test('not ready yet', () => {
+    const deps = world({ readiness: () => ({ ready: false, detail: 'first round.' }) });
+    expect(verdict(deps)).toMatchObject({ level: 'starting', sentence: 'Starting: first round.' });
+  });
+
+  test('a source that never succeeded is trouble', () => {
+    const deps = world();
+    register(deps);
+    fail(deps);
+    expect(verdict(deps)).toMatchObject({
+      level: 'trouble',
+      sentence: 'production workflowDlq is failing (timeout): it never succeeded.',
+    });
+  });
+
+  test('a source that fails for now asks for attention, and is trouble once its data is stale', async () => {
+    const deps = world();
+    register(deps);
+    read(deps);
+    await deps.clock.advance(60_000);
+    fail(deps);
+    expect(verdict(deps)).toMatchObject({ level: 'attention' });
+    await deps.clock.advance(180_000);
+    expect(verdict(deps)).toMatchObject({
+      level: 'trouble',
+      sentence: 'production workflowDlq is stale (timeout): last success 4 min ago, its gauges are withheld.',
+    });
+  });
+
+  test.each([
+    ['error', 'trouble'],
+    ['aborted', 'trouble'],
+    ['halted', 'trouble'],
+    ['held', 'attention'],
+    ['incomplete', 'attention'],
+    ['acted', 'ok'],
+    ['nothing', 'ok'],
+    ['skipped', 'ok'],
+    [undefined, 'ok'],
+  ] as const)('a last run that ended as %s is %s', (outcome, level) => {
+    expect(verdict(world({ policies: () => [POLICY], ledger: lastRun(outcome) })).level).toBe(level);
+  });
+
+  test('says why a policy is held', () => {
+    const deps = world({ policies: () => [POLICY], ledger: lastRun('held', 'quota: 429 within 10 min') });
+    expect(verdict(deps).sentence).toBe('resume-billing is held: quota: 429 within 10 min.');
+  });
+
+  test('a reduced mode is never silent', () => {
+    const deps = world({
+      policies: () => [{ ...POLICY, effectiveMode: 'audit', reducedBy: 'engine.mode is audit' }],
+    });
+    expect(verdict(deps)).toMatchObject({
+      level: 'attention',
+      sentence: 'resume-billing is written as enforce and runs as audit: engine.mode is audit.',
+    });
+  });
+
+  test('unknown outcomes ask for attention, all of them, however long ago', () => {
+    const actions = [action({ id: 2, outcome: 'acked' })];
+    const deps = world({ ledger: { recentActions: () => actions, lastRuns: () => [], unknownOutcomes: () => 24 } });
+    expect(verdict(deps)).toMatchObject({
+      level: 'attention',
+      sentence: 'What became of 24 actions is unknown; their entries stay untouched until reading tells.',
+    });
+  });
+
+  test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
+    const reducedBy = 'paused: more_than_asked: 3 resumed for 1; opsd unpause lifts it';
+    const deps = world({ policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy }] });
+    expect(verdict(deps)).toMatchObject({ level: 'trouble' });
+    const file = world({
+      policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
+    });
+    expect(verdict(file)).toMatchObject({ level: 'attention' });
+  });
+
+  test('the worst comes first, the rest is counted', () => {
+    const deps = world({
+      policies: () => [{ ...POLICY, effectiveMode: 'off' }],
+      health: () => ({ healthy: false, detail: 'no tick for 40 s' }),
+    });
+    register(deps);
+    read(deps);
+    fail(deps);
+    const { level, sentence, problems } = verdict(deps);
+    expect(level).toBe('trouble');
+    expect(sentence).toBe('The daemon is not healthy: no tick for 40 s; and 2 more.');
+    expect(problems.map((problem) => problem.level)).toEqual(['trouble', 'attention', 'attention']);
+  });
+
+  test('a store that cannot be read does not take the page down', () => {
+    const broken = (): never => {
+      throw new Error('disk I/O error');
+    };
+    const status = readStatus(
+      world({ ledger: { recentActions: broken, lastRuns: broken, unknownOutcomes: broken } }),
+      20,
+    );
+    expect(status.storeError).toBe('disk I/O error');
+    expect(status.verdict.sentence).toBe('The store cannot be read: disk I/O error.');
+  });
+});

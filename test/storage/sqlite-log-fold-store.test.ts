@@ -1,0 +1,182 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { KeySlices, setTextKey, emptyKey } from '../../src/folds/keys.ts';
+import type { LogCommit, OpenMessage } from '../../src/folds/log-store.ts';
+import { createLogFoldStore } from '../../src/storage/sqlite-log-fold-store.ts';
+import { createDeliveryOutbox } from '../../src/storage/sqlite-delivery-outbox.ts';
+import { createSpanOutbox } from '../../src/storage/sqlite-span-outbox.ts';
+import { createTotals } from '../../src/storage/sqlite-totals.ts';
+import { openStore } from '../../src/storage/sqlite.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const MINUTE = 60_000;
+
+function commit(change: Partial<LogCommit>): LogCommit {
+  return { account: 'production', watermark: 1_000, keptFrom: 0, increments: [], ...change };
+}
+
+function keyOf(text: string) {
+  const key = emptyKey();
+  setTextKey(key, text);
+  return key;
+}
+
+function slices(sliceMs: number, keys: Readonly<Record<string, number>>): KeySlices {
+  const made = new KeySlices(sliceMs);
+  for (const [text, at] of Object.entries(keys)) made.add(at, keyOf(text));
+  return made;
+}
+
+function open(messageId: string, more: Partial<OpenMessage> = {}): OpenMessage {
+  return { messageId, expires: 9_000, destination: 'a.example', dueAt: 4_000, record: '{}', ...more };
+}
+
+const delivered = { metric: 'msgsvc_log_events_total', labels: ['DELIVERED'] };
+
+test('a commit is there after the store was closed and opened again', () => {
+  const path = join(tempDir(), 'opsd.db');
+  {
+    using store = openStore(path);
+    const totals = createTotals(store);
+    const folds = createLogFoldStore(store, totals);
+    expect(folds.loadLogState('production')).toEqual({});
+    folds.commitLog(
+      commit({
+        watermark: 5_000,
+        increments: [{ ...delivered, by: 2 }],
+        seen: slices(MINUTE, { a: 4_000 }),
+        ended: slices(5 * MINUTE, { e: 4_000 }),
+        opened: [open('m1', { record: '[1]' }), open('m2')],
+        sweptAt: 7,
+        form: 'transitions',
+      }),
+    );
+    folds.commitLog(
+      commit({
+        watermark: 6_000,
+        increments: [{ ...delivered, by: 3 }],
+        seen: slices(MINUTE, { b: 4_000 }),
+        opened: [{ messageId: 'm2', expires: 8_000, destination: 'b.example', record: '[2]' }],
+      }),
+    );
+  }
+  using store = openStore(path);
+  const totals = createTotals(store);
+  const folds = createLogFoldStore(store, totals);
+  expect(folds.loadLogState('production')).toEqual({ watermark: 6_000, keptFrom: 0, sweptAt: 7, form: 'transitions' });
+  expect(totals.counters('production')).toEqual([{ ...delivered, value: 5 }]);
+  const { seen, ended, open: inFlight } = folds.memory('production');
+  expect(['a', 'b', 'c'].map((text) => seen.has(4_000, keyOf(text)))).toEqual([true, true, false]);
+  expect(['e', 'a'].map((text) => ended.hasAnywhere(keyOf(text)))).toEqual([true, false]);
+  expect(inFlight).toEqual(
+    new Map([
+      ['m1', { destination: 'a.example', dueAt: 4_000 }],
+      ['m2', { destination: 'b.example', dueAt: undefined }],
+    ]),
+  );
+  expect(folds.openRecords('production', ['m1', 'm2', 'm3'])).toEqual(
+    new Map([
+      ['m1', '[1]'],
+      ['m2', '[2]'],
+    ]),
+  );
+});
+
+test('accounts are apart', () => {
+  using store = openStore(join(tempDir(), 'opsd.db'));
+  const totals = createTotals(store);
+  const folds = createLogFoldStore(store, totals);
+  folds.commitLog(
+    commit({ increments: [{ ...delivered, by: 1 }], seen: slices(MINUTE, { a: 1 }), opened: [open('m')] }),
+  );
+  expect(folds.loadLogState('staging')).toEqual({});
+  expect(totals.counters('staging')).toEqual([]);
+  expect(folds.memory('staging').seen.size).toBe(0);
+  expect(folds.openRecords('staging', ['m'])).toEqual(new Map());
+  expect(folds.expired('staging', Infinity, 10)).toEqual([]);
+});
+
+test('a commit that fails half way leaves the one before, in the store and in memory', () => {
+  using store = openStore(join(tempDir(), 'opsd.db'));
+  const failures: string[] = [];
+  const totals = createTotals(store, (error) => failures.push(error.message));
+  const folds = createLogFoldStore(store, totals);
+  folds.commitLog(commit({ watermark: 1_000, increments: [{ ...delivered, by: 1 }] }));
+  const broken = open('m', { expires: 'not a number' as unknown as number });
+  const second = { watermark: 2_000, increments: [{ ...delivered, by: 1 }], seen: slices(MINUTE, { a: 1 }) };
+  expect(() => folds.commitLog(commit({ ...second, opened: [broken] }))).toThrow(
+    /cannot store TEXT value in INTEGER column/,
+  );
+  expect(failures).toEqual(['cannot store TEXT value in INTEGER column log_open.expires']);
+  expect(folds.loadLogState('production')).toMatchObject({ watermark: 1_000 });
+  expect(totals.counters('production')).toEqual([{ ...delivered, value: 1 }]);
+  expect(folds.memory('production').seen.size).toBe(0);
+  expect(folds.memory('production').open.size).toBe(0);
+});
+
+test('old keys are forgotten by the slice, ended messages closed, silent ones found as they expire', () => {
+  const path = join(tempDir(), 'opsd.db');
+  {
+    using store = openStore(path);
+    const folds = createLogFoldStore(store, createTotals(store));
+    folds.commitLog(
+      commit({
+        seen: slices(MINUTE, { old: 10, new: MINUTE + 1 }),
+        opened: [open('later', { expires: 7 }), open('sooner', { expires: 5 }), open('ended', { expires: 6 })],
+      }),
+    );
+    folds.commitLog(commit({ keptFrom: MINUTE, closed: ['ended'] }));
+    expect(folds.memory('production').seen.size).toBe(1);
+    const expired = (before: number, limit: number) =>
+      folds.expired('production', before, limit).map(({ messageId }) => messageId);
+    expect(expired(7, 10)).toEqual(['sooner']);
+    expect(expired(8, 10)).toEqual(['sooner', 'later']);
+    expect(expired(Infinity, 1)).toEqual(['sooner']);
+  }
+  using store = openStore(path);
+  const { seen, open: inFlight } = createLogFoldStore(store, createTotals(store)).memory('production');
+  expect([seen.has(10, keyOf('old')), seen.has(MINUTE + 1, keyOf('new'))]).toEqual([false, true]);
+  expect([...inFlight.keys()]).toEqual(['later', 'sooner']);
+});
+
+test('entries of an hour are counted for three days', () => {
+  using store = openStore(join(tempDir(), 'opsd.db'));
+  const folds = createLogFoldStore(store, createTotals(store));
+  const hour = 3_600_000;
+  const hours = [
+    { hour, state: 'CREATED' as const, count: 2 },
+    { hour, state: 'DELIVERED' as const, count: 1 },
+  ];
+  folds.commitLog(commit({ watermark: 2 * hour, hours }));
+  folds.commitLog(commit({ watermark: 73 * hour, hours: [{ hour, state: 'CREATED', count: 3 }] }));
+  expect(folds.hourCounts('production', hour)).toEqual(
+    new Map([
+      ['CREATED', 5],
+      ['DELIVERED', 1],
+    ]),
+  );
+  expect(folds.hourCounts('staging', hour)).toEqual(new Map());
+  folds.commitLog(commit({ watermark: 73 * hour + 1 }));
+  expect(folds.hourCounts('production', hour)).toEqual(new Map());
+});
+
+test('lines about deliveries are of the commit: there with it, and not without it', () => {
+  const path = join(tempDir(), 'opsd.db');
+  {
+    using store = openStore(path);
+    const deliveries = createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
+    const folds = createLogFoldStore(store, createTotals(store), { ...createSpanOutbox(store), deliveries });
+    let told = 0;
+    deliveries.onStored(() => void (told += 1));
+    folds.commitLog(commit({ lines: ['{"n":1}', '{"n":2}'] }));
+    expect([told, deliveries.waiting]).toEqual([1, 2]);
+    const broken = [{ ...delivered, by: Number.NaN }];
+    expect(() => folds.commitLog(commit({ lines: ['{"n":3}'], increments: broken }))).toThrow('NOT NULL');
+    expect([told, deliveries.waiting]).toEqual([1, 2]);
+  }
+  using store = openStore(path);
+  const deliveries = createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
+  expect(deliveries.next()).toEqual({ id: 2, text: '{"n":1}\n{"n":2}\n', lines: 2 });
+  deliveries.settle(2);
+  expect([deliveries.waiting, deliveries.next()]).toEqual([0, undefined]);
+});

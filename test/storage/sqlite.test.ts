@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { openStore, StoreError, transaction } from '../../src/storage/sqlite.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const SQLITE = join(import.meta.dirname, '../../src/storage/sqlite.ts');
+
+/** Opens the store in another process, does what `then` says, and gives what it printed. */
+async function inAnotherProcess(path: string, then: string): Promise<string> {
+  const program = `
+    const { openStore } = await import(${JSON.stringify(SQLITE)});
+    try { const store = openStore(${JSON.stringify(path)}); ${then} } catch (error) { console.log(error.name + ': ' + error.message); }
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]).catch(
+    (error: { stdout: string }) => error,
+  );
+  return stdout.trim();
+}
+
+test('makes the file and its folder, for its owner alone', () => {
+  const path = join(tempDir(), 'deep/er/opsd.db');
+  using store = openStore(path);
+  expect(store.restored).toBe(false);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('a second daemon on the same file is refused with a clear message, until the first has closed it', async () => {
+  const path = join(tempDir(), 'opsd.db');
+  const store = openStore(path);
+  expect(await inAnotherProcess(path, `console.log('opened')`)).toMatch(
+    /^StoreError: .*opsd\.db: another process uses this store\. One daemon may run on a store: stop the other one/,
+  );
+  expect(() => openStore(path)).toThrow(StoreError);
+  store[Symbol.dispose]();
+  expect(await inAnotherProcess(path, `console.log('opened')`)).toBe('opened');
+});
+
+test('a killed process leaves its commits and no lock', async () => {
+  const path = join(tempDir(), 'opsd.db');
+  await inAnotherProcess(
+    path,
+    `store.db.exec("INSERT INTO meta VALUES ('a', 'committed')");
+     store.db.exec('BEGIN'); store.db.exec("INSERT INTO meta VALUES ('b', 'not committed')");
+     process.kill(process.pid, 'SIGKILL');`,
+  );
+  using store = openStore(path);
+  expect(store.restored).toBe(true);
+  expect(store.db.prepare(`SELECT key FROM meta WHERE key IN ('a', 'b')`).all()).toEqual([{ key: 'a' }]);
+});
+
+test('keeps its identity from one opening to the next', () => {
+  const path = join(tempDir(), 'opsd.db');
+  const first = openStore(path);
+  first[Symbol.dispose]();
+  using again = openStore(path);
+  using other = openStore(join(tempDir(), 'opsd.db'));
+  expect(again.instance).toBe(first.instance);
+  expect(again.instance).toMatch(/^[0-9a-f]{10}$/);
+  expect(other.instance).not.toBe(first.instance);
+});
+
+test('a newer schema is refused with both versions named, and left as it is', () => {
+  const path = join(tempDir(), 'opsd.db');
+  openStore(path)[Symbol.dispose]();
+  const newer = MIGRATIONS.length + 3;
+  using db = new DatabaseSync(path);
+  db.exec(`PRAGMA user_version = ${newer}`);
+  db.close();
+  expect(() => openStore(path)).toThrow(
+    `the store has schema ${newer}, this program knows schemas up to ${MIGRATIONS.length}.`,
+  );
+});
+
+test('a file that is no store is refused and not overwritten', () => {
+  const path = join(tempDir(), 'opsd.db');
+  const text = 'this is a letter to my aunt, and it is longer than a page header of a database file would be '.repeat(
+    20,
+  );
+  writeFileSync(path, text);
+  expect(() => openStore(path)).toThrow(/not a usable store .* Move the file away/);
+  expect(statSync(path).size).toBe(text.length);
+});
+
+test('a folder that cannot be made is named with what to do', () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'file'), '');
+  chmodSync(join(dir, 'file'), 0o400);
+  expect(() => openStore(join(dir, 'file', 'opsd.db'))).toThrow(
+    /opsd\.db: the store cannot be opened \(E\w+: .*must be able to write this file and its folder/,
+  );
+});
+
+test('a transaction that throws leaves nothing', () => {
+  using store = openStore(join(tempDir(), 'opsd.db'));
+  const { db } = store;
+  expect(() =>
+    transaction(db, () => {
+      db.exec(`INSERT INTO meta VALUES ('x', 'y')`);
+      throw new Error('halfway');
+    }),
+  ).toThrow('halfway');
+  expect(db.prepare(`SELECT * FROM meta WHERE key = 'x'`).all()).toEqual([]);
+});

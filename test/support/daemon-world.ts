@@ -1,0 +1,85 @@
+/** A world for one test of the daemon: an emulator in a process of its own, a folder, a configuration. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { faultProxy, type FaultProxy } from './fault-proxy.ts';
+import { httpSink, type HttpSink } from './http-sink.ts';
+import { emulatorProgram, opsd, type Program } from './program.ts';
+import { failedRuns, trigger, TEST_TOKEN, type Service } from './service.ts';
+import { tempDir } from './temp-dir.ts';
+import { until } from './until.ts';
+
+export interface DaemonWorld {
+  /** The emulator itself. */
+  readonly service: Service;
+  /** What the daemon talks to in place of the emulator. */
+  readonly proxy: FaultProxy;
+  readonly folder: string;
+  /** Where messages and runs are delivered to; answers 503 until told otherwise. */
+  readonly destination: HttpSink;
+  /** Writes `opsd.yaml`; gives its path. */
+  write(config: string): string;
+  /** Writes it and starts `opsd run` on it. */
+  run(config: string, env?: Record<string, string>): Program;
+  /** Triggers runs that fail at once, and waits until they are in the workflow DLQ. */
+  failRuns(count: number, label: string): Promise<void>;
+}
+
+export async function daemonWorld(): Promise<DaemonWorld> {
+  const emulator = await emulatorProgram();
+  const service = { url: emulator.url, token: TEST_TOKEN };
+  const proxy = await faultProxy(emulator.url);
+  const folder = tempDir();
+  const destination = await httpSink((_request, response) => void response.writeHead(503).end());
+  const write = (config: string): string => {
+    const file = join(folder, 'opsd.yaml');
+    writeFileSync(file, config);
+    return file;
+  };
+  return {
+    service,
+    proxy,
+    folder,
+    destination,
+    write,
+    run: (config, env = {}) => opsd(['run', '--config', write(config)], { env }),
+    async failRuns(count, label) {
+      const already = (await failedRuns(service)).length;
+      for (let run = 0; run < count; run++) {
+        await trigger(service, `${destination.url}/workflow`, { 'Svc-Retries': '0', 'Svc-Label': label });
+      }
+      await until(
+        { what: `${count} runs have failed` },
+        async () => (await failedRuns(service)).length === already + count,
+      );
+    },
+  };
+}
+
+/** The address of a daemon that runs. */
+export async function addressOf(daemon: Program): Promise<string> {
+  return String((await daemon.logged('the daemon runs'))['url']);
+}
+
+/** An account over the proxy with short intervals, and a policy that resumes what is labelled `billing`. */
+export function repairConfig(
+  world: Pick<DaemonWorld, 'proxy'>,
+  policy: { readonly mode: string; readonly every: string },
+): string {
+  return `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+accounts:
+  - name: production
+    messageApi: { url: "${world.proxy.url}", token: ${TEST_TOKEN} }
+    client: { requestsPerSecond: 100 }
+    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s, full: 10s } }
+telemetry: { metrics: { newSeriesZeroFor: 0s } }
+policies:
+  - name: resume-billing
+    account: production
+    mode: ${policy.mode}
+    every: ${policy.every}
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+`;
+}

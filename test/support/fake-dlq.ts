@@ -1,0 +1,173 @@
+/**
+ * A workflow DLQ behind the client's port: it lists by pages, resumes by id, and fails as told. What it did is
+ * recorded, whatever it answered.
+ */
+import type { Page, ResumeOverrides, ServiceClient, WorkflowDlqQuery } from '../../src/client/api.ts';
+import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+
+/**
+ * What the next resume does: `lost` acts and loses the answer, `late` acts after `lateMs` though nobody waits any
+ * more, `never_arrived` loses the request.
+ */
+export type ResumeAnswer =
+  | 'good'
+  | 'lost'
+  | 'late'
+  | 'never_arrived'
+  | 'refused'
+  | 'rate_limited'
+  | 'no_run'
+  | 'two_runs'
+  | 'forbidden';
+
+export interface ResumeSent {
+  readonly dlqIds: readonly string[];
+  readonly overrides: ResumeOverrides;
+  readonly answer: ResumeAnswer;
+  /** Absent when it had no effect. */
+  readonly newRunId?: string;
+}
+
+export class FakeDlq {
+  readonly entries = new Map<string, WorkflowDlqEntry>();
+  readonly sent: ResumeSent[] = [];
+  readonly listings: WorkflowDlqQuery[] = [];
+  /** Answers of the next resumes; `good` when there are none left. */
+  answers: ResumeAnswer[] = [];
+  pageSize = 3;
+  /** Faults of the listing. */
+  ignoreFilters = false;
+  failOnPage: number | undefined;
+  repeatCursor = false;
+  repeatRows = false;
+  droppedRows = 0;
+  clockSkewMs = 0;
+  /** How long a resumed entry stays listed. Resumed again in that time, its run is brought to life twice. */
+  lagMs = 0;
+  lateMs = 60_000;
+  /** Called before a resume is answered. */
+  onResume: (dlqId: string, overrides: ResumeOverrides) => void | Promise<void> = () => undefined;
+  readonly #clock: Clock;
+  #serial = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
+    const serial = ++this.#serial;
+    const entry: WorkflowDlqEntry = {
+      dlqId: `dlq-${String(serial).padStart(3, '0')}`,
+      workflowRunId: `wfr-${serial}`,
+      workflowUrl: 'https://app.example.com/invoice',
+      createdAt: this.#clock.now() - 3_600_000 + serial,
+      labels: ['billing'],
+      responseStatus: 503,
+      ...over,
+    };
+    this.entries.set(entry.dlqId, entry);
+    return entry;
+  }
+
+  /** The run that a resume brought to life fails again: a new entry with the labels it was sent with. */
+  failAgain(index: number, over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
+    const { overrides, newRunId } = this.sent[index]!;
+    return this.add({
+      workflowRunId: newRunId!,
+      labels: overrides.labels ?? [],
+      createdAt: this.#clock.now(),
+      ...over,
+    });
+  }
+
+  /** A request that arrives though nobody is there any more to hear the answer. */
+  arrive(dlqId: string, overrides: ResumeOverrides): void {
+    if (this.entries.has(dlqId)) this.#act(dlqId, overrides, 'lost');
+  }
+
+  /** Requests that had an effect, by dlqId. */
+  get effects(): readonly string[] {
+    return this.sent.filter((sent) => sent.newRunId !== undefined).flatMap((sent) => sent.dlqIds);
+  }
+
+  client(): ServiceClient {
+    const message = {
+      listWorkflowDlq: (query: WorkflowDlqQuery, call: { signal: AbortSignal }) => this.#list(query, call.signal),
+      resumeWorkflowDlq: (ids: readonly string[], overrides: ResumeOverrides) => this.#resume(ids, overrides),
+    };
+    return { message } as unknown as ServiceClient;
+  }
+
+  async #list(query: WorkflowDlqQuery, signal: AbortSignal): Promise<Page<WorkflowDlqEntry>> {
+    await Promise.resolve();
+    signal.throwIfAborted();
+    this.listings.push(query);
+    const start = query.cursor === undefined ? 0 : Number(query.cursor);
+    if (this.failOnPage === start / this.pageSize) throw failure('server_error', 'possible', 'the service failed');
+    const rows = [...this.entries.values()].filter((entry) => this.ignoreFilters || meets(entry, query));
+    const value = rows.slice(start, start + this.pageSize);
+    const next = start + this.pageSize;
+    return {
+      value: this.repeatRows ? [...value, ...value.slice(0, 1)] : value,
+      dropped: start === 0 ? this.droppedRows : 0,
+      servedAt: this.#clock.now() - this.clockSkewMs,
+      ...(next < rows.length && { cursor: this.repeatCursor ? String(this.pageSize) : String(next) }),
+    };
+  }
+
+  async #resume(dlqIds: readonly string[], overrides: ResumeOverrides): Promise<{ runs: { workflowRunId: string }[] }> {
+    const [dlqId] = dlqIds;
+    await this.onResume(dlqId!, overrides);
+    const answer = this.answers.shift() ?? 'good';
+    const known = this.entries.has(dlqId!);
+    const acts = known && (answer === 'good' || answer === 'lost' || answer === 'two_runs');
+    const newRunId = acts ? this.#act(dlqId!, overrides, answer) : undefined;
+    if (!acts) this.sent.push({ dlqIds, overrides, answer });
+    if (answer === 'late') this.#clock.after(this.lateMs, () => this.arrive(dlqId!, overrides));
+    switch (answer) {
+      case 'lost':
+      case 'late':
+      case 'never_arrived':
+        throw failure('connection', 'possible', 'reset before an answer');
+      case 'refused':
+        throw failure('client_error', 'none', 'refused');
+      case 'rate_limited':
+        throw failure('rate_limited', 'none', 'too many requests');
+      case 'forbidden':
+        throw failure('forbidden', 'none', 'may not write');
+      case 'no_run':
+        return { runs: [] };
+      case 'two_runs':
+        return { runs: [{ workflowRunId: newRunId! }, { workflowRunId: 'wfr-stray' }] };
+      case 'good':
+        if (newRunId === undefined) throw failure('not_found', 'none', 'no such entry');
+        return { runs: [{ workflowRunId: newRunId }] };
+    }
+  }
+
+  #act(dlqId: string, overrides: ResumeOverrides, answer: ResumeAnswer): string {
+    const newRunId = `wfr-again-${this.sent.length}`;
+    this.sent.push({ dlqIds: [dlqId], overrides, answer, newRunId });
+    if (this.lagMs === 0) this.entries.delete(dlqId);
+    else this.#clock.after(this.lagMs, () => this.entries.delete(dlqId));
+    return newRunId;
+  }
+}
+
+function meets(entry: WorkflowDlqEntry, query: WorkflowDlqQuery): boolean {
+  const one = (wanted: readonly string[] | undefined, value: string | undefined): boolean =>
+    wanted === undefined || (value !== undefined && wanted.includes(value));
+  return (
+    (query.label === undefined || query.label.some((label) => entry.labels.includes(label))) &&
+    one(query.workflowUrl, entry.workflowUrl) &&
+    one(query.flowControlKey, entry.flowControlKey) &&
+    one(query.failureFunctionState, entry.failureFunctionState) &&
+    entry.createdAt >= (query.fromDate ?? 0) &&
+    entry.createdAt <= (query.toDate ?? Infinity)
+  );
+}
+
+function failure(code: string, effect: 'none' | 'possible', message: string): Error {
+  return Object.assign(new Error(message), { code, effect });
+}

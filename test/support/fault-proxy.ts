@@ -1,0 +1,73 @@
+/** A proxy between the daemon and the service that can hold or lose an answer after the service has acted. */
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface Passed {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+}
+
+/** What happens to an answer that the service has given. */
+type Fate =
+  | 'pass'
+  | 'lose' // the connection is reset
+  | Promise<unknown>; // it is held until then
+
+export interface FaultProxy {
+  readonly url: string;
+  /** Requests that reached the service, in order. */
+  readonly passed: Passed[];
+  /** Decides what becomes of the answers to further requests. */
+  decide(fate: (request: Passed) => Fate): void;
+}
+
+export async function faultProxy(target: string): Promise<FaultProxy> {
+  const passed: Passed[] = [];
+  let fateOf: (request: Passed) => Fate = () => 'pass';
+  const server = createServer((message, response) => forward(message, response));
+
+  function forward(message: IncomingMessage, response: ServerResponse): void {
+    const about = { method: message.method ?? '', url: message.url ?? '' };
+    const onward = httpRequest(
+      `${target}${about.url}`,
+      { method: about.method, headers: message.headers },
+      (answer) => {
+        passed.push(about);
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('end', () => {
+          void deliver(fateOf(about), response, () => {
+            response.writeHead(answer.statusCode ?? 502, answer.headers);
+            response.end(Buffer.concat(chunks));
+          });
+        });
+      },
+    );
+    onward.on('error', () => response.destroy());
+    message.pipe(onward);
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    passed,
+    decide: (fate) => {
+      fateOf = fate;
+    },
+  };
+}
+
+async function deliver(fate: Fate, response: ServerResponse, send: () => void): Promise<void> {
+  if (fate === 'lose') {
+    response.socket?.resetAndDestroy();
+    return;
+  }
+  if (fate !== 'pass') await fate;
+  if (!response.destroyed) send();
+}

@@ -1,0 +1,54 @@
+/** A real HTTP server on a free loopback port that records what it gets and answers as told. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface SunkRequest {
+  readonly method: string;
+  /** Path and query as they came. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export type Answer = (request: SunkRequest, response: ServerResponse) => void | Promise<void>;
+
+export interface HttpSink {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string;
+  readonly requests: SunkRequest[];
+  /** What further requests are answered with; 200 and an empty body until told otherwise. */
+  answerWith(answer: Answer): void;
+}
+
+/** Ends when the test does. */
+export async function httpSink(answer: Answer = (_request, response) => void response.end()): Promise<HttpSink> {
+  let current = answer;
+  const requests: SunkRequest[] = [];
+  const server = createServer((message, response) => {
+    const chunks: Buffer[] = [];
+    message.on('data', (chunk: Buffer) => chunks.push(chunk));
+    message.on('end', () => {
+      const request = {
+        method: message.method ?? '',
+        url: message.url ?? '',
+        headers: message.headers,
+        body: Buffer.concat(chunks),
+      };
+      requests.push(request);
+      void current(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    answerWith: (next) => {
+      current = next;
+    },
+  };
+}

@@ -1,0 +1,120 @@
+/** The folds' port in memory: what the SQLite adapter is held to, for tests of what stands on the port. */
+import type { MessageState } from '../../src/domain/log-entry.ts';
+import {
+  HOURS_KEPT_MS,
+  LogMemory,
+  type LogCommit,
+  type LogFoldState,
+  type LogFoldStore,
+  type OpenMessage,
+} from '../../src/folds/log-store.ts';
+import type { CounterValue, HistogramValue } from '../../src/folds/totals.ts';
+
+interface AccountState {
+  state: LogFoldState;
+  readonly counters: Map<string, CounterValue>;
+  readonly histograms: Map<string, HistogramValue>;
+  readonly memory: LogMemory;
+  readonly open: Map<string, OpenMessage>;
+  readonly hours: Map<number, Map<MessageState, number>>;
+}
+
+export class MemoryFoldStore implements LogFoldStore {
+  readonly #accounts = new Map<string, AccountState>();
+  /** Every commit, oldest first. */
+  readonly commits: LogCommit[] = [];
+  /** Called before a commit takes effect; what it throws is what a crash at that moment would be. */
+  beforeCommit: (commit: LogCommit) => void = () => undefined;
+
+  loadLogState(account: string): LogFoldState {
+    return this.#of(account).state;
+  }
+
+  memory(account: string): LogMemory {
+    return this.#of(account).memory;
+  }
+
+  openRecords(account: string, messageIds: readonly string[]): ReadonlyMap<string, string> {
+    const { open } = this.#of(account);
+    return new Map(messageIds.filter((id) => open.has(id)).map((id) => [id, open.get(id)!.record]));
+  }
+
+  expired(account: string, before: number, limit: number): readonly OpenMessage[] {
+    const silent = [...this.#of(account).open.values()].filter(({ expires }) => expires < before);
+    return silent.sort((a, b) => a.expires - b.expires).slice(0, limit);
+  }
+
+  commitLog(commit: LogCommit): void {
+    this.beforeCommit(commit);
+    this.commits.push(commit);
+    const account = this.#of(commit.account);
+    const { watermark, keptFrom, sweptAt, form } = commit;
+    account.state = {
+      ...account.state,
+      watermark,
+      keptFrom,
+      ...(sweptAt !== undefined && { sweptAt }),
+      ...(form !== undefined && { form }),
+    };
+    this.#add(account, commit);
+    for (const { hour, state, count } of commit.hours ?? []) {
+      const counts = account.hours.get(hour) ?? new Map<MessageState, number>();
+      account.hours.set(hour, counts.set(state, (counts.get(state) ?? 0) + count));
+    }
+    for (const hour of account.hours.keys()) if (hour < watermark - HOURS_KEPT_MS) account.hours.delete(hour);
+    for (const message of commit.opened ?? []) account.open.set(message.messageId, message);
+    for (const messageId of commit.closed ?? []) account.open.delete(messageId);
+    account.memory.remember(commit);
+  }
+
+  hourCounts(account: string, hour: number): ReadonlyMap<MessageState, number> {
+    return this.#of(account).hours.get(hour) ?? new Map();
+  }
+
+  counters(account: string): readonly CounterValue[] {
+    return [...this.#of(account).counters.values()];
+  }
+
+  histograms(account: string): readonly HistogramValue[] {
+    return [...this.#of(account).histograms.values()];
+  }
+
+  /** How much is kept, to see that it does not grow for ever. */
+  sizes(account: string): { readonly seen: number; readonly open: number } {
+    const { memory, open } = this.#of(account);
+    return { seen: memory.seen.size, open: open.size };
+  }
+
+  #add({ counters, histograms }: AccountState, commit: LogCommit): void {
+    for (const { metric, labels, by } of commit.increments) {
+      const key = JSON.stringify([metric, labels]);
+      counters.set(key, { metric, labels, value: (counters.get(key)?.value ?? 0) + by });
+    }
+    for (const { metric, labels, buckets, sum } of commit.histograms ?? []) {
+      const key = JSON.stringify([metric, labels]);
+      const before = histograms.get(key);
+      histograms.set(key, {
+        metric,
+        labels,
+        buckets: buckets.map((count, bucket) => count + (before?.buckets[bucket] ?? 0)),
+        sum: sum + (before?.sum ?? 0),
+      });
+    }
+  }
+
+  #of(account: string): AccountState {
+    let found = this.#accounts.get(account);
+    if (found === undefined) {
+      found = {
+        state: {},
+        counters: new Map(),
+        histograms: new Map(),
+        memory: new LogMemory(),
+        open: new Map(),
+        hours: new Map(),
+      };
+      this.#accounts.set(account, found);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,34 @@
+/** The folds' stores for tests that stand on their ports: the log's in memory, the others over a database in memory. */
+import { DatabaseSync } from 'node:sqlite';
+import type { FoldStores } from '../../src/folds/stores.ts';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { createSeriesStore } from '../../src/storage/sqlite-series-store.ts';
+import { createFlowControlStore } from '../../src/storage/sqlite-flow-control-store.ts';
+import { createTotals, type SqliteTotals } from '../../src/storage/sqlite-totals.ts';
+import { createWorkflowDlqStore } from '../../src/storage/sqlite-workflow-dlq-store.ts';
+import { MemoryFoldStore } from './memory-fold-store.ts';
+
+export interface MemoryStores extends FoldStores {
+  readonly totals: SqliteTotals;
+  /** The same database as a process that starts anew would find it. */
+  restarted(): MemoryStores;
+}
+
+export function memoryStores(): MemoryStores {
+  const db = new DatabaseSync(':memory:');
+  for (const step of MIGRATIONS) db.exec(step);
+  return storesOver(db);
+}
+
+function storesOver(db: DatabaseSync): MemoryStores {
+  const store = { db, path: ':memory:', instance: 'here', restored: false, [Symbol.dispose]: () => undefined };
+  const totals = createTotals(store);
+  return {
+    totals,
+    log: new MemoryFoldStore(),
+    series: createSeriesStore(store, totals),
+    flowControl: createFlowControlStore(totals),
+    workflowDlq: createWorkflowDlqStore(store, totals),
+    restarted: () => storesOver(db),
+  };
+}

@@ -1,0 +1,113 @@
+/** The real program in a process of its own, watched through its output; ended with the test. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { until } from './until.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'src/opsd.js');
+
+export interface Program {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Log lines of the program, parsed; lines that are not JSON are left out. */
+  log(): readonly Readonly<Record<string, unknown>>[];
+  /** The first log line with this message. */
+  logged(message: string): Promise<Readonly<Record<string, unknown>>>;
+  kill(signal: NodeJS.Signals): void;
+  /** Exit code and signal, once it has ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+/** Starts any program; `node` is this process's own. */
+export function start(
+  command: string,
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Program {
+  const child = spawn(command, args, {
+    cwd: options.cwd ?? ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await ended.catch(() => undefined);
+  });
+  const log = (): Record<string, unknown>[] =>
+    stderr
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .flatMap((line) => {
+        try {
+          return [JSON.parse(line) as Record<string, unknown>];
+        } catch {
+          return [];
+        }
+      });
+  return {
+    pid: child.pid ?? 0,
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    log,
+    logged: (message) =>
+      until({ what: `log line "${message}" of ${[command, ...args].join(' ')}` }, () => {
+        const line = log().find((candidate) => candidate['msg'] === message);
+        if (line === undefined && (child.exitCode !== null || child.signalCode !== null)) {
+          throw new Error(`ended with ${child.exitCode ?? child.signalCode}: ${stderr || stdout}`);
+        }
+        return line;
+      }),
+    kill: (signal) => void child.kill(signal),
+    ended,
+  };
+}
+
+/** `opsd` with these arguments, with the flags that the package's scripts give it. */
+export function opsd(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}): Program {
+  return start(process.execPath, ['--max-semi-space-size=2', MAIN, ...args], options);
+}
+
+export interface EmulatorProgram extends Program {
+  readonly url: string;
+}
+
+/** The embedded service in a process of its own: account acc-1, token test-token, management user:password. */
+export async function emulatorProgram(args: readonly string[] = []): Promise<EmulatorProgram> {
+  const program = opsd([
+    'emulator',
+    '--listen=127.0.0.1:0',
+    '--token=test-token',
+    '--management=user:password',
+    '--account=acc-1',
+    ...args,
+  ]);
+  const ready = await until({ what: 'the emulator is ready' }, () => {
+    const line = program.stdout().split('\n')[0];
+    return line?.startsWith('{') && line.endsWith('}') ? (JSON.parse(line) as { url: string }) : undefined;
+  });
+  return { ...program, url: ready.url };
+}
+
+/** The path of a program that is not part of Node; undefined where it is not installed, which is an error in CI. */
+export function installed(name: string): string | undefined {
+  const path = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((candidate) => existsSync(candidate));
+  if (path === undefined && process.env['CI'] !== undefined)
+    throw new Error(`${name} is not installed, and CI skips nothing`);
+  return path;
+}

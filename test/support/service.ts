@@ -1,0 +1,80 @@
+/** The service as a test sees it from outside: plain requests, nothing of the project's own client. */
+
+export interface Service {
+  readonly url: string;
+  readonly token: string;
+}
+
+export interface LogRow {
+  readonly time: number;
+  readonly messageId: string;
+  readonly state: string;
+  readonly url: string;
+  readonly labels?: readonly string[];
+  readonly nextDeliveryTime?: number;
+  readonly responseStatus?: number;
+}
+
+export interface FailedRun {
+  readonly dlqId: string;
+  readonly workflowRunId: string;
+  readonly labels?: readonly string[];
+}
+
+export const TEST_TOKEN = 'test-token';
+
+interface CallInit {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+async function call(service: Service, method: string, path: string, init: CallInit = {}): Promise<unknown> {
+  const response = await fetch(`${service.url}${path}`, {
+    ...init,
+    method,
+    headers: { authorization: `Bearer ${service.token}`, ...init.headers },
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as unknown;
+}
+
+/** All pages of a listing, in the order of the service. */
+async function pages<T>(service: Service, path: string, rows: (page: Record<string, T[]>) => T[]): Promise<T[]> {
+  const all: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const more = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const page = (await call(service, 'GET', `${path}${more}`)) as Record<string, T[]> & { cursor?: string };
+    all.push(...rows(page));
+    cursor = page.cursor;
+  } while (cursor !== undefined && cursor !== '');
+  return all;
+}
+
+/** Entries of the log up to a moment (epoch milliseconds, inclusive). */
+export function logsUntil(service: Service, toDate: number): Promise<LogRow[]> {
+  return pages<LogRow>(service, `/v2/logs?toDate=${toDate}`, (page) => page['logs']!);
+}
+
+export function failedRuns(service: Service): Promise<FailedRun[]> {
+  return pages<FailedRun>(service, '/v2/workflows/dlq?count=100', (page) => page['messages']!);
+}
+
+export async function publish(
+  service: Service,
+  destination: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  await call(service, 'POST', `/v2/publish/${destination}`, { headers, body: '{}' });
+}
+
+/** @returns the run's id */
+export async function trigger(
+  service: Service,
+  workflowUrl: string,
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const answer = await call(service, 'POST', `/v2/trigger/${workflowUrl}`, { headers, body: '{}' });
+  return (answer as { workflowRunId: string }).workflowRunId;
+}

@@ -1,0 +1,73 @@
+/** The running demo and the catalogue name the same metrics. */
+import { expect, test } from 'vitest';
+import { METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
+import { opsd } from '../support/program.ts';
+import { until } from '../support/until.ts';
+
+/** Metrics of the catalogue that the demo need not show, and why. */
+const ABSENT: Readonly<Record<string, string>> = {
+  msgsvc_log_events_by_total: 'collectors.logs.dimension is off unless it is set',
+  msgsvc_messages_oldest_due_timestamp_seconds: 'only while a message is due',
+  msgsvc_workflow_dlq_labeled_runs: 'telemetry.metrics.workflowDlqLabels is off unless it is set',
+  msgsvc_workflow_dlq_flow_control_runs: 'only while a run in the DLQ has a flow-control key',
+  msgsvc_workflow_dlq_expiring_runs: 'limits.dlqRetention is not known unless it is set',
+  msgsvc_account_budget_exhaustion_timestamp_seconds: 'the budget is not known unless it is set',
+  msgsvc_account_budget_dollars: 'the budget is not known unless it is set',
+  msgsvc_account_budget_asserted_timestamp_seconds: 'the budget is not known unless it is set',
+  msgsvc_account_limit_dlq_messages: 'limits are not known unless they are set',
+  msgsvc_account_limit_dlq_retention_seconds: 'limits are not known unless they are set',
+  msgsvc_account_limit_day_requests: 'limits are not known unless they are set',
+  msgsvc_account_limit_requests_per_second: 'limits are not known unless they are set',
+  msgsvc_account_limit_parallelism: 'limits are not known unless they are set',
+  opsd_api_dropped_rows_total: 'only when an answer had rows that were not understood',
+  opsd_api_rate_limit_remaining_requests: 'only when an answer told of its limits',
+  opsd_credential_rotated_timestamp_seconds: 'only when a credential was replaced while the process ran',
+  opsd_policy_held_since_timestamp_seconds: 'only while a guard holds a policy',
+  opsd_policy_guard_denials_total: 'only when a guard stopped something',
+  opsd_spans_waiting: 'no spans without a receiver for them',
+  opsd_spans_oldest_waiting_timestamp_seconds: 'no spans without a receiver for them',
+  opsd_stats_points_day_ratio: 'only once a whole day is counted',
+  opsd_reconciliation_ratio: 'only once a whole hour is counted',
+  process_open_fds: 'absent where the system does not tell',
+  process_max_fds: 'absent where the system does not tell',
+};
+
+/** Names of metrics that have samples, without what histograms add to theirs. */
+function namesOf(text: string): ReadonlySet<string> {
+  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name!, type!]));
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Set(
+    lines.map((line) => {
+      const name = /^[^{ ]+/.exec(line)![0];
+      const base = name.replace(/_(?:bucket|sum|count)$/, '');
+      return types.get(base) === 'histogram' ? base : name;
+    }),
+  );
+}
+
+test('every metric of the demo is in the catalogue, and every one of the catalogue is in the demo or has a reason not to be', async () => {
+  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
+  const url = String((await demo.logged('the daemon runs'))['url']);
+  const text = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
+  const missing = async (): Promise<readonly string[]> => {
+    const shown = namesOf(await text());
+    return METRIC_NAMES.filter((name) => !shown.has(name) && ABSENT[name] === undefined);
+  };
+  let left: readonly string[] = [];
+  await until(
+    { what: 'all metrics are shown', timeoutMs: 90_000 },
+    async () => (left = await missing()).length === 0,
+  ).catch(() => expect(left).toEqual([]));
+  const whole = await text();
+  const foreign = [...namesOf(whole)].filter((name) => !METRIC_NAMES.some((known) => known === name));
+  expect(foreign).toEqual([]);
+  for (const [, name, type] of whole.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+    expect.soft(specOf(name as (typeof METRIC_NAMES)[number]).type, name).toBe(type);
+  }
+  expect(
+    Object.keys(ABSENT).filter((name) => !METRIC_NAMES.some((known) => known === name)),
+    'no longer there',
+  ).toEqual([]);
+  demo.kill('SIGTERM');
+  expect((await demo.ended).code).toBe(0);
+}, 150_000);

@@ -1,0 +1,167 @@
+/** A real Prometheus scrapes the daemon and answers queries about it. */
+import { writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { otlpSink } from '../support/otlp-sink.ts';
+import { installed, opsd, start } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+interface Series {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
+}
+
+interface Exemplars {
+  readonly seriesLabels: Readonly<Record<string, string>>;
+  readonly exemplars: readonly { readonly labels: Readonly<Record<string, string>> }[];
+}
+
+interface Target {
+  readonly scrapePool: string;
+  readonly lastError: string;
+  readonly health: string;
+}
+
+/** A port that was free a moment ago: Prometheus cannot be asked which one it took. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Prometheus with a job for each address; ends with the test. */
+async function prometheusOver(program: string, jobs: Readonly<Record<string, string>>) {
+  const folder = tempDir();
+  const targets = Object.entries(jobs).map(
+    ([job, url]) => `
+  - job_name: ${job}
+    scrape_interval: 1s
+    static_configs: [{ targets: ["${new URL(url).host}"] }]`,
+  );
+  writeFileSync(join(folder, 'prometheus.yml'), `scrape_configs:${targets.join('')}\n`);
+  const port = await freePort();
+  const server = start(program, [
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--enable-feature=exemplar-storage',
+  ]);
+  async function ask<T>(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<T> {
+    const response = await fetch(
+      `http://127.0.0.1:${port}/api/v1/${path}?${new URLSearchParams(parameters).toString()}`,
+    );
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return ((await response.json()) as { readonly data: T }).data;
+  }
+  const query = async (promql: string) => (await ask<{ result: readonly Series[] }>('query', { query: promql })).result;
+  return {
+    query,
+    value: async (promql: string) => Number((await query(promql))[0]?.value[1] ?? Number.NaN),
+    exemplars: (promql: string) =>
+      ask<readonly Exemplars[]>('query_exemplars', { query: promql, start: '0', end: String(Date.now() / 1_000 + 60) }),
+    targets: async () => (await ask<{ activeTargets: readonly Target[] }>('targets')).activeTargets,
+    stop: () => server.kill('SIGTERM'),
+  };
+}
+
+/** Passes scrapes on as one who knows the older text only; ends with the test. */
+async function olderScraper(url: string): Promise<string> {
+  const server = createHttpServer((_request, response) => {
+    fetch(`${url}/metrics`, { headers: { Accept: 'text/plain;version=0.0.4' } })
+      .then(async (answer) => {
+        response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type')! });
+        response.end(await answer.text());
+      })
+      .catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) => {
+  const program = installed('prometheus');
+  if (program === undefined) skip('prometheus is not installed');
+  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
+  const url = String((await demo.logged('the daemon runs'))['url']);
+  const { value, targets, stop } = await prometheusOver(program!, { opsd: url });
+
+  await until({ what: 'the target is up', timeoutMs: 40_000 }, async () => (await value('up{job="opsd"}')) === 1);
+  await until(
+    { what: 'deliveries have increased', timeoutMs: 40_000 },
+    async () => (await value('sum(increase(msgsvc_log_events_total{account="shop",state="DELIVERED"}[20s]))')) > 0,
+  );
+  expect(await value('min(msgsvc_up{account="shop"})')).toBe(1);
+  expect(await value('count(opsd_collector_success == 1)')).toBe(7);
+  // Prometheus asks for OpenMetrics, where counters and histograms tell since when they count.
+  await until({ what: 'every sample was taken' }, async () => {
+    const openMetrics = await fetch(`${url}/metrics`, { headers: { Accept: 'application/openmetrics-text' } });
+    const samples = (await openMetrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return (await value('scrape_samples_scraped{job="opsd"}')) === samples.length;
+  });
+  expect(await targets()).toMatchObject([{ health: 'up', lastError: '' }]);
+  stop();
+  demo.kill('SIGTERM');
+  expect((await demo.ended).code).toBe(0);
+}, 150_000);
+
+test('Prometheus takes either format as the same series, and exemplars lead to the spans of deliveries', async ({
+  skip,
+}) => {
+  const program = installed('prometheus');
+  if (program === undefined) skip('prometheus is not installed');
+  const sink = await otlpSink();
+  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '5'], {
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url },
+  });
+  const url = String((await demo.logged('the daemon runs'))['url']);
+  const jobs = { openmetrics: url, text: await olderScraper(url) };
+  const { query, exemplars, targets, stop } = await prometheusOver(program!, jobs);
+
+  const delivered = 'msgsvc_message_delivery_duration_seconds_bucket';
+  const asked = 'opsd_api_request_duration_seconds_bucket';
+  for (const [buckets, name] of [[delivered, /^deliver /] as const, [asked, /^(poll|policy|action) /] as const]) {
+    const led = await until({ what: `exemplars of ${buckets} whose spans have come`, timeoutMs: 60_000 }, async () => {
+      const found = (await exemplars(buckets)).flatMap((series) => series.exemplars);
+      const spans = new Map(sink.spans.map((span) => [span.spanId, span]));
+      const known = found.map(({ labels }) => ({ labels, span: spans.get(labels['span_id']!) }));
+      const come = known.filter(({ span }) => span !== undefined);
+      return come.length >= 3 ? come : undefined;
+    });
+    for (const { labels, span } of led) {
+      expect(Object.keys(labels).sort()).toEqual(['span_id', 'trace_id']);
+      expect(span?.traceId).toBe(labels['trace_id']);
+      expect(span?.name).toMatch(name);
+    }
+  }
+  expect((await exemplars(`${delivered}{job="text"}`)).flatMap((series) => series.exemplars)).toEqual([]);
+
+  // A series that has just appeared is in one of them first.
+  await until({ what: 'both formats give the same series', timeoutMs: 30_000 }, async () => {
+    const names = async (job: string) => {
+      const all = await query(`count by (__name__) ({job="${job}",__name__!~"scrape_.*|up|.*_created"})`);
+      return Object.fromEntries(all.map(({ metric, value }) => [metric['__name__'], value[1]]));
+    };
+    const [openMetrics, text] = [await names('openmetrics'), await names('text')];
+    return Object.keys(text).length > 100 && JSON.stringify(openMetrics) === JSON.stringify(text);
+  });
+  const created = await query('count by (job) ({__name__=~"(msgsvc|opsd)_.*_created"})');
+  expect(created.map(({ metric }) => metric['job'])).toEqual(['openmetrics']);
+  const both = await targets();
+  expect(both.map(({ health, lastError }) => [health, lastError])).toEqual([
+    ['up', ''],
+    ['up', ''],
+  ]);
+  stop();
+  demo.kill('SIGTERM');
+  expect((await demo.ended).code).toBe(0);
+}, 180_000);

@@ -1,0 +1,110 @@
+/** `opsd run` against an emulator in another process, given only a configuration file. */
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { parseExposition, scrape } from '../support/exposition.ts';
+import { installed, opsd } from '../support/program.ts';
+import { publish } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+test('counts deliveries of another process and shows every API in use', async () => {
+  const world = await daemonWorld();
+  writeFileSync(join(world.folder, 'token'), `${world.service.token}\n`);
+  const daemon = world.run(
+    `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: state/opsd.db } }
+accounts:
+  - name: production
+    messageApi: { url: "${world.service.url}", tokenFile: token }
+    managementApi: { url: "${world.service.url}", accountId: acc-1, username: user, password: "\${env:PASSWORD}" }
+    collectors: { logs: { every: 1s, lag: 1s } }
+`,
+    { PASSWORD: 'password' },
+  );
+  const url = await addressOf(daemon);
+  await until({ what: 'the first round is done' }, async () => (await fetch(`${url}/-/ready`)).status === 200);
+  world.destination.answerWith((_request, response) => void response.end());
+  for (let message = 0; message < 3; message++) await publish(world.service, `${world.destination.url}/orders`);
+  const metrics = await until({ what: 'three deliveries are counted' }, async () => {
+    const exposition = await scrape(url);
+    return exposition.value('msgsvc_log_events_total', { state: 'DELIVERED' }) === 3 && exposition;
+  });
+  expect(world.destination.requests).toHaveLength(3);
+  expect(metrics.all('msgsvc_up').map(({ labels, value }) => [labels['account'], labels['api'], value])).toEqual([
+    ['production', 'message', 1],
+    ['production', 'management', 1],
+  ]);
+  expect(metrics.all('opsd_collector_success').filter(({ value }) => value !== 1)).toEqual([]);
+});
+
+test('the shortest configuration works: a name, an address, a token', async () => {
+  const world = await daemonWorld();
+  const daemon = world.run(
+    `accounts: [{ name: production, url: "${world.service.url}", token: ${world.service.token} }]\n`,
+    {
+      OPSD_LISTEN: '127.0.0.1:0',
+    },
+  );
+  const url = await addressOf(daemon);
+  await until(
+    { what: 'the message API is up' },
+    async () => (await scrape(url)).value('msgsvc_up', { account: 'production', api: 'message' }) === 1,
+  );
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+});
+
+test('a second daemon on the same store is refused with a clear message', async () => {
+  const world = await daemonWorld();
+  const config = repairConfig(world, { mode: 'audit', every: '1m' });
+  await addressOf(world.run(config));
+  const second = world.run(config);
+  expect(await second.ended).toEqual({ code: 1, signal: null });
+  expect(second.stderr()).toMatch(/^opsd: .*opsd\.db: another process uses this store\. One daemon may run on a store/);
+});
+
+test('opsd plan shows what the running daemon would do, and changes nothing', async () => {
+  const world = await daemonWorld();
+  await world.failRuns(3, 'billing');
+  await world.failRuns(2, 'billing,no-auto');
+  await world.failRuns(1, 'other');
+  const daemon = world.run(repairConfig(world, { mode: 'audit', every: '1h' }));
+  await addressOf(daemon);
+  const plan = async (...args: string[]) => {
+    const program = opsd(['plan', 'resume-billing', '--config', join(world.folder, 'opsd.yaml'), ...args]);
+    const { code } = await program.ended;
+    return { code, stdout: program.stdout(), stderr: program.stderr() };
+  };
+  const text = await plan();
+  expect(text).toMatchObject({ code: 2, stderr: '' });
+  expect(text.stdout).toContain('nothing has been done');
+  expect(text.stdout).toMatch(/2\s+protected/);
+  const { plans } = JSON.parse((await plan('-o', 'json')).stdout) as { plans: readonly { chosen: unknown[] }[] };
+  expect(plans).toMatchObject([{ state: 'changes', effectiveMode: 'audit', read: { entries: 5, complete: true } }]);
+  expect(plans[0]!.chosen).toHaveLength(3);
+  expect(world.proxy.passed.filter(({ method }) => method !== 'GET')).toEqual([]);
+});
+
+test('promtool finds nothing to say about the metrics, with and without data', async ({ skip }) => {
+  const promtool = installed('promtool');
+  if (promtool === undefined) skip('promtool is not installed');
+  const world = await daemonWorld();
+  await world.failRuns(2, 'billing');
+  const daemon = world.run(repairConfig(world, { mode: 'enforce', every: '1s' }));
+  const url = await addressOf(daemon);
+  const lint = async (): Promise<string> => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    parseExposition(text);
+    const check = promisify(execFile)(promtool!, ['check', 'metrics']);
+    check.child.stdin!.end(text);
+    const { stdout, stderr } = await check;
+    return stdout + stderr;
+  };
+  expect(await lint()).toBe('');
+  await until({ what: 'both runs were resumed' }, async () => (await scrape(url)).sum('opsd_action_items_total') === 2);
+  expect(await lint()).toBe('');
+});

@@ -1,0 +1,109 @@
+/** A canary in every place where a secret may be given: it must come out nowhere but in requests to the service. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { addressOf } from '../support/daemon-world.ts';
+import { otlpSink } from '../support/otlp-sink.ts';
+import { emulatorProgram, opsd } from '../support/program.ts';
+import { httpSink } from '../support/http-sink.ts';
+import { failedRuns, logsUntil, publish, trigger } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const TOKEN = 'canary-token-5c1d';
+const PASSWORD = 'canary-password-9e2a';
+const HEADER = 'canary-header-77b0';
+const BODY = 'canary-body-3f6c';
+const CANARIES = [TOKEN, PASSWORD, HEADER, BODY, Buffer.from(`ops:${PASSWORD}`).toString('base64')];
+
+test('no canary in logs, metrics, traces, pages, answers, the store, the arguments or the process list', async () => {
+  const emulator = await emulatorProgram([`--token=${TOKEN}`, `--management=ops:${PASSWORD}`]);
+  const service = { url: emulator.url, token: TOKEN };
+  const destination = await httpSink((_request, response) => void response.writeHead(503).end(BODY));
+  const traces = await otlpSink();
+  const folder = tempDir();
+  writeFileSync(join(folder, 'token'), TOKEN);
+  const config = join(folder, 'opsd.yaml');
+  writeFileSync(
+    config,
+    `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+log: { level: debug }
+accounts:
+  - name: production
+    messageApi: { url: "${emulator.url}", tokenFile: token, actionToken: "\${env:ACTION_TOKEN}" }
+    managementApi: { url: "${emulator.url}", accountId: acc-1, username: ops, password: "\${env:PASSWORD}" }
+    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s, full: 10s } }
+  - name: wrong
+    messageApi: { url: "${emulator.url}", token: "${TOKEN}-no-longer-valid" }
+    collectors: { logs: { every: 1s }, workflowDlq: { every: 1s, full: 10s } }
+telemetry: { traces: { otlp: { url: "${traces.url}" }, sampleRatio: 1 } }
+policies:
+  - name: resume-all
+    account: production
+    mode: enforce
+    every: 1s
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+`,
+  );
+  const headers = {
+    'Svc-Retries': '0',
+    'Svc-Label': 'billing',
+    'Svc-Forward-Authorization': `Bearer ${HEADER}`,
+  };
+  await publish(service, `${destination.url}/orders?api_key=${HEADER}`, headers);
+  await trigger(service, `${destination.url}/workflow`, headers);
+  await until({ what: 'a run has failed' }, async () => (await failedRuns(service)).length === 1);
+
+  const daemon = opsd(['run', '--config', config], { env: { ACTION_TOKEN: TOKEN, PASSWORD } });
+  const url = await addressOf(daemon);
+  await until({ what: 'the run was resumed and failed again' }, async () =>
+    (await logsUntil(service, Date.now())).some(
+      (row) => row.state === 'FAILED' && row.labels?.some((label) => label.startsWith('opsd:')),
+    ),
+  );
+  // Only what the daemon itself saw happen while it ran becomes a trace.
+  await publish(service, `${destination.url}/orders?api_key=${HEADER}`, headers);
+  await until({ what: 'a trace has come' }, () => traces.spans.length > 0);
+
+  const seen: Record<string, string> = {
+    log: daemon.stderr() + daemon.stdout(),
+    arguments: readFileSync(`/proc/${daemon.pid}/cmdline`, 'utf8'),
+    traces: JSON.stringify(traces.spans) + traces.requests.map((request) => JSON.stringify(request.headers)).join(''),
+  };
+  for (const path of [
+    '/metrics',
+    '/',
+    '/api/v1/status',
+    '/api/v1/sources',
+    '/api/v1/policies',
+    '/api/v1/actions',
+    '/-/ready',
+  ]) {
+    seen[path] = await (await fetch(url + path)).text();
+  }
+  const plan = opsd(['plan', 'resume-all', '--config', config, '-o', 'json'], {
+    env: { ACTION_TOKEN: TOKEN, PASSWORD },
+  });
+  await plan.ended;
+  seen['plan'] = plan.stdout() + plan.stderr();
+  const check = opsd(['check', config], { env: { ACTION_TOKEN: TOKEN } });
+  await check.ended;
+  seen['check with a variable missing'] = check.stdout() + check.stderr();
+  daemon.kill('SIGTERM');
+  await daemon.ended;
+  seen['log at the end'] = daemon.stderr();
+  for (const file of readdirSync(folder).filter((name) => name.startsWith('opsd.db'))) {
+    seen[file] = readFileSync(join(folder, file), 'latin1');
+  }
+
+  expect(Object.keys(seen)).toContain('opsd.db');
+  expect(seen['log']).toContain('"unauthorized"');
+  expect(seen['check with a variable missing']).toContain('PASSWORD');
+  for (const [place, text] of Object.entries(seen)) {
+    expect(text.length, place).toBeGreaterThan(0);
+    for (const canary of CANARIES) expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
+  }
+}, 60_000);

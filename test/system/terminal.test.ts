@@ -1,0 +1,65 @@
+/** `npm start` as a person runs it: on a terminal, ended with Ctrl-C. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { until } from '../support/until.ts';
+
+const CTRL_C = '\u0003';
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A command on a pseudo-terminal, as `script` of util-linux gives it; its exit code becomes `code`. */
+function onTerminal(command: string) {
+  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
+    cwd: ROOT,
+    env: { ...process.env, CI: '', NO_COLOR: '1', TERM: 'xterm', COLUMNS: '120' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { ended, screen: () => screen, press: (keys: string) => void child.stdin.write(keys) };
+}
+
+test('npm start shows where to look and how things are, and one Ctrl-C ends it with exit code 0', async () => {
+  const terminal = onTerminal('npm start -- --listen 127.0.0.1:0');
+  await until({ what: 'the summary shows deliveries' }, () => /[1-9]\d* delivered/.test(terminal.screen()));
+  expect(terminal.screen()).toMatch(/status page\s+\S*http:\/\/127\.0\.0\.1:\d+\//);
+  expect(terminal.screen()).toMatch(/sources {3}.*\d ok/);
+  expect(terminal.screen()).toContain('resume-billing');
+  expect(terminal.screen()).not.toContain('{"level"');
+  terminal.press(CTRL_C);
+  expect(await terminal.ended).toBe(0);
+  expect(terminal.screen()).toContain('a second Ctrl-C ends at once');
+});
+
+test('a Ctrl-C that arrives again and again ends with exit code 0 all the same, at the last moment too', async () => {
+  const terminal = onTerminal(`${process.execPath} src/opsd.js demo --listen 127.0.0.1:0`);
+  await until({ what: 'the summary shows deliveries' }, () => /[1-9]\d* delivered/.test(terminal.screen()));
+  // Within the time in which all of them are one Ctrl-C; a clean end takes about 30 ms.
+  const pressing = setInterval(() => terminal.press(CTRL_C), 1);
+  const ceasing = setTimeout(() => clearInterval(pressing), 400);
+  onTestFinished(() => (clearInterval(pressing), clearTimeout(ceasing)));
+  expect(await terminal.ended).toBe(0);
+});
+
+test('a second Ctrl-C ends a daemon at once that waits for a clean end', async () => {
+  const world = await daemonWorld();
+  await world.failRuns(1, 'billing');
+  const never = Promise.withResolvers<void>();
+  world.proxy.decide((request) => (request.method === 'POST' ? never.promise : 'pass'));
+  const config = world.write(repairConfig(world, { mode: 'enforce', every: '1s' }));
+  const terminal = onTerminal(`${process.execPath} src/opsd.js run --config ${config}`);
+  await until({ what: 'a resume is under way' }, () => world.proxy.passed.some(({ method }) => method === 'POST'));
+  terminal.press(CTRL_C);
+  await until({ what: 'the clean end waits for its answer' }, () => terminal.screen().includes('the daemon stops'));
+  // What comes within half a second is the same Ctrl-C, which npm may pass on once more: so press until it is heard.
+  const pressing = setInterval(() => terminal.press(CTRL_C), 100);
+  onTestFinished(() => clearInterval(pressing));
+  expect(await terminal.ended).toBe(128 + 2);
+  expect(terminal.screen()).not.toContain('the daemon has stopped');
+});

@@ -1,0 +1,40 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/system/**', 'test/soak/**'],
+          unstubEnvs: true,
+          // A limit on hanging, not on time: a busy machine is no failure.
+          testTimeout: 60_000,
+          // All cores: the default leaves one idle, which is half of a small machine.
+          maxWorkers: '100%',
+          // Tests own their world and modules keep no state, so files may share a worker: a third of the time is saved.
+          isolate: false,
+          restoreMocks: true,
+        },
+      },
+      {
+        test: {
+          // Whole programs, other programs (Prometheus, Chromium), kill -9: slower, and not many at once.
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          // Minutes of random input; `npm run soak` alone.
+          name: 'soak',
+          include: ['test/soak/**/*.test.ts'],
+        },
+      },
+    ],
+  },
+});
