@@ -8,11 +8,14 @@ import { until } from '../support/until.ts';
 const CTRL_C = '\u0003';
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A command on a pseudo-terminal, as `script` of util-linux gives it; its exit code becomes `code`. */
+/**
+ * A command on a pseudo-terminal, as `script` of util-linux gives it; its exit code becomes `code`. `script` has a
+ * shell run it, which must give way to the command: a shell that stayed, as dash does, would die of the Ctrl-C itself.
+ */
 function onTerminal(command: string) {
-  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
+  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', `exec ${command}`, '/dev/null'], {
     cwd: ROOT,
-    env: { ...process.env, CI: '', NO_COLOR: '1', TERM: 'xterm', COLUMNS: '120' },
+    env: { ...process.env, SHELL: '/bin/sh', CI: '', NO_COLOR: '1', TERM: 'xterm', COLUMNS: '120' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let screen = '';
