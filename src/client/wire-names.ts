@@ -20,6 +20,8 @@ export interface WireNames {
     readonly forwardPrefix: string;
     readonly flowControlKey: string;
     readonly workflowRunId: string;
+    readonly delay: string;
+    readonly notBefore: string;
   };
 }
 
@@ -36,6 +38,8 @@ export function wireNames(settings: WireSettings): WireNames {
       forwardPrefix: header('Forward-').toLowerCase(),
       flowControlKey: header('Flow-Control-Key').toLowerCase(),
       workflowRunId: header('Workflow-RunId').toLowerCase(),
+      delay: header('Delay').toLowerCase(),
+      notBefore: header('Not-Before').toLowerCase(),
     },
   };
 }

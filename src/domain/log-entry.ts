@@ -13,6 +13,8 @@ export const MESSAGE_STATES = [
 
 export type MessageState = (typeof MESSAGE_STATES)[number];
 
+export type Postponement = 'delay' | 'not_before';
+
 export interface LogEntry {
   /** Epoch milliseconds. */
   readonly time: number;
@@ -37,4 +39,6 @@ export interface LogEntry {
   readonly traceparent?: string;
   readonly flowControlKey?: string;
   readonly workflowRunId?: string;
+  /** By what the publisher put off the first attempt; absent when the entry does not carry that header. */
+  readonly postponedBy?: Postponement;
 }

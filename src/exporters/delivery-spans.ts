@@ -164,11 +164,11 @@ class Delivery {
   }
 
   #wait({ part, before, until }: { part: string; before: number; until: number }): Span[] {
-    const { createdAt, dueAt: firstDue, attempts } = this.#message;
+    const { createdAt, dueAt: firstDue, attempts, postponedBy = 'delay' } = this.#message;
     const from = before === 0 ? createdAt : attempts[before - 1]!.endedAt;
     if (from === undefined || from >= until) return [];
     const dueAt = attempts[before]?.dueAt ?? (before === 0 ? firstDue : undefined);
-    const reason = before > 0 ? 'retry' : dueAt !== undefined && dueAt > from ? 'delay' : 'queue';
+    const reason = before > 0 ? 'retry' : dueAt !== undefined && dueAt > from ? postponedBy : 'queue';
     const { maxOpenMs } = this.#frame;
     return [
       this.#child(part, {

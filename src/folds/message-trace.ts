@@ -2,6 +2,7 @@
  * What the log tells of one message: what became known of it in one commit, which spans are made of, and its whole
  * delivery once its end is known. Times are epoch milliseconds.
  */
+import type { Postponement } from '../domain/log-entry.ts';
 import type { FailureReason } from '../domain/reason.ts';
 
 export interface AttemptTrace {
@@ -27,6 +28,7 @@ export interface MessageDescription {
   readonly workflowRunId?: string;
   /** As the producer sent it; the exporter parses it strictly. */
   readonly traceparent?: string;
+  readonly postponedBy?: Postponement;
 }
 
 /**

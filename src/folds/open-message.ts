@@ -64,6 +64,7 @@ export function describe(known: Described, entry: LogEntry): void {
   if (known.method === undefined && entry.method !== undefined) known.method = entry.method;
   if (known.workflowRunId === undefined && entry.workflowRunId !== undefined) known.workflowRunId = entry.workflowRunId;
   if (known.traceparent === undefined && entry.traceparent !== undefined) known.traceparent = entry.traceparent;
+  if (known.postponedBy === undefined && entry.postponedBy !== undefined) known.postponedBy = entry.postponedBy;
 }
 
 /** Two descriptions of one message, the first before the second, fit to be stored. */

@@ -237,6 +237,15 @@ describe('log entries', () => {
     expect(logs({ header }).rows[0]).toMatchObject({ traceparent: 't', flowControlKey: 'k', workflowRunId: 'r' });
   });
 
+  test.each([
+    [{ 'Svc-Delay': ['30s'] }, 'delay'],
+    [{ 'svc-not-before': '1777896000' }, 'not_before'],
+    [{ 'Svc-Delay': '30s', 'Svc-Not-Before': '1777896000' }, 'not_before'],
+    [{ Delay: '30s', 'Not-Before': '1777896000', 'Svc-Callback-Delay': '5s' }, undefined],
+  ])('what put the first attempt off stands in the header: %j', (header, postponedBy) => {
+    expect(logs({ header }).rows[0]?.postponedBy).toBe(postponedBy);
+  });
+
   test('a header of another kind is as if absent', () => {
     for (const header of [null, 'x', [], { traceparent: 1 }, { traceparent: [] }]) {
       expect(logs({ header }).rows[0]).toEqual({ time: T, messageId: 'm', labels: [] });

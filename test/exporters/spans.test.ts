@@ -16,6 +16,9 @@ const numbered = (index: number, more: Partial<MessageProgress> = {}): MessagePr
 const exported = (count: number): object => expect.objectContaining({ type: 'spans.exported', count }) as object;
 const dropped = (count: number, reason: string): object => ({ type: 'spans.dropped', count, reason });
 
+const namesOfWaits = (spans: readonly { readonly name: string }[]): string[] =>
+  spans.map(({ name }) => name).filter((name) => name.startsWith('wait'));
+
 async function sent(progress: readonly MessageProgress[], options: SpanWorldOptions = {}, committing: Committing = {}) {
   const sink = await otlpSink();
   const { send, flush } = await spanWorld(sink, options);
@@ -163,6 +166,22 @@ describe('what spans say', () => {
     expect(wait!.attributes).not.toHaveProperty('messaging.msgsvc.overdue_ms');
     const [queued] = await sent([message({ queueName: 'q' })]);
     expect(queued).toMatchObject({ name: 'deliver q', attributes: { 'messaging.destination.name': 'q' } });
+  });
+
+  test.each([
+    ['delay', 'wait (delay)'],
+    ['not_before', 'wait (not_before)'],
+  ] as const)('a wait before the first attempt tells what put it off: %s', async (postponedBy, name) => {
+    const attempts = [
+      { dueAt: AT + 500, startedAt: AT + 500, endedAt: AT + 510, failure: 'timeout' as const },
+      { dueAt: AT + 600, startedAt: AT + 600, endedAt: AT + 610, responseStatus: 200 },
+    ];
+    const end = { at: AT + 610, outcome: 'delivered' } as const;
+    const postponed = await sent([message({ postponedBy, dueAt: AT + 500, attempts, end })]);
+    expect(namesOfWaits(postponed)).toEqual([name, 'wait (retry)']);
+    // The header stays with a message whose time had come when it was published.
+    const atOnce = [{ dueAt: AT, startedAt: AT + 5, endedAt: AT + 10, responseStatus: 200 }];
+    expect(namesOfWaits(await sent([message({ postponedBy, dueAt: AT, attempts: atOnce })]))).toEqual(['wait (queue)']);
   });
 
   test('an attempt whose start was not seen has no length and says so; entries out of order do not turn time around', async () => {

@@ -303,6 +303,14 @@ describe('a trace', () => {
     ]);
   });
 
+  test('what put a message off is remembered until its wait ends', () => {
+    const store = new MemoryFoldStore();
+    const postponed = entry(0, 'CREATED', { postponedBy: 'not_before', nextDeliveryTime: T0 + 30 });
+    foldAndCommit(store, [postponed], T0 + 20);
+    const later = fold(store, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')]).progress();
+    expect(later).toMatchObject([{ postponedBy: 'not_before', dueAt: T0 + 30 }]);
+  });
+
   test('of a failure ends with what ended it, whether FAILED comes in the same window or not', () => {
     const entries = [created, entry(10, 'ACTIVE'), entry(20, 'ERROR', { error: 'ECONNRESET' })];
     const told = entry(21, 'FAILED', { error: 'ECONNRESET' });

@@ -71,6 +71,9 @@ function parseEntry(row: JsonObject, names: WireNames): LogEntry {
   if (flowControlKey !== undefined) entry.flowControlKey = flowControlKey;
   const workflowRunId = entry.workflowRunId ?? headers.workflowRunId;
   if (workflowRunId !== undefined) entry.workflowRunId = workflowRunId;
+  // The service lets the time take precedence over the delay.
+  if (headers.notBefore !== undefined) entry.postponedBy = 'not_before';
+  else if (headers.delay !== undefined) entry.postponedBy = 'delay';
   return entry;
 }
 

@@ -5,6 +5,8 @@ export interface StoredHeaders {
   traceparent?: string;
   flowControlKey?: string;
   workflowRunId?: string;
+  delay?: string;
+  notBefore?: string;
 }
 
 /** What a header name means: which field it is, if any, and whether the message forwards it. */
@@ -56,5 +58,7 @@ function fieldOf(name: string, { stored }: WireNames): keyof StoredHeaders | und
   if (name === 'traceparent') return 'traceparent';
   if (name === stored.flowControlKey) return 'flowControlKey';
   if (name === stored.workflowRunId) return 'workflowRunId';
+  if (name === stored.delay) return 'delay';
+  if (name === stored.notBefore) return 'notBefore';
   return undefined;
 }
