@@ -22,3 +22,12 @@ export interface WatchedFlowControlKey extends FlowControlKey {
   /** It is watched because entries carry it; absent where it is configured. */
   readonly isDiscovered?: true;
 }
+
+/** What a publish or a resume may ask for: at least one of parallelism and rate. */
+export interface FlowControlSpec {
+  readonly key: string;
+  readonly parallelism?: number;
+  readonly rate?: number;
+  /** Seconds. */
+  readonly period?: number;
+}

@@ -2,14 +2,15 @@
  * What a guard is: a pure function over facts that says why not, and a name that is the label of the metric, the field
  * of the ledger and the word on the page. `stage` tells when the line asks it.
  */
-import type { PolicyMode } from '../domain/plan.ts';
+import type { Campaign } from '../domain/campaign.ts';
+import type { ActionType, PlanCap, PolicyMode } from '../domain/plan.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 
 /** `run`: before anything is read, and again before every request. */
 interface RunGuard {
   readonly name: string;
   readonly stage: 'run';
-  check(facts: AuthorityFacts): string | undefined;
+  check(facts: RunFacts): string | undefined;
 }
 
 /** `read`: whether what was listed can be trusted; one objection means zero acts. */
@@ -33,6 +34,27 @@ interface EntryGuard {
   check(candidate: Candidate, rules: EntryRules): Objection | undefined;
 }
 
+/** `matched`: whether so much may match. `approve` asks a person instead of acting; `abort` acts on none. */
+interface MatchedGuard {
+  readonly name: string;
+  readonly stage: 'matched';
+  check(facts: MatchedFacts): { readonly then: 'approve' | 'abort'; readonly reason: string } | undefined;
+}
+
+/** `account`: facts of the account that hold the whole run. */
+interface AccountGuard {
+  readonly name: string;
+  readonly stage: 'account';
+  check(facts: AccountFacts): string | undefined;
+}
+
+/** `group`: how many entries of one group may be acted on now. `note` is shown either way. */
+interface GroupGuard {
+  readonly name: string;
+  readonly stage: 'group';
+  check(facts: GroupFacts): GroupVerdict;
+}
+
 /** `plan`: how many of the allowed entries may be acted on now. */
 interface PlanGuard {
   readonly name: string;
@@ -54,7 +76,25 @@ interface AnswerGuard {
   check(facts: { readonly asked: number; readonly done: number }): string | undefined;
 }
 
-export type Guard = RunGuard | ReadGuard | EvaluatedGuard | EntryGuard | PlanGuard | ActGuard | AnswerGuard;
+/** `books`: whether a run accounts for all that it planned; an objection pauses the policy. */
+interface BooksGuard {
+  readonly name: string;
+  readonly stage: 'books';
+  check(facts: BooksFacts): string | undefined;
+}
+
+export type Guard =
+  | RunGuard
+  | ReadGuard
+  | EvaluatedGuard
+  | EntryGuard
+  | MatchedGuard
+  | AccountGuard
+  | GroupGuard
+  | PlanGuard
+  | ActGuard
+  | AnswerGuard
+  | BooksGuard;
 
 export interface Objection {
   /** From a small set: it groups entries on the page. */
@@ -63,11 +103,39 @@ export interface Objection {
   readonly until?: number;
 }
 
-export interface AuthorityFacts {
+export interface GroupVerdict {
+  readonly allowed: number;
+  /** Why not more, or what was found: `0.97 of 312`. */
+  readonly reason: string;
+  /** Whether the guard let all pass that it was asked for. */
+  readonly passed: boolean;
+}
+
+export interface RunFacts {
   /** Why everything, or this policy, is paused. */
   readonly paused?: string;
-  /** The least of policy and engine. */
+  /** Why this process is not the store's one executor. */
+  readonly leaseLost?: string;
+  /** Why now is outside the policy's windows: when the next one opens. A run by hand is asked as well. */
+  readonly outsideWindow?: string;
+  /** Preconditions that are false or not known, by name. Empty when asked before a request. */
+  readonly unmet: readonly { readonly name: string; readonly verdict: 'no' | 'error' }[];
+  /** Epoch milliseconds of the policy's last intent; absent where it has none. */
+  readonly lastIntentAt?: number;
+  /** Milliseconds; not asked before the further requests of a run. */
+  readonly minInterval: number;
+  readonly now: number;
+}
+
+export interface AuthorityFacts {
+  /** The least of policy, account, engine and pause. */
   readonly mode: PolicyMode;
+  /** The plan was approved by a person. */
+  readonly isApproved: boolean;
+  /** Why a person is asked though the mode would let it act. */
+  readonly needsApproval?: string;
+  /** Audit runs that a new or widened policy has still to make. */
+  readonly probationLeft: number;
 }
 
 /** The filter that was sent; values of one filter are alternatives. */
@@ -78,6 +146,7 @@ export interface SentFilter {
   readonly workflowUrl?: readonly string[];
   readonly flowControlKey?: readonly string[];
   readonly failureFunctionState?: readonly string[];
+  readonly callerIp?: readonly string[];
 }
 
 export interface ReadFacts {
@@ -112,9 +181,14 @@ export interface Candidate {
   readonly sentBefore: boolean;
   /** Whether an older entry of the same lineage stands in the same listing. */
   readonly lineageTaken: boolean;
+  /** Policy of higher precedence that means this entry: hold, protect, resume, delete. */
+  readonly ownedBy?: string;
+  /** Deletes: epoch milliseconds when this policy first matched it. */
+  readonly firstMatchedAt?: number;
 }
 
 export interface EntryRules {
+  readonly action: ActionType;
   /** Epoch milliseconds. */
   readonly now: number;
   readonly protectedLabels: readonly string[];
@@ -123,15 +197,58 @@ export interface EntryRules {
   readonly maxAttempts: number;
   /** Milliseconds after the first, second, … resume; the last one holds for all further ones. */
   readonly backoff: readonly number[];
+  /** Deletes: milliseconds between the first match and the delete. */
+  readonly grace: number;
+}
+
+export interface MatchedFacts {
+  readonly action: ActionType;
+  readonly matched: number;
+  readonly maxMatched: number;
+  /** 0 to 1. */
+  readonly maxMatchedShare: number;
+  readonly onTrip: 'approve' | 'abort';
+  /** Entries of the collector's last whole listing; absent when there is none. */
+  readonly population?: number;
+  /** The plan was made by a person who overruled the limit. */
+  readonly isApproved: boolean;
+}
+
+export interface AccountFacts {
+  readonly action: ActionType;
+  /** Epoch milliseconds of the last 429 or exhausted quota; absent when there was none lately. */
+  readonly refusedAt?: number;
+  /** Entries of the workflow DLQ that failed in the last 15 minutes, and how many of them with 429. */
+  readonly recentArrivals: { readonly all: number; readonly quota: number };
+  readonly now: number;
+}
+
+export interface GroupFacts {
+  readonly action: ActionType;
+  readonly group: string;
+  /** Entries of the group that are allowed so far. */
+  readonly matched: number;
+  /** Messages to the group's destination that ended in the last 15 minutes; absent when not known. */
+  readonly deliveries?: { readonly delivered: number; readonly all: number };
+  /** Entries of the group that failed in the last 10 minutes, and per 10 minutes over the last 24 hours. */
+  readonly arrivals: { readonly last10m: number; readonly baseline10m: number };
+  /** Absent for actions without a ramp. */
+  readonly campaign?: Campaign;
+  readonly now: number;
 }
 
 export interface PlanFacts {
   readonly matched: number;
   readonly maxPerRun: number;
-  readonly caps: readonly {
-    readonly scope: string;
-    readonly window: string;
-    readonly used: number;
-    readonly limit: number;
-  }[];
+  readonly caps: readonly PlanCap[];
+}
+
+/** planned = acted + skipped + failed + unknown + left */
+export interface BooksFacts {
+  readonly planned: number;
+  readonly acted: number;
+  readonly skipped: number;
+  readonly failed: number;
+  readonly unknown: number;
+  readonly left: number;
 }

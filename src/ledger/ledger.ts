@@ -1,21 +1,26 @@
 /**
- * The ledger is the append-only truth of what the daemon did: no effect without a durable intent, no id sent twice
- * unless it was proven that the first request did nothing. Times are epoch milliseconds.
+ * The ledger is the append-only truth of what the daemon did: no effect without a durable intent, no target acted on
+ * twice unless it was proven that the first request did nothing. Every change of state is told to the audit log in the
+ * same transaction: what cannot be written there does not happen. Times are epoch milliseconds.
  */
-import type { Plan, Proposal, RunOutcome } from '../domain/plan.ts';
+import type { Campaign } from '../domain/campaign.ts';
+import type { DeadLetter } from '../domain/dead-letter.ts';
+import type { ActionType, Plan, Proposal, RunOutcome, Trigger } from '../domain/plan.ts';
 
 /**
- * What became of an intent. `unknown` blocks its dlqId until reading resolves it; `rejected` and `resolved_not_done`
- * are provably without effect and give their cap back.
+ * What became of an intent. `unknown` blocks its target until reading resolves it; `rejected` and `resolved_not_done`
+ * are provably without effect and give their cap back. `undecidable` is `unknown` that no reading can resolve.
  */
 export const ACTION_OUTCOMES = [
   'acked',
   'verified',
   'came_back',
+  'unverified',
   'rejected',
   'unknown',
   'resolved_done',
   'resolved_not_done',
+  'undecidable',
 ] as const;
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 
@@ -24,6 +29,8 @@ export interface Intent {
   readonly at: number;
   readonly runId: number;
   readonly proposal: Proposal;
+  /** Fencing number of the process that wrote it. */
+  readonly epoch: number;
 }
 
 /** An intent as pages and the API show it. */
@@ -33,19 +40,22 @@ export interface ActionRecord extends Intent {
   readonly outcomeAt?: number;
   readonly detail?: string;
   readonly newRunId?: string;
+  /** Entries that the service said it acted on. */
+  readonly done?: number;
 }
 
 export interface CapLimit {
-  /** `policy`, `account` or `engine`. */
   readonly scope: 'policy' | 'account' | 'engine';
   readonly windowMs: number;
   readonly limit: number;
+  /** Counts these actions alone; absent: all but budget.raise. */
+  readonly actions?: readonly ActionType[];
 }
 
 export type Reservation =
   | { readonly ok: true; readonly intent: Intent }
-  /** `claim`: the dlqId was sent before. `caps`: a window is full. */
-  | { readonly ok: false; readonly guard: 'claim' | 'caps'; readonly reason: string };
+  /** `claim`: the target was acted on before. `caps`: a window is full. `lease`: another executor has the store. */
+  | { readonly ok: false; readonly guard: 'claim' | 'caps' | 'lease'; readonly reason: string };
 
 /** What is known of a run's repairs so far. */
 export interface LineageHistory {
@@ -59,6 +69,8 @@ export interface RunRecord {
   readonly policy: string;
   readonly account: string;
   readonly at: number;
+  readonly trigger: Trigger;
+  readonly planId: string;
   readonly finishedAt?: number;
   readonly outcome?: RunOutcome;
   readonly matched: number;
@@ -67,17 +79,40 @@ export interface RunRecord {
   readonly detail?: string;
 }
 
-/** A pause that the daemon put on itself. It stands until a person lifts it. */
-interface Pause {
-  /** `engine`, or `policy/NAME`. */
+/** A pause that the daemon or a person put on the engine or a policy. It stands until a person lifts it. */
+export interface Pause {
+  /** `engine`, `policy/NAME`, or `group/POLICY/GROUP`. */
   readonly scope: string;
   readonly reason: string;
   readonly at: number;
+  /** `engine`, or who asked for it. */
+  readonly by: string;
+}
+
+/** A plan that was shown to a person, or waits for one. Bound to its hash, expires, used once. */
+export interface StoredPlan {
+  readonly plan: Plan;
+  readonly savedAt: number;
+  readonly expiresAt: number;
+  /** `shown`: made by hand. `waiting`: asks for approval. */
+  readonly state: 'shown' | 'waiting' | 'approved' | 'rejected' | 'used' | 'expired';
+  readonly by?: string;
+  readonly reason?: string;
 }
 
 export interface Ledger {
   /** Identity of this store, made at its creation; the `instance` of stamps. */
   readonly instance: string;
+  /** Fencing number of this process: one more with each opening of the store. */
+  readonly epoch: number;
+  /** Why this process is not the store's one executor; undefined while it is. */
+  leaseLost(): string | undefined;
+  /**
+   * Why the store is not to be trusted to act: it is older than the audit log, or of unknown identity. Everything is in
+   * audit until a person adopts it.
+   */
+  readonly mustBeAdopted: string | undefined;
+  adopt(adopted: { readonly at: number; readonly by: string; readonly reason: string }): void;
 
   beginRun(plan: Plan, at: number): number;
   finishRun(
@@ -92,7 +127,7 @@ export interface Ledger {
     },
   ): void;
 
-  /** One durable transaction: claim, caps and intent, all or none. */
+  /** One durable transaction: lease, claim, caps and intent, all or none. @throws when the audit log cannot be written */
   reserve(runId: number, proposal: Proposal, at: number, caps: readonly CapLimit[]): Reservation;
   /** Durable. `newRunId` ties the resumed run to its lineage. */
   recordOutcome(
@@ -102,6 +137,7 @@ export interface Ledger {
       readonly outcome: ActionOutcome;
       readonly detail?: string;
       readonly newRunId?: string;
+      readonly done?: number;
     },
   ): void;
 
@@ -109,30 +145,92 @@ export interface Ledger {
   intentsWithoutOutcome(): readonly Intent[];
   /** Intents whose outcome is `unknown`, or `acked` and not yet verified. */
   unsettled(account: string): readonly ActionRecord[];
-
-  /** How many intents have an outcome that nobody knows yet. */
-  unknownOutcomes(): number;
+  /** How many intents have an outcome that nobody knows yet, by policy. */
+  unknownOutcomes(): ReadonlyMap<string, number>;
+  /** When the oldest intent without a last word was made; absent when there is none. */
+  oldestUnsettledAt(): number | undefined;
 
   /** Durable. Where a pause stands already, its reason stays. */
   pause(pause: Pause): void;
   pauses(): readonly Pause[];
-  /** Lifts every pause, for a reason that is kept. @returns how many */
-  unpause(lifted: { readonly at: number; readonly reason: string }): number;
+  /** Lifts the pause of a scope, or every one; the reason is kept. @returns how many */
+  unpause(lifted: { readonly scope?: string; readonly at: number; readonly reason: string; readonly by: string }): number;
 
-  /** Whether an intent for this entry stands that was not proven without effect. */
-  isClaimed(account: string, dlqId: string): boolean;
+  /** Whether an intent for this target stands that was not proven without effect. */
+  isClaimed(account: string, target: string): boolean;
   /** What such an intent does to this entry; undefined when there is none. */
-  actionOn(account: string, dlqId: string): Proposal['action'] | undefined;
+  actionOn(account: string, dlqId: string): ActionType | undefined;
   /** The history of the run that a resume of ours created under this id. */
   lineageOfRun(account: string, workflowRunId: string): LineageHistory | undefined;
   historyOf(account: string, lineage: string): LineageHistory;
   /** The run that failed, of which a resume of ours made this one. */
   resumedFrom(account: string, workflowRunId: string): string | undefined;
 
-  /** Acts whose cap is taken, since `since`. */
-  used(scope: { readonly policy?: string; readonly account?: string }, since: number): number;
+  /** Worth of the acts whose cap is taken, since `since`. */
+  used(
+    scope: { readonly policy?: string; readonly account?: string; readonly actions?: readonly ActionType[] },
+    since: number,
+  ): number;
+  /** The last intent of a policy. */
+  lastIntentAt(policy: string): number | undefined;
+  /** Budget raises that may have had an effect, since `since`, oldest first. */
+  raises(account: string, since: number): readonly { readonly at: number; readonly fromUsd: number; readonly toUsd: number; readonly outcome?: ActionOutcome }[];
+
+  /** Durable. The campaign of a policy and group that has not ended; a new one has an id of its own. */
+  campaign(policy: string, group: string): Campaign | undefined;
+  campaigns(): readonly Campaign[];
+  saveCampaign(campaign: Campaign): void;
+  nextCampaignId(policy: string): string;
+  /** The acts of one step. */
+  stepActs(campaign: string, step: number): readonly ActionRecord[];
+
+  /** Durable. */
+  savePlan(plan: StoredPlan): void;
+  /** By id or any longer beginning of its hash. Expired ones say so. */
+  storedPlan(id: string, now: number): StoredPlan | undefined;
+  /** Newest first. */
+  storedPlans(states: readonly StoredPlan['state'][], now: number): readonly StoredPlan[];
+  /** @returns false when it is not in the state that this needs: decided, used or expired meanwhile */
+  decidePlan(
+    id: string,
+    decision: { readonly state: 'approved' | 'rejected' | 'used'; readonly at: number; readonly by: string; readonly reason?: string },
+  ): boolean;
+
+  /** @returns false when this key was recorded before: its trigger has had its run */
+  recordTrigger(trigger: { readonly policy: string; readonly key: string; readonly at: number }): boolean;
+
+  /** Alerts by fingerprint and start, as Alertmanager told. @returns whether it is new */
+  noteAlert(alert: {
+    readonly receiver: string;
+    readonly name: string;
+    readonly key: string;
+    readonly isFiring: boolean;
+    readonly at: number;
+  }): boolean;
+  /** Undefined when no alert has ever come: then nothing is known. */
+  alertFiring(name: string): boolean | undefined;
+
+  noteDeadLetter(letter: DeadLetter): void;
+  deadLetters(account: string, limit: number): readonly DeadLetter[];
+  forgetDeadLetter(account: string, dlqId: string): void;
+
+  /** When a delete policy first matched an entry; recorded by `noteMatches`, forgotten when it no longer matches. */
+  firstMatchedAt(policy: string, dlqId: string): number | undefined;
+  noteMatches(policy: string, dlqIds: readonly string[], at: number): void;
+
+  /** What a policy was when it last ran, and the audit runs it has made since it was new or widened. */
+  policyVersion(policy: string): { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number } | undefined;
+  savePolicyVersion(policy: string, version: { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number }): void;
+
+  /** When a policy's condition was first found true without a break; `since` undefined forgets it. */
+  condition(policy: string): { readonly since: number; readonly last: number; readonly readings: number } | undefined;
+  saveCondition(policy: string, condition: { readonly since: number; readonly last: number; readonly readings: number } | undefined): void;
 
   recentActions(limit: number): readonly ActionRecord[];
+  action(id: number): ActionRecord | undefined;
+  /** Acts on an entry or a run, newest first. */
+  actionsOn(account: string | undefined, id: string): readonly ActionRecord[];
   /** The last run of each policy. */
   lastRuns(): readonly RunRecord[];
+  runs(filter: { readonly policy?: string; readonly limit: number }): readonly RunRecord[];
 }

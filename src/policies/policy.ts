@@ -1,9 +1,23 @@
-/** A policy as the engine holds it: its settings, its compiled expression, and what the service is asked for. */
-import type { CompiledWhere } from './expression.ts';
-import { compileWhere } from './expression.ts';
-import type { PolicySettings } from './settings.ts';
+/** A policy as the engine holds it: what its settings mean, compiled, with every default filled in. */
+import type { DeadLetter } from '../domain/dead-letter.ts';
+import type { FlowControlSpec } from '../domain/flow-control.ts';
+import type { NonEmptyTexts, PolicyMode, PruneFilter } from '../domain/plan.ts';
+import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
+import type { EntryFacts } from './entry-facts.ts';
 
-type NonEmptyText = readonly [string, ...string[]];
+type Verdict = 'match' | 'no' | 'error';
+
+/** A `where`: `error` when a value is missing or an operation failed; the entry is not chosen, and it is counted. */
+export interface Where<Facts> {
+  readonly source: string;
+  evaluate(facts: Facts): Verdict;
+}
+
+export interface Precondition {
+  readonly name: string;
+  /** `error` is "not known": false and unknown hold. */
+  evaluate(facts: PreconditionFacts): Verdict;
+}
 
 /** Filters of a listing of the workflow DLQ. Values of one filter are alternatives; filters narrow each other. */
 export interface WorkflowDlqSelection {
@@ -11,60 +25,129 @@ export interface WorkflowDlqSelection {
   readonly fromDate?: number;
   /** Epoch milliseconds, inclusive. */
   readonly toDate?: number;
-  readonly label?: NonEmptyText;
-  readonly workflowUrl?: NonEmptyText;
-  readonly flowControlKey?: NonEmptyText;
-  readonly failureFunctionState?: NonEmptyText;
+  readonly label?: NonEmptyTexts;
+  readonly workflowUrl?: NonEmptyTexts;
+  readonly flowControlKey?: NonEmptyTexts;
+  readonly failureFunctionState?: NonEmptyTexts;
+  readonly callerIp?: NonEmptyTexts;
 }
 
-export interface Policy {
+export type PolicyWhen =
+  | { readonly every: number }
+  | { readonly cron: string; readonly timezone: string }
+  /** Name of the alert, as Alertmanager's webhook tells it. */
+  | { readonly alert: string }
+  | { readonly failureCallback: true }
+  | { readonly byHand: true };
+
+/** Days 0 (Sunday) to 6; times in minutes since midnight, `to` after `from` or, over midnight, of the day after. */
+export interface PolicyWindow {
+  readonly days: readonly number[];
+  readonly from: number;
+  readonly to: number;
+  readonly timezone: string;
+}
+
+/** All finite. Times in milliseconds. */
+export interface PolicyLimits {
+  readonly maxMatched: number;
+  readonly onTrip: 'approve' | 'abort';
+  /** Deletes: most of a known population that may match, 0 to 1. */
+  readonly maxMatchedShare: number;
+  readonly maxPerRun: number;
+  readonly maxPerHour: number;
+  readonly maxPerDay: number;
+  readonly minInterval: number;
+  readonly attempts: { readonly max: number; readonly backoff: readonly number[] };
+  /** Audit runs of a policy that is new or was widened. 0 where probation does not apply. */
+  readonly probationRuns: number;
+  /** Budget only. */
+  readonly maxPerMonth?: number;
+  readonly maxRaisePerMonthUsd?: number;
+}
+
+export interface Ramp {
+  readonly groupBy: 'workflowUrl' | 'destination';
+  readonly start: number;
+  readonly factor: number;
+  readonly max: number;
+  /** Milliseconds. */
+  readonly settle: number;
+}
+
+interface PolicyBase {
   readonly name: string;
   readonly account: string;
-  readonly settings: PolicySettings;
+  readonly owner?: string;
+  readonly description?: string;
   /** Where it is written: `file:line`. */
   readonly source: string;
-  readonly where: CompiledWhere;
-  /** `every` in milliseconds, or a cron expression with its zone. */
-  readonly schedule: { readonly every: number } | { readonly cron: string; readonly timezone: string };
+  readonly mode: PolicyMode;
+  readonly when: PolicyWhen;
+  /** Empty: at any time. */
+  readonly windows: readonly PolicyWindow[];
+  readonly preconditions: readonly Precondition[];
+  readonly limits: PolicyLimits;
+  /** Everything that decides what may be acted on, as plain JSON: `isNarrower` (scope.ts) compares two of them. */
+  readonly scope: Readonly<Record<string, unknown>>;
+}
+
+export interface ResumePolicy extends PolicyBase {
+  readonly action: {
+    readonly type: 'workflow-dlq.resume';
+    readonly retries?: number;
+    /** Absent: none is sent. */
+    readonly flowControlIfAbsent?: FlowControlSpec;
+  };
+  readonly where: Where<EntryFacts>;
   /** What the service is asked for at `now` (epoch milliseconds). */
+  filter(now: number): WorkflowDlqSelection;
+  readonly failureFunctionStates: readonly string[];
+  readonly ramp: Ramp;
+}
+
+export interface WorkflowDeletePolicy extends PolicyBase {
+  readonly action: {
+    readonly type: 'workflow-dlq.delete';
+    readonly archive: { readonly dir: string; readonly require: boolean };
+    /** Milliseconds between the first run that matched an entry and the first that may delete it. */
+    readonly grace: number;
+  };
+  readonly where: Where<EntryFacts>;
   filter(now: number): WorkflowDlqSelection;
 }
 
-/** A repair without a schedule runs this often. */
-const DEFAULT_INTERVAL_MS = 300_000;
-
-/**
- * @param source `file:line`, for people
- * @throws {Error} when `where` does not compile; the configuration has told so before, with its place
- */
-export function compilePolicy(settings: PolicySettings, source: string): Policy {
-  const where = compileWhere(settings.where);
-  if (!where.ok) throw new Error(`${source}: policy ${settings.name}: where: ${where.message}`);
-  const { select } = settings;
-  return {
-    name: settings.name,
-    account: settings.account,
-    settings,
-    source,
-    where,
-    schedule:
-      settings.schedule === undefined
-        ? { every: settings.every ?? DEFAULT_INTERVAL_MS }
-        : { cron: settings.schedule, timezone: settings.timezone ?? 'UTC' },
-    filter: (now) => ({
-      ...(select.failedWithin !== undefined && { fromDate: now - select.failedWithin }),
-      ...(select.failedBefore !== undefined && { toDate: now - select.failedBefore }),
-      ...listed('label', select.anyLabel),
-      ...listed('workflowUrl', select.workflowUrl),
-      ...listed('flowControlKey', select.flowControlKey),
-      ...listed('failureFunctionState', select.failureFunctionState),
-    }),
-  };
+export interface MessageDeletePolicy extends PolicyBase {
+  readonly action: { readonly type: 'message-dlq.delete' };
+  readonly where: Where<DeadLetterFacts>;
+  /** Whether `select` means this letter at `now`. */
+  selects(letter: DeadLetter, now: number): boolean;
 }
 
-/** A filter, or no key at all: an empty list would be no filter on the wire. */
-function listed<K extends string>(key: K, values: readonly string[] | undefined): Partial<Record<K, NonEmptyText>> {
-  const [first, ...rest] = values ?? [];
-  const filter: Partial<Record<string, NonEmptyText>> = first === undefined ? {} : { [key]: [first, ...rest] };
-  return filter;
+export interface PrunePolicy extends PolicyBase {
+  readonly action: { readonly type: 'message-dlq.prune' };
+  filter(now: number): PruneFilter;
+}
+
+export interface BudgetPolicy extends PolicyBase {
+  readonly action: {
+    readonly type: 'budget.raise';
+    readonly step: { readonly percent?: number; readonly usd?: number; readonly roundUpTo: number };
+    readonly ceilingUsd: number;
+    readonly confirm: { readonly readings: number; /** Milliseconds. */ readonly apart: number };
+  };
+  readonly where: Where<{ readonly spend: BudgetFacts; readonly budget: KnownBudget }>;
+}
+
+/** A policy over listed entries of the workflow DLQ. */
+export type WorkflowDlqPolicy = ResumePolicy | WorkflowDeletePolicy;
+
+/** Told apart by `action.type`. */
+export type Policy = WorkflowDlqPolicy | MessageDeletePolicy | PrunePolicy | BudgetPolicy;
+
+/** What an expression sees of a dead message. Times are epoch milliseconds here. */
+export interface DeadLetterFacts extends Omit<DeadLetter, 'account'> {
+  readonly ageMs: number;
+  readonly reason: string;
+  readonly cause: string;
 }
