@@ -4,22 +4,51 @@
  */
 import type { DlqFilter, ResumeOverrides } from '../client/api.ts';
 
-export type ActionRequest =
-  | {
-      readonly operation: 'resume-workflow-dlq';
-      readonly account: string;
-      readonly dlqIds: readonly [string];
-      readonly overrides: ResumeOverrides;
-    }
-  | { readonly operation: 'delete-workflow-dlq'; readonly account: string; readonly dlqIds: readonly [string] }
-  | { readonly operation: 'delete-dlq'; readonly account: string; readonly dlqIds: readonly [string] }
-  | { readonly operation: 'delete-dlq'; readonly account: string; readonly filter: DlqFilter; readonly dlqIds?: never }
-  | { readonly operation: 'update-budget'; readonly account: string; readonly dollars: number };
+export interface ResumeRequest {
+  readonly operation: 'resume-workflow-dlq';
+  readonly account: string;
+  readonly dlqIds: readonly [string];
+  readonly overrides: ResumeOverrides;
+}
+
+export interface WorkflowDeleteRequest {
+  readonly operation: 'delete-workflow-dlq';
+  readonly account: string;
+  readonly dlqIds: readonly [string];
+}
+
+export interface MessageDeleteRequest {
+  readonly operation: 'delete-dlq';
+  readonly account: string;
+  readonly dlqIds: readonly [string];
+}
+
+export interface PruneRequest {
+  readonly operation: 'delete-dlq';
+  readonly account: string;
+  readonly filter: DlqFilter;
+  readonly dlqIds?: never;
+}
+
+export interface BudgetRequest {
+  readonly operation: 'update-budget';
+  readonly account: string;
+  /** Whole dollars a month. */
+  readonly dollars: number;
+  /** The known budget: what is sent is above it. It does not travel. */
+  readonly aboveUsd: number;
+}
+
+export type ActionRequest = ResumeRequest | WorkflowDeleteRequest | MessageDeleteRequest | PruneRequest | BudgetRequest;
 
 /** Entries that a request names, or may touch at most. */
 export function asked(request: ActionRequest): number {
-  if ('filter' in request) return request.filter.count;
-  return 'dlqIds' in request && request.dlqIds !== undefined ? request.dlqIds.length : 1;
+  if (isPrune(request)) return request.filter.count;
+  return request.operation === 'update-budget' ? 1 : request.dlqIds.length;
+}
+
+export function isPrune(request: ActionRequest): request is PruneRequest {
+  return 'filter' in request;
 }
 
 /**
@@ -29,9 +58,8 @@ export function asked(request: ActionRequest): number {
 export type ActResult =
   | {
       readonly outcome: 'acked';
-      /** Entries that the service says it acted on. */
+      /** Entries that the service says it acted on: also when that is more than was asked. */
       readonly done: number;
       readonly newRunId?: string;
     }
   | { readonly outcome: 'rejected' | 'unknown'; readonly code?: string; readonly detail: string };
-

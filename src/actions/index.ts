@@ -1,7 +1,16 @@
 /** What the engine can do to the service. It is the engine's only road there. */
+import type { ServiceClient } from '../client/api.ts';
 import type { Proposal } from '../domain/plan.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { ActionRequest, ActResult } from './action.ts';
-import type { Listing, ListFilter } from './workflow-dlq-list.ts';
+import { describeBudgetRaise, sendBudgetRaise } from './budget-raise.ts';
+import { failedCall, refused } from './failed-call.ts';
+import { impossible } from './impossible.ts';
+import { describeMessageDelete, sendMessageDelete } from './message-dlq-delete.ts';
+import { describePrune, sendPrune } from './message-dlq-prune.ts';
+import { describeWorkflowDelete, sendWorkflowDelete } from './workflow-dlq-delete.ts';
+import { listWorkflowDlq, type Listing, type ListFilter } from './workflow-dlq-list.ts';
+import { describeResume, sendResume } from './workflow-dlq-resume.ts';
 
 export interface Actions {
   /** Names of the accounts that can be acted on. */
@@ -15,7 +24,79 @@ export interface Actions {
    *
    * @returns why the act must not happen; undefined when all is prepared
    */
-  prepare(proposal: Proposal, options: { readonly archive?: { readonly dir: string; readonly require: boolean } }, signal: AbortSignal): Promise<string | undefined>;
-  /** One request, never repeated. Never rejects. */
+  prepare(
+    proposal: Proposal,
+    options: { readonly archive?: { readonly dir: string; readonly require: boolean } },
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
+  /**
+   * One request, never repeated. Never rejects. Nobody can stop it: a request that is under way is finished within the
+   * client's own time, since its answer is worth waiting for.
+   */
   act(request: ActionRequest): Promise<ActResult>;
+}
+
+export interface ActionsDeps {
+  readonly clock: Clock;
+  /** How the management API knows the accounts that have one, by name. */
+  readonly accountIds: ReadonlyMap<string, string>;
+  /** Pages of 100 entries that one listing may read. */
+  readonly maxPages?: number;
+}
+
+const MAX_PAGES = 2_000;
+
+export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps: ActionsDeps): Actions {
+  const options = { clock: deps.clock, maxPages: deps.maxPages ?? MAX_PAGES };
+  return {
+    accounts: [...clients.keys()],
+    list: (account, filter, signal) => listWorkflowDlq(clients.get(account), filter, signal, options),
+    describe,
+    async prepare(proposal) {
+      return proposal.action === 'workflow-dlq.delete' ? 'entries cannot be archived yet' : undefined;
+    },
+    async act(request) {
+      try {
+        const wrong = impossible(request, deps.clock.now());
+        if (wrong !== undefined) return refused(`${wrong}; nothing was sent`);
+        return await send(request, clients.get(request.account), deps);
+      } catch (error) {
+        return failedCall(error);
+      }
+    },
+  };
+}
+
+function describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest {
+  switch (proposal.action) {
+    case 'workflow-dlq.resume':
+      return describeResume(proposal, options);
+    case 'workflow-dlq.delete':
+      return describeWorkflowDelete(proposal);
+    case 'message-dlq.delete':
+      return describeMessageDelete(proposal);
+    case 'message-dlq.prune':
+      return describePrune(proposal);
+    case 'budget.raise':
+      return describeBudgetRaise(proposal);
+  }
+}
+
+async function send(request: ActionRequest, client: ServiceClient | undefined, deps: ActionsDeps): Promise<ActResult> {
+  const { signal } = new AbortController();
+  if (request.operation === 'update-budget') {
+    if (client?.management === undefined) return refused(`account ${request.account} has no management API`);
+    const accountId = deps.accountIds.get(request.account);
+    if (accountId === undefined) return refused(`account ${request.account} has no managementApi.accountId`);
+    return sendBudgetRaise(client, request, { accountId, signal });
+  }
+  if (client?.message === undefined) return refused(`account ${request.account} has no message API`);
+  switch (request.operation) {
+    case 'resume-workflow-dlq':
+      return sendResume(client, request, signal);
+    case 'delete-workflow-dlq':
+      return sendWorkflowDelete(client, request, signal);
+    case 'delete-dlq':
+      return 'filter' in request ? sendPrune(client, request, signal) : sendMessageDelete(client, request, signal);
+  }
 }

@@ -19,6 +19,9 @@ export interface Listing {
   readonly clockSkewMs?: number;
 }
 
+/** What the service is asked for; all pages of it are read. */
+export type ListFilter = WorkflowDlqFilter;
+
 export interface ListOptions {
   readonly clock: Clock;
   readonly maxPages: number;
@@ -29,7 +32,7 @@ const PAGE_SIZE = 100;
 /** Never rejects: a failed or aborted read is an incomplete listing. */
 export async function listWorkflowDlq(
   client: ServiceClient | undefined,
-  filter: WorkflowDlqFilter,
+  filter: ListFilter,
   signal: AbortSignal,
   options: ListOptions,
 ): Promise<Listing> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createActions } from '../../src/actions/index.ts';
 import type { ServiceClient } from '../../src/client/api.ts';
-import type { Proposal } from '../../src/domain/plan.ts';
+import type { ResumeProposal } from '../../src/domain/plan.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { FakeDlq, type ResumeAnswer } from '../support/fake-dlq.ts';
 
@@ -10,13 +10,20 @@ const NEVER = new AbortController().signal;
 function stage(maxPages = 50) {
   const clock = new ManualClock(Date.UTC(2025, 10, 20, 12));
   const dlq = new FakeDlq(clock);
-  return { dlq, clock, actions: createActions(new Map([['production', dlq.client()]]), { clock, maxPages }) };
+  return {
+    dlq,
+    clock,
+    actions: createActions(new Map([['production', dlq.client()]]), { clock, maxPages, accountIds: new Map() }),
+  };
 }
 
-const PROPOSAL: Proposal = {
+const PROPOSAL: ResumeProposal = {
   policy: 'p',
   account: 'production',
   action: 'workflow-dlq.resume',
+  target: 'dlq-001',
+  group: 'https://a',
+  worth: 1,
   dlqId: 'dlq-001',
   workflowRunId: 'wfr-1',
   workflowUrl: 'https://a',
@@ -63,7 +70,7 @@ describe('listing', () => {
     dlq.add();
     const aborted = await actions.list('production', {}, AbortSignal.abort(new Error('stopping')));
     expect(aborted).toMatchObject({ complete: false, problem: 'stopping', entries: [] });
-    const bare = createActions(new Map([['bare', {} as ServiceClient]]), { clock });
+    const bare = createActions(new Map([['bare', {} as ServiceClient]]), { clock, accountIds: new Map() });
     for (const account of ['bare', 'nobody']) {
       const listing = await bare.list(account, {}, NEVER);
       expect(listing).toMatchObject({ complete: false, problem: 'the account has no message API' });
@@ -75,7 +82,7 @@ describe('resuming', () => {
   test('describes exactly what it sends', async () => {
     const { dlq, actions } = stage();
     dlq.add();
-    const request = actions.describe(PROPOSAL, { instance: 'here', retries: 0 });
+    const request = actions.describe({ ...PROPOSAL, retries: 0 }, { instance: 'here' });
     expect(request).toEqual({
       operation: 'resume-workflow-dlq',
       account: 'production',
@@ -84,8 +91,21 @@ describe('resuming', () => {
     });
     expect(dlq.sent).toEqual([]);
     expect(await actions.act(request)).toEqual({ outcome: 'acked', done: 1, newRunId: 'wfr-again-0' });
-    expect(dlq.sent).toMatchObject([{ dlqIds: request.dlqIds, overrides: request.overrides }]);
-    expect(actions.describe(PROPOSAL, { instance: 'here' }).overrides).not.toHaveProperty('retries');
+    expect(dlq.sent).toMatchObject([
+      { dlqIds: ['dlq-001'], overrides: { labels: ['opsd:here:abc:2', 'billing'], retries: 0 } },
+    ]);
+    expect(actions.describe(PROPOSAL, { instance: 'here' })).toHaveProperty('overrides', {
+      labels: ['opsd:here:abc:2', 'billing'],
+    });
+  });
+
+  test('brings flow control only to an entry that has none', () => {
+    const { actions } = stage();
+    const flowControl = { key: 'opsd-p', parallelism: 2, rate: 5, period: 1 };
+    const bare = actions.describe({ ...PROPOSAL, flowControl }, { instance: 'here' });
+    expect(bare).toHaveProperty('overrides.flowControl', flowControl);
+    const limited = actions.describe({ ...PROPOSAL, flowControl, flowControlKey: 'theirs' }, { instance: 'here' });
+    expect(limited).not.toHaveProperty('overrides.flowControl');
   });
 
   test.each([
