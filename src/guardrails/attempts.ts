@@ -1,8 +1,16 @@
 import { parseStamp } from '../domain/lineage.ts';
 import type { Candidate, EntryRules, Objection } from './guard.ts';
 
-/** A run is resumed a few times, with growing waits, however often it comes back under new names. */
+/**
+ * A run is resumed a few times, with growing waits, however often it comes back under new names. Deletes count no
+ * attempts, but wait where the service refused them.
+ */
 export function attempts(candidate: Candidate, rules: EntryRules): Objection | undefined {
+  // What the service refuses would else stand first in every run and keep the others waiting.
+  const { rejections, lastRejectedAt = 0 } = candidate;
+  const refused = waiting('refused by the service, backing off', rejections, lastRejectedAt, rules);
+  if (rules.action !== 'workflow-dlq.resume') return refused;
+
   const { attempts, entry } = candidate;
   if (attempts >= rules.maxAttempts) return { reason: `${attempts} of ${rules.maxAttempts}` };
   // The labels go with the resumed run in one header, the stamp beside them: a label that would not arrive as it is
@@ -11,11 +19,7 @@ export function attempts(candidate: Candidate, rules: EntryRules): Objection | u
     return { reason: 'a label cannot be sent again beside the stamp' };
   }
   // An attempt that only the stamp knows of was made before the run failed again.
-  return (
-    waiting('backing off', attempts, candidate.lastAttemptAt ?? entry.createdAt, rules) ??
-    // What the service refuses would else stand first in every run and keep the others waiting.
-    waiting('refused by the service, backing off', candidate.rejections, candidate.lastRejectedAt ?? 0, rules)
-  );
+  return waiting('backing off', attempts, candidate.lastAttemptAt ?? entry.createdAt, rules) ?? refused;
 }
 
 function waiting(reason: string, times: number, last: number, { now, backoff }: EntryRules): Objection | undefined {

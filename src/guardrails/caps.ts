@@ -5,9 +5,9 @@ export function caps({ matched, maxPerRun, caps }: PlanFacts): { readonly allowe
   let allowed = Math.min(matched, maxPerRun);
   let reason = `a run acts on at most ${maxPerRun}`;
   for (const cap of caps) {
-    const free = Math.max(0, cap.limit - cap.used);
+    const free = cap.limit - cap.used;
     if (free >= allowed) continue;
-    allowed = free;
+    allowed = free > 0 ? free : 0;
     reason = `${cap.scope} ${cap.window}: ${cap.used} of ${cap.limit} used`;
   }
   return allowed < matched ? { allowed, reason } : { allowed };

@@ -1,7 +1,21 @@
-import type { Candidate, Objection } from './guard.ts';
+import type { Candidate, EntryRules, Objection } from './guard.ts';
 
-/** An id that may have had its effect is never sent again, and one run is not resumed through two of its entries. */
-export function claim({ sentBefore, lineageTaken }: Candidate): Objection | undefined {
-  if (sentBefore) return { reason: 'sent before' };
-  return lineageTaken ? { reason: 'another entry of the same run is listed' } : undefined;
+const RESUME_BLOCKS_DELETE_MS = 86_400_000;
+
+/**
+ * An id that may have had its effect is never sent again, one run is not resumed through two of its entries, an entry
+ * belongs to one policy, and what was resumed within a day is not deleted.
+ */
+export function claim(candidate: Candidate, { action, now }: EntryRules): Objection | undefined {
+  if (candidate.sentBefore) return { reason: 'sent before' };
+  if (candidate.lineageTaken) return { reason: 'another entry of the same run is listed' };
+  if (candidate.ownedBy !== undefined) return { reason: `belongs to ${candidate.ownedBy}` };
+  if (action === 'workflow-dlq.resume') return undefined;
+  const until = resumedAt(candidate) + RESUME_BLOCKS_DELETE_MS;
+  return now < until ? { reason: 'resumed within a day', until } : undefined;
+}
+
+/** A resume that only the stamp knows of was made before the run failed again. */
+function resumedAt({ attempts, lastAttemptAt, entry }: Candidate): number {
+  return lastAttemptAt ?? (attempts > 0 ? entry.createdAt : -Infinity);
 }

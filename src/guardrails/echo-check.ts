@@ -3,7 +3,7 @@ import type { ReadFacts, SentFilter } from './guard.ts';
 
 /**
  * Every row must meet every filter that was sent. One that does not means that the service ignored a filter, and
- * then nothing that it listed was asked for.
+ * then nothing that it listed was asked for. Nothing overrules it.
  */
 export function echoCheck({ entries, filter }: ReadFacts): string | undefined {
   for (const entry of entries) {
@@ -18,6 +18,7 @@ function missedFilter(entry: WorkflowDlqEntry, filter: SentFilter): string | und
   if (missed(filter.workflowUrl, entry.workflowUrl)) return 'workflowUrl';
   if (missed(filter.flowControlKey, entry.flowControlKey)) return 'flowControlKey';
   if (missed(filter.failureFunctionState, entry.failureFunctionState)) return 'failureFunctionState';
+  if (missed(filter.callerIp, entry.callerIp)) return 'callerIp';
   // Which of an entry's two times the service compares is not known: either may meet the filter.
   const times = [entry.createdAt, entry.workflowCreatedAt].filter((time) => time !== undefined);
   const { fromDate = -Infinity, toDate = Infinity } = filter;

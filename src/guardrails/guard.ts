@@ -38,7 +38,7 @@ interface EntryGuard {
 interface MatchedGuard {
   readonly name: string;
   readonly stage: 'matched';
-  check(facts: MatchedFacts): { readonly then: 'approve' | 'abort'; readonly reason: string } | undefined;
+  check(facts: MatchedFacts): { readonly onTrip: 'approve' | 'abort'; readonly reason: string } | undefined;
 }
 
 /** `account`: facts of the account that hold the whole run. */

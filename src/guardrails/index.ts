@@ -1,22 +1,41 @@
-/** The guards, in the order in which they are asked. A name here is the word in metrics, ledger and pages. */
+/**
+ * The guards, in the order in which they are asked. A name here is the word in metrics, ledger and pages, and the name
+ * of its file. Two rules need no guard: ids are frozen in the plan, and settings that amplify do not load.
+ */
 import { approval } from './approval.ts';
+import { arrivals } from './arrivals.ts';
 import { attempts } from './attempts.ts';
+import { books } from './books.ts';
 import { caps } from './caps.ts';
 import { claim } from './claim.ts';
 import { completeRead } from './complete-read.ts';
+import { destination } from './destination.ts';
 import { echoCheck } from './echo-check.ts';
 import { failureFunction } from './failure-function.ts';
 import { foreignActor } from './foreign-actor.ts';
+import { grace } from './grace.ts';
 import type { Guard } from './guard.ts';
 import { killSwitch } from './kill-switch.ts';
+import { lease } from './lease.ts';
+import { minInterval } from './min-interval.ts';
 import { mode } from './mode.ts';
 import { moreThanAsked } from './more-than-asked.ts';
+import { precondition } from './precondition.ts';
+import { probation } from './probation.ts';
 import { protectedLabel } from './protected.ts';
+import { quota } from './quota.ts';
+import { ramp } from './ramp.ts';
 import { sanity } from './sanity.ts';
+import { tripwire } from './tripwire.ts';
 import { where } from './where.ts';
+import { window } from './window.ts';
 
 export const GUARDS: readonly Guard[] = [
   { name: 'kill_switch', stage: 'run', check: killSwitch },
+  { name: 'lease', stage: 'run', check: lease },
+  { name: 'window', stage: 'run', check: window },
+  { name: 'precondition', stage: 'run', check: precondition },
+  { name: 'min_interval', stage: 'run', check: minInterval },
   { name: 'complete_read', stage: 'read', check: completeRead },
   { name: 'echo_check', stage: 'read', check: echoCheck },
   { name: 'sanity', stage: 'read', check: sanity },
@@ -26,8 +45,16 @@ export const GUARDS: readonly Guard[] = [
   { name: 'foreign_actor', stage: 'entry', check: foreignActor },
   { name: 'attempts', stage: 'entry', check: attempts },
   { name: 'claim', stage: 'entry', check: claim },
+  { name: 'grace', stage: 'entry', check: grace },
+  { name: 'quota', stage: 'account', check: quota },
+  { name: 'tripwire', stage: 'matched', check: tripwire },
+  { name: 'destination', stage: 'group', check: destination },
+  { name: 'arrivals', stage: 'group', check: arrivals },
+  { name: 'ramp', stage: 'group', check: ramp },
   { name: 'caps', stage: 'plan', check: caps },
   { name: 'mode', stage: 'act', check: mode },
+  { name: 'probation', stage: 'act', check: probation },
   { name: 'approval', stage: 'act', check: approval },
   { name: 'more_than_asked', stage: 'answer', check: moreThanAsked },
+  { name: 'books', stage: 'books', check: books },
 ];

@@ -1,6 +1,6 @@
-import type { AuthorityFacts } from './guard.ts';
+import type { RunFacts } from './guard.ts';
 
-/** Nothing is done while anything says pause. */
-export function killSwitch({ paused }: AuthorityFacts): string | undefined {
+/** Nothing is done while anything says pause. Nothing overrules it. */
+export function killSwitch({ paused }: RunFacts): string | undefined {
   return paused;
 }

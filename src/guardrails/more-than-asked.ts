@@ -1,4 +1,6 @@
-/** One id was sent: more than one resumed run means that the service did not read it as meant. */
+/** More entries than the request named or allowed: the service did not read it as meant, and neither would the next. */
 export function moreThanAsked({ asked, done }: { readonly asked: number; readonly done: number }): string | undefined {
-  return done > asked ? `${done} runs were resumed where ${asked} was asked for` : undefined;
+  return done <= asked
+    ? undefined
+    : `${done} entries were acted on where ${asked} ${asked === 1 ? 'was' : 'were'} asked for`;
 }

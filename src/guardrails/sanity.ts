@@ -7,7 +7,7 @@ const MAX_SKEW_MS = 60_000;
 
 /** Times that can be, fields that must be, and a clock that agrees with the service's. */
 export function sanity({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
-  if (clockSkewMs !== undefined && Math.abs(clockSkewMs) > MAX_SKEW_MS) {
+  if (clockSkewMs !== undefined && !(Math.abs(clockSkewMs) <= MAX_SKEW_MS)) {
     const seconds = Math.round(Math.abs(clockSkewMs) / 1_000);
     return `the local clock is ${seconds} s ${clockSkewMs > 0 ? 'ahead of' : 'behind'} the service's`;
   }

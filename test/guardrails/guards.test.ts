@@ -1,21 +1,47 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { begin } from '../../src/guardrails/campaign.ts';
 import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
+import { arrivals } from '../../src/guardrails/arrivals.ts';
 import { approval } from '../../src/guardrails/approval.ts';
 import { attempts } from '../../src/guardrails/attempts.ts';
+import { books } from '../../src/guardrails/books.ts';
 import { caps } from '../../src/guardrails/caps.ts';
 import { claim } from '../../src/guardrails/claim.ts';
 import { completeRead } from '../../src/guardrails/complete-read.ts';
+import { destination } from '../../src/guardrails/destination.ts';
 import { echoCheck } from '../../src/guardrails/echo-check.ts';
 import { failureFunction } from '../../src/guardrails/failure-function.ts';
 import { foreignActor } from '../../src/guardrails/foreign-actor.ts';
-import type { Candidate, EntryRules, ReadFacts, SentFilter } from '../../src/guardrails/guard.ts';
+import { grace } from '../../src/guardrails/grace.ts';
+import type {
+  AccountFacts,
+  AuthorityFacts,
+  BooksFacts,
+  Candidate,
+  EntryRules,
+  GroupFacts,
+  MatchedFacts,
+  ReadFacts,
+  RunFacts,
+  SentFilter,
+} from '../../src/guardrails/guard.ts';
 import { GUARDS } from '../../src/guardrails/index.ts';
 import { killSwitch } from '../../src/guardrails/kill-switch.ts';
+import { lease } from '../../src/guardrails/lease.ts';
+import { minInterval } from '../../src/guardrails/min-interval.ts';
 import { mode } from '../../src/guardrails/mode.ts';
 import { moreThanAsked } from '../../src/guardrails/more-than-asked.ts';
+import { precondition } from '../../src/guardrails/precondition.ts';
+import { probation } from '../../src/guardrails/probation.ts';
 import { protectedLabel } from '../../src/guardrails/protected.ts';
+import { quota } from '../../src/guardrails/quota.ts';
+import { ramp } from '../../src/guardrails/ramp.ts';
 import { sanity } from '../../src/guardrails/sanity.ts';
+import { tripwire } from '../../src/guardrails/tripwire.ts';
 import { where } from '../../src/guardrails/where.ts';
+import { window } from '../../src/guardrails/window.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
 const HOUR = 3_600_000;
@@ -48,35 +74,109 @@ function candidate(over: Partial<Candidate> = {}): Candidate {
 }
 
 const RULES: EntryRules = {
+  action: 'workflow-dlq.resume',
   now: NOW,
   protectedLabels: ['no-auto'],
   failureFunctionStates: [],
   maxAttempts: 3,
   backoff: [HOUR, 2 * HOUR],
+  grace: 0,
 };
 
-test('names are words of metrics, each once', () => {
+const DELETES: EntryRules = { ...RULES, action: 'workflow-dlq.delete' };
+
+function run(over: Partial<RunFacts> = {}): RunFacts {
+  return { unmet: [], minInterval: 0, now: NOW, ...over };
+}
+
+function authority(over: Partial<AuthorityFacts> = {}): AuthorityFacts {
+  return { mode: 'enforce', isApproved: false, probationLeft: 0, ...over };
+}
+
+function group(over: Partial<GroupFacts> = {}): GroupFacts {
+  return {
+    action: 'workflow-dlq.resume',
+    group: 'g',
+    matched: 7,
+    arrivals: { last10m: 0, baseline10m: 0 },
+    now: NOW,
+    ...over,
+  };
+}
+
+test('the list holds each file of the room once, under its name', () => {
+  const room = join(import.meta.dirname, '../../src/guardrails');
+  const files = readdirSync(room).filter((file) => !['guard.ts', 'index.ts', 'campaign.ts'].includes(file));
   const names = GUARDS.map((guard) => guard.name);
-  expect(new Set(names).size).toBe(names.length);
+  expect(names.map((name) => `${name.replaceAll('_', '-')}.ts`).toSorted()).toEqual(files.toSorted());
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/);
 });
 
-test('kill_switch repeats why', () => {
-  expect(killSwitch({ mode: 'enforce', paused: 'file PAUSE' })).toBe('file PAUSE');
-  expect(killSwitch({ mode: 'enforce' })).toBeUndefined();
+test('the list stands in the order in which the stages are asked', () => {
+  const stages = GUARDS.map((guard) => guard.stage);
+  const order = 'run read evaluated entry account matched group plan act answer books';
+  expect([...new Set(stages)].join(' ')).toBe(order);
+  // A stage that began again would stand twice.
+  expect(stages.filter((stage, i) => stage !== stages[i - 1])).toEqual([...new Set(stages)]);
 });
 
-test('mode and approval let nothing but enforce through', () => {
-  const stopped = (['off', 'audit', 'approve', 'enforce'] as const).map((value) => [
-    mode({ mode: value }) !== undefined,
-    approval({ mode: value }) !== undefined,
-  ]);
-  expect(stopped).toEqual([
-    [true, false],
-    [true, false],
-    [false, true],
-    [false, false],
-  ]);
+test('kill_switch, lease and window repeat why', () => {
+  expect(killSwitch(run({ paused: 'file PAUSE' }))).toBe('file PAUSE');
+  expect(killSwitch(run())).toBeUndefined();
+  expect(lease(run({ leaseLost: 'epoch 4 has it' }))).toBe('epoch 4 has it');
+  expect(lease(run())).toBeUndefined();
+  expect(window(run({ outsideWindow: 'opens at 06:00' }))).toBe('opens at 06:00');
+  expect(window(run())).toBeUndefined();
+});
+
+test('precondition names what is false and what is not known', () => {
+  expect(precondition(run())).toBeUndefined();
+  expect(precondition(run({ unmet: [{ name: 'no incident', verdict: 'no' }] }))).toBe('no incident is false');
+  expect(
+    precondition(
+      run({
+        unmet: [
+          { name: 'a', verdict: 'error' },
+          { name: 'b', verdict: 'no' },
+        ],
+      }),
+    ),
+  ).toBe('a is not known, b is false');
+});
+
+test.each([
+  ['no act before', { minInterval: HOUR }, true],
+  ['none asked for', { lastIntentAt: NOW, minInterval: 0 }, true],
+  ['one moment short', { lastIntentAt: NOW - HOUR + 1, minInterval: HOUR }, false],
+  ['just long enough', { lastIntentAt: NOW - HOUR, minInterval: HOUR }, true],
+])('min_interval: %s', (_what, over, passes) => {
+  const said = minInterval(run(over));
+  if (passes) expect(said).toBeUndefined();
+  else expect(said).toBe('the last act was at 2025-11-20T11:00:00.001Z, the next may be at 2025-11-20T12:00:00.001Z');
+});
+
+test.each([
+  [{ mode: 'off', isApproved: true }, ['mode']],
+  [{ mode: 'audit', isApproved: true }, ['mode']],
+  [{ mode: 'approve' }, ['approval']],
+  [{ mode: 'approve', isApproved: true }, []],
+  [{ mode: 'approve', probationLeft: 3 }, ['approval']],
+  [{ mode: 'enforce' }, []],
+  [{ mode: 'enforce', needsApproval: 'tripped' }, ['approval']],
+  [{ mode: 'enforce', needsApproval: 'tripped', isApproved: true }, []],
+  [{ mode: 'enforce', probationLeft: 1 }, ['probation']],
+  [{ mode: 'enforce', probationLeft: 1, isApproved: true }, []],
+] as [Partial<AuthorityFacts>, string[]][])('mode, probation, approval: %o', (over, expected) => {
+  const asked = Object.entries({ mode, probation, approval });
+  expect(asked.filter(([, check]) => check(authority(over)) !== undefined).map(([name]) => name)).toEqual(expected);
+});
+
+test('mode, probation and approval say what they wait for', () => {
+  expect(mode(authority({ mode: 'off' }))).toBe('the mode is off: nothing is sent');
+  expect(probation(authority({ probationLeft: 1 }))).toBe('on probation: 1 more run in audit');
+  expect(probation(authority({ probationLeft: 3 }))).toBe('on probation: 3 more runs in audit');
+  expect(approval(authority({ mode: 'approve' }))).toBe('waits for the approval of a person');
+  expect(approval(authority({ needsApproval: '9 of 10' }))).toBe('waits for the approval of a person: 9 of 10');
 });
 
 test('complete_read says why', () => {
@@ -95,6 +195,8 @@ describe('echo_check', () => {
       { failureFunctionState: 'CALLBACK_FAIL' },
       { failureFunctionState: 'CALLBACK_SUCCESS' },
     ],
+    ['callerIp', { callerIp: ['10.0.0.1'] }, { callerIp: '10.0.0.1' }, { callerIp: '10.0.0.11' }],
+    ['callerIp', { callerIp: ['10.0.0.1'] }, { callerIp: '10.0.0.1' }, {}],
     ['fromDate', { fromDate: NOW }, { createdAt: NOW }, { createdAt: NOW - 1 }],
     ['fromDate', { fromDate: NOW }, { createdAt: NOW - 1, workflowCreatedAt: NOW }, { workflowCreatedAt: NOW - 1 }],
     ['toDate', { toDate: NOW }, { createdAt: NOW }, { createdAt: NOW + 1 }],
@@ -114,6 +216,8 @@ describe('sanity', () => {
   test.each([
     [{}, undefined],
     [{ clockSkewMs: 60_000 }, undefined],
+    [{ clockSkewMs: -60_000 }, undefined],
+    [{ clockSkewMs: 60_001 }, "the local clock is 60 s ahead of the service's"],
     [{ clockSkewMs: 61_000 }, "the local clock is 61 s ahead of the service's"],
     [{ clockSkewMs: -3_600_000 }, "the local clock is 3600 s behind the service's"],
     [{ dropped: 1 }, '1 listed entry could not be understood'],
@@ -208,10 +312,237 @@ describe('attempts', () => {
   });
 });
 
-test('claim: sent before, or by way of another entry', () => {
-  expect(claim(candidate())).toBeUndefined();
-  expect(claim(candidate({ sentBefore: true }))).toEqual({ reason: 'sent before' });
-  expect(claim(candidate({ lineageTaken: true }))).toEqual({ reason: 'another entry of the same run is listed' });
+test('attempts: a delete counts none, but waits where it was refused', () => {
+  expect(attempts(candidate({ attempts: 3, lastAttemptAt: NOW }), DELETES)).toBeUndefined();
+  expect(attempts(candidate({ entry: entry({ labels: ['a,b'] }) }), DELETES)).toBeUndefined();
+  expect(attempts(candidate({ rejections: 1, lastRejectedAt: NOW }), DELETES)).toEqual({
+    reason: 'refused by the service, backing off',
+    until: NOW + HOUR,
+  });
+});
+
+test('failure_function is asked of resumes alone', () => {
+  const one = candidate({ entry: entry({ failureFunctionState: 'CALLBACK_INPROGRESS' }) });
+  expect(failureFunction(one, DELETES)).toBeUndefined();
+});
+
+describe('claim', () => {
+  const DAY = 24 * HOUR;
+  test.each([
+    ['nothing known', {}, undefined, undefined],
+    ['sent before', { sentBefore: true }, { reason: 'sent before' }, { reason: 'sent before' }],
+    [
+      'lineage taken',
+      { lineageTaken: true },
+      { reason: 'another entry of the same run is listed' },
+      { reason: 'another entry of the same run is listed' },
+    ],
+    ['owned', { ownedBy: 'hold-all' }, { reason: 'belongs to hold-all' }, { reason: 'belongs to hold-all' }],
+    [
+      'resumed within a day',
+      { attempts: 1, lastAttemptAt: NOW - DAY + 1 },
+      undefined,
+      { reason: 'resumed within a day', until: NOW + 1 },
+    ],
+    ['resumed a day ago', { attempts: 1, lastAttemptAt: NOW - DAY }, undefined, undefined],
+    [
+      'resumed as a stamp tells, failed within a day',
+      { attempts: 1, entry: entry({ createdAt: NOW - DAY + 1 }) },
+      undefined,
+      { reason: 'resumed within a day', until: NOW + 1 },
+    ],
+    [
+      'resumed as a stamp tells, failed a day ago',
+      { attempts: 1, entry: entry({ createdAt: NOW - DAY }) },
+      undefined,
+      undefined,
+    ],
+  ] as [string, Partial<Candidate>, unknown, unknown][])('%s', (_what, over, resume, remove) => {
+    expect(claim(candidate(over), RULES)).toEqual(resume);
+    expect(claim(candidate(over), DELETES)).toEqual(remove);
+  });
+});
+
+describe('grace', () => {
+  const rules = { ...DELETES, grace: HOUR };
+  test.each([
+    ['first match', {}, rules, { reason: 'matched for the first time', until: NOW + HOUR }],
+    [
+      'one moment short',
+      { firstMatchedAt: NOW - HOUR + 1 },
+      rules,
+      { reason: 'matched a short time ago', until: NOW + 1 },
+    ],
+    ['just long enough', { firstMatchedAt: NOW - HOUR }, rules, undefined],
+    ['no grace', {}, DELETES, undefined],
+    ['a resume', {}, { ...rules, action: 'workflow-dlq.resume' }, undefined],
+  ] as [string, Partial<Candidate>, EntryRules, unknown][])('%s', (_what, over, rules, expected) => {
+    expect(grace(candidate(over), rules)).toEqual(expected);
+  });
+});
+
+describe('quota', () => {
+  const MINUTE = 60_000;
+  test.each([
+    [{}, undefined],
+    [{ refusedAt: NOW - 10 * MINUTE }, undefined],
+    [{ refusedAt: NOW - 10 * MINUTE + 1 }, /^the service refused a request with 429 .* at 2025-11-20T11:50:00.001Z$/],
+    [{ refusedAt: NOW + MINUTE }, /^the service refused/],
+    [{ refusedAt: NOW, action: 'workflow-dlq.delete' }, /^the service refused/],
+    [{ refusedAt: NOW, action: 'budget.raise', recentArrivals: { all: 1, quota: 1 } }, undefined],
+    [{ recentArrivals: { all: 10, quota: 2 } }, undefined],
+    [{ recentArrivals: { all: 10, quota: 3 } }, /^3 of 10 runs that failed in the last 15 minutes failed with 429$/],
+  ] as [Partial<AccountFacts>, RegExp | undefined][])('%o', (over, reason) => {
+    const said = quota({
+      action: 'workflow-dlq.resume',
+      recentArrivals: { all: 0, quota: 0 },
+      now: NOW,
+      ...over,
+    });
+    if (reason === undefined) expect(said).toBeUndefined();
+    else expect(said).toMatch(reason);
+  });
+});
+
+describe('tripwire', () => {
+  const REMOVE = { action: 'workflow-dlq.delete', maxMatched: 200 } as const;
+  test.each([
+    [{ matched: 10_000 }, undefined],
+    [{ matched: 10_001 }, { onTrip: 'approve', reason: '10001 matched, more than 10000' }],
+    [
+      { matched: 10_001, onTrip: 'abort' },
+      { onTrip: 'abort', reason: '10001 matched, more than 10000' },
+    ],
+    [{ matched: 10_001, isApproved: true }, undefined],
+    [{ matched: Number.NaN }, { onTrip: 'approve', reason: 'NaN matched, more than 10000' }],
+    [{ matched: 100, population: 100 }, undefined],
+    [{ ...REMOVE, matched: 200 }, undefined],
+    [
+      { ...REMOVE, matched: 201 },
+      { onTrip: 'abort', reason: '201 matched, more than 200' },
+    ],
+    [{ ...REMOVE, matched: 24, population: 24 }, undefined],
+    [{ ...REMOVE, matched: 6, population: 25 }, undefined],
+    [
+      { ...REMOVE, matched: 7, population: 25 },
+      { onTrip: 'abort', reason: '7 of 25 matched, more than 25 %' },
+    ],
+    [{ ...REMOVE, matched: 25, population: 100 }, undefined],
+    [
+      { ...REMOVE, matched: 26, population: 100 },
+      { onTrip: 'abort', reason: '26 of 100 matched, more than 25 %' },
+    ],
+    [{ ...REMOVE, matched: 26, population: 100, isApproved: true }, undefined],
+    [
+      { ...REMOVE, action: 'message-dlq.delete', matched: 26, population: 100 },
+      { onTrip: 'abort', reason: '26 of 100 matched, more than 25 %' },
+    ],
+    [
+      { ...REMOVE, action: 'message-dlq.prune', matched: 201 },
+      { onTrip: 'abort', reason: '201 matched, more than 200' },
+    ],
+  ] as [Partial<MatchedFacts>, unknown][])('%o', (over, expected) => {
+    const facts = {
+      matched: 0,
+      maxMatched: 10_000,
+      maxMatchedShare: 0.25,
+      onTrip: 'approve',
+      isApproved: false,
+    } as const;
+    expect(tripwire({ action: 'workflow-dlq.resume', ...facts, ...over })).toEqual(expected);
+  });
+});
+
+describe('destination', () => {
+  const DELETE = { action: 'workflow-dlq.delete' } as const;
+  test.each([
+    [{ deliveries: { delivered: 18, all: 20 } }, { allowed: 7, reason: '0.90 of 20', passed: true }],
+    [{ deliveries: { delivered: 17, all: 20 } }, { allowed: 0, reason: '0.85 of 20', passed: false }],
+    [{ deliveries: { delivered: 8_999, all: 10_000 } }, { allowed: 0, reason: '0.89 of 10000', passed: false }],
+    [
+      { deliveries: { delivered: 19, all: 19 } },
+      { allowed: 1, reason: 'only 19 in 15 minutes: one canary', passed: false },
+    ],
+    [
+      { deliveries: { delivered: 0, all: 0 } },
+      { allowed: 1, reason: 'only 0 in 15 minutes: one canary', passed: false },
+    ],
+    [{}, { allowed: 1, reason: 'not known: one canary', passed: false }],
+    [{ matched: 1 }, { allowed: 1, reason: 'not known: one canary', passed: true }],
+    [{ matched: 0 }, { allowed: 0, reason: 'not known: one canary', passed: true }],
+    [{ deliveries: { delivered: Number.NaN, all: 20 } }, { allowed: 0, reason: 'NaN of 20', passed: false }],
+    [
+      { ...DELETE, deliveries: { delivered: 0, all: 20 } },
+      { allowed: 7, reason: 'not asked', passed: true },
+    ],
+  ] as [Partial<GroupFacts>, unknown][])('%o', (over, expected) => {
+    expect(destination(group(over))).toEqual(expected);
+  });
+});
+
+describe('arrivals', () => {
+  test.each([
+    [
+      { last10m: 25, baseline10m: 0 },
+      { allowed: 7, reason: '25 in 10 minutes (≤ 25)', passed: true },
+    ],
+    [
+      { last10m: 26, baseline10m: 0 },
+      { allowed: 0, reason: '26 in 10 minutes (> 25)', passed: false },
+    ],
+    [
+      { last10m: 30, baseline10m: 10 },
+      { allowed: 7, reason: '30 in 10 minutes (≤ 30)', passed: true },
+    ],
+    [
+      { last10m: 31, baseline10m: 10 },
+      { allowed: 0, reason: '31 in 10 minutes (> 30)', passed: false },
+    ],
+    [
+      { last10m: Number.NaN, baseline10m: 0 },
+      { allowed: 0, reason: 'NaN in 10 minutes (> 25)', passed: false },
+    ],
+  ])('%o', (facts, expected) => {
+    expect(arrivals(group({ arrivals: facts }))).toEqual(expected);
+    const asked = arrivals(group({ arrivals: facts, action: 'workflow-dlq.delete' }));
+    expect(asked).toEqual({ allowed: 7, reason: 'not asked', passed: true });
+  });
+});
+
+describe('ramp', () => {
+  const growth = { start: 5, factor: 3, max: 500, settle: 1 };
+  const at = { id: 'p/1', policy: 'p', account: 'a', group: 'g', now: NOW };
+  const begun = begin({ ...at, ramp: growth });
+  test.each([
+    [begun, { allowed: 5, reason: 'step 1: at most 5', passed: false }],
+    [
+      { ...begun, size: 7, step: 2 },
+      { allowed: 7, reason: 'step 2: at most 7', passed: true },
+    ],
+    [
+      { ...begun, state: 'settling', until: NOW },
+      { allowed: 0, reason: 'step 1 settles until 2025-11-20T12:00:00.000Z', passed: false },
+    ],
+    [
+      { ...begun, state: 'halted', until: NOW, reason: 'x' },
+      { allowed: 0, reason: 'halted until 2025-11-20T12:00:00.000Z: x', passed: false },
+    ],
+    [
+      { ...begun, state: 'audit', reason: 'x' },
+      { allowed: 0, reason: 'in audit until a person lifts it: x', passed: false },
+    ],
+    [
+      { ...begun, state: 'ended' },
+      { allowed: 0, reason: 'the campaign has ended', passed: false },
+    ],
+  ] as [typeof begun, unknown][])('%o', (campaign, expected) => {
+    expect(ramp(group({ campaign }))).toEqual(expected);
+  });
+
+  test('without a campaign a resume is one canary, and other actions pass', () => {
+    expect(ramp(group())).toEqual({ allowed: 1, reason: 'no campaign', passed: false });
+    expect(ramp(group({ action: 'workflow-dlq.delete' }))).toEqual({ allowed: 7, reason: 'no campaign', passed: true });
+  });
 });
 
 test('caps: the smallest limit counts', () => {
@@ -228,7 +559,23 @@ test('caps: the smallest limit counts', () => {
   expect(take(0, 10, cap('policy', 12, 10))).toEqual({ allowed: 0 });
 });
 
-test('more_than_asked: exactly one for one', () => {
+test('caps: what is not a number allows nothing', () => {
+  const cap = { scope: 'policy', window: 'hour', used: Number.NaN, limit: 10 };
+  expect(caps({ matched: 5, maxPerRun: 10, caps: [cap] }).allowed).toBe(0);
+});
+
+test('more_than_asked: no more than was named', () => {
   expect(moreThanAsked({ asked: 1, done: 1 })).toBeUndefined();
-  expect(moreThanAsked({ asked: 1, done: 2 })).toBe('2 runs were resumed where 1 was asked for');
+  expect(moreThanAsked({ asked: 100, done: 0 })).toBeUndefined();
+  expect(moreThanAsked({ asked: 1, done: 2 })).toBe('2 entries were acted on where 1 was asked for');
+  expect(moreThanAsked({ asked: 100, done: 101 })).toBe('101 entries were acted on where 100 were asked for');
+});
+
+test('books: each planned act is somewhere, once', () => {
+  const even: BooksFacts = { planned: 15, acted: 5, skipped: 4, failed: 3, unknown: 2, left: 1 };
+  expect(books(even)).toBeUndefined();
+  expect(books({ ...even, planned: 16 })).toBe('16 planned are not 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left');
+  for (const part of ['acted', 'skipped', 'failed', 'unknown', 'left'] as const) {
+    expect(books({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
+  }
 });
