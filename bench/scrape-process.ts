@@ -87,7 +87,7 @@ async function opsd(): Promise<Contestant> {
   const deps = {
     clock,
     board,
-    ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => 0 },
+    ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => new Map() },
     logger: createLogger({ level: 'error', destination: process.stderr }),
     metrics: (format: 'text' | 'openmetrics') => metrics.render(format),
     health: () => ({ healthy: true, detail: '' }),

@@ -158,7 +158,11 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     }),
     usage: (account, api) => clients.get(account)!.usage(api),
     policies,
-    unknownOutcomes: () => ledger.unknownOutcomes(),
+    unknownOutcomes: () =>
+      ledger
+        .unknownOutcomes()
+        .values()
+        .reduce((sum, count) => sum + count, 0),
     savedAt: () => savedAt,
     logLines: () => options.logLines,
     stateRestored: store.restored,

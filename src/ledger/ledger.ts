@@ -154,7 +154,12 @@ export interface Ledger {
   pause(pause: Pause): void;
   pauses(): readonly Pause[];
   /** Lifts the pause of a scope, or every one; the reason is kept. @returns how many */
-  unpause(lifted: { readonly scope?: string; readonly at: number; readonly reason: string; readonly by: string }): number;
+  unpause(lifted: {
+    readonly scope?: string;
+    readonly at: number;
+    readonly reason: string;
+    readonly by: string;
+  }): number;
 
   /** Whether an intent for this target stands that was not proven without effect. */
   isClaimed(account: string, target: string): boolean;
@@ -174,7 +179,15 @@ export interface Ledger {
   /** The last intent of a policy. */
   lastIntentAt(policy: string): number | undefined;
   /** Budget raises that may have had an effect, since `since`, oldest first. */
-  raises(account: string, since: number): readonly { readonly at: number; readonly fromUsd: number; readonly toUsd: number; readonly outcome?: ActionOutcome }[];
+  raises(
+    account: string,
+    since: number,
+  ): readonly {
+    readonly at: number;
+    readonly fromUsd: number;
+    readonly toUsd: number;
+    readonly outcome?: ActionOutcome;
+  }[];
 
   /** Durable. The campaign of a policy and group that has not ended; a new one has an id of its own. */
   campaign(policy: string, group: string): Campaign | undefined;
@@ -193,7 +206,12 @@ export interface Ledger {
   /** @returns false when it is not in the state that this needs: decided, used or expired meanwhile */
   decidePlan(
     id: string,
-    decision: { readonly state: 'approved' | 'rejected' | 'used'; readonly at: number; readonly by: string; readonly reason?: string },
+    decision: {
+      readonly state: 'approved' | 'rejected' | 'used';
+      readonly at: number;
+      readonly by: string;
+      readonly reason?: string;
+    },
   ): boolean;
 
   /** @returns false when this key was recorded before: its trigger has had its run */
@@ -219,12 +237,20 @@ export interface Ledger {
   noteMatches(policy: string, dlqIds: readonly string[], at: number): void;
 
   /** What a policy was when it last ran, and the audit runs it has made since it was new or widened. */
-  policyVersion(policy: string): { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number } | undefined;
-  savePolicyVersion(policy: string, version: { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number }): void;
+  policyVersion(
+    policy: string,
+  ): { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number } | undefined;
+  savePolicyVersion(
+    policy: string,
+    version: { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number },
+  ): void;
 
   /** When a policy's condition was first found true without a break; `since` undefined forgets it. */
   condition(policy: string): { readonly since: number; readonly last: number; readonly readings: number } | undefined;
-  saveCondition(policy: string, condition: { readonly since: number; readonly last: number; readonly readings: number } | undefined): void;
+  saveCondition(
+    policy: string,
+    condition: { readonly since: number; readonly last: number; readonly readings: number } | undefined,
+  ): void;
 
   recentActions(limit: number): readonly ActionRecord[];
   action(id: number): ActionRecord | undefined;

@@ -170,7 +170,10 @@ function readLedger(
     return {
       runs: ledger.lastRuns(),
       actions: ledger.recentActions(limit).map(actionView),
-      unknown: ledger.unknownOutcomes(),
+      unknown: ledger
+        .unknownOutcomes()
+        .values()
+        .reduce((sum, count) => sum + count, 0),
     };
   } catch (error) {
     return { runs: [], actions: [], unknown: 0, error: error instanceof Error ? error.message : String(error) };

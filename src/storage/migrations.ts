@@ -68,37 +68,94 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE runs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    policy TEXT NOT NULL, account TEXT NOT NULL, plan_id TEXT NOT NULL, at INTEGER NOT NULL,
+    policy TEXT NOT NULL, account TEXT NOT NULL, plan_id TEXT NOT NULL, at INTEGER NOT NULL, cause TEXT NOT NULL,
     finished_at INTEGER, outcome TEXT, matched INTEGER NOT NULL DEFAULT 0, acted INTEGER NOT NULL DEFAULT 0,
     backlog INTEGER NOT NULL DEFAULT 0, detail TEXT
   ) STRICT;
   CREATE INDEX runs_policy ON runs (policy, id);
+  CREATE INDEX runs_at ON runs (at);
 
+  -- subject is the run or message that the entry was made of. stands is 0 once the act was proven to have done nothing.
   CREATE TABLE intents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    run_id INTEGER NOT NULL REFERENCES runs (id), at INTEGER NOT NULL,
+    run_id INTEGER NOT NULL REFERENCES runs (id), at INTEGER NOT NULL, epoch INTEGER NOT NULL,
     policy TEXT NOT NULL, account TEXT NOT NULL, action TEXT NOT NULL,
-    dlq_id TEXT NOT NULL, lineage TEXT NOT NULL, proposal TEXT NOT NULL
+    target TEXT NOT NULL, group_name TEXT NOT NULL, worth INTEGER NOT NULL CHECK (worth > 0),
+    subject TEXT, lineage TEXT, campaign TEXT, step INTEGER,
+    stands INTEGER NOT NULL DEFAULT 1, proposal TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX intents_dlq_id ON intents (account, dlq_id);
-  CREATE INDEX intents_lineage ON intents (account, lineage);
-  CREATE INDEX intents_at ON intents (at);
+  -- Of two acts with one target at most one may have had an effect, whatever the program believes.
+  CREATE UNIQUE INDEX intents_claim ON intents (account, target) WHERE stands = 1;
+  CREATE INDEX intents_target ON intents (target);
+  CREATE INDEX intents_subject ON intents (subject) WHERE subject IS NOT NULL;
+  CREATE INDEX intents_lineage ON intents (account, lineage, stands, at) WHERE lineage IS NOT NULL;
+  CREATE INDEX intents_campaign ON intents (campaign, step) WHERE campaign IS NOT NULL;
+  CREATE INDEX intents_policy ON intents (policy, at);
+  CREATE INDEX intents_run ON intents (run_id);
+  CREATE INDEX intents_raises ON intents (account, at) WHERE action = 'budget.raise';
+  -- All that a sum over a part of a window reads.
+  CREATE INDEX intents_caps ON intents (at, action, policy, account, worth, stands);
+
+  -- Worth taken and not given back, in slices of time: a window is the sum of few rows.
+  CREATE TABLE cap_slices (
+    slice INTEGER NOT NULL, policy TEXT NOT NULL, account TEXT NOT NULL, action TEXT NOT NULL, worth INTEGER NOT NULL,
+    PRIMARY KEY (slice, policy, account, action)
+  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE outcomes (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     intent_id INTEGER NOT NULL REFERENCES intents (id), at INTEGER NOT NULL,
-    outcome TEXT NOT NULL, detail TEXT, new_run_id TEXT
+    outcome TEXT NOT NULL, detail TEXT, new_run_id TEXT, done INTEGER
   ) STRICT;
   CREATE INDEX outcomes_intent ON outcomes (intent_id, id);
-  CREATE TABLE pauses (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    scope TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL,
-    lifted_at INTEGER, lifted_reason TEXT
-  ) STRICT;
-  CREATE UNIQUE INDEX pauses_standing ON pauses (scope) WHERE lifted_at IS NULL;
+  CREATE INDEX outcomes_new_run ON outcomes (new_run_id) WHERE new_run_id IS NOT NULL;
 
   -- The ledger's work list: intents whose last word is not spoken. Everything else is read from the two tables above.
   CREATE TABLE unsettled (intent_id INTEGER PRIMARY KEY REFERENCES intents (id)) STRICT;
-  CREATE INDEX outcomes_new_run ON outcomes (new_run_id) WHERE new_run_id IS NOT NULL;
+
+  CREATE TABLE pauses (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, by TEXT NOT NULL,
+    lifted_at INTEGER, lifted_reason TEXT, lifted_by TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX pauses_standing ON pauses (scope) WHERE lifted_at IS NULL;
+
+  CREATE TABLE campaigns (
+    id TEXT PRIMARY KEY, policy TEXT NOT NULL, group_name TEXT NOT NULL, state TEXT NOT NULL, begun_at INTEGER NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX campaigns_standing ON campaigns (policy, group_name) WHERE state <> 'ended';
+  CREATE TABLE campaign_numbers (policy TEXT PRIMARY KEY, last INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE plans (
+    hash TEXT PRIMARY KEY, id TEXT NOT NULL, state TEXT NOT NULL, saved_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    by TEXT, reason TEXT, plan TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX plans_state ON plans (state, saved_at);
+
+  CREATE TABLE triggers (
+    policy TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (policy, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE alerts (
+    receiver TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, is_firing INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (receiver, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX alerts_firing ON alerts (name) WHERE is_firing = 1;
+
+  CREATE TABLE dead_letters (
+    account TEXT NOT NULL, dlq_id TEXT NOT NULL, learned_at INTEGER NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (account, dlq_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX dead_letters_learned ON dead_letters (account, learned_at);
+
+  CREATE TABLE policy_matches (
+    policy TEXT NOT NULL, dlq_id TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (policy, dlq_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE policy_versions (
+    policy TEXT PRIMARY KEY, scope TEXT NOT NULL, audit_runs INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE policy_conditions (
+    policy TEXT PRIMARY KEY, since INTEGER NOT NULL, last INTEGER NOT NULL, readings INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

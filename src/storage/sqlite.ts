@@ -21,6 +21,8 @@ export interface Store extends Disposable {
   readonly db: DatabaseSync;
   /** Identity of this store, made with it. */
   readonly instance: string;
+  /** How many times the store was opened: the fencing number of this process. */
+  readonly epoch: number;
   /** Whether the store was there before this process. */
   readonly restored: boolean;
 }
@@ -43,7 +45,7 @@ export function openStore(path: string): Store {
     db.exec('PRAGMA foreign_keys = ON');
     migrate(db, path);
     const { instance, restored } = identity(db);
-    return { path, db, instance, restored, [Symbol.dispose]: () => db.close() };
+    return { path, db, instance, epoch: nextEpoch(db), restored, [Symbol.dispose]: () => db.close() };
   } catch (error) {
     db.close();
     throw explain(error, path);
@@ -82,6 +84,17 @@ function identity(db: DatabaseSync): { instance: string; restored: boolean } {
   const instance = randomBytes(5).toString('hex');
   db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
   return { instance, restored: false };
+}
+
+/** One more at each opening, durably: of two processes that believe to have the store, the older one finds its number gone. */
+export function nextEpoch(db: DatabaseSync): number {
+  const row = db
+    .prepare(
+      `INSERT INTO meta (key, value) VALUES ('epoch', '1')
+       ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value`,
+    )
+    .get();
+  return Number(row?.['value']);
 }
 
 /** Runs `work` in one transaction: all of it is durable when this returns, none of it when it throws. */

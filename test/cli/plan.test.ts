@@ -78,7 +78,7 @@ async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = t
     {
       clock,
       board: new ObservationBoard(clock),
-      ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => 0 },
+      ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => new Map() },
       logger: createLogger({ level: 'silent', destination: { write: () => undefined } }),
       metrics: () => Promise.resolve({ contentType: 'text/plain', parts: [], gzip: () => Promise.resolve([]) }),
       health: () => ({ healthy: true, detail: '' }),

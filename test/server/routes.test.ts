@@ -41,7 +41,7 @@ function busyWorld(overrides: Partial<World> = {}): World {
     policies: () => [POLICY],
     plan: (policy) => Promise.resolve(policy === POLICY.name ? plan() : undefined),
     ledger: {
-      unknownOutcomes: () => 0,
+      unknownOutcomes: () => new Map(),
       lastRuns: () => [RUN],
       recentActions: (limit) =>
         [
@@ -266,7 +266,7 @@ describe('the JSON API', () => {
   test('a run without an end is running', async () => {
     const { outcome: _outcome, finishedAt: _finishedAt, ...running } = RUN;
     const deps = busyWorld({
-      ledger: { lastRuns: () => [running], recentActions: () => [], unknownOutcomes: () => 0 },
+      ledger: { lastRuns: () => [running], recentActions: () => [], unknownOutcomes: () => new Map() },
     });
     expect(await get('/api/v1/policies', deps)).toMatchObject({ policies: [{ lastRun: { outcome: 'running' } }] });
   });
@@ -393,7 +393,7 @@ describe('the page', () => {
         { ...POLICY, name: CANARY, owner: CANARY, description: CANARY, source: CANARY, reducedBy: CANARY },
       ],
       ledger: {
-        unknownOutcomes: () => 0,
+        unknownOutcomes: () => new Map(),
         lastRuns: () => [{ ...RUN, policy: CANARY, outcome: 'held', detail: CANARY }],
         recentActions: () => [action({ proposal: proposal(hostile), detail: CANARY, newRunId: CANARY })],
       },

@@ -35,7 +35,7 @@ function fail(deps: World): void {
 function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'] {
   const run = { id: 1, policy: 'resume-billing', account: 'production', at: NOW, matched: 3, acted: 0, backlog: 3 };
   const full = { ...run, ...(outcome !== undefined && { outcome }), ...(detail !== undefined && { detail }) };
-  return { recentActions: () => [], lastRuns: () => [full], unknownOutcomes: () => 0 };
+  return { recentActions: () => [], lastRuns: () => [full], unknownOutcomes: () => new Map() };
 }
 
 describe('the verdict', () => {
@@ -147,7 +147,17 @@ describe('the verdict', () => {
 
   test('unknown outcomes ask for attention, all of them, however long ago', () => {
     const actions = [action({ id: 2, outcome: 'acked' })];
-    const deps = world({ ledger: { recentActions: () => actions, lastRuns: () => [], unknownOutcomes: () => 24 } });
+    const deps = world({
+      ledger: {
+        recentActions: () => actions,
+        lastRuns: () => [],
+        unknownOutcomes: () =>
+          new Map([
+            ['p', 20],
+            ['q', 4],
+          ]),
+      },
+    });
     expect(verdict(deps)).toMatchObject({
       level: 'attention',
       sentence: 'What became of 24 actions is unknown; their entries stay untouched until reading tells.',

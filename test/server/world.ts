@@ -24,7 +24,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
   return {
     board: new ObservationBoard(clock),
     unpause: () => 0,
-    ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => 0 },
+    ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => new Map() },
     logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
     metrics: () => Promise.resolve(scrapeBody('# HELP a b\na 1\n')),
     health: () => ({ healthy: true, detail: 'the scheduler turns' }),

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Plan, Proposal } from '../../src/domain/plan.ts';
+import type { Proposal } from '../../src/domain/plan.ts';
 import { ACTION_OUTCOMES, type CapLimit, type Ledger } from '../../src/ledger/ledger.ts';
 import { createLedger } from '../../src/storage/sqlite-ledger.ts';
-import { openStore } from '../../src/storage/sqlite.ts';
+import { nextEpoch, openStore } from '../../src/storage/sqlite.ts';
+import { intentFor, NO_CAPS, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HOUR = 3_600_000;
-const NO_CAPS: readonly CapLimit[] = [];
 
 function openLedger(path = join(tempDir(), 'opsd.db')): Ledger {
   const store = openStore(path);
@@ -18,64 +18,20 @@ function openLedger(path = join(tempDir(), 'opsd.db')): Ledger {
   return createLedger(store);
 }
 
-function proposal(change: Partial<Proposal> = {}): Proposal {
-  return {
-    policy: 'resume-billing',
-    account: 'production',
-    action: 'workflow-dlq.resume',
-    dlqId: 'dlq-1',
-    workflowRunId: 'wfr_1',
-    workflowUrl: 'https://app.example.com/invoice',
-    lineage: 'lin-1',
-    attempt: 1,
-    failedAt: 1_000,
-    labels: ['billing'],
-    cause: 'transient',
-    status: 503,
-    ...change,
-  };
-}
-
-function plan(change: Partial<Plan> = {}): Plan {
-  return {
-    id: '9f3c2a',
-    policy: 'resume-billing',
-    account: 'production',
-    source: 'policies/billing.yaml:3',
-    at: 1,
-    state: 'changes',
-    mode: 'enforce',
-    effectiveMode: 'enforce',
-    read: { pages: 1, entries: 1, complete: true, echoChecked: 1 },
-    chosen: [],
-    backlog: 0,
-    skipped: [],
-    evaluationErrors: 0,
-    caps: [],
-    ...change,
-  };
-}
-
-function intentFor(ledger: Ledger, change: Partial<Proposal>, at = 1_000): number {
-  const reservation = ledger.reserve(ledger.beginRun(plan(), at), proposal(change), at, NO_CAPS);
-  if (!reservation.ok) throw new Error(`${reservation.guard}: ${reservation.reason}`);
-  return reservation.intent.id;
-}
-
 test('an id that was sent is not reserved again, unless that was proven to have done nothing', () => {
   const ledger = openLedger();
   for (const outcome of ACTION_OUTCOMES) {
     const dlqId = `dlq-${outcome}`;
-    const id = intentFor(ledger, { dlqId });
-    expect(ledger.reserve(1, proposal({ dlqId }), 2_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'claim' });
+    const id = intentFor(ledger, dlqId);
+    expect(ledger.reserve(1, resumeOf(dlqId), 2_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'claim' });
     ledger.recordOutcome(id, { at: 2_000, outcome });
     const withoutEffect = outcome === 'rejected' || outcome === 'resolved_not_done';
     expect(ledger.isClaimed('production', dlqId), outcome).toBe(!withoutEffect);
     const action = withoutEffect ? undefined : 'workflow-dlq.resume';
     expect(ledger.actionOn('production', dlqId), outcome).toBe(action);
-    expect(ledger.reserve(1, proposal({ dlqId }), 3_000, NO_CAPS).ok, outcome).toBe(withoutEffect);
+    expect(ledger.reserve(1, resumeOf(dlqId), 3_000, NO_CAPS).ok, outcome).toBe(withoutEffect);
   }
-  expect(ledger.reserve(1, proposal({ account: 'staging', dlqId: 'dlq-acked' }), 3_000, NO_CAPS).ok).toBe(true);
+  expect(ledger.reserve(1, resumeOf('dlq-acked', { account: 'staging' }), 3_000, NO_CAPS).ok).toBe(true);
 });
 
 test('caps slide, count each scope apart, and are given back by an act without effect', () => {
@@ -84,9 +40,9 @@ test('caps slide, count each scope apart, and are given back by an act without e
     { scope: 'policy', windowMs: HOUR, limit: 2 },
     { scope: 'engine', windowMs: 24 * HOUR, limit: 3 },
   ];
-  const run = ledger.beginRun(plan(), 0);
+  const run = ledger.beginRun(planOf(), 0);
   const reserve = (dlqId: string, at: number, policy = 'resume-billing') =>
-    ledger.reserve(run, proposal({ dlqId, policy }), at, caps);
+    ledger.reserve(run, resumeOf(dlqId, { policy }), at, caps);
   expect(reserve('a', 1_000).ok).toBe(true);
   const second = reserve('b', 2_000);
   expect(reserve('c', 3_000)).toMatchObject({ ok: false, guard: 'caps', reason: 'policy: 2 in 1 h reached' });
@@ -103,7 +59,7 @@ test('caps slide, count each scope apart, and are given back by an act without e
 test('what a crash left is found after opening again, and settles through its outcomes', () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
-  const crashed = intentFor(createLedger(before), { dlqId: 'dlq-7', lineage: 'lin-7' });
+  const crashed = intentFor(createLedger(before), 'dlq-7', { lineage: 'lin-7' });
   before[Symbol.dispose]();
 
   const ledger = openLedger(path);
@@ -115,22 +71,24 @@ test('what a crash left is found after opening again, and settles through its ou
   expect(ledger.intentsWithoutOutcome()).toEqual([]);
   expect(ledger.unsettled('production')).toMatchObject([{ id: crashed, outcome: 'unknown', outcomeAt: 5_000 }]);
   expect(ledger.unsettled('staging')).toEqual([]);
-  expect(ledger.unknownOutcomes()).toBe(1);
+  expect(ledger.unknownOutcomes()).toEqual(new Map([['resume-billing', 1]]));
+  expect(ledger.oldestUnsettledAt()).toBe(1_000);
   ledger.recordOutcome(crashed, { at: 9_000, outcome: 'resolved_done' });
   expect(ledger.unsettled('production')).toEqual([]);
-  expect(ledger.unknownOutcomes()).toBe(0);
+  expect(ledger.unknownOutcomes()).toEqual(new Map());
+  expect(ledger.oldestUnsettledAt()).toBeUndefined();
   expect(ledger.recentActions(5)).toMatchObject([{ id: crashed, outcome: 'resolved_done' }]);
 });
 
 test('a lineage is known by the run a resume made, and counts only acts that may have happened', () => {
   const ledger = openLedger();
-  const first = intentFor(ledger, { dlqId: 'a', lineage: 'lin-9' }, 1_000);
+  const first = intentFor(ledger, 'a', { lineage: 'lin-9' }, 1_000);
   ledger.recordOutcome(first, { at: 1_100, outcome: 'acked', newRunId: 'wfr_new' });
   ledger.recordOutcome(first, { at: 2_000, outcome: 'came_back' });
   expect(ledger.lineageOfRun('production', 'wfr_new')).toEqual({ lineage: 'lin-9', attempts: 1, lastAttemptAt: 1_000 });
   expect(ledger.lineageOfRun('staging', 'wfr_new')).toBeUndefined();
   expect(ledger.lineageOfRun('production', 'wfr_other')).toBeUndefined();
-  const second = intentFor(ledger, { dlqId: 'b', lineage: 'lin-9' }, 5_000);
+  const second = intentFor(ledger, 'b', { lineage: 'lin-9' }, 5_000);
   expect(ledger.historyOf('production', 'lin-9')).toMatchObject({ attempts: 2, lastAttemptAt: 5_000 });
   ledger.recordOutcome(second, { at: 5_100, outcome: 'rejected' });
   expect(ledger.historyOf('production', 'lin-9')).toMatchObject({ attempts: 1, lastAttemptAt: 1_000 });
@@ -143,19 +101,31 @@ test('a lineage is known by the run a resume made, and counts only acts that may
 
 test('the last run of each policy tells what it did', () => {
   const ledger = openLedger();
-  const old = ledger.beginRun(plan(), 1_000);
+  const old = ledger.beginRun(planOf(), 1_000);
   ledger.finishRun(old, { at: 1_500, outcome: 'nothing', matched: 0, acted: 0, backlog: 0 });
-  const run = ledger.beginRun(plan(), 2_000);
-  ledger.reserve(run, proposal(), 2_001, NO_CAPS);
+  const run = ledger.beginRun(planOf(), 2_000);
+  ledger.reserve(run, resumeOf('dlq-1'), 2_001, NO_CAPS);
   ledger.finishRun(run, { at: 2_500, outcome: 'acted', matched: 4, acted: 1, backlog: 3, detail: 'caps' });
-  const other = ledger.beginRun(plan({ policy: 'another' }), 3_000);
+  const other = ledger.beginRun(planOf({ policy: 'another' }), 3_000);
   expect(ledger.lastRuns()).toEqual([
-    { id: other, policy: 'another', account: 'production', at: 3_000, matched: 0, acted: 0, backlog: 0 },
+    {
+      id: other,
+      policy: 'another',
+      account: 'production',
+      at: 3_000,
+      trigger: { kind: 'schedule' },
+      planId: '9f3c2a',
+      matched: 0,
+      acted: 0,
+      backlog: 0,
+    },
     {
       id: run,
       policy: 'resume-billing',
       account: 'production',
       at: 2_000,
+      trigger: { kind: 'schedule' },
+      planId: '9f3c2a',
       finishedAt: 2_500,
       outcome: 'acted',
       matched: 4,
@@ -168,15 +138,16 @@ test('the last run of each policy tells what it did', () => {
 
 test('whatever is tried, no cap is exceeded in any window and no id stands twice', () => {
   const caps: CapLimit[] = [
-    { scope: 'policy', windowMs: 100, limit: 3 },
-    { scope: 'account', windowMs: 300, limit: 5 },
-    { scope: 'engine', windowMs: 500, limit: 8 },
+    { scope: 'policy', windowMs: 1_000_000, limit: 5 },
+    { scope: 'account', windowMs: 3_000_000, limit: 9 },
+    { scope: 'engine', windowMs: 5_000_000, limit: 14 },
   ];
   const step = fc.record({
     dlqId: fc.integer({ min: 0, max: 12 }).map(String),
     policy: fc.constantFrom('p', 'q'),
     account: fc.constantFrom('a', 'b'),
-    wait: fc.integer({ min: 0, max: 60 }),
+    worth: fc.integer({ min: 1, max: 3 }),
+    wait: fc.integer({ min: 0, max: 600_000 }),
     outcome: fc.option(fc.constantFrom(...ACTION_OUTCOMES)),
   });
   const dir = tempDir();
@@ -185,14 +156,14 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       using store = openStore(join(dir, `${files++}.db`));
       const ledger = createLedger(store);
-      const run = ledger.beginRun(plan(), 0);
+      const run = ledger.beginRun(planOf(), 0);
       let now = 1_000;
       const taken: { at: number; proposal: Proposal }[] = [];
-      for (const { dlqId, policy, account, wait, outcome } of steps) {
+      for (const { dlqId, policy, account, worth, wait, outcome } of steps) {
         now += wait;
-        const wanted = proposal({ dlqId, policy, account });
+        const wanted = resumeOf(dlqId, { policy, account, worth });
         const reservation = ledger.reserve(run, wanted, now, caps);
-        const held = taken.some((other) => other.proposal.dlqId === dlqId && other.proposal.account === account);
+        const held = taken.some((other) => other.proposal.target === dlqId && other.proposal.account === account);
         if (held) expect(reservation).toMatchObject({ ok: false, guard: 'claim' });
         if (!reservation.ok) continue;
         const withoutEffect = outcome === 'rejected' || outcome === 'resolved_not_done';
@@ -205,7 +176,10 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
               (cap.scope !== 'policy' || other.proposal.policy === policy) &&
               (cap.scope !== 'account' || other.proposal.account === account),
           );
-          expect(inWindow.length).toBeLessThanOrEqual(cap.limit);
+          const worthInWindow = inWindow.reduce((sum, other) => sum + other.proposal.worth, 0);
+          expect(worthInWindow).toBeLessThanOrEqual(cap.limit);
+          const scope = { ...(cap.scope === 'policy' && { policy }), ...(cap.scope === 'account' && { account }) };
+          expect(ledger.used(scope, now - cap.windowMs)).toBe(worthInWindow);
         }
       }
     }),
@@ -217,18 +191,123 @@ test('a pause stands with its first reason, across openings, until a person lift
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
   const first = createLedger(before);
-  first.pause({ scope: 'engine', reason: 'more_than_asked', at: 1_000 });
-  first.pause({ scope: 'engine', reason: 'again', at: 2_000 });
-  first.pause({ scope: 'policy/p', reason: 'books', at: 3_000 });
+  first.pause({ scope: 'engine', reason: 'more_than_asked', at: 1_000, by: 'engine' });
+  first.pause({ scope: 'engine', reason: 'again', at: 2_000, by: 'engine' });
+  first.pause({ scope: 'policy/p', reason: 'books', at: 3_000, by: 'engine' });
+  first.pause({ scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' });
   before[Symbol.dispose]();
 
   const ledger = openLedger(path);
   expect(ledger.pauses()).toEqual([
-    { scope: 'engine', reason: 'more_than_asked', at: 1_000 },
-    { scope: 'policy/p', reason: 'books', at: 3_000 },
+    { scope: 'engine', reason: 'more_than_asked', at: 1_000, by: 'engine' },
+    { scope: 'policy/p', reason: 'books', at: 3_000, by: 'engine' },
+    { scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' },
   ]);
-  expect(ledger.unpause({ at: 4_000, reason: 'looked' })).toBe(2);
+  const lifted = { at: 4_000, reason: 'looked', by: 'anna' };
+  expect(ledger.unpause({ scope: 'policy/p', ...lifted })).toBe(1);
+  expect(ledger.unpause({ scope: 'policy/p', ...lifted })).toBe(0);
+  expect(ledger.pauses().map(({ scope }) => scope)).toEqual(['engine', 'group/p/https://a']);
+  expect(ledger.unpause(lifted)).toBe(2);
   expect(ledger.pauses()).toEqual([]);
-  ledger.pause({ scope: 'engine', reason: 'once more', at: 5_000 });
-  expect(ledger.pauses()).toEqual([{ scope: 'engine', reason: 'once more', at: 5_000 }]);
+  ledger.pause({ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' });
+  expect(ledger.pauses()).toEqual([{ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' }]);
+});
+
+test('a budget is raised under caps of its own, and takes from no other', () => {
+  const ledger = openLedger();
+  const caps: CapLimit[] = [
+    { scope: 'policy', windowMs: HOUR, limit: 1, actions: ['budget.raise'] },
+    { scope: 'engine', windowMs: HOUR, limit: 2 },
+  ];
+  const run = ledger.beginRun(planOf(), 0);
+  expect(ledger.reserve(run, raiseTo(120), 1_000, caps).ok).toBe(true);
+  expect(ledger.reserve(run, raiseTo(150), 2_000, caps)).toMatchObject({
+    guard: 'caps',
+    reason: 'policy: 1 in 1 h reached',
+  });
+  expect(ledger.reserve(run, resumeOf('a', { worth: 2 }), 2_000, caps).ok).toBe(true);
+  expect(ledger.used({}, 0)).toBe(2);
+  expect(ledger.used({ actions: ['budget.raise', 'workflow-dlq.resume'] }, 0)).toBe(3);
+  expect(ledger.used({ account: 'production', actions: ['workflow-dlq.delete'] }, 0)).toBe(0);
+});
+
+test('an act of some worth takes all of it or nothing', () => {
+  const ledger = openLedger();
+  const caps: CapLimit[] = [{ scope: 'account', windowMs: 24 * HOUR, limit: 100 }];
+  const run = ledger.beginRun(planOf(), 0);
+  expect(ledger.reserve(run, resumeOf('a', { worth: 60 }), 1_000, caps).ok).toBe(true);
+  expect(ledger.reserve(run, resumeOf('b', { worth: 41 }), 1_000, caps)).toMatchObject({
+    guard: 'caps',
+    reason: 'account: 60 of 100 in 24 h used, 41 more do not fit',
+  });
+  expect(ledger.reserve(run, resumeOf('b', { worth: 40 }), 1_000, caps).ok).toBe(true);
+  expect(ledger.used({}, 0)).toBe(100);
+});
+
+test('raises that may have happened are listed from the oldest', () => {
+  const ledger = openLedger();
+  const run = ledger.beginRun(planOf(), 0);
+  const ids = [120, 150, 180].map((usd, index) => {
+    const reservation = ledger.reserve(run, raiseTo(usd), 1_000 + index, NO_CAPS);
+    return reservation.ok ? reservation.intent.id : 0;
+  });
+  ledger.recordOutcome(ids[0]!, { at: 2_000, outcome: 'acked', done: 1 });
+  ledger.recordOutcome(ids[1]!, { at: 2_000, outcome: 'rejected' });
+  expect(ledger.raises('production', 0)).toEqual([
+    { at: 1_000, fromUsd: 100, toUsd: 120, outcome: 'acked' },
+    { at: 1_002, fromUsd: 100, toUsd: 180 },
+  ]);
+  expect(ledger.raises('production', 1_000)).toHaveLength(1);
+  expect(ledger.raises('staging', 0)).toEqual([]);
+  expect(ledger.lastIntentAt('raise-budget')).toBe(1_002);
+  expect(ledger.lastIntentAt('another')).toBeUndefined();
+  expect(ledger.action(ids[0]!)).toMatchObject({ outcome: 'acked', done: 1, epoch: 1 });
+  expect(ledger.action(99)).toBeUndefined();
+});
+
+test('acts are found by entry, by the run that failed and by the run that a resume made', () => {
+  const ledger = openLedger();
+  const first = intentFor(ledger, 'a', { campaign: { id: 'p/1', step: 1 } });
+  ledger.recordOutcome(first, { at: 1_100, outcome: 'acked', newRunId: 'wfr_new' });
+  const elsewhere = intentFor(ledger, 'a', { account: 'staging', campaign: { id: 'p/1', step: 2 } });
+  const ids = (account: string | undefined, id: string): number[] => ledger.actionsOn(account, id).map((act) => act.id);
+  expect(ids(undefined, 'a')).toEqual([elsewhere, first]);
+  expect(ids('production', 'a')).toEqual([first]);
+  expect(ids('production', 'wfr_a')).toEqual([first]);
+  expect(ids('production', 'wfr_new')).toEqual([first]);
+  expect(ids('production', 'b')).toEqual([]);
+  expect(ledger.stepActs('p/1', 1).map((act) => act.id)).toEqual([first]);
+  expect(ledger.stepActs('p/1', 2).map((act) => act.id)).toEqual([elsewhere]);
+  expect(ledger.resumedFrom('production', 'wfr_new')).toBe('wfr_a');
+});
+
+test('runs are listed newest first, of one policy or of all, with what triggered them', () => {
+  const ledger = openLedger();
+  const trigger = { kind: 'alert', name: 'Down', key: 'r/f/1' } as const;
+  const first = ledger.beginRun(planOf({ trigger }), 1_000);
+  const second = ledger.beginRun(planOf({ policy: 'another' }), 2_000);
+  expect(ledger.runs({ limit: 5 }).map(({ id }) => id)).toEqual([second, first]);
+  expect(ledger.runs({ limit: 1 }).map(({ id }) => id)).toEqual([second]);
+  expect(ledger.runs({ policy: 'resume-billing', limit: 5 })).toMatchObject([{ id: first, trigger, planId: '9f3c2a' }]);
+});
+
+test('an outcome of an act that nobody intended is refused', () => {
+  const ledger = openLedger();
+  expect(() => ledger.recordOutcome(7, { at: 1, outcome: 'acked' })).toThrow('no intent 7 in the ledger');
+});
+
+test('each opening has a number of its own, and a process whose number is gone may not act', () => {
+  const path = join(tempDir(), 'opsd.db');
+  openStore(path)[Symbol.dispose]();
+  const store = openStore(path);
+  onTestFinished(() => store[Symbol.dispose]());
+  const ledger = createLedger(store);
+  expect(ledger.epoch).toBe(2);
+  const run = ledger.beginRun(planOf(), 0);
+  expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toMatchObject({ ok: true, intent: { epoch: 2 } });
+  expect(ledger.leaseLost()).toBeUndefined();
+  nextEpoch(store.db);
+  expect(ledger.leaseLost()).toBe("opening 3 of the store is newer than this process's 2");
+  expect(ledger.reserve(run, resumeOf('b'), 1_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'lease' });
+  expect(ledger.isClaimed('production', 'b')).toBe(false);
 });

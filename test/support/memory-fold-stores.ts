@@ -21,7 +21,14 @@ export function memoryStores(): MemoryStores {
 }
 
 function storesOver(db: DatabaseSync): MemoryStores {
-  const store = { db, path: ':memory:', instance: 'here', restored: false, [Symbol.dispose]: () => undefined };
+  const store = {
+    db,
+    path: ':memory:',
+    instance: 'here',
+    epoch: 1,
+    restored: false,
+    [Symbol.dispose]: () => undefined,
+  };
   const totals = createTotals(store);
   return {
     totals,

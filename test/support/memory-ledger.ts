@@ -2,10 +2,13 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { nextEpoch } from '../../src/storage/sqlite.ts';
 import { createLedger } from '../../src/storage/sqlite-ledger.ts';
 
 export function memoryLedger(instance = 'here'): Ledger {
   const db = new DatabaseSync(':memory:');
   for (const step of MIGRATIONS) db.exec(step);
-  return createLedger({ db, path: ':memory:', instance, restored: false, [Symbol.dispose]: () => db.close() });
+  db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
+  const epoch = nextEpoch(db);
+  return createLedger({ db, path: ':memory:', instance, epoch, restored: false, [Symbol.dispose]: () => db.close() });
 }

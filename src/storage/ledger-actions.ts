@@ -1,0 +1,119 @@
+/** What was done, read back: work lists, histories and pages. */
+import type { SQLOutputValue } from 'node:sqlite';
+import type { ActionOutcome, ActionRecord, Ledger, LineageHistory } from '../ledger/ledger.ts';
+import type { Journal } from './ledger-journal.ts';
+import { ACTIONS, actionOf } from './ledger-rows.ts';
+
+/** Queries that must stay fast at a million intents, by name. */
+export const ACTION_QUERIES = {
+  unsettled: `${ACTIONS} WHERE i.id IN (SELECT intent_id FROM unsettled) ORDER BY i.id`,
+  oldestUnsettled: 'SELECT min(i.at) AS at FROM unsettled u JOIN intents i ON i.id = u.intent_id',
+  lineageOfRun:
+    'SELECT i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
+  resumedFrom:
+    'SELECT i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
+  history:
+    'SELECT count(*) AS attempts, max(at) AS last_at FROM intents WHERE account = ? AND lineage = ? AND stands = 1',
+  lastIntent: 'SELECT max(at) AS at FROM intents WHERE policy = ?',
+  raises: `${ACTIONS} WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.stands = 1 ORDER BY i.at, i.id`,
+  step: `${ACTIONS} WHERE i.campaign = ? AND i.step = ? ORDER BY i.id`,
+  recent: `${ACTIONS} ORDER BY i.id DESC LIMIT ?`,
+  action: `${ACTIONS} WHERE i.id = ?`,
+  on: `${ACTIONS} WHERE i.id IN (
+      SELECT id FROM intents WHERE target = ?1 UNION SELECT id FROM intents WHERE subject = ?1
+      UNION SELECT intent_id FROM outcomes WHERE new_run_id = ?1
+    ) AND (?2 IS NULL OR i.account = ?2) ORDER BY i.id DESC`,
+} as const;
+
+type ActionReads = Pick<
+  Ledger,
+  | 'intentsWithoutOutcome'
+  | 'unsettled'
+  | 'unknownOutcomes'
+  | 'oldestUnsettledAt'
+  | 'lineageOfRun'
+  | 'historyOf'
+  | 'resumedFrom'
+  | 'lastIntentAt'
+  | 'raises'
+  | 'stepActs'
+  | 'recentActions'
+  | 'action'
+  | 'actionsOn'
+>;
+
+export function createActionReads({ db }: Journal): ActionReads {
+  const prepare = (name: keyof typeof ACTION_QUERIES) => db.prepare(ACTION_QUERIES[name]);
+  const selectUnsettled = prepare('unsettled');
+  const selectOldest = prepare('oldestUnsettled');
+  const selectLineage = prepare('lineageOfRun');
+  const selectResumed = prepare('resumedFrom');
+  const selectHistory = prepare('history');
+  const selectLastIntent = prepare('lastIntent');
+  const selectRaises = prepare('raises');
+  const selectStep = prepare('step');
+  const selectRecent = prepare('recent');
+  const selectAction = prepare('action');
+  const selectOn = prepare('on');
+
+  const unsettled = (): ActionRecord[] => selectUnsettled.all().map(actionOf);
+
+  function historyOf(account: string, lineage: string): LineageHistory {
+    const row = selectHistory.get(account, lineage);
+    const lastAttemptAt = numberOf(row?.['last_at']);
+    return {
+      lineage,
+      attempts: Number(row?.['attempts'] ?? 0),
+      ...(lastAttemptAt !== undefined && { lastAttemptAt }),
+    };
+  }
+
+  return {
+    intentsWithoutOutcome: () => unsettled().filter((action) => action.outcome === undefined),
+    unsettled: (account) =>
+      unsettled().filter((action) => action.proposal.account === account && action.outcome !== undefined),
+    unknownOutcomes(): ReadonlyMap<string, number> {
+      const counts = new Map<string, number>();
+      for (const { outcome, proposal } of unsettled()) {
+        if (outcome === 'unknown') counts.set(proposal.policy, (counts.get(proposal.policy) ?? 0) + 1);
+      }
+      return counts;
+    },
+    oldestUnsettledAt: () => numberOf(selectOldest.get()?.['at']),
+    historyOf,
+    lineageOfRun(account, workflowRunId): LineageHistory | undefined {
+      const lineage = selectLineage.get(workflowRunId, account)?.['lineage'];
+      return typeof lineage === 'string' ? historyOf(account, lineage) : undefined;
+    },
+    resumedFrom(account, workflowRunId): string | undefined {
+      const run = selectResumed.get(workflowRunId, account)?.['subject'];
+      return typeof run === 'string' ? run : undefined;
+    },
+    lastIntentAt: (policy) => numberOf(selectLastIntent.get(policy)?.['at']),
+    raises: (account, since) => selectRaises.all(account, since).map(actionOf).flatMap(raiseOf),
+    stepActs: (campaign, step) => selectStep.all(campaign, step).map(actionOf),
+    recentActions: (limit) => selectRecent.all(limit).map(actionOf),
+    action(id): ActionRecord | undefined {
+      const row = selectAction.get(id);
+      return row === undefined ? undefined : actionOf(row);
+    },
+    actionsOn: (account, id) => selectOn.all(id, account ?? null).map(actionOf),
+  };
+}
+
+function numberOf(value: SQLOutputValue | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+interface Raise {
+  readonly at: number;
+  readonly fromUsd: number;
+  readonly toUsd: number;
+  readonly outcome?: ActionOutcome;
+}
+
+function raiseOf({ at, proposal, outcome }: ActionRecord): readonly Raise[] {
+  if (proposal.action !== 'budget.raise') return [];
+  const { fromUsd, toUsd } = proposal;
+  return [{ at, fromUsd, toUsd, ...(outcome !== undefined && { outcome }) }];
+}

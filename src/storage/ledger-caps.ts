@@ -1,0 +1,87 @@
+/**
+ * How much of a cap is used. Worth is kept in slices of time, so that a window is the sum of its whole slices and of the
+ * intents in the part of a slice at its beginning: exact, and fast at any number of intents.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Proposal } from '../domain/plan.ts';
+import type { CapLimit, Ledger } from '../ledger/ledger.ts';
+
+export const SLICE_MS = 300_000;
+
+/** Of `used`: absent actions mean all but raises of a budget, which are no entries. */
+const SCOPE = `(?2 IS NULL OR policy = ?2) AND (?3 IS NULL OR account = ?3) AND
+  CASE WHEN ?4 IS NULL THEN action <> 'budget.raise' ELSE action IN (SELECT value FROM json_each(?4)) END`;
+
+/** The parts of a window: bound by time alone, so that they are ranges of an index. */
+export const WHOLE_SLICES = `SELECT coalesce(sum(worth), 0) AS worth FROM cap_slices WHERE slice >= ?1 AND ${SCOPE}`;
+export const PART_OF_SLICE = `SELECT coalesce(sum(worth), 0) AS worth FROM intents INDEXED BY intents_caps
+  WHERE at > ?1 AND at < ?5 AND stands = 1 AND ${SCOPE}`;
+
+export interface Caps {
+  readonly used: Ledger['used'];
+  /** Within the caller's transaction. */
+  take(proposal: Proposal, at: number): void;
+  /** Within the caller's transaction. */
+  giveBack(proposal: Proposal, at: number): void;
+  /** Why a proposal does not fit; undefined when it does. */
+  objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): string | undefined;
+}
+
+export function createCaps(db: DatabaseSync): Caps {
+  const addToSlice = db.prepare(
+    `INSERT INTO cap_slices (slice, policy, account, action, worth) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (slice, policy, account, action) DO UPDATE SET worth = worth + excluded.worth`,
+  );
+  const sumSlices = db.prepare(WHOLE_SLICES);
+  const sumPart = db.prepare(PART_OF_SLICE);
+
+  const used: Ledger['used'] = ({ policy = null, account = null, actions }, since) => {
+    const types = actions === undefined ? null : JSON.stringify(actions);
+    const firstWhole = sliceOf(since) + SLICE_MS;
+    const whole = sumSlices.get(firstWhole, policy, account, types);
+    const part = sumPart.get(since, policy, account, types, firstWhole);
+    return Number(whole?.['worth']) + Number(part?.['worth']);
+  };
+
+  function add({ policy, account, action, worth }: Proposal, at: number, sign: 1 | -1): void {
+    addToSlice.run(sliceOf(at), policy, account, action, sign * worth);
+  }
+
+  return {
+    used,
+    take: (proposal, at) => add(proposal, at, 1),
+    giveBack: (proposal, at) => add(proposal, at, -1),
+    objection(proposal, at, caps): string | undefined {
+      for (const cap of caps) {
+        if (!counts(cap, proposal)) continue;
+        const taken = used(scopeOf(cap, proposal), at - cap.windowMs);
+        if (taken + proposal.worth <= cap.limit) continue;
+        const window = `${cap.limit} in ${cap.windowMs / 3_600_000} h`;
+        if (taken >= cap.limit) return `${cap.scope}: ${window} reached`;
+        return `${cap.scope}: ${taken} of ${window} used, ${proposal.worth} more do not fit`;
+      }
+      return undefined;
+    },
+  };
+}
+
+function sliceOf(at: number): number {
+  return Math.floor(at / SLICE_MS) * SLICE_MS;
+}
+
+/** Whether an act takes from a cap at all. */
+function counts({ actions }: CapLimit, { action }: Proposal): boolean {
+  return actions === undefined ? action !== 'budget.raise' : actions.includes(action);
+}
+
+function scopeOf({ scope, actions }: CapLimit, { policy, account }: Proposal): Parameters<Ledger['used']>[0] {
+  const only = actions !== undefined && { actions };
+  switch (scope) {
+    case 'policy':
+      return { policy, ...only };
+    case 'account':
+      return { account, ...only };
+    case 'engine':
+      return { ...only };
+  }
+}

@@ -1,0 +1,22 @@
+/** Dead messages, as failure callbacks told of them. */
+import type { DeadLetter } from '../domain/dead-letter.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Journal } from './ledger-journal.ts';
+
+export function createDeadLetters({
+  db,
+}: Journal): Pick<Ledger, 'noteDeadLetter' | 'deadLetters' | 'forgetDeadLetter'> {
+  // A callback may come twice; a letter was learned of once.
+  const insert = db.prepare(
+    'INSERT OR IGNORE INTO dead_letters (account, dlq_id, learned_at, record) VALUES (?, ?, ?, ?)',
+  );
+  const select = db.prepare('SELECT record FROM dead_letters WHERE account = ? ORDER BY learned_at LIMIT ?');
+  const remove = db.prepare('DELETE FROM dead_letters WHERE account = ? AND dlq_id = ?');
+
+  return {
+    noteDeadLetter: (letter) => void insert.run(letter.account, letter.dlqId, letter.learnedAt, JSON.stringify(letter)),
+    deadLetters: (account, limit) =>
+      select.all(account, limit).map((row) => JSON.parse(String(row['record'])) as DeadLetter),
+    forgetDeadLetter: (account, dlqId) => void remove.run(account, dlqId),
+  };
+}

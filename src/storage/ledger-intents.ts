@@ -1,0 +1,139 @@
+/**
+ * Intents and their outcomes. Both are only ever added; the present state of an intent is its newest outcome, and an
+ * intent that was proven without effect holds neither its claim nor its cap.
+ */
+import type { Proposal } from '../domain/plan.ts';
+import type { ActionOutcome, Ledger, Reservation } from '../ledger/ledger.ts';
+import type { AuditEntry } from '../ledger/audit-log.ts';
+import type { Caps } from './ledger-caps.ts';
+import type { Journal } from './ledger-journal.ts';
+import { intentOf } from './ledger-rows.ts';
+
+/** Outcomes that reading will still follow with another one. */
+const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['acked', 'unknown']);
+
+/** Outcomes that prove that nothing happened. */
+const WITHOUT_EFFECT: ReadonlySet<ActionOutcome> = new Set(['rejected', 'resolved_not_done']);
+
+interface Authority {
+  leaseLost(): string | undefined;
+  mustBeAdopted(): string | undefined;
+}
+
+export function createIntents(
+  { db, epoch, change }: Journal,
+  caps: Caps,
+  authority: Authority,
+): Pick<Ledger, 'reserve' | 'recordOutcome' | 'isClaimed' | 'actionOn'> {
+  const insertIntent = db.prepare(
+    `INSERT INTO intents
+       (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, proposal)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, stands FROM intents WHERE id = ?');
+  const clearStands = db.prepare('UPDATE intents SET stands = 0 WHERE id = ?');
+  const insertOutcome = db.prepare(
+    'INSERT INTO outcomes (intent_id, at, outcome, detail, new_run_id, done) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const insertUnsettled = db.prepare('INSERT INTO unsettled (intent_id) VALUES (?)');
+  const deleteUnsettled = db.prepare('DELETE FROM unsettled WHERE intent_id = ?');
+  const selectClaim = db.prepare('SELECT id, action FROM intents WHERE account = ? AND target = ? AND stands = 1');
+
+  /** The first reason not to act, in the order in which they are shown. */
+  function objection(
+    proposal: Proposal,
+    at: number,
+    limits: Parameters<Ledger['reserve']>[3],
+  ): Reservation | undefined {
+    const lost = authority.leaseLost();
+    if (lost !== undefined) return { ok: false, guard: 'lease', reason: lost };
+    const distrusted = authority.mustBeAdopted();
+    if (distrusted !== undefined)
+      return { ok: false, guard: 'caps', reason: `all windows count as used: ${distrusted}` };
+    const claim = selectClaim.get(proposal.account, proposal.target);
+    if (claim !== undefined) {
+      return { ok: false, guard: 'claim', reason: `sent before, as action ${Number(claim['id'])}` };
+    }
+    const full = caps.objection(proposal, at, limits);
+    return full === undefined ? undefined : { ok: false, guard: 'caps', reason: full };
+  }
+
+  return {
+    reserve: (runId, proposal, at, limits) =>
+      change((tell): Reservation => {
+        const refused = objection(proposal, at, limits);
+        if (refused !== undefined) return refused;
+        const { policy, account, action, target, group, worth } = proposal;
+        const campaign = action === 'workflow-dlq.resume' ? proposal.campaign : undefined;
+        const { lastInsertRowid } = insertIntent.run(
+          runId,
+          at,
+          epoch,
+          policy,
+          account,
+          action,
+          target,
+          group,
+          worth,
+          subjectOf(proposal),
+          'lineage' in proposal ? proposal.lineage : null,
+          campaign?.id ?? null,
+          campaign?.step ?? null,
+          JSON.stringify(proposal),
+        );
+        insertUnsettled.run(lastInsertRowid);
+        caps.take(proposal, at);
+        const intent = { id: Number(lastInsertRowid), at, runId, epoch, proposal };
+        tell({ type: 'intent', policy, account, intent: intent.id, run: runId, ...told(proposal) });
+        return { ok: true, intent };
+      }),
+    recordOutcome: (intentId, { at, outcome, detail, newRunId, done }) =>
+      change((tell) => {
+        const row = selectIntent.get(intentId);
+        if (row === undefined)
+          throw new Error(`no intent ${intentId} in the ledger: its outcome ${outcome} cannot be kept`);
+        const { proposal, at: intendedAt } = intentOf(row);
+        insertOutcome.run(intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
+        if (!OPEN_OUTCOMES.has(outcome)) deleteUnsettled.run(intentId);
+        if (WITHOUT_EFFECT.has(outcome) && row['stands'] === 1) {
+          clearStands.run(intentId);
+          caps.giveBack(proposal, intendedAt);
+        }
+        const { policy, account } = proposal;
+        tell({ type: 'outcome', policy, account, intent: intentId, target: proposal.target, outcome, newRunId, done });
+      }),
+    isClaimed: (account, target) => selectClaim.get(account, target) !== undefined,
+    actionOn: (account, dlqId) => selectClaim.get(account, dlqId)?.['action'] as Proposal['action'] | undefined,
+  };
+}
+
+/** The run or the message that the entry was made of. */
+function subjectOf(proposal: Proposal): string | null {
+  if ('workflowRunId' in proposal) return proposal.workflowRunId;
+  return 'messageId' in proposal ? proposal.messageId : null;
+}
+
+/** What the audit log keeps of a proposal: what names it, never what its entry carried. */
+function told(proposal: Proposal): Omit<AuditEntry, 'type'> {
+  const { action, target, worth } = proposal;
+  const common = { action, target, worth };
+  switch (proposal.action) {
+    case 'workflow-dlq.resume': {
+      const { workflowRunId, lineage, attempt, campaign } = proposal;
+      return { ...common, workflowRunId, lineage, attempt, campaign: campaign?.id, step: campaign?.step };
+    }
+    case 'workflow-dlq.delete':
+      return { ...common, workflowRunId: proposal.workflowRunId, lineage: proposal.lineage };
+    case 'message-dlq.delete':
+      return { ...common, messageId: proposal.messageId };
+    case 'message-dlq.prune':
+      return {
+        ...common,
+        page: proposal.page,
+        toDate: proposal.filter.toDate,
+        filters: Object.keys(proposal.filter).toSorted(),
+      };
+    case 'budget.raise':
+      return { ...common, fromUsd: proposal.fromUsd, toUsd: proposal.toUsd };
+  }
+}

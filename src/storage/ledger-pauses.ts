@@ -1,0 +1,32 @@
+/** Pauses: each stands with its first reason until a person lifts it. */
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Journal } from './ledger-journal.ts';
+
+export function createPauses({ db, change }: Journal): Pick<Ledger, 'pause' | 'pauses' | 'unpause'> {
+  const insert = db.prepare('INSERT OR IGNORE INTO pauses (scope, reason, at, by) VALUES (?, ?, ?, ?)');
+  const select = db.prepare('SELECT scope, reason, at, by FROM pauses WHERE lifted_at IS NULL ORDER BY id');
+  const lift = db.prepare(
+    `UPDATE pauses SET lifted_at = ?1, lifted_reason = ?2, lifted_by = ?3
+     WHERE lifted_at IS NULL AND (?4 IS NULL OR scope = ?4) RETURNING scope`,
+  );
+
+  return {
+    pause: ({ scope, reason, at, by }) =>
+      change((tell) => {
+        if (insert.run(scope, reason, at, by).changes > 0) tell({ type: 'pause', scope, reason, by });
+      }),
+    pauses: () =>
+      select.all().map((row) => ({
+        scope: String(row['scope']),
+        reason: String(row['reason']),
+        at: Number(row['at']),
+        by: String(row['by']),
+      })),
+    unpause: ({ scope, at, reason, by }) =>
+      change((tell) => {
+        const scopes = lift.all(at, reason, by, scope ?? null).map((row) => String(row['scope']));
+        if (scopes.length > 0) tell({ type: 'unpause', scopes, reason, by });
+        return scopes.length;
+      }),
+  };
+}

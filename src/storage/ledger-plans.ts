@@ -1,0 +1,101 @@
+/** Plans that were shown to a person, or wait for one: one for each hash. */
+import type { Plan } from '../domain/plan.ts';
+import type { Ledger, StoredPlan } from '../ledger/ledger.ts';
+import type { Journal } from './ledger-journal.ts';
+import type { Row } from './ledger-rows.ts';
+
+/** States that a decision may still follow. */
+const UNDECIDED: readonly StoredPlan['state'][] = ['shown', 'waiting'];
+/** States in which a plan's time runs out. */
+const ALIVE: readonly StoredPlan['state'][] = [...UNDECIDED, 'approved'];
+
+export function createPlans({
+  db,
+  change,
+}: Journal): Pick<Ledger, 'savePlan' | 'storedPlan' | 'storedPlans' | 'decidePlan'> {
+  // What a person is asked, or has answered, is not lost because the same plan is shown once more.
+  const put = db.prepare(
+    `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (hash) DO UPDATE SET state = excluded.state, saved_at = excluded.saved_at,
+       expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan
+     WHERE NOT (excluded.state = 'shown' AND state IN ('waiting', 'approved') AND expires_at > excluded.saved_at)`,
+  );
+  // Hexadecimal digits sort before g: the range of all hashes that begin so.
+  const selectByHash = db.prepare(
+    `SELECT * FROM plans WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id)`,
+  );
+  const selectByState = db.prepare(
+    'SELECT * FROM plans WHERE state IN (SELECT value FROM json_each(?)) ORDER BY saved_at DESC',
+  );
+  const decide = db.prepare('UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason) WHERE hash = ?');
+
+  /** A beginning that several plans share names the one that is alive, and none when several are. */
+  function find(id: string, now: number): StoredPlan | undefined {
+    const found = selectByHash.all(id).map((row) => storedOf(row, now));
+    if (found.length <= 1) return found[0];
+    const alive = found.filter(({ state }) => ALIVE.includes(state));
+    return alive.length === 1 ? alive[0] : undefined;
+  }
+
+  return {
+    savePlan: ({ plan, savedAt, expiresAt, state, by, reason }) =>
+      change((tell) => {
+        const { hash, id, policy, account } = plan;
+        const { changes } = put.run(
+          hash,
+          id,
+          state,
+          savedAt,
+          expiresAt,
+          by ?? null,
+          reason ?? null,
+          JSON.stringify(plan),
+        );
+        if (changes === 0) return;
+        const { matched, chosen } = plan;
+        tell({
+          type: 'plan.saved',
+          policy,
+          account,
+          plan: id,
+          hash,
+          state,
+          matched,
+          chosen: chosen.length,
+          expiresAt,
+          by,
+          reason,
+        });
+      }),
+    storedPlan: find,
+    storedPlans: (states, now) =>
+      selectByState
+        // A plan whose time ran out is kept in the state that it had then.
+        .all(JSON.stringify(states.includes('expired') ? [...states, ...ALIVE] : states))
+        .map((row) => storedOf(row, now))
+        .filter(({ state }) => states.includes(state)),
+    decidePlan: (id, { state, at, by, reason }) =>
+      change((tell) => {
+        const found = find(id, at);
+        const from = state === 'used' ? ALIVE : UNDECIDED;
+        if (found === undefined || !from.includes(found.state)) return false;
+        const { hash, policy, account, id: plan } = found.plan;
+        decide.run(state, by, reason ?? null, hash);
+        tell({ type: 'plan.decided', policy, account, plan, hash, from: found.state, state, by, reason });
+        return true;
+      }),
+  };
+}
+
+function storedOf(row: Row, now: number): StoredPlan {
+  const state = String(row['state']) as StoredPlan['state'];
+  const expiresAt = Number(row['expires_at']);
+  return {
+    plan: JSON.parse(String(row['plan'])) as Plan,
+    savedAt: Number(row['saved_at']),
+    expiresAt,
+    state: ALIVE.includes(state) && expiresAt <= now ? 'expired' : state,
+    ...(row['by'] !== null && { by: String(row['by']) }),
+    ...(row['reason'] !== null && { reason: String(row['reason']) }),
+  };
+}

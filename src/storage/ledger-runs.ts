@@ -1,0 +1,41 @@
+/** Runs of policies. */
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Journal } from './ledger-journal.ts';
+import { runOf } from './ledger-rows.ts';
+
+/** Policies by leaps over the index, not by reading every run. */
+export const LAST_RUNS = `
+  WITH RECURSIVE names (policy) AS (
+    SELECT min(policy) FROM runs
+    UNION ALL SELECT (SELECT min(policy) FROM runs WHERE policy > names.policy) FROM names WHERE policy IS NOT NULL
+  )
+  SELECT r.* FROM names JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE policy = names.policy) ORDER BY r.policy`;
+
+export function createRuns({ db, change }: Journal): Pick<Ledger, 'beginRun' | 'finishRun' | 'lastRuns' | 'runs'> {
+  const insert = db.prepare('INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?)');
+  const update = db.prepare(
+    'UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ? WHERE id = ? RETURNING policy, account',
+  );
+  const selectLast = db.prepare(LAST_RUNS);
+  const selectNewest = db.prepare('SELECT * FROM runs ORDER BY id DESC LIMIT ?');
+  const selectOfPolicy = db.prepare('SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?');
+
+  return {
+    beginRun: ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen }, at) =>
+      change((tell) => {
+        const { lastInsertRowid } = insert.run(policy, account, plan, at, JSON.stringify(trigger));
+        const run = Number(lastInsertRowid);
+        tell({ type: 'run.begun', policy, account, run, plan, hash, mode: effectiveMode, chosen: chosen.length });
+        return run;
+      }),
+    finishRun: (run, { at, outcome, matched, acted, backlog, detail }) =>
+      change((tell) => {
+        const row = update.get(at, outcome, matched, acted, backlog, detail ?? null, run);
+        const [policy, account] = [String(row?.['policy']), String(row?.['account'])];
+        tell({ type: 'run.finished', policy, account, run, outcome, matched, acted, backlog });
+      }),
+    lastRuns: () => selectLast.all().map(runOf),
+    runs: ({ policy, limit }) =>
+      (policy === undefined ? selectNewest.all(limit) : selectOfPolicy.all(policy, limit)).map(runOf),
+  };
+}

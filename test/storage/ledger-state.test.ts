@@ -1,0 +1,152 @@
+/** What the ledger keeps beside acts: campaigns, plans, triggers, alerts, dead letters, the state of policies. */
+import { expect, test } from 'vitest';
+import type { Campaign } from '../../src/domain/campaign.ts';
+import type { DeadLetter } from '../../src/domain/dead-letter.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
+import { planOf } from '../support/ledger-facts.ts';
+
+function campaignOf(change: Partial<Campaign> = {}): Campaign {
+  return {
+    id: 'p/1',
+    policy: 'p',
+    account: 'production',
+    group: 'g',
+    state: 'ready',
+    step: 1,
+    size: 1,
+    begunAt: 1_000,
+    halts: 0,
+    recent: [],
+    judged: 0,
+    verified: 0,
+    ...change,
+  };
+}
+
+test('a group has one campaign at a time, and a new one has a number of its own', () => {
+  const ledger = memoryLedger();
+  expect(ledger.nextCampaignId('p')).toBe('p/1');
+  expect(ledger.nextCampaignId('p')).toBe('p/2');
+  expect(ledger.nextCampaignId('q')).toBe('q/1');
+  const first = campaignOf({ state: 'settling', sentAt: 2_000, until: 9_000, recent: [true, false] });
+  ledger.saveCampaign(first);
+  expect(ledger.campaign('p', 'g')).toEqual(first);
+  expect(ledger.campaign('p', 'other')).toBeUndefined();
+  expect(() => ledger.saveCampaign(campaignOf({ id: 'p/2' }))).toThrow(/UNIQUE/);
+  ledger.saveCampaign({ ...first, state: 'ended' });
+  expect(ledger.campaign('p', 'g')).toBeUndefined();
+  ledger.saveCampaign(campaignOf({ id: 'p/2' }));
+  ledger.saveCampaign(campaignOf({ id: 'p/3', group: 'a' }));
+  expect(ledger.campaigns().map(({ id }) => id)).toEqual(['p/3', 'p/2']);
+});
+
+const HASH = 'abc123'.padEnd(64, '4');
+
+test('a plan is found by its id or more of its hash, is used once, and not after its time', () => {
+  const ledger = memoryLedger();
+  const plan = planOf({ id: 'abc123', hash: HASH });
+  ledger.savePlan({ plan, savedAt: 1_000, expiresAt: 5_000, state: 'waiting' });
+  expect(ledger.storedPlan('abc123', 2_000)).toEqual({ plan, savedAt: 1_000, expiresAt: 5_000, state: 'waiting' });
+  expect(ledger.storedPlan('abc1234', 2_000)).toBeDefined();
+  for (const id of ['abc12', 'abc1235', '', '%', 'g']) expect(ledger.storedPlan(id, 2_000), id).toBeUndefined();
+  expect(ledger.storedPlan('abc123', 5_000)).toMatchObject({ state: 'expired' });
+  expect(ledger.decidePlan('abc123', { state: 'approved', at: 5_000, by: 'anna' })).toBe(false);
+  expect(ledger.decidePlan('abc123', { state: 'approved', at: 2_000, by: 'anna', reason: 'seen' })).toBe(true);
+  expect(ledger.storedPlan('abc123', 3_000)).toMatchObject({ state: 'approved', by: 'anna', reason: 'seen' });
+  expect(ledger.decidePlan('abc123', { state: 'rejected', at: 3_000, by: 'bert' })).toBe(false);
+  expect(ledger.decidePlan('abc123', { state: 'used', at: 3_000, by: 'engine' })).toBe(true);
+  expect(ledger.decidePlan('abc123', { state: 'used', at: 3_000, by: 'engine' })).toBe(false);
+  expect(ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'used', reason: 'seen' });
+});
+
+test('plans are listed newest first by state; a plan shown again does not withdraw what was asked', () => {
+  const ledger = memoryLedger();
+  const other = planOf({ id: 'abcdef', hash: 'abcdef'.padEnd(64, '0') });
+  const plan = planOf({ id: 'abc123', hash: HASH });
+  ledger.savePlan({ plan, savedAt: 1_000, expiresAt: 5_000, state: 'waiting' });
+  ledger.savePlan({ plan: other, savedAt: 2_000, expiresAt: 3_000, state: 'waiting' });
+  ledger.savePlan({ plan, savedAt: 2_500, expiresAt: 9_000, state: 'shown' });
+  const listed = (states: Parameters<typeof ledger.storedPlans>[0], now: number): string[] =>
+    ledger.storedPlans(states, now).map((stored) => `${stored.plan.id} ${stored.state}`);
+  expect(listed(['waiting'], 2_000)).toEqual(['abcdef waiting', 'abc123 waiting']);
+  expect(listed(['waiting'], 4_000)).toEqual(['abc123 waiting']);
+  expect(listed(['expired'], 4_000)).toEqual(['abcdef expired']);
+  expect(listed(['shown', 'used'], 4_000)).toEqual([]);
+  ledger.savePlan({ plan, savedAt: 6_000, expiresAt: 9_000, state: 'shown' });
+  expect(listed(['shown'], 6_000)).toEqual(['abc123 shown']);
+});
+
+test('a beginning that two plans share names the one that is alive', () => {
+  const ledger = memoryLedger();
+  const [one, two] = ['1', '2'].map((digit) => planOf({ id: 'abc123', hash: `abc123${digit}`.padEnd(64, '0') }));
+  ledger.savePlan({ plan: one!, savedAt: 1, expiresAt: 10, state: 'waiting' });
+  ledger.savePlan({ plan: two!, savedAt: 2, expiresAt: 20, state: 'waiting' });
+  expect(ledger.storedPlan('abc123', 5)).toBeUndefined();
+  expect(ledger.decidePlan('abc123', { state: 'approved', at: 5, by: 'anna' })).toBe(false);
+  expect(ledger.storedPlan('abc123', 15)?.plan.hash).toBe(two!.hash);
+  expect(ledger.storedPlan('abc1231', 5)?.plan.hash).toBe(one!.hash);
+});
+
+test('a trigger has its run once for each policy', () => {
+  const ledger = memoryLedger();
+  const trigger = { policy: 'p', key: 'alertmanager/f00/1', at: 1_000 };
+  expect(ledger.recordTrigger(trigger)).toBe(true);
+  expect(ledger.recordTrigger({ ...trigger, at: 2_000 })).toBe(false);
+  expect(ledger.recordTrigger({ ...trigger, policy: 'q' })).toBe(true);
+});
+
+test('an alert is new once, and nothing is known before the first one came', () => {
+  const ledger = memoryLedger();
+  expect(ledger.alertFiring('Down')).toBeUndefined();
+  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', isFiring: true, at: 1_000 };
+  expect(ledger.noteAlert(alert)).toBe(true);
+  expect(ledger.noteAlert({ ...alert, at: 2_000 })).toBe(false);
+  expect([ledger.alertFiring('Down'), ledger.alertFiring('Other')]).toEqual([true, false]);
+  expect(ledger.noteAlert({ ...alert, key: 'f00/2' })).toBe(true);
+  expect(ledger.noteAlert({ ...alert, isFiring: false, at: 3_000 })).toBe(false);
+  expect(ledger.alertFiring('Down')).toBe(true);
+  ledger.noteAlert({ ...alert, key: 'f00/2', isFiring: false, at: 3_000 });
+  expect(ledger.alertFiring('Down')).toBe(false);
+});
+
+test('dead letters are learned once, listed oldest first, and forgotten', () => {
+  const ledger = memoryLedger();
+  const letter = (dlqId: string, learnedAt: number): DeadLetter => ({
+    account: 'production',
+    dlqId,
+    messageId: `msg_${dlqId}`,
+    learnedAt,
+    labels: ['x'],
+  });
+  for (const known of [letter('b', 2), letter('a', 1), letter('c', 3), { ...letter('b', 9), account: 'staging' }]) {
+    ledger.noteDeadLetter(known);
+  }
+  ledger.noteDeadLetter(letter('a', 7));
+  expect(ledger.deadLetters('production', 2)).toEqual([letter('a', 1), letter('b', 2)]);
+  ledger.forgetDeadLetter('production', 'a');
+  expect(ledger.deadLetters('production', 9).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
+});
+
+test('a match is dated by its first time without a break', () => {
+  const ledger = memoryLedger();
+  ledger.noteMatches('p', ['a', 'b'], 1_000);
+  ledger.noteMatches('p', ['b', 'c'], 2_000);
+  ledger.noteMatches('q', ['b'], 3_000);
+  expect(['a', 'b', 'c'].map((id) => ledger.firstMatchedAt('p', id))).toEqual([undefined, 1_000, 2_000]);
+  expect(ledger.firstMatchedAt('q', 'b')).toBe(3_000);
+  ledger.noteMatches('p', [], 4_000);
+  expect(ledger.firstMatchedAt('p', 'b')).toBeUndefined();
+});
+
+test('versions and conditions of policies are kept as they were saved', () => {
+  const ledger = memoryLedger();
+  expect(ledger.policyVersion('p')).toBeUndefined();
+  ledger.savePolicyVersion('p', { scope: { select: { label: ['a'] } }, auditRuns: 1 });
+  ledger.savePolicyVersion('p', { scope: { select: { label: ['b'] } }, auditRuns: 2 });
+  expect(ledger.policyVersion('p')).toEqual({ scope: { select: { label: ['b'] } }, auditRuns: 2 });
+  expect(ledger.condition('p')).toBeUndefined();
+  ledger.saveCondition('p', { since: 1, last: 2, readings: 3 });
+  expect(ledger.condition('p')).toEqual({ since: 1, last: 2, readings: 3 });
+  ledger.saveCondition('p', undefined);
+  expect(ledger.condition('p')).toBeUndefined();
+});

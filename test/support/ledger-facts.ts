@@ -1,0 +1,75 @@
+/** Proposals and plans for tests of the ledger. */
+import type { BudgetProposal, Plan, ResumeProposal } from '../../src/domain/plan.ts';
+import type { CapLimit, Ledger } from '../../src/ledger/ledger.ts';
+
+export const NO_CAPS: readonly CapLimit[] = [];
+
+export function resumeOf(dlqId: string, change: Partial<ResumeProposal> = {}): ResumeProposal {
+  return {
+    policy: 'resume-billing',
+    account: 'production',
+    action: 'workflow-dlq.resume',
+    target: dlqId,
+    group: 'https://app.example.com/invoice',
+    worth: 1,
+    dlqId,
+    workflowRunId: `wfr_${dlqId}`,
+    workflowUrl: 'https://app.example.com/invoice',
+    lineage: `lin-${dlqId}`,
+    attempt: 1,
+    failedAt: 1_000,
+    labels: ['billing'],
+    cause: 'transient',
+    status: 503,
+    ...change,
+  };
+}
+
+export function raiseTo(toUsd: number, change: Partial<BudgetProposal> = {}): BudgetProposal {
+  return {
+    policy: 'raise-budget',
+    account: 'production',
+    action: 'budget.raise',
+    target: `budget/${toUsd}/1`,
+    group: '',
+    worth: 1,
+    fromUsd: 100,
+    toUsd,
+    ...change,
+  };
+}
+
+export function planOf(change: Partial<Plan> = {}): Plan {
+  return {
+    id: '9f3c2a',
+    hash: '9f3c2a'.padEnd(64, '0'),
+    policy: 'resume-billing',
+    account: 'production',
+    action: 'workflow-dlq.resume',
+    source: 'policies/billing.yaml:3',
+    at: 1,
+    trigger: { kind: 'schedule' },
+    state: 'changes',
+    mode: 'enforce',
+    effectiveMode: 'enforce',
+    read: { pages: 1, entries: 1, complete: true, echoChecked: 1 },
+    checks: [],
+    selected: 1,
+    matched: 1,
+    chosen: [],
+    backlog: 0,
+    skipped: [],
+    evaluationErrors: 0,
+    campaigns: [],
+    caps: [],
+    notes: [],
+    ...change,
+  };
+}
+
+/** @returns the id of a new intent for `dlqId` */
+export function intentFor(ledger: Ledger, dlqId: string, change: Partial<ResumeProposal> = {}, at = 1_000): number {
+  const reservation = ledger.reserve(ledger.beginRun(planOf(), at), resumeOf(dlqId, change), at, NO_CAPS);
+  if (!reservation.ok) throw new Error(`${reservation.guard}: ${reservation.reason}`);
+  return reservation.intent.id;
+}
