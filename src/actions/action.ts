@@ -48,7 +48,7 @@ export function asked(request: ActionRequest): number {
 }
 
 export function isPrune(request: ActionRequest): request is PruneRequest {
-  return 'filter' in request;
+  return request.operation === 'delete-dlq' && 'filter' in request;
 }
 
 /**

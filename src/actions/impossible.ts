@@ -6,13 +6,17 @@ import { isPrune, type ActionRequest, type BudgetRequest, type PruneRequest } fr
 
 const HOUR_MS = 3_600_000;
 const MAX_COUNT = 100;
+const BY_ID: ReadonlySet<string> = new Set(['resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq']);
 const BUDGET = { min: 20, max: 10_000 };
 
 /** @returns what is wrong with a request; undefined when it may be sent */
 export function impossible(request: ActionRequest, now: number): string | undefined {
   if (isPrune(request)) return impossiblePrune(request, now);
   if (request.operation === 'update-budget') return impossibleBudget(request);
-  const { dlqIds } = request as { readonly dlqIds: unknown };
+  if (!BY_ID.has(request.operation)) return 'no action sends this operation';
+  const { dlqIds, overrides } = request as { readonly dlqIds: unknown; readonly overrides?: unknown };
+  if (request.operation === 'resume-workflow-dlq' && typeof overrides !== 'object')
+    return 'a resume names its overrides';
   if (!Array.isArray(dlqIds) || dlqIds.length !== 1) return 'a request names exactly one dlqId';
   // Blank text may be trimmed to nothing on the way, and nothing means everything.
   if (typeof dlqIds[0] !== 'string' || dlqIds[0].trim() === '') return 'the dlqId is empty';

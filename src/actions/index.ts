@@ -2,12 +2,14 @@
 import type { ServiceClient } from '../client/api.ts';
 import type { Proposal } from '../domain/plan.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ActionRequest, ActResult } from './action.ts';
+import type { EventBus } from '../platform/events.ts';
+import { isPrune, type ActionRequest, type ActResult } from './action.ts';
 import { describeBudgetRaise, sendBudgetRaise } from './budget-raise.ts';
 import { failedCall, refused } from './failed-call.ts';
 import { impossible } from './impossible.ts';
 import { describeMessageDelete, sendMessageDelete } from './message-dlq-delete.ts';
 import { describePrune, sendPrune } from './message-dlq-prune.ts';
+import { archiveEntry, type ArchiveSettings } from './workflow-dlq-archive.ts';
 import { describeWorkflowDelete, sendWorkflowDelete } from './workflow-dlq-delete.ts';
 import { listWorkflowDlq, type Listing, type ListFilter } from './workflow-dlq-list.ts';
 import { describeResume, sendResume } from './workflow-dlq-resume.ts';
@@ -20,13 +22,13 @@ export interface Actions {
   /** The request that `act` would send for a proposal. Sends nothing. */
   describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest;
   /**
-   * What must be done before the intent: the archive of an entry that will be deleted.
+   * What must be done before the intent: the archive of an entry that will be deleted. Never rejects.
    *
    * @returns why the act must not happen; undefined when all is prepared
    */
   prepare(
     proposal: Proposal,
-    options: { readonly archive?: { readonly dir: string; readonly require: boolean } },
+    options: { readonly archive?: ArchiveSettings },
     signal: AbortSignal,
   ): Promise<string | undefined>;
   /**
@@ -38,6 +40,7 @@ export interface Actions {
 
 export interface ActionsDeps {
   readonly clock: Clock;
+  readonly events: EventBus;
   /** How the management API knows the accounts that have one, by name. */
   readonly accountIds: ReadonlyMap<string, string>;
   /** Pages of 100 entries that one listing may read. */
@@ -52,8 +55,10 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
     accounts: [...clients.keys()],
     list: (account, filter, signal) => listWorkflowDlq(clients.get(account), filter, signal, options),
     describe,
-    async prepare(proposal) {
-      return proposal.action === 'workflow-dlq.delete' ? 'entries cannot be archived yet' : undefined;
+    async prepare(proposal, { archive }, signal) {
+      if (proposal.action !== 'workflow-dlq.delete') return undefined;
+      if (archive === undefined) return 'a delete needs an archive, and none is set';
+      return archiveEntry(clients.get(proposal.account), proposal, { archive, signal }, deps);
     },
     async act(request) {
       try {
@@ -97,6 +102,6 @@ async function send(request: ActionRequest, client: ServiceClient | undefined, d
     case 'delete-workflow-dlq':
       return sendWorkflowDelete(client, request, signal);
     case 'delete-dlq':
-      return 'filter' in request ? sendPrune(client, request, signal) : sendMessageDelete(client, request, signal);
+      return isPrune(request) ? sendPrune(client, request, signal) : sendMessageDelete(client, request, signal);
   }
 }

@@ -76,6 +76,12 @@ export interface WorkflowDlqQuery extends WorkflowDlqFilter {
   readonly count?: number;
 }
 
+/** An entry as it is understood, and its whole row as the service told it. */
+export interface WholeWorkflowDlqEntry {
+  readonly entry: WorkflowDlqEntry;
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
 export interface FlowControl {
   readonly key: string;
   readonly parallelism?: number;
@@ -183,6 +189,11 @@ export interface MessageApi {
   publish(destination: string, request: PublishRequest, call: CallOptions): Promise<readonly PublishResult[]>;
   trigger(workflowUrl: string, request: TriggerRequest, call: CallOptions): Promise<WorkflowRun>;
   listWorkflowDlq(query: WorkflowDlqQuery, call: CallOptions): Promise<Page<WorkflowDlqEntry>>;
+  /**
+   * The same rows, each also whole as the service told it, for the archive alone: they hold the headers and bodies of
+   * other people's messages.
+   */
+  listWholeWorkflowDlq(query: WorkflowDlqQuery, call: CallOptions): Promise<Page<WholeWorkflowDlqEntry>>;
   resumeWorkflowDlq(
     dlqIds: NonEmpty<string>,
     overrides: ResumeOverrides,

@@ -19,8 +19,15 @@ import { parseAnything } from './parse/acknowledgement.ts';
 import { parseFlowControl } from './parse/flow-control.ts';
 import { parseLogPage } from './parse/log-entry.ts';
 import { parsePublish } from './parse/publish-result.ts';
+import type { Drops } from './parse/reader.ts';
 import { parseUrlGroups } from './parse/url-group.ts';
-import { parseDelete, parseResume, parseTrigger, parseWorkflowDlqPage } from './parse/workflow-dlq.ts';
+import {
+  parseDelete,
+  parseResume,
+  parseTrigger,
+  parseWholeWorkflowDlqPage,
+  parseWorkflowDlqPage,
+} from './parse/workflow-dlq.ts';
 import { destinationPath, pathSegment, shownDestination } from './path.ts';
 import { buildQuery, count, filterQuery, oneOf, statuses, text, texts, time, type QueryTable } from './query.ts';
 import { InvalidRequestError } from './service-error.ts';
@@ -102,7 +109,7 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
     async listLogs(query, { signal }) {
       const operation = 'list-logs';
       const path = `/v2/logs${filterQuery(operation, query, LOG_QUERY)}`;
-      const parse = (body: Buffer, drops: Parameters<typeof parseLogPage>[1]) => parseLogPage(body, drops, names);
+      const parse = (body: Buffer, drops: Drops) => parseLogPage(body, drops, names);
       return pageOf(await connection.read({ operation, path, parse }, signal));
     },
 
@@ -112,8 +119,14 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
     async listWorkflowDlq(query, { signal }) {
       const operation = 'list-workflow-dlq';
       const path = `/v2/workflows/dlq${filterQuery(operation, query, WORKFLOW_DLQ_QUERY)}`;
-      const parse = (body: Buffer, drops: Parameters<typeof parseWorkflowDlqPage>[1]) =>
-        parseWorkflowDlqPage(body, drops, names);
+      const parse = (body: Buffer, drops: Drops) => parseWorkflowDlqPage(body, drops, names);
+      return pageOf(await connection.read({ operation, path, parse }, signal));
+    },
+
+    async listWholeWorkflowDlq(query, { signal }) {
+      const operation = 'list-workflow-dlq';
+      const path = `/v2/workflows/dlq${filterQuery(operation, query, WORKFLOW_DLQ_QUERY)}`;
+      const parse = (body: Buffer, drops: Drops) => parseWholeWorkflowDlqPage(body, drops, names);
       return pageOf(await connection.read({ operation, path, parse }, signal));
     },
 

@@ -155,6 +155,12 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
         );
         return;
       }
+      case 'archive.failed':
+        logger.warn(
+          { policy: event.policy, account: event.account, dlqId: event.dlqId, reason: event.reason },
+          'an entry was not archived; it is deleted nevertheless, since archive.require is false',
+        );
+        return;
       case 'engine.paused':
         logger.error(
           { scope: event.scope, reason: event.reason },

@@ -116,6 +116,14 @@ export type OpsEvent =
       readonly durationMs: number;
       readonly detail?: string;
     }
+  /** An entry goes without its archive, as its policy allows. */
+  | {
+      readonly type: 'archive.failed';
+      readonly policy: string;
+      readonly account: string;
+      readonly dlqId: string;
+      readonly reason: string;
+    }
   | { readonly type: 'engine.paused'; readonly scope: string; readonly reason: string }
   | { readonly type: 'engine.unpaused'; readonly lifted: number; readonly reason: string }
   | { readonly type: 'engine.recovered'; readonly unknown: number }

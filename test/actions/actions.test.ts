@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createActions } from '../../src/actions/index.ts';
 import type { ServiceClient } from '../../src/client/api.ts';
 import type { ResumeProposal } from '../../src/domain/plan.ts';
+import { EventBus } from '../../src/platform/events.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { FakeDlq, type ResumeAnswer } from '../support/fake-dlq.ts';
 
@@ -13,7 +14,12 @@ function stage(maxPages = 50) {
   return {
     dlq,
     clock,
-    actions: createActions(new Map([['production', dlq.client()]]), { clock, maxPages, accountIds: new Map() }),
+    actions: createActions(new Map([['production', dlq.client()]]), {
+      clock,
+      events: new EventBus(),
+      maxPages,
+      accountIds: new Map(),
+    }),
   };
 }
 
@@ -70,7 +76,11 @@ describe('listing', () => {
     dlq.add();
     const aborted = await actions.list('production', {}, AbortSignal.abort(new Error('stopping')));
     expect(aborted).toMatchObject({ complete: false, problem: 'stopping', entries: [] });
-    const bare = createActions(new Map([['bare', {} as ServiceClient]]), { clock, accountIds: new Map() });
+    const bare = createActions(new Map([['bare', {} as ServiceClient]]), {
+      clock,
+      events: new EventBus(),
+      accountIds: new Map(),
+    });
     for (const account of ['bare', 'nobody']) {
       const listing = await bare.list(account, {}, NEVER);
       expect(listing).toMatchObject({ complete: false, problem: 'the account has no message API' });

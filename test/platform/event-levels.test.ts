@@ -66,6 +66,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ ...act, outcome: 'acked' }, 'info'],
     [{ ...act, outcome: 'unknown' }, 'warn'],
   ],
+  'archive.failed': [[{ policy: 'p', account, dlqId: 'd', reason: 'disk full' }, 'warn']],
   'engine.paused': [[{ scope: 'engine', reason: 'x' }, 'error']],
   'engine.unpaused': [[{ lifted: 1, reason: 'x' }, 'info']],
   'engine.recovered': [[{ unknown: 1 }, 'warn']],

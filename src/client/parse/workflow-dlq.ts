@@ -1,5 +1,6 @@
 /** The workflow DLQ (interface 2.4, 2.5): its pages, and what resume, trigger and the deletes answer. */
 import type { WorkflowDlqEntry, WorkflowRun } from '../../domain/workflow-dlq.ts';
+import type { WholeWorkflowDlqEntry } from '../api.ts';
 import type { WireNames } from '../wire-names.ts';
 import { labelsOf } from './labels.ts';
 import { parsePage } from './page.ts';
@@ -22,8 +23,8 @@ import { optionalTime, requireTime } from './time.ts';
 
 const RESPONSE_TEXT_LENGTH = 200;
 
-export interface WorkflowDlqPage {
-  readonly rows: readonly WorkflowDlqEntry[];
+export interface WorkflowDlqPage<Row = WorkflowDlqEntry> {
+  readonly rows: readonly Row[];
   readonly cursor?: string;
 }
 
@@ -38,9 +39,21 @@ export interface DeleteAnswer {
 }
 
 export function parseWorkflowDlqPage(body: Buffer, drops: Drops, names: WireNames): WorkflowDlqPage {
+  return parseRows(body, drops, (row) => parseEntry(row, names));
+}
+
+export function parseWholeWorkflowDlqPage(
+  body: Buffer,
+  drops: Drops,
+  names: WireNames,
+): WorkflowDlqPage<WholeWorkflowDlqEntry> {
+  return parseRows(body, drops, (row) => ({ entry: parseEntry(row, names), row }));
+}
+
+function parseRows<Row>(body: Buffer, drops: Drops, parse: (row: JsonObject) => Row): WorkflowDlqPage<Row> {
   const { page, cursor } = parsePage(body);
   if (page['messages'] === undefined) throw new MalformedAnswer('messages is missing');
-  const rows = rowsOf(drops, page['messages'], { what: 'messages', parse: (row) => parseEntry(row, names) });
+  const rows = rowsOf(drops, page['messages'], { what: 'messages', parse });
   return { rows, ...(cursor !== undefined && { cursor }) };
 }
 
