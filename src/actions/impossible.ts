@@ -15,11 +15,10 @@ export function impossible(request: ActionRequest, now: number): string | undefi
   if (request.operation === 'update-budget') return impossibleBudget(request);
   if (!BY_ID.has(request.operation)) return 'no action sends this operation';
   const { dlqIds, overrides } = request as { readonly dlqIds: unknown; readonly overrides?: unknown };
-  if (request.operation === 'resume-workflow-dlq' && typeof overrides !== 'object')
-    return 'a resume names its overrides';
+  if (request.operation === 'resume-workflow-dlq' && typeof overrides !== 'object') return 'a resume names overrides';
   if (!Array.isArray(dlqIds) || dlqIds.length !== 1) return 'a request names exactly one dlqId';
   // Blank text may be trimmed to nothing on the way, and nothing means everything.
-  if (typeof dlqIds[0] !== 'string' || dlqIds[0].trim() === '') return 'the dlqId is empty';
+  if (typeof dlqIds[0] !== 'string' || isBlank(dlqIds[0])) return 'the dlqId is empty';
   return undefined;
 }
 
@@ -32,8 +31,13 @@ function impossiblePrune(request: PruneRequest, now: number): string | undefined
   if (!Number.isInteger(toDate)) return 'a prune needs toDate in epoch milliseconds';
   if (toDate > now) return 'toDate of a prune is in the future';
   if (toDate > now - HOUR_MS) return 'toDate of a prune is within the last hour';
+  if (Object.values(request.filter).flat().some(isBlank)) return 'a filter of a prune is empty, which may mean none';
   if (fromDate !== undefined && !(fromDate <= toDate)) return 'fromDate of a prune is after its toDate';
   return undefined;
+}
+
+function isBlank(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() === '';
 }
 
 function impossibleBudget({ dollars, aboveUsd }: BudgetRequest): string | undefined {
