@@ -32,6 +32,7 @@ import { compilePolicy } from './policies/policy.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { startServer } from './server/server.ts';
 import { createLabelStore } from './storage/sqlite-label-store.ts';
+import { openAuditLog } from './storage/audit-file.ts';
 import { createLedger } from './storage/sqlite-ledger.ts';
 import { createLogFoldStore } from './storage/sqlite-log-fold-store.ts';
 import { createSeriesStore } from './storage/sqlite-series-store.ts';
@@ -88,7 +89,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(store, totals),
   };
-  const ledger = createLedger(store);
+  const audit = stack.use(openAuditLog(store, clock));
+  const ledger = createLedger(store, audit);
   const board = new ObservationBoard(clock);
   stack.use(announceChecks(board, events));
 

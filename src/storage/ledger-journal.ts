@@ -1,6 +1,7 @@
 /** One change of the ledger: a transaction, and the audit record that is on disk before it commits. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { AuditEntry, AuditLog } from '../ledger/audit-log.ts';
+import { NOT_COMMITTED, type AuditEntry, type AuditHead, type AuditLog } from '../ledger/audit-log.ts';
+import { headWriter } from './audit-head.ts';
 import { transaction, type Store } from './sqlite.ts';
 
 export interface Journal {
@@ -8,19 +9,35 @@ export interface Journal {
   readonly instance: string;
   readonly epoch: number;
   /**
-   * Runs `work` in one transaction. What `work` tells is appended to the audit log at once, as the last thing that can
-   * refuse: a transaction tells at most once.
+   * Runs `work` in one transaction. What `work` tells is appended to the audit log at once, so it comes last: a
+   * transaction tells at most once, and nothing but the commit follows.
    *
    * @throws when the audit log or the store cannot be written; then nothing of it happened
    */
   readonly change: <T>(work: (tell: (entry: AuditEntry) => void) => T) => T;
 }
 
-export function createJournal({ db, instance, epoch }: Store, audit: AuditLog | undefined): Journal {
-  return {
-    db,
-    instance,
-    epoch,
-    change: (work) => transaction(db, () => work((entry) => void audit?.append(entry))),
-  };
+export function createJournal({ db, instance, epoch }: Store, audit: AuditLog): Journal {
+  const saveHead = headWriter(db);
+  /** A record whose transaction failed after it was appended. */
+  let lost: AuditHead | undefined;
+
+  function change<T>(work: (tell: (entry: AuditEntry) => void) => T): T {
+    let told: AuditHead | undefined;
+    const tell = (entry: AuditEntry): void => {
+      if (told !== undefined) throw new Error('a change of the ledger tells the audit log once');
+      if (lost !== undefined) audit.append({ type: NOT_COMMITTED, record: lost.sequence });
+      lost = undefined;
+      told = audit.append(entry);
+      saveHead(told);
+    };
+    try {
+      return transaction(db, () => work(tell));
+    } catch (error) {
+      lost = told ?? lost;
+      throw error;
+    }
+  }
+
+  return { db, instance, epoch, change };
 }

@@ -58,7 +58,7 @@ export function createPlans({
           policy,
           account,
           plan: id,
-          hash,
+          planHash: hash,
           state,
           matched,
           chosen: chosen.length,
@@ -81,7 +81,7 @@ export function createPlans({
         if (found === undefined || !from.includes(found.state)) return false;
         const { hash, policy, account, id: plan } = found.plan;
         decide.run(state, by, reason ?? null, hash);
-        tell({ type: 'plan.decided', policy, account, plan, hash, from: found.state, state, by, reason });
+        tell({ type: 'plan.decided', policy, account, plan, planHash: hash, from: found.state, state, by, reason });
         return true;
       }),
   };

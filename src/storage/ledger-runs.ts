@@ -25,7 +25,16 @@ export function createRuns({ db, change }: Journal): Pick<Ledger, 'beginRun' | '
       change((tell) => {
         const { lastInsertRowid } = insert.run(policy, account, plan, at, JSON.stringify(trigger));
         const run = Number(lastInsertRowid);
-        tell({ type: 'run.begun', policy, account, run, plan, hash, mode: effectiveMode, chosen: chosen.length });
+        tell({
+          type: 'run.begun',
+          policy,
+          account,
+          run,
+          plan,
+          planHash: hash,
+          mode: effectiveMode,
+          chosen: chosen.length,
+        });
         return run;
       }),
     finishRun: (run, { at, outcome, matched, acted, backlog, detail }) =>

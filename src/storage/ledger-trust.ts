@@ -1,4 +1,5 @@
 /** Whether this process may act on this store: it holds the lease, and the store is not older than what was done. */
+import { DISTRUSTED, OPENED, type AuditLog } from '../ledger/audit-log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -6,13 +7,39 @@ export interface Trust extends Pick<Ledger, 'leaseLost' | 'adopt'> {
   mustBeAdopted(): string | undefined;
 }
 
-export function createTrust({ db, instance, epoch, change }: Journal): Trust {
+/** Where the store keeps why it must be adopted, so that no restart forgets it. */
+export const MUST_ADOPT = 'must_adopt';
+
+/** Tells the audit log of this opening first of all, and keeps why the store is not to be trusted. */
+export function createTrust({ db, instance, epoch, change }: Journal, audit: AuditLog): Trust {
   const selectMeta = db.prepare('SELECT value FROM meta WHERE key = ?');
+  const putMeta = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)');
   const deleteMeta = db.prepare('DELETE FROM meta WHERE key = ?');
   const meta = (key: string): string | undefined => {
     const value = selectMeta.get(key)?.['value'];
     return typeof value === 'string' ? value : undefined;
   };
+  const problem = audit.problem ?? begin();
+  let distrust = meta(MUST_ADOPT);
+
+  /** @returns why the audit log could not be told */
+  function begin(): string | undefined {
+    const { notes, distrust: found } = audit.opening;
+    try {
+      for (const note of notes) change((tell) => tell(note));
+      if (found !== undefined) {
+        const { reason, begins } = found;
+        change((tell) => {
+          putMeta.run(MUST_ADOPT, reason);
+          tell({ type: DISTRUSTED, reason, ...(begins && { begins }) });
+        });
+      }
+      change((tell) => tell({ type: OPENED }));
+      return undefined;
+    } catch (error) {
+      return `the audit log cannot be written: ${(error as Error).message}`;
+    }
+  }
 
   return {
     // The file's lock keeps a second process out. This sees a store that was changed under it all the same; a copy of
@@ -24,13 +51,16 @@ export function createTrust({ db, instance, epoch, change }: Journal): Trust {
         return `opening ${opened ?? 'none'} of the store is newer than this process's ${epoch}`;
       return undefined;
     },
-    mustBeAdopted: () => meta('must_adopt'),
-    adopt: ({ by, reason }) =>
+    mustBeAdopted: () => problem ?? distrust,
+    adopt({ by, reason }): void {
+      if (problem !== undefined)
+        throw new Error(`${problem}; mend that and restart the daemon before the store is adopted`);
+      if (distrust === undefined) return;
       change((tell) => {
-        const because = meta('must_adopt');
-        if (because === undefined) return;
-        deleteMeta.run('must_adopt');
-        tell({ type: 'adopt', by, reason, because });
-      }),
+        deleteMeta.run(MUST_ADOPT);
+        tell({ type: 'store.adopted', by, reason, because: distrust });
+      });
+      distrust = undefined;
+    },
   };
 }

@@ -15,9 +15,9 @@ import { createTriggers } from './ledger-triggers.ts';
 import { createTrust } from './ledger-trust.ts';
 import type { Store } from './sqlite.ts';
 
-export function createLedger(store: Store, audit?: AuditLog): Ledger {
+export function createLedger(store: Store, audit: AuditLog): Ledger {
   const journal = createJournal(store, audit);
-  const trust = createTrust(journal);
+  const trust = createTrust(journal, audit);
   const caps = createCaps(store.db);
   return {
     instance: store.instance,

@@ -6,6 +6,7 @@ import { ACTION_OUTCOMES, type CapLimit, type Ledger } from '../../src/ledger/le
 import { createLedger } from '../../src/storage/sqlite-ledger.ts';
 import { nextEpoch, openStore } from '../../src/storage/sqlite.ts';
 import { intentFor, NO_CAPS, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
+import { memoryAudit } from '../support/memory-audit.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HOUR = 3_600_000;
@@ -15,7 +16,7 @@ function openLedger(path = join(tempDir(), 'opsd.db')): Ledger {
   onTestFinished(() => {
     if (store.db.isOpen) store[Symbol.dispose]();
   });
-  return createLedger(store);
+  return createLedger(store, memoryAudit());
 }
 
 test('an id that was sent is not reserved again, unless that was proven to have done nothing', () => {
@@ -59,7 +60,7 @@ test('caps slide, count each scope apart, and are given back by an act without e
 test('what a crash left is found after opening again, and settles through its outcomes', () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
-  const crashed = intentFor(createLedger(before), 'dlq-7', { lineage: 'lin-7' });
+  const crashed = intentFor(createLedger(before, memoryAudit()), 'dlq-7', { lineage: 'lin-7' });
   before[Symbol.dispose]();
 
   const ledger = openLedger(path);
@@ -155,7 +156,7 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       using store = openStore(join(dir, `${files++}.db`));
-      const ledger = createLedger(store);
+      const ledger = createLedger(store, memoryAudit());
       const run = ledger.beginRun(planOf(), 0);
       let now = 1_000;
       const taken: { at: number; proposal: Proposal }[] = [];
@@ -190,7 +191,7 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
 test('a pause stands with its first reason, across openings, until a person lifts it', () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
-  const first = createLedger(before);
+  const first = createLedger(before, memoryAudit());
   first.pause({ scope: 'engine', reason: 'more_than_asked', at: 1_000, by: 'engine' });
   first.pause({ scope: 'engine', reason: 'again', at: 2_000, by: 'engine' });
   first.pause({ scope: 'policy/p', reason: 'books', at: 3_000, by: 'engine' });
@@ -301,7 +302,7 @@ test('each opening has a number of its own, and a process whose number is gone m
   openStore(path)[Symbol.dispose]();
   const store = openStore(path);
   onTestFinished(() => store[Symbol.dispose]());
-  const ledger = createLedger(store);
+  const ledger = createLedger(store, memoryAudit());
   expect(ledger.epoch).toBe(2);
   const run = ledger.beginRun(planOf(), 0);
   expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toMatchObject({ ok: true, intent: { epoch: 2 } });

@@ -1,0 +1,106 @@
+/** The audit log as a file beside the store. The lock of the store keeps it to one writer. */
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { seal } from '../ledger/audit-chain.ts';
+import type { AuditEntry, AuditHead, AuditLog, AuditOpening } from '../ledger/audit-log.ts';
+import { auditPathOf, verifyAudit } from '../ledger/audit-reader.ts';
+import type { Clock } from '../platform/clock.ts';
+import { readHead } from './audit-head.ts';
+import { compare } from './audit-opening.ts';
+import { readTail } from './audit-tail.ts';
+import type { Store } from './sqlite.ts';
+
+export interface AuditFile extends AuditLog, Disposable {
+  readonly path: string;
+}
+
+/** Never throws: the daemon watches on without an audit log, and does nothing. */
+export function openAuditLog(store: Store, clock: Clock): AuditFile {
+  const path = auditPathOf(store.path);
+  try {
+    return openFile(path, store, clock);
+  } catch (error) {
+    const problem = `the audit log cannot be used: ${(error as Error).message}`;
+    return {
+      path,
+      problem,
+      opening: { notes: [] },
+      append: () => {
+        throw new Error(problem);
+      },
+      head: () => undefined,
+      verify: () => verifyAudit(path),
+      [Symbol.dispose]: () => undefined,
+    };
+  }
+}
+
+function openFile(path: string, store: Store, clock: Clock): AuditFile {
+  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  let opening: AuditOpening;
+  let head: AuditHead | undefined;
+  /** Where the next record goes. What lies beyond was never committed. */
+  let size: number;
+  try {
+    syncFolder(path);
+    const known = readHead(store.db);
+    const tail = readTail(fd);
+    ({ opening, after: head, keep: size } = compare(tail, known));
+    // A line that stays though it has no end must not run into the next one.
+    if (size === tail.size && tail.tornBytes > 0) size += writeSync(fd, '\n', size);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  const { instance, epoch } = store;
+  const inode = fstatSync(fd).ino;
+
+  function append(entry: AuditEntry): AuditHead {
+    // A file that was moved away would take the records with it.
+    if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
+      throw new Error(`${path} was moved or removed while the daemon runs: put it back, or restart the daemon`);
+    }
+    const time = new Date(clock.now()).toISOString();
+    const sealed = seal(entry, { time, store: instance, epoch, after: head });
+    // What an append that failed has left.
+    if (fstatSync(fd).size > size) ftruncateSync(fd, size);
+    const bytes = Buffer.from(`${sealed.line}\n`);
+    for (let written = 0; written < bytes.length;) {
+      written += writeSync(fd, bytes, written, bytes.length - written, size + written);
+    }
+    fdatasyncSync(fd);
+    size += bytes.length;
+    head = sealed.head;
+    return head;
+  }
+
+  return {
+    path,
+    problem: undefined,
+    opening,
+    append,
+    head: () => head,
+    verify: () => verifyAudit(path, readHead(store.db)),
+    [Symbol.dispose]: () => closeSync(fd),
+  };
+}
+
+/** A new file is durable once its folder is. */
+function syncFolder(path: string): void {
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

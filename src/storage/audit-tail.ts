@@ -1,0 +1,53 @@
+/** The end of the audit file: enough of it to find where the store stands. */
+import { fstatSync, readSync } from 'node:fs';
+import { parseRecord } from '../ledger/audit-chain.ts';
+import type { AuditRecord } from '../ledger/audit-log.ts';
+
+/** More records than this behind its log is an old copy of the store, whatever they say. */
+const TAIL_BYTES = 262_144;
+
+export interface AuditTail {
+  /** Bytes of the file. */
+  readonly size: number;
+  /** The last records that follow each other without a damaged line between, oldest first. */
+  readonly records: readonly AuditRecord[];
+  /** Whether the log has no record before these. */
+  readonly isWhole: boolean;
+  /** Bytes of a last line without an end. */
+  readonly tornBytes: number;
+  /** What is wrong with the last whole line. */
+  readonly damage?: string;
+}
+
+export function readTail(fd: number): AuditTail {
+  const { size } = fstatSync(fd);
+  const length = Math.min(size, TAIL_BYTES);
+  const bytes = Buffer.alloc(length);
+  for (let read = 0; read < length;) {
+    const got = readSync(fd, bytes, read, length - read, size - length + read);
+    if (got === 0) throw new Error('the file became shorter while it was read');
+    read += got;
+  }
+  const end = bytes.lastIndexOf(0x0a) + 1;
+  const lines = bytes.subarray(0, end).toString('utf8').split('\n').slice(0, -1);
+  const isWhole = length === size;
+  // The first line of a part is cut at a place of no meaning.
+  if (!isWhole) lines.shift();
+  const records: AuditRecord[] = [];
+  let damage: string | undefined;
+  for (const line of lines.toReversed()) {
+    const record = parseRecord(line);
+    if (typeof record === 'string') {
+      if (records.length === 0) damage = record;
+      break;
+    }
+    records.unshift(record);
+  }
+  return {
+    size,
+    records,
+    isWhole: isWhole && records.length === lines.length,
+    tornBytes: length - end,
+    ...(damage !== undefined && { damage }),
+  };
+}

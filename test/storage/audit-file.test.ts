@@ -1,0 +1,325 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditPathOf, readAudit, verifyAudit } from '../../src/ledger/audit-reader.ts';
+import type { AuditRecord } from '../../src/ledger/audit-log.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { openAuditLog, type AuditFile } from '../../src/storage/audit-file.ts';
+import { readHead } from '../../src/storage/audit-head.ts';
+import { createLedger } from '../../src/storage/sqlite-ledger.ts';
+import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+interface World {
+  readonly path: string;
+  readonly auditPath: string;
+  open(): { store: Store; audit: AuditFile; ledger: Ledger };
+  close(): void;
+  records(): Promise<AuditRecord[]>;
+}
+
+function world(): World {
+  const path = join(tempDir(), 'opsd.db');
+  let opened: { store: Store; audit: AuditFile } | undefined;
+  const close = (): void => {
+    opened?.audit[Symbol.dispose]();
+    opened?.store[Symbol.dispose]();
+    opened = undefined;
+  };
+  onTestFinished(close);
+  return {
+    path,
+    auditPath: auditPathOf(path),
+    open() {
+      const store = openStore(path);
+      const audit = openAuditLog(store, new ManualClock(1_000));
+      opened = { store, audit };
+      return { store, audit, ledger: createLedger(store, audit) };
+    },
+    close,
+    records: () => Array.fromAsync(readAudit(auditPathOf(path))),
+  };
+}
+
+const typesOf = (records: readonly AuditRecord[]): string[] => records.map(({ type }) => type);
+
+test('every change of state is a record, and none holds what an entry carried', async () => {
+  const { open, records, auditPath } = world();
+  const { ledger } = open();
+  const run = ledger.beginRun(planOf(), 1_000);
+  const carried = {
+    labels: ['tenant:secret'],
+    cause: 'a body',
+    workflowUrl: 'https://u:p@host/?token=x',
+    group: 'https://u:p@host/',
+  };
+  const reserved = ledger.reserve(run, resumeOf('a', carried), 1_000, NO_CAPS);
+  const id = reserved.ok ? reserved.intent.id : 0;
+  ledger.recordOutcome(id, { at: 1_100, outcome: 'acked', newRunId: 'wfr_new', detail: 'Bearer abc', done: 1 });
+  ledger.finishRun(run, { at: 1_200, outcome: 'acted', matched: 1, acted: 1, backlog: 0, detail: 'a header' });
+  ledger.pause({ scope: 'engine', reason: 'books', at: 1_300, by: 'engine' });
+  ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
+  ledger.savePlan({ plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'waiting' });
+  ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
+  ledger.recordTrigger({ policy: 'p', key: 'k', at: 1 });
+  ledger.saveCampaign({
+    id: 'p/1',
+    policy: 'p',
+    account: 'production',
+    group: 'https://u:p@host/',
+    state: 'ready',
+    step: 1,
+    size: 1,
+    begunAt: 1,
+    halts: 0,
+    recent: [],
+    judged: 0,
+    verified: 0,
+  });
+  expect(typesOf(await records())).toEqual([
+    'store.opened',
+    'run.begun',
+    'intent',
+    'outcome',
+    'run.finished',
+    'pause',
+    'unpause',
+    'plan.saved',
+    'plan.decided',
+    'trigger',
+    'campaign',
+  ]);
+  expect((await records())[2]).toMatchObject({ sequence: 3, intent: id, target: 'a', action: 'workflow-dlq.resume' });
+  const text = readFileSync(auditPath, 'utf8');
+  for (const secret of ['tenant', 'a body', 'token', 'u:p', 'Bearer', 'header']) expect(text).not.toContain(secret);
+  expect(statSync(auditPath).mode & 0o777).toBe(0o600);
+});
+
+test('what is refused, or changes nothing, is no record', async () => {
+  const { open, records } = world();
+  const { ledger } = open();
+  intentFor(ledger, 'a');
+  const before = (await records()).length;
+  ledger.reserve(1, resumeOf('a'), 2_000, NO_CAPS);
+  ledger.unpause({ at: 1, reason: 'nothing', by: 'anna' });
+  ledger.decidePlan('none00', { state: 'used', at: 1, by: 'anna' });
+  ledger.noteMatches('p', ['a'], 1);
+  expect(await records()).toHaveLength(before);
+});
+
+test('the chain goes on from one opening to the next, and store and file name the same head', async () => {
+  const { open, close, records, auditPath } = world();
+  intentFor(open().ledger, 'a');
+  close();
+  const { store, audit, ledger } = open();
+  intentFor(ledger, 'b');
+  const head = audit.head()!;
+  expect(readHead(store.db)).toEqual(head);
+  expect(await audit.verify()).toEqual({ records: 6, head, isTorn: false });
+  expect(await verifyAudit(auditPath, head)).not.toHaveProperty('finding');
+  expect((await records()).map(({ epoch }) => epoch)).toEqual([1, 1, 1, 2, 2, 2]);
+  expect(ledger.mustBeAdopted).toBeUndefined();
+});
+
+test('what cannot be written to the audit log does not happen', async () => {
+  const { open, auditPath } = world();
+  const { ledger, audit } = open();
+  const run = ledger.beginRun(planOf(), 1);
+  renameSync(auditPath, `${auditPath}.away`);
+  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow(/moved or removed while the daemon runs/);
+  expect(ledger.isClaimed('production', 'a')).toBe(false);
+  expect(ledger.used({}, 0)).toBe(0);
+  renameSync(`${auditPath}.away`, auditPath);
+  expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS).ok).toBe(true);
+  expect(await audit.verify()).not.toHaveProperty('finding');
+});
+
+test('an audit log that cannot be opened leaves a daemon that does nothing, and says why', () => {
+  const { open, close, path, auditPath } = world();
+  open();
+  close();
+  rmSync(auditPath);
+  const store = openStore(path);
+  onTestFinished(() => store[Symbol.dispose]());
+  const audit = openAuditLog({ ...store, path: join(path, 'below-a-file') }, new ManualClock(1));
+  const ledger = createLedger(store, audit);
+  expect(ledger.mustBeAdopted).toMatch(/^the audit log cannot be used: ENOTDIR/);
+  expect(() => ledger.beginRun(planOf(), 1)).toThrow(/the audit log cannot be used/);
+  expect(() => ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).toThrow(/mend that and restart the daemon/);
+});
+
+test('a change whose transaction fails after its record is followed by a record that says so', async () => {
+  const { open, close, records } = world();
+  const { store, ledger } = open();
+  const run = ledger.beginRun(planOf(), 1);
+  store.db.exec(`CREATE TEMP TRIGGER refuse BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no room'); END`);
+  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow('no room');
+  store.db.exec('DROP TRIGGER refuse');
+  ledger.pause({ scope: 'engine', reason: 'x', at: 1, by: 'anna' });
+  const all = await records();
+  expect(typesOf(all)).toEqual(['store.opened', 'run.begun', 'intent', 'audit.not_committed', 'pause']);
+  expect(all[3]).toMatchObject({ record: 3 });
+  close();
+  expect(open().ledger.mustBeAdopted).toBeUndefined();
+});
+
+test('a line without an end is cut off, and that is told', async () => {
+  const { open, close, records, auditPath } = world();
+  intentFor(open().ledger, 'a');
+  close();
+  appendFileSync(auditPath, '{"account":"produ');
+  expect(await verifyAudit(auditPath)).toMatchObject({ records: 3, isTorn: true });
+  const { ledger, audit } = open();
+  expect(ledger.mustBeAdopted).toBeUndefined();
+  expect((await records()).slice(3)).toMatchObject([{ type: 'audit.torn', bytes: 17 }, { type: 'store.opened' }]);
+  expect(await audit.verify()).toMatchObject({ isTorn: false });
+});
+
+test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]>([
+  ['is missing', /audit log is missing: the store knows \d+ records/, ({ auditPath }) => rmSync(auditPath)],
+  ['is empty', /audit log is missing/, ({ auditPath }) => truncateSync(auditPath, 0)],
+  [
+    'lost its last record',
+    /ends with record 5, the store knows 6: its end was cut off/,
+    ({ auditPath }) =>
+      writeFileSync(auditPath, readFileSync(auditPath, 'utf8').split('\n').slice(0, 5).join('\n') + '\n'),
+  ],
+  [
+    'lost a part of its last record',
+    /ends with record 5, the store knows 6: its end was cut off/,
+    ({ auditPath }) => truncateSync(auditPath, statSync(auditPath).size - 20),
+  ],
+  [
+    'had its last record changed',
+    /last line of the audit log is damaged: record 6 was changed/,
+    ({ auditPath }) =>
+      writeFileSync(auditPath, readFileSync(auditPath, 'utf8').replace('"target":"b"', '"target":"c"')),
+  ],
+  [
+    'belongs to an older copy of the store',
+    /older than its audit log: it knows 3 records of 6/,
+    ({ path }) => copyFileSync(`${path}.copy`, path),
+  ],
+  ['belongs to a store that is gone', /audit log beside it is of store [0-9a-f]{10}/, ({ path }) => rmSync(path)],
+])('a store whose audit log %s acts only after a person adopted it', async (_what, reason, spoil) => {
+  const { open, close, path, auditPath, records } = world();
+  intentFor(open().ledger, 'a');
+  close();
+  copyFileSync(path, `${path}.copy`);
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  intentFor(open().ledger, 'b');
+  close();
+  spoil({ path, auditPath });
+  expect(open().ledger.mustBeAdopted).toMatch(reason);
+  close();
+
+  const { ledger } = open();
+  expect(ledger.mustBeAdopted, 'after one more restart').toMatch(reason);
+  expect(ledger.used({ policy: 'none' }, 0)).toBe(Number.MAX_SAFE_INTEGER);
+  const run = ledger.beginRun(planOf(), 2);
+  expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: false, guard: 'caps' });
+  ledger.adopt({ at: 4, by: 'anna', reason: 'compared with the service' });
+  expect(ledger.mustBeAdopted).toBeUndefined();
+  expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: true });
+  expect(ledger.used({ policy: 'none' }, 0)).toBe(0);
+  close();
+  expect(open().ledger.mustBeAdopted).toBeUndefined();
+  const told = await records();
+  expect(told.find(({ type }) => type === 'store.distrusted')).toMatchObject({ reason: expect.stringMatching(reason) });
+  expect(told.find(({ type }) => type === 'store.adopted')).toMatchObject({
+    by: 'anna',
+    reason: 'compared with the service',
+  });
+});
+
+test('a record whose transaction did not commit is told as not committed; two of them are another store', async () => {
+  const { open, close, path, records } = world();
+  const files = [path, `${path}-wal`];
+  const { ledger } = open();
+  const run = ledger.beginRun(planOf(), 1);
+  for (const file of files) copyFileSync(file, `${file}.copy`);
+  ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS);
+  close();
+  // As a crash between record and commit leaves it: the record is in the file, the store is as it was.
+  const asBefore = (): void => files.forEach((file) => copyFileSync(`${file}.copy`, file));
+  asBefore();
+  const recovered = open();
+  expect(recovered.ledger.mustBeAdopted).toBeUndefined();
+  expect(recovered.ledger.isClaimed('production', 'a')).toBe(false);
+  expect((await records()).slice(2)).toMatchObject([
+    { type: 'intent', sequence: 3 },
+    { type: 'audit.not_committed', record: 3 },
+    { type: 'store.opened' },
+  ]);
+  expect(await recovered.audit.verify()).not.toHaveProperty('finding');
+  intentFor(recovered.ledger, 'b');
+  close();
+  asBefore();
+  expect(open().ledger.mustBeAdopted).toMatch(/older than its audit log: it knows 2 records of 7/);
+});
+
+test('a record that others follow was committed: a store that does not know it is an old copy', () => {
+  const { open, close, path } = world();
+  const files = [path, `${path}-wal`];
+  const { ledger } = open();
+  for (const file of files) copyFileSync(file, `${file}.copy`);
+  ledger.beginRun(planOf(), 1);
+  close();
+  open();
+  close();
+  for (const file of files) copyFileSync(`${file}.copy`, file);
+  expect(open().ledger.mustBeAdopted).toMatch(/older than its audit log/);
+});
+
+test.each<[string, (text: string) => string, number, RegExp]>([
+  ['a changed value', (text) => text.replace('"target":"a"', '"target":"z"'), 3, /record 3 was changed/],
+  ['a line taken out', (text) => text.split('\n').toSpliced(2, 1).join('\n'), 3, /record 4 follows record 2/],
+  ['lines in another order', (text) => swap(text, 2, 3), 3, /record 4 follows record 2/],
+  ['a line that is none', (text) => text.replace('\n', '\nhello\n'), 2, /it is not JSON/],
+  ['another form', (text) => text.replace('{"account"', '{ "account"'), 2, /written anew in another form/],
+  ['a beginning cut off', (text) => text.split('\n').slice(2).join('\n'), 1, /begins with record 3/],
+  [
+    'an end cut off',
+    (text) => text.split('\n').slice(0, 4).join('\n') + '\n',
+    5,
+    /ends with record 4, and record 5 was there/,
+  ],
+])('verify finds %s', async (_what, spoil, line, problem) => {
+  const { open, close, auditPath } = world();
+  const { audit, ledger } = open();
+  intentFor(ledger, 'a');
+  intentFor(ledger, 'b');
+  const head = audit.head()!;
+  close();
+  writeFileSync(auditPath, spoil(readFileSync(auditPath, 'utf8')));
+  const { finding } = await verifyAudit(auditPath, head);
+  expect(finding).toEqual({ line, problem: expect.stringMatching(problem) });
+});
+
+function swap(text: string, one: number, other: number): string {
+  const lines = text.split('\n');
+  return lines.with(one, lines[other]!).with(other, lines[one]!).join('\n');
+}
+
+test('a log that was written anew with fitting hashes does not have the head that was seen', async () => {
+  const first = world();
+  intentFor(first.open().ledger, 'a');
+  const second = world();
+  const { audit, ledger } = second.open();
+  intentFor(ledger, 'a');
+  const seen = audit.head()!;
+  const { finding } = await verifyAudit(first.auditPath, seen);
+  expect(finding).toEqual({ line: 3, problem: 'record 3 is not the one that was there: the log was written anew' });
+});
