@@ -30,7 +30,14 @@ test('docs/metrics.md is what the catalogue says', () => {
 });
 
 test('every metric that a document names exists', () => {
-  for (const file of ['README.md', 'docs/policies.md', 'docs/guards.md', 'docs/ARCHITECTURE.md', 'docs/emulator.md']) {
+  for (const file of [
+    'README.md',
+    'docs/policies.md',
+    'docs/guards.md',
+    'docs/ARCHITECTURE.md',
+    'docs/emulator.md',
+    'docs/hooks.md',
+  ]) {
     const named =
       read(file).match(/\b(?:opsd|msgsvc)_[a-z_]+(?:_total|_seconds|_bytes|_info|_runs|_messages)\b/g) ?? [];
     expect(
@@ -104,6 +111,13 @@ describe('docs/guards.md', () => {
       for (const cell of cells) expect(cell.trim(), row).not.toBe('');
     }
   });
+});
+
+test('docs/hooks.md shows a configuration that loads', () => {
+  const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
+  const [hooks] = blocks(read('docs/hooks.md'), 'yaml');
+  const loaded = parseConfig(account + hooks!, { file: 'hooks.md', baseDir: ROOT, env: {}, secrets: false });
+  expect(loaded).toMatchObject({ ok: true, warnings: [] });
 });
 
 test('the configuration of the demo is good', () => {

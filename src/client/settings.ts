@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { always, baseUrlSetting, durationSetting } from '../platform/settings.ts';
 
-const secret = (what: string) =>
+export const secret = (what: string) =>
   z
     .string()
     .min(1)
     .describe(`${what}. Prefer the file: a value here is read by whoever reads this file.`)
     .meta({ writeOnly: true });
-const secretFile = (what: string) => z.string().min(1).describe(`File that holds ${what}; read again when it changes.`);
+export const secretFile = (what: string) =>
+  z.string().min(1).describe(`File that holds ${what}; read again when it changes.`);
 
 /** At most one of `name` and `nameFile`, and one of them when it is needed. */
 export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') {

@@ -41,6 +41,13 @@ export function composeConfig(parts: ConfigParts): Config {
     ...settings,
     storage: { ...settings.storage, sqlite: { path: absolute(settings.storage.sqlite.path) } },
     accounts: settings.accounts.map((account) => composeAccount(account, absolute)),
+    hooks: {
+      ...settings.hooks,
+      alertmanager: mapValues(settings.hooks.alertmanager, (hook) => withAbsolute(hook, ['tokenFile'], absolute)),
+      callbacks: mapValues(settings.hooks.callbacks, (hook) =>
+        withAbsolute(hook, ['tokenFile', 'signingKeysFile'], absolute),
+      ),
+    },
     engine: { ...engine, ...(killSwitchFile === undefined ? {} : { killSwitchFile: absolute(killSwitchFile) }) },
     policies,
     policyFiles: settings.policyFiles.map(absolute),
@@ -75,4 +82,8 @@ function withAbsolute<T extends object>(
     if (typeof path === 'string') result[key] = absolute(path) as T[typeof key];
   }
   return result;
+}
+
+function mapValues<T>(record: Readonly<Record<string, T>>, map: (value: T) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

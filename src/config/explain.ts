@@ -49,6 +49,7 @@ function standard({ issue }: Given): string {
   if (issue.code === 'invalid_value') {
     return `expected ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
   }
+  if (issue.code === 'invalid_key') return (issue.issues[0]?.message ?? '').replace(/^expected/, 'this key must be');
   if (issue.code === 'too_small') {
     if (issue.origin === 'array') return 'needs at least one item';
     if (issue.origin === 'string') return 'must not be empty';

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkAccounts } from './check-accounts.ts';
+import { checkHooks } from './check-hooks.ts';
 import { checkPolicies, type PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
 import { composeConfig, type Config, type LoadedPolicy } from './config.ts';
@@ -65,6 +66,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     ...(defaulted?.faults ?? []),
     ...found.faults,
     ...checkAccounts(main.root, source),
+    ...checkHooks(main.root),
     ...(options.secrets === false ? [] : checkSecretFiles(main.root, absolute)),
   ];
 

@@ -32,7 +32,7 @@ export function keysOf(schema: Schema | undefined): ReadonlyMap<string, Schema> 
 }
 
 export interface SchemaKey {
-  /** `accounts[].client.timeout` */
+  /** `accounts[].client.timeout`; `*` stands for a key of the user's own: `hooks.callbacks.*.token` */
   readonly path: string;
   readonly key: string;
   readonly schema: Schema;
@@ -43,6 +43,7 @@ export function* allKeys(root: Schema, prefix = ''): Generator<SchemaKey> {
   const schema = unwrap(root);
   const def = (schema as z.core.$ZodTypes)._zod.def;
   if (def.type === 'array') yield* allKeys(def.element, `${prefix}[]`);
+  if (def.type === 'record') yield* allKeys(def.valueType, `${prefix}.*`);
   for (const [key, inner] of keysOf(schema)) {
     const path = prefix === '' ? key : `${prefix}.${key}`;
     yield { path, key, schema: inner };

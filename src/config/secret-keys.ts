@@ -2,7 +2,7 @@
 import { editDistance } from './suggest.ts';
 
 /** Headers carry credentials under any name. */
-const SECRET_WORD = /^headers$|token|password|passwd|secret|credential|authorization|api-?_?key/i;
+const SECRET_WORD = /^headers$|token|password|passwd|secret|credential|authorization|signing|api-?_?key/i;
 const SECRET_KEYS = ['token', 'actiontoken', 'password'];
 
 export function isSecretKey(key: string): boolean {

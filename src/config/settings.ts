@@ -12,7 +12,7 @@ import { telemetrySettings } from '../exporters/settings.ts';
 import { LOG_LEVELS } from '../platform/logger.ts';
 import { always, durationSetting } from '../platform/settings.ts';
 import { engineSettings, policySettings } from '../policies/settings.ts';
-import { serverSettings } from '../server/settings.ts';
+import { hooksSettings, serverSettings } from '../server/settings.ts';
 import { storageSettings } from '../storage/settings.ts';
 
 const names = z.array(z.string().min(1)).default([]);
@@ -122,6 +122,7 @@ export const configSettings = z.strictObject({
   telemetry: telemetrySettings.prefault({}).describe('Metrics and traces.'),
   log: logSettings.prefault({}).describe('Logs, on standard error.'),
   engine: engineSettings.prefault({}).describe('What holds for all policies.'),
+  hooks: hooksSettings.prefault({}).describe('What others tell the daemon: alerts, and callbacks of the service.'),
   policies: z.array(policySettings).default([]).describe('Policies.'),
   policyFiles: z
     .array(z.string().min(1))

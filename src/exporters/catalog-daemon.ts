@@ -1,4 +1,5 @@
 /** `opsd_*`, and the process under it: what the daemon does, and how it fares. */
+import { callbacks, hooks } from './catalog-hooks.ts';
 import { logForm, logReader } from './catalog-logs.ts';
 import { statsPoints, statsReader } from './catalog-stats.ts';
 import { counter, family, gauge, histogram } from './metric-spec.ts';
@@ -309,6 +310,8 @@ export const daemonCatalog = {
   ...statsPoints,
   ...api,
   ...policies,
+  ...hooks,
+  ...callbacks,
   ...daemon,
   ...processFamily,
 } as const;

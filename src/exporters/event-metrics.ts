@@ -1,6 +1,6 @@
 /** Counters and last values from what the daemon says of itself. Children that belong together are made together, at 0. */
 import type { Clock } from '../platform/clock.ts';
-import type { EventBus, OpsEvent } from '../platform/events.ts';
+import { HOOK_REFUSALS, type EventBus, type OpsEvent } from '../platform/events.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Families } from './families.ts';
 import type { SpanRef } from './series.ts';
@@ -82,6 +82,13 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
     families.observe('opsd_action_duration_seconds', { account, action }, event.durationMs / 1_000);
   }
 
+  function onHook({ hook, name, code, refused }: Extract<OpsEvent, { type: 'hook.answered' }>): void {
+    families.add('opsd_hook_requests_total', { hook, code: String(code) });
+    if (hook !== 'callbacks' || name === undefined) return;
+    for (const reason of HOOK_REFUSALS) families.add('opsd_callbacks_rejected_total', { account: name, reason }, 0);
+    if (refused !== undefined) families.add('opsd_callbacks_rejected_total', { account: name, reason: refused });
+  }
+
   return events.subscribe((event) => {
     switch (event.type) {
       case 'api.request':
@@ -156,6 +163,26 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'action.outcome':
         onAction(event);
         return;
+      case 'hook.answered':
+        onHook(event);
+        return;
+      case 'alerts.received': {
+        const { receiver, firing, resolved, dropped } = event;
+        families.add('opsd_alerts_received_total', { receiver, status: 'firing' }, firing);
+        families.add('opsd_alerts_received_total', { receiver, status: 'resolved' }, resolved);
+        families.add('opsd_alerts_dropped_total', { receiver }, dropped);
+        return;
+      }
+      case 'callback.received': {
+        const { account, kind, codeClass } = event;
+        families.add('opsd_callbacks_received_total', { account, kind, code_class: codeClass });
+        return;
+      }
+      case 'policy.triggered': {
+        const { account, policy, trigger } = event;
+        families.add('opsd_policy_triggers_total', { account, policy, trigger: trigger.kind });
+        return;
+      }
       case 'store.failed':
         families.add('opsd_state_save_failures_total', {});
         return;

@@ -13,6 +13,7 @@ const LEVEL_OF_RUN = {
   nothing: 'info',
   skipped: 'debug',
   held: 'warn',
+  waiting: 'warn',
   incomplete: 'warn',
   halted: 'warn',
   aborted: 'error',
@@ -79,6 +80,18 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
       if (said.delete(thing)) logger.info(data, agree);
     } else if (isNews(thing, 'wrong')) logger.warn(data, disagree);
     else logger.debug(data, disagree);
+  }
+
+  /** Strangers come to an open address all day: of their requests only those to a hook that is configured are news. */
+  function onHook({ hook, name, code, refused }: Extract<OpsEvent, { type: 'hook.answered' }>): void {
+    const data = { hook, ...(name !== undefined && { name }), code, ...(refused !== undefined && { refused }) };
+    const thing = `hook ${hook} ${name}`;
+    if (refused === undefined && name !== undefined) said.delete(thing);
+    else if (name !== undefined && refused !== 'method' && isNews(thing, String(refused))) {
+      logger.warn(data, 'a hook refuses what it is sent');
+      return;
+    }
+    logger.debug(data, 'hook answered');
   }
 
   return events.subscribe((event) => {
@@ -177,6 +190,23 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
             'actions of an earlier process have no known outcome; they are resolved by reading',
           );
         return;
+      case 'hook.answered':
+        onHook(event);
+        return;
+      case 'alerts.received': {
+        const { type: _type, ...data } = event;
+        if (event.dropped > 0) logger.warn(data, 'alerts of a notification were not understood and left out');
+        else logger.debug(data, 'alerts received');
+        return;
+      }
+      case 'callback.received':
+        logger.debug(event, 'callback received');
+        return;
+      case 'policy.triggered': {
+        const { policy, account, trigger } = event;
+        logger.info({ policy, account, ...trigger }, 'a policy is triggered');
+        return;
+      }
       case 'store.failed':
         logger.error({ operation: event.operation, detail: event.message }, 'the store failed');
     }

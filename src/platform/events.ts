@@ -3,10 +3,23 @@
  * Ids may stand in events; they never become labels.
  */
 import type { CollectorName } from '../domain/observation.ts';
-import type { RunOutcome } from '../domain/plan.ts';
+import type { RunOutcome, Trigger } from '../domain/plan.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
 
 export type Api = 'message' | 'management';
+
+/** Why a hook did not take a request. */
+export const HOOK_REFUSALS = [
+  'method',
+  'unauthorized',
+  'signature',
+  'replay',
+  'malformed',
+  'too_large',
+  'busy',
+  'failed',
+] as const;
+export type HookRefusal = (typeof HOOK_REFUSALS)[number];
 
 export type OpsEvent =
   | {
@@ -127,6 +140,34 @@ export type OpsEvent =
   | { readonly type: 'engine.paused'; readonly scope: string; readonly reason: string }
   | { readonly type: 'engine.unpaused'; readonly lifted: number; readonly reason: string }
   | { readonly type: 'engine.recovered'; readonly unknown: number }
+  | {
+      readonly type: 'hook.answered';
+      /** `other`: no hook that is configured. */
+      readonly hook: 'alertmanager' | 'callbacks' | 'other';
+      /** Name of the receiver or account, where it is one of the configuration. */
+      readonly name?: string;
+      /** HTTP status. */
+      readonly code: number;
+      /** Absent when it was taken. */
+      readonly refused?: HookRefusal;
+    }
+  | {
+      readonly type: 'alerts.received';
+      /** Name of the hook. */
+      readonly receiver: string;
+      readonly firing: number;
+      readonly resolved: number;
+      /** Not understood, and left out. */
+      readonly dropped: number;
+    }
+  | {
+      readonly type: 'callback.received';
+      readonly account: string;
+      readonly kind: 'callback' | 'failure_callback';
+      /** Class of the status that the destination answered with: `2xx`, or `none` without an answer. */
+      readonly codeClass: string;
+    }
+  | { readonly type: 'policy.triggered'; readonly policy: string; readonly account: string; readonly trigger: Trigger }
   | { readonly type: 'store.failed'; readonly operation: string; readonly message: string };
 
 export type EventListener = (event: OpsEvent) => void;

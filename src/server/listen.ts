@@ -11,14 +11,17 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** @returns `http://HOST:PORT`; for every address, the loopback one by which this machine reaches it */
-export async function listenTcp(server: Server, listen: ListenAddress): Promise<string> {
+/**
+ * @param setting the key of the configuration, for errors
+ * @returns `http://HOST:PORT`; for every address, the loopback one by which this machine reaches it
+ */
+export async function listenTcp(server: Server, listen: ListenAddress, setting = 'server.listen'): Promise<string> {
   // Without a host, Node listens on every IPv6 and IPv4 address, or on IPv4 alone where the machine has no IPv6.
   const host = listen.host === '::' ? undefined : listen.host;
   try {
     await listening(server, () => server.listen({ port: listen.port, ...(host !== undefined && { host }) }));
   } catch (error) {
-    throw new ListenError(explainTcp(error as NodeJS.ErrnoException, listen), { cause: error });
+    throw new ListenError(explainTcp(error as NodeJS.ErrnoException, listen, setting), { cause: error });
   }
   const { port } = server.address() as AddressInfo;
   return `http://${formatHost(reachableHost(listen.host))}:${port}`;
@@ -32,9 +35,9 @@ function formatHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-function explainTcp(error: NodeJS.ErrnoException, listen: ListenAddress): string {
+function explainTcp(error: NodeJS.ErrnoException, listen: ListenAddress, setting: string): string {
   const address = `${formatHost(listen.host)}:${listen.port}`;
-  const other = 'give another address in server.listen; port 0 takes any free port';
+  const other = `give another address in ${setting}; port 0 takes any free port`;
   switch (error.code ?? '') {
     case 'EADDRINUSE':
       return `cannot listen on ${address}: another program uses it. Stop that program, or ${other}.`;

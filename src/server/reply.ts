@@ -21,6 +21,10 @@ export type ErrorCode =
   | 'unknown_policy'
   | 'method_not_allowed'
   | 'too_large'
+  | 'unauthorized'
+  | 'bad_signature'
+  | 'replay'
+  | 'busy'
   | 'store_unavailable'
   | 'stopping'
   | 'internal';

@@ -2,21 +2,16 @@
  * What is served where. Reading works on every listener; a verb only on the unix socket beside the store, where the
  * file's permissions say who may.
  */
-import type { IncomingMessage } from 'node:http';
 import { readBody } from './body.ts';
+import type { Asked } from './http-listener.ts';
 import { metricsFormat } from './metrics-format.ts';
 import { PAGE_CSP, renderPage } from './page.ts';
 import { errorReply, HttpError, json, text, type Reply } from './reply.ts';
 import type { ServerDeps } from './server.ts';
 import { readStatus } from './status.ts';
 
-export interface RouteContext {
+export interface RouteContext extends Asked {
   readonly deps: ServerDeps;
-  readonly request: IncomingMessage;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  /** Aborted when the caller goes away, or the server stops. */
-  readonly signal: AbortSignal;
   /** Whether verbs are allowed here. */
   readonly verbs: boolean;
 }

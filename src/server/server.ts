@@ -1,10 +1,7 @@
 /**
  * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads; the verbs are
- * on the unix socket. Clients that are slow, greedy, broken or gone cost a connection, never the process.
+ * on the unix socket.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Plan } from '../domain/plan.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -12,12 +9,11 @@ import type { ObservationBoard } from '../observations/board.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ListenAddress } from '../platform/settings.ts';
-import { listenTcp, listenUnix } from './listen.ts';
+import { startListener, type RunningServer } from './http-listener.ts';
 import type { MetricsFormat } from './metrics-format.ts';
 import type { PageLink } from './page.ts';
-import { send } from './reply.ts';
 import { answer } from './routes.ts';
-import { SharedBodies, type SharedBody } from './shared-body.ts';
+import type { SharedBody } from './shared-body.ts';
 import type { ApiUsage, LabelView } from './status.ts';
 
 export interface ServerDeps {
@@ -48,142 +44,12 @@ export interface ServerDeps {
   readonly startedAt: number;
 }
 
-export interface RunningServer extends AsyncDisposable {
-  /** `http://HOST:PORT`, or the path of the unix socket. */
-  readonly address: string;
-  /** Stops accepting, lets answers under way finish for 2 seconds, then cuts what is left. May be called again. */
-  close(): Promise<void>;
-}
-
-const LIMITS = {
-  maxHeaderSize: 16_384,
-  /** Within these a request's head, and the whole of it, must have come. */
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  connectionsCheckingInterval: 2_000,
-  /** Longer than the usual scrape interval of a minute, so that a scraper keeps its connection. */
-  keepAliveTimeout: 75_000,
-} as const;
-
-/** A TCP connection on which nothing moves for so long during an answer is cut. */
-const STALLED_MS = 30_000;
-const MAX_TCP_CONNECTIONS = 256;
-/** Stopping: plans are given up after the first time, so that they still get an answer; all is cut after the second. */
-const GIVE_UP_MS = 1_500;
-const CUT_MS = 2_000;
-
 /** @throws {ListenError} saying which address, why, and what to do */
-export async function startServer(
+export function startServer(
   deps: ServerDeps,
   listen: ListenAddress | { readonly socketPath: string },
 ): Promise<RunningServer> {
+  const { clock, logger } = deps;
   const verbs = 'socketPath' in listen;
-  const stop: Stop = { asked: false, givenUp: new AbortController() };
-  const bodies = new SharedBodies(deps.clock);
-  const server = createServer({ ...LIMITS, keepAlive: true }, (request, response) => {
-    void serve({ deps, request, response, server, verbs, stop, bodies });
-  });
-  server.on('clientError', refuseMalformed);
-  if (!verbs) {
-    // A plan may take minutes without a byte, so the socket, whose peers are trusted, has neither limit.
-    server.timeout = STALLED_MS;
-    server.maxConnections = MAX_TCP_CONNECTIONS;
-  }
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  const address = verbs ? await listenUnix(server, listen.socketPath) : await listenTcp(server, listen);
-  // Only now: what goes wrong while it begins to listen is told by its caller, once.
-  server.on('error', (error) => deps.logger.error({ err: error }, 'http server failed'));
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> => (closed ??= drain({ server, sockets, stop, clock: deps.clock }));
-  return { address, close, [Symbol.asyncDispose]: close };
-}
-
-interface Stop {
-  asked: boolean;
-  readonly givenUp: AbortController;
-}
-
-interface Exchange {
-  readonly deps: ServerDeps;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly server: Server;
-  readonly verbs: boolean;
-  readonly stop: Stop;
-  readonly bodies: SharedBodies;
-}
-
-async function serve(exchange: Exchange): Promise<void> {
-  const { deps, request, response, server, verbs, stop, bodies } = exchange;
-  const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('the client went away')));
-  // A socket error while answering concerns nobody but the client.
-  response.on('error', () => undefined);
-  request.on('error', () => undefined);
-  try {
-    const { path, query } = splitTarget(request.url ?? '/');
-    const signal = AbortSignal.any([gone.signal, stop.givenUp.signal]);
-    const reply = await answer({ deps, request, path, query, signal, verbs });
-    // A body that was not read would be taken for the next request's wait: end the connection instead.
-    const unread = !request.complete && request.method !== 'GET' && request.method !== 'HEAD';
-    // An answer that began before the stop may have promised to keep the connection.
-    response.once('finish', () => {
-      if (stop.asked) setImmediate(() => server.closeIdleConnections());
-    });
-    await send(request, response, reply, { close: unread || stop.asked, bodies });
-  } catch (error) {
-    deps.logger.error({ err: error }, 'answer could not be sent');
-    response.destroy();
-  }
-}
-
-/** Path and query of a request target, which may be absolute. Paths are compared as they come: nothing is decoded. */
-function splitTarget(target: string): { readonly path: string; readonly query: URLSearchParams } {
-  const relative = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
-  const [path = '', ...query] = relative.split('?');
-  return { path: path === '' ? '/' : path, query: new URLSearchParams(query.join('?')) };
-}
-
-/** What is not HTTP, or too much of it, gets one short answer and the end of its connection. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const [status, reason] = malformedStatus(error.code);
-  const body = `${reason}\n`;
-  const head = `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
-  socket.end(head + body, () => socket.destroy());
-}
-
-function malformedStatus(code: string | undefined): readonly [string, string] {
-  switch (code ?? '') {
-    case 'HPE_HEADER_OVERFLOW':
-      return ['431 Request Header Fields Too Large', `Request headers may have ${LIMITS.maxHeaderSize} bytes.`];
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return ['408 Request Timeout', 'The request did not come in time.'];
-    default:
-      return ['400 Bad Request', 'This is not a valid HTTP/1.1 request.'];
-  }
-}
-
-async function drain(options: {
-  readonly server: Server;
-  readonly sockets: ReadonlySet<Socket>;
-  readonly stop: Stop;
-  readonly clock: Clock;
-}): Promise<void> {
-  const { server, sockets, stop, clock } = options;
-  stop.asked = true;
-  const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  // A connection that never carried a byte (browsers open some in advance) does not count as idle there.
-  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  using _giveUp = clock.after(GIVE_UP_MS, () => stop.givenUp.abort(new Error('the server is stopping')));
-  using _cut = clock.after(CUT_MS, () => server.closeAllConnections());
-  await ended;
+  return startListener({ clock, logger, listen, answer: (asked) => answer({ ...asked, deps, verbs }) });
 }

@@ -1,7 +1,56 @@
-/** Settings of the daemon's own HTTP server. */
+/** Settings of the daemon's own HTTP servers. */
 import { z } from 'zod';
-import { listenSetting } from '../platform/settings.ts';
+import { oneSecret, secret, secretFile } from '../client/settings.ts';
+import { always, baseUrlSetting, listenSetting } from '../platform/settings.ts';
 
 export const serverSettings = z.strictObject({
   listen: listenSetting().prefault('127.0.0.1:10777').describe('Address of metrics, health and pages.'),
 });
+
+const HOOK_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63';
+const hookName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/, HOOK_NAME);
+
+const token = {
+  token: secret('Bearer token that is asked for; several on a line each are all taken').exactOptional(),
+  tokenFile: secretFile('the bearer token that is asked for; several on a line each are all taken').exactOptional(),
+};
+
+const alertmanagerHook = z.strictObject(token).superRefine(oneSecret('token'), always);
+
+const callbackHook = z
+  .strictObject({
+    ...token,
+    signingKeys: secret('Signing keys of the account, the current one and the next one on a line each').exactOptional(),
+    signingKeysFile: secretFile(
+      'the signing keys of the account, the current one and the next one on a line each; without them signatures are not looked at',
+    ).exactOptional(),
+    url: baseUrlSetting()
+      .exactOptional()
+      .describe('Address that callbacks are sent to, as the service knows it; a signature for another is refused.'),
+    maxBodyBytes: z
+      .int()
+      .min(1_024)
+      .max(67_108_864)
+      .default(4_194_304)
+      .describe('Largest callback that is read, in bytes; it holds the bodies of message and answer.'),
+  })
+  .superRefine((value, context) => {
+    oneSecret('token')(value, context);
+    oneSecret('signingKeys', 'optional')(value, context);
+  }, always);
+
+export const hooksSettings = z.strictObject({
+  listen: listenSetting()
+    .exactOptional()
+    .describe('Address of the hooks, and of nothing else: it may be open to the Internet. Off unless given.'),
+  alertmanager: z
+    .record(hookName, alertmanagerHook)
+    .default({})
+    .describe('Alertmanagers that may trigger policies, by the NAME in `/hooks/alertmanager/NAME`.'),
+  callbacks: z
+    .record(hookName, callbackHook)
+    .default({})
+    .describe('Accounts whose callbacks are taken, by the name of the account, at `/hooks/callbacks/ACCOUNT`.'),
+});
+
+export type HooksSettings = z.output<typeof hooksSettings>;

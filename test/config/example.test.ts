@@ -27,6 +27,9 @@ interface ShownKey {
 /** `#key: value`, with no space behind the `#`, is a key that is left out; with the `#` away it is one like others. */
 const everything = EXAMPLE.replace(/^( *)#(?=[A-Za-z]\w*:)/gm, '$1');
 
+/** Mappings whose keys are the user's own. */
+const OWN_KEYS = new Set(['hooks.alertmanager', 'hooks.callbacks']);
+
 function shownKeys(): ShownKey[] {
   const counter = new LineCounter();
   const document = parseDocument(everything, { lineCounter: counter });
@@ -38,11 +41,15 @@ function shownKeys(): ShownKey[] {
     if (!isMap(node)) return;
     for (const { key, value } of node.items) {
       if (!isScalar(key)) continue;
-      const own = path === '' ? String(key.value) : `${path}.${String(key.value)}`;
+      const own = OWN_KEYS.has(path) ? `${path}.*` : path === '' ? String(key.value) : `${path}.${String(key.value)}`;
       const line = counter.linePos(key.range![0]).line - 1;
       let first = line;
       while (/^ *# /.test(lines[first - 1] ?? '')) first--;
       const comment = lines.slice(first, line).map((text) => text.trim().slice(2));
+      if (OWN_KEYS.has(path)) {
+        walk(value, own);
+        continue;
+      }
       found.push({
         path: own,
         value: isScalar(value) || isSeq(value) ? value.toJS(document) : undefined,
@@ -58,7 +65,7 @@ function shownKeys(): ShownKey[] {
 const shown = shownKeys();
 const known = [...allKeys(configSettings)];
 const byPath = new Map(known.map((key) => [key.path, key]));
-/** Keys of a mapping with keys of the user's own. */
+/** Values of a mapping with keys of the user's own. */
 const isFree = (path: string): boolean => path.startsWith('telemetry.traces.otlp.headers.');
 
 describe('config.example.yaml', () => {

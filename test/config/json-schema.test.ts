@@ -16,6 +16,7 @@ interface Node {
 /** Every property, with its path. */
 function* properties(node: Node, path = ''): Generator<readonly [string, Node]> {
   if (node.items !== undefined) yield* properties(node.items, `${path}[]`);
+  if (typeof node.additionalProperties === 'object') yield* properties(node.additionalProperties as Node, `${path}.*`);
   for (const [name, inner] of Object.entries(node.properties ?? {})) {
     yield [`${path}.${name}`, inner];
     yield* properties(inner, `${path}.${name}`);
@@ -45,14 +46,18 @@ describe('the JSON Schema', () => {
     expect(all.filter(([, node]) => !/^\S.*\.$/.test(node.description ?? '')).map(([path]) => path)).toEqual([]);
   });
 
-  test('allows unknown keys nowhere but in headers', () => {
+  test('allows unknown keys nowhere but in headers and where names are the key', () => {
     const open = all.filter(([, node]) => node['type'] === 'object' && node.additionalProperties !== false);
-    expect(open.map(([path]) => path)).toEqual(['.telemetry.traces.otlp.headers']);
+    expect(open.map(([path]) => path)).toEqual([
+      '.telemetry.traces.otlp.headers',
+      '.hooks.alertmanager',
+      '.hooks.callbacks',
+    ]);
   });
 
   test('marks what is a secret', () => {
-    const secrets = all.filter(([path]) => /\.(?:token|actionToken|password)$/.test(path));
-    expect(secrets).toHaveLength(4);
+    const secrets = all.filter(([path]) => /\.(?:token|actionToken|password|signingKeys)$/.test(path));
+    expect(secrets).toHaveLength(7);
     expect(secrets.filter(([, node]) => node.writeOnly !== true)).toEqual([]);
   });
 });

@@ -57,6 +57,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ ...run, outcome: 'nothing', matched: 0 }, 'debug'],
     [{ ...run, outcome: 'skipped' }, 'debug'],
     [{ ...run, outcome: 'held' }, 'warn'],
+    [{ ...run, outcome: 'waiting' }, 'warn'],
     [{ ...run, outcome: 'incomplete' }, 'warn'],
     [{ ...run, outcome: 'halted' }, 'warn'],
     [{ ...run, outcome: 'aborted' }, 'error'],
@@ -70,6 +71,18 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'engine.paused': [[{ scope: 'engine', reason: 'x' }, 'error']],
   'engine.unpaused': [[{ lifted: 1, reason: 'x' }, 'info']],
   'engine.recovered': [[{ unknown: 1 }, 'warn']],
+  'hook.answered': [
+    [{ hook: 'other', code: 404 }, 'debug'],
+    [{ hook: 'alertmanager', name: 'opsd', code: 202 }, 'debug'],
+    [{ hook: 'alertmanager', name: 'opsd', code: 405, refused: 'method' }, 'debug'],
+    [{ hook: 'callbacks', name: account, code: 401, refused: 'signature' }, 'warn'],
+  ],
+  'alerts.received': [
+    [{ receiver: 'opsd', firing: 1, resolved: 0, dropped: 0 }, 'debug'],
+    [{ receiver: 'opsd', firing: 1, resolved: 0, dropped: 1 }, 'warn'],
+  ],
+  'callback.received': [[{ account, kind: 'failure_callback', codeClass: '5xx' }, 'debug']],
+  'policy.triggered': [[{ policy: 'p', account, trigger: { kind: 'callback', key: 'a/d' } }, 'info']],
   'store.failed': [[{ operation: 'commit', message: 'disk full' }, 'error']],
 };
 

@@ -7,7 +7,8 @@ import type { ActionRecord } from '../../src/ledger/ledger.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { startServer, type RunningServer, type ServerDeps } from '../../src/server/server.ts';
+import type { RunningServer } from '../../src/server/http-listener.ts';
+import { startServer, type ServerDeps } from '../../src/server/server.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 

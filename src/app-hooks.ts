@@ -1,0 +1,46 @@
+/** The composition root's part about what others tell the daemon: the listener of the hooks, with their secrets. */
+import type { Config } from './config/config.ts';
+import type { EventBus } from './platform/events.ts';
+import { Secret } from './platform/secret.ts';
+import { startHooks, type HookDeps, type Hooks } from './server/hooks.ts';
+import type { RunningServer } from './server/http-listener.ts';
+
+/** @returns undefined when the configuration says of no address where to listen */
+export async function startHookListener(config: Config, deps: HookDeps): Promise<RunningServer | undefined> {
+  const { listen } = config.hooks;
+  return listen === undefined ? undefined : startHooks(deps, hooksOf(config, deps.events), listen);
+}
+
+function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
+  const secret = (account: string, credential: string, value: string | undefined, file: string | undefined): Secret =>
+    value === undefined
+      ? Secret.fromFile(file!, () => events.emit({ type: 'credential.changed', account, credential }))
+      : Secret.of(value);
+  return {
+    alertmanager: new Map(
+      Object.entries(hooks.alertmanager).map(([name, { token, tokenFile }]) => [
+        name,
+        { token: secret('', `hooks.alertmanager.${name}`, token, tokenFile) },
+      ]),
+    ),
+    callbacks: new Map(
+      Object.entries(hooks.callbacks).map(([account, hook]) => {
+        const { token, tokenFile, signingKeys, signingKeysFile, url, maxBodyBytes } = hook;
+        const isSigned = signingKeys !== undefined || signingKeysFile !== undefined;
+        const signature = isSigned && {
+          keys: secret(account, 'hooks.callbacks.signingKeys', signingKeys, signingKeysFile),
+          ...(url !== undefined && { url }),
+        };
+        return [
+          account,
+          {
+            token: secret(account, 'hooks.callbacks.token', token, tokenFile),
+            ...(signature !== false && { signature }),
+            headerPrefix: accounts.find(({ name }) => name === account)?.wire.headerPrefix ?? 'Svc',
+            maxBodyBytes,
+          },
+        ];
+      }),
+    ),
+  };
+}

@@ -1,0 +1,170 @@
+/**
+ * What every HTTP listener of the daemon is: bounds on heads, bodies, times and connections, one answer for what is no
+ * HTTP, and a way down. Clients that are slow, greedy, broken or gone cost a connection, never the process.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { ListenAddress } from '../platform/settings.ts';
+import { listenTcp, listenUnix } from './listen.ts';
+import { send, type Reply } from './reply.ts';
+import { SharedBodies } from './shared-body.ts';
+
+export interface RunningServer extends AsyncDisposable {
+  /** `http://HOST:PORT`, or the path of the unix socket. */
+  readonly address: string;
+  /** Stops accepting, lets answers under way finish for 2 seconds, then cuts what is left. May be called again. */
+  close(): Promise<void>;
+}
+
+export interface Asked {
+  readonly request: IncomingMessage;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Aborted when the caller goes away, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface ListenerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly listen: ListenAddress | { readonly socketPath: string };
+  /** The key of the configuration that says where to listen, for errors; `server.listen` unless given. */
+  readonly setting?: string;
+  /** Never rejects. */
+  answer(asked: Asked): Promise<Reply>;
+}
+
+const LIMITS = {
+  maxHeaderSize: 16_384,
+  /** Within these a request's head, and the whole of it, must have come. */
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 2_000,
+  /** Longer than the usual scrape interval of a minute, so that a scraper keeps its connection. */
+  keepAliveTimeout: 75_000,
+} as const;
+
+/** A TCP connection on which nothing moves for so long during an answer is cut. */
+const STALLED_MS = 30_000;
+const MAX_TCP_CONNECTIONS = 256;
+/** Stopping: plans are given up after the first time, so that they still get an answer; all is cut after the second. */
+const GIVE_UP_MS = 1_500;
+const CUT_MS = 2_000;
+
+/** @throws {ListenError} saying which address, why, and what to do */
+export async function startListener(options: ListenerOptions): Promise<RunningServer> {
+  const { clock, logger, listen } = options;
+  const stop: Stop = { asked: false, givenUp: new AbortController() };
+  const bodies = new SharedBodies(clock);
+  const server = createServer({ ...LIMITS, keepAlive: true }, (request, response) => {
+    void serve({ options, request, response, server, stop, bodies });
+  });
+  server.on('clientError', refuseMalformed);
+  const isSocket = 'socketPath' in listen;
+  if (!isSocket) {
+    // A plan may take minutes without a byte, so the socket, whose peers are trusted, has neither limit.
+    server.timeout = STALLED_MS;
+    server.maxConnections = MAX_TCP_CONNECTIONS;
+  }
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const address = isSocket
+    ? await listenUnix(server, listen.socketPath)
+    : await listenTcp(server, listen, options.setting);
+  // Only now: what goes wrong while it begins to listen is told by its caller, once.
+  server.on('error', (error) => logger.error({ err: error }, 'http server failed'));
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= drain({ server, sockets, stop, clock }));
+  return { address, close, [Symbol.asyncDispose]: close };
+}
+
+interface Stop {
+  asked: boolean;
+  readonly givenUp: AbortController;
+}
+
+interface Exchange {
+  readonly options: ListenerOptions;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly server: Server;
+  readonly stop: Stop;
+  readonly bodies: SharedBodies;
+}
+
+async function serve(exchange: Exchange): Promise<void> {
+  const { options, request, response, server, stop, bodies } = exchange;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(new Error('the client went away')));
+  // A socket error while answering concerns nobody but the client.
+  response.on('error', () => undefined);
+  request.on('error', () => undefined);
+  try {
+    const { path, query } = splitTarget(request.url ?? '/');
+    const signal = AbortSignal.any([gone.signal, stop.givenUp.signal]);
+    const reply = await options.answer({ request, path, query, signal });
+    // A body that was not read would be taken for the next request's wait: end the connection instead.
+    const unread = !request.complete && request.method !== 'GET' && request.method !== 'HEAD';
+    // An answer that began before the stop may have promised to keep the connection.
+    response.once('finish', () => {
+      if (stop.asked) setImmediate(() => server.closeIdleConnections());
+    });
+    await send(request, response, reply, { close: unread || stop.asked, bodies });
+  } catch (error) {
+    options.logger.error({ err: error }, 'answer could not be sent');
+    response.destroy();
+  }
+}
+
+/** Path and query of a request target, which may be absolute. Paths are compared as they come: nothing is decoded. */
+function splitTarget(target: string): { readonly path: string; readonly query: URLSearchParams } {
+  const relative = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
+  const [path = '', ...query] = relative.split('?');
+  return { path: path === '' ? '/' : path, query: new URLSearchParams(query.join('?')) };
+}
+
+/** What is not HTTP, or too much of it, gets one short answer and the end of its connection. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, reason] = malformedStatus(error.code);
+  const body = `${reason}\n`;
+  const head = `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
+  socket.end(head + body, () => socket.destroy());
+}
+
+function malformedStatus(code: string | undefined): readonly [string, string] {
+  switch (code ?? '') {
+    case 'HPE_HEADER_OVERFLOW':
+      return ['431 Request Header Fields Too Large', `Request headers may have ${LIMITS.maxHeaderSize} bytes.`];
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return ['408 Request Timeout', 'The request did not come in time.'];
+    default:
+      return ['400 Bad Request', 'This is not a valid HTTP/1.1 request.'];
+  }
+}
+
+async function drain(options: {
+  readonly server: Server;
+  readonly sockets: ReadonlySet<Socket>;
+  readonly stop: Stop;
+  readonly clock: Clock;
+}): Promise<void> {
+  const { server, sockets, stop, clock } = options;
+  stop.asked = true;
+  const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // A connection that never carried a byte (browsers open some in advance) does not count as idle there.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  using _giveUp = clock.after(GIVE_UP_MS, () => stop.givenUp.abort(new Error('the server is stopping')));
+  using _cut = clock.after(CUT_MS, () => server.closeAllConnections());
+  await ended;
+}
