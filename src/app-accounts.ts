@@ -78,10 +78,12 @@ export function configuredLabels(config: Config): (account: string, label: strin
   const policies = (account: string) => config.policies.filter(({ settings }) => settings.account === account);
   return (account, label) => {
     const selects = policies(account).map(({ settings }) => settings.select);
-    if (label === 'workflow') return selects.flatMap((select) => select.workflowUrl ?? []).map(workflowLabel);
+    if (label === 'workflow') {
+      return selects.flatMap((select) => ('workflowUrl' in select ? select.workflowUrl : [])).map(workflowLabel);
+    }
     if (label !== 'flow_control_key') return [];
     const watched = config.accounts.find(({ name }) => name === account)?.flowControlKeys ?? [];
-    return [...watched, ...selects.flatMap((select) => select.flowControlKey ?? [])];
+    return [...watched, ...selects.flatMap((select) => ('flowControlKey' in select ? select.flowControlKey : []))];
   };
 }
 

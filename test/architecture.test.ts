@@ -45,8 +45,8 @@ const ROOTS = ['app.ts', 'app-accounts.ts', 'app-hooks.ts', 'main.ts'];
 /** Rooms that cannot reach the network or the machine. */
 const PURE_ROOMS = ['domain', 'policies', 'guardrails'];
 
-/** The expression language is the one package that the pure rooms use. */
-const PURE_PACKAGES = ['@marcbachmann/cel-js', '@marcbachmann/cel-js/evaluator'];
+/** The expression language and its patterns, which cannot backtrack, are all that the pure rooms use. */
+const PURE_PACKAGES = ['@marcbachmann/cel-js', '@marcbachmann/cel-js/evaluator', 're2js'];
 
 /** Machine time and timers belong to `platform/`, which hands them out as a Clock. */
 const MACHINE_TIME =

@@ -1,5 +1,7 @@
-/** What no schema can see of policies: their accounts, their names, their expressions. */
-import { compileWhere } from '../policies/expression.ts';
+/** What no schema can see of policies: their accounts, their names, their expressions, and what can never happen. */
+import { parseDuration } from '../domain/duration.ts';
+import { PRECONDITION, WHERE_ENVIRONMENTS } from '../policies/environments.ts';
+import { compileExpression, type RefusedExpression } from '../policies/expression.ts';
 import { withoutValues } from './environment.ts';
 import type { Fault, SourceText } from './source-text.ts';
 import { nearest } from './suggest.ts';
@@ -30,8 +32,10 @@ export function checkPolicies(lists: readonly PolicyList[], config: Place): Poli
         if (first === undefined) names.set(name.value, source.place(name.start));
         else faults.push({ ...at(name, [...path, 'name']), ...nameTwice(name, first) });
       }
-      faults.push(...checkAccount(placeAt(policy, ['account']), [...path, 'account'], accounts));
-      faults.push(...checkWhere(placeAt(policy, ['where']), [...path, 'where'], source));
+      faults.push(...checkAccount(policy, path, accounts));
+      faults.push(...checkExpressions(policy, path, source));
+      const account = accounts.get(textAt(policy, ['account']) ?? '');
+      if (account !== undefined) faults.push(...neverMatches(policy, path, account));
       return faults.map((fault) => ({ source, fault }));
     }),
   );
@@ -42,33 +46,23 @@ function nameTwice(name: Place, first: string): Pick<Fault, 'message' | 'help'> 
   return { message: `another policy is ${which}, at ${first}`, help: 'give each policy a name of its own' };
 }
 
-/** Name of each account, and whether it has the message API. */
-function accountsOf(config: Place): ReadonlyMap<string, boolean> {
-  const accounts = new Map<string, boolean>();
+function accountsOf(config: Place): ReadonlyMap<string, Place> {
+  const accounts = new Map<string, Place>();
   for (const account of placeAt(config, ['accounts'])?.items ?? []) {
-    const name = placeAt(account, ['name'])?.value;
-    const hasMessages = account.entries?.has('messageApi') === true || account.entries?.has('url') === true;
-    if (typeof name === 'string') accounts.set(name, hasMessages);
+    const name = textAt(account, ['name']);
+    if (name !== undefined) accounts.set(name, account);
   }
   return accounts;
 }
 
-function checkAccount(
-  place: Place | undefined,
-  path: readonly PropertyKey[],
-  accounts: ReadonlyMap<string, boolean>,
-): Fault[] {
+function checkAccount(policy: Place, above: readonly PropertyKey[], accounts: ReadonlyMap<string, Place>): Fault[] {
+  const place = placeAt(policy, ['account']);
+  const path = [...above, 'account'];
   if (typeof place?.value !== 'string' || place.value === '' || place.spoilt) return [];
-  const hasMessages = accounts.get(place.value);
-  if (hasMessages === true) return [];
-  if (hasMessages === false) {
-    return [
-      {
-        ...at(place, path),
-        message: 'this account has no message API, which the policy acts through',
-        help: 'add messageApi to the account',
-      },
-    ];
+  const account = accounts.get(place.value);
+  if (account !== undefined) {
+    const lack = textAt(policy, ['action', 'type']) === 'budget.raise' ? budgetLack(account) : messageLack(account);
+    return lack === undefined ? [] : [{ ...at(place, path), ...lack }];
   }
   const meant = place.expansion === undefined ? nearest(place.value, accounts.keys()) : undefined;
   const known = [...accounts.keys()];
@@ -81,15 +75,80 @@ function checkAccount(
   return [{ ...at(place, path), message: 'there is no account of this name', help }];
 }
 
-function checkWhere(place: Place | undefined, path: readonly PropertyKey[], source: SourceText): Fault[] {
-  if (typeof place?.value !== 'string' || place.value.trim() === '' || place.spoilt) return [];
-  const result = compileWhere(place.value);
-  if (result.ok) return [];
-  const message = messageOf(result.message, place);
-  const [what, help] = split(message);
+type Words = Pick<Fault, 'message' | 'help'>;
+
+function messageLack(account: Place): Words | undefined {
+  if (account.entries?.has('messageApi') === true || account.entries?.has('url') === true) return undefined;
+  return {
+    message: 'this account has no message API, which the policy acts through',
+    help: 'add messageApi to the account',
+  };
+}
+
+/** A budget can be set and not read: what it is must have been said. */
+function budgetLack(account: Place): Words | undefined {
+  // An embedded service brings its own management API.
+  const isEmbedded = [['url'], ['messageApi', 'url']].some((path) => textAt(account, path) === 'embedded');
+  if (account.entries?.has('managementApi') !== true && !isEmbedded) {
+    return {
+      message: 'this account has no management API, which the policy acts through',
+      help: 'add managementApi to the account',
+    };
+  }
+  const budget = placeAt(account, ['budget']);
+  const known = placeAt(account, ['budget', 'knownUsd'])?.value;
+  if (budget === undefined) {
+    return {
+      message: 'the budget of this account is not known, and no operation reads it',
+      help: 'add budget: { knownUsd: …, assertedOn: … } to the account',
+    };
+  }
+  if (known === 0) {
+    return { message: 'the budget of this account has no limit: there is nothing to raise', help: 'remove the policy' };
+  }
+  if (placeAt(account, ['budget', 'assertedOn']) === undefined) {
+    return {
+      message: 'nobody can tell how old the known budget of this account is',
+      help: 'add assertedOn to its budget, the day on which it was known to be so',
+    };
+  }
+  return undefined;
+}
+
+function checkExpressions(policy: Place, path: readonly PropertyKey[], source: SourceText): Fault[] {
+  const environments: Partial<Record<string, (typeof WHERE_ENVIRONMENTS)[keyof typeof WHERE_ENVIRONMENTS]>> =
+    WHERE_ENVIRONMENTS;
+  const environment = environments[textAt(policy, ['action', 'type']) ?? ''];
+  const where = placeAt(policy, ['where']);
+  const faults: Fault[] = [];
+  const check = (place: Place | undefined, at: readonly PropertyKey[], compile: Compile): void => {
+    if (typeof place?.value !== 'string' || place.value.trim() === '' || place.spoilt) return;
+    const result = compile(place.value);
+    if (!result.ok) faults.push(expressionFault(result, place, at, source));
+  };
+  if (environment !== undefined) {
+    // The facts of each environment are its own; here only whether it compiles counts.
+    check(where, [...path, 'where'], (text) => compileExpression<never>(text, environment));
+  }
+  for (const [index, precondition] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
+    const place = placeAt(precondition, ['expr']);
+    check(place, [...path, 'preconditions', index, 'expr'], (text) => compileExpression(text, PRECONDITION));
+  }
+  return faults;
+}
+
+type Compile = (text: string) => { readonly ok: true } | RefusedExpression;
+
+function expressionFault(
+  result: RefusedExpression,
+  place: Place,
+  path: readonly PropertyKey[],
+  source: SourceText,
+): Fault {
+  const [what, help] = split(messageOf(result.message, place));
   // An end that comes too early is marked behind the last word, not on some empty line.
-  const start = offsetInValue(source, place, Math.min(result.offset, place.value.trimEnd().length));
-  return [{ start, end: start + 1, path: pathText(path), message: what, ...(help === undefined ? {} : { help }) }];
+  const start = offsetInValue(source, place, Math.min(result.offset, String(place.value).trimEnd().length));
+  return { start, end: start + 1, path: pathText(path), message: what, ...(help === undefined ? {} : { help }) };
 }
 
 function messageOf(message: string, place: Place): string {
@@ -103,6 +162,52 @@ function split(message: string): readonly [string, string | undefined] {
   return at === -1 ? [message, undefined] : [message.slice(0, at), message.slice(at + 2)];
 }
 
+/** What a deletion waits for before it acts, where nothing is said. */
+const DEFAULT_GRACE = '72h';
+
+/** What is right in itself and cannot happen: the DLQ drops the entries first, or the ceiling is reached. */
+function neverMatches(policy: Place, path: readonly PropertyKey[], account: Place): Fault[] {
+  const warn = (keys: readonly string[], message: string, help: string): Fault[] => {
+    const place = placeAt(policy, keys) ?? policy;
+    return [{ ...at(place, [...path, ...keys]), message, help, severity: 'warning' }];
+  };
+  const type = textAt(policy, ['action', 'type']);
+  const known = placeAt(account, ['budget', 'knownUsd'])?.value;
+  const ceiling = placeAt(policy, ['action', 'ceilingUsd'])?.value;
+  if (type === 'budget.raise' && typeof known === 'number' && typeof ceiling === 'number' && ceiling <= known) {
+    return warn(['action', 'ceilingUsd'], `the known budget is ${known} already: it is never raised`, 'set it higher');
+  }
+  const retention = durationAt(account, ['limits', 'dlqRetention']);
+  const age = durationAt(policy, ['select', 'failedBefore']) ?? 0;
+  if (retention === undefined) return [];
+  if (age >= retention) {
+    return warn(
+      ['select', 'failedBefore'],
+      `never matches: the DLQ keeps an entry for ${textAt(account, ['limits', 'dlqRetention'])}`,
+      'make it shorter than limits.dlqRetention of the account',
+    );
+  }
+  if (type !== 'workflow-dlq.delete') return [];
+  const grace = textAt(policy, ['action', 'grace']) ?? DEFAULT_GRACE;
+  if (age + (parseDuration(grace) ?? 0) < retention) return [];
+  return warn(
+    placeAt(policy, ['action', 'grace']) === undefined ? ['action'] : ['action', 'grace'],
+    `never deletes: with a grace of ${grace} entries are older than the DLQ keeps them, which is ` +
+      `${textAt(account, ['limits', 'dlqRetention'])}`,
+    'make grace or select.failedBefore shorter',
+  );
+}
+
+function textAt(place: Place, path: readonly string[]): string | undefined {
+  const value = placeAt(place, path)?.value;
+  return typeof value === 'string' ? value : undefined;
+}
+
+function durationAt(place: Place, path: readonly string[]): number | undefined {
+  return parseDuration(textAt(place, path) ?? '');
+}
+
 function at(place: Place, path: readonly PropertyKey[]): { start: number; end: number; path: string } {
-  return { start: place.start, end: place.end, path: pathText(path) };
+  const mark = place.entries !== undefined || place.items !== undefined ? (place.key ?? place) : place;
+  return { start: mark.start, end: mark.end, path: pathText(path) };
 }

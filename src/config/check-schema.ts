@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { explain } from './explain.ts';
 import { allKeys, keysOf, schemaAt } from './schema-walk.ts';
+import { ofMeantMember } from './union-issues.ts';
 import type { Fault } from './source-text.ts';
 import { nearest } from './suggest.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
@@ -19,11 +20,14 @@ const ONCE = { jitless: true };
 
 export function checkSchema<T>(schema: z.ZodType<T>, root: Place): SchemaResult<T> {
   let result = schema.safeParse(root.value, ONCE);
-  if (!result.success && retype(root, result.error.issues)) result = schema.safeParse(root.value, ONCE);
+  let issues = result.success ? [] : ofMeantMember(schema, root.value, result.error.issues);
+  if (retype(root, issues)) {
+    result = schema.safeParse(root.value, ONCE);
+    issues = result.success ? [] : ofMeantMember(schema, root.value, result.error.issues);
+  }
   if (result.success) return { value: result.data, faults: [] };
 
-  const issues = result.error.issues;
-  const misspelt = suggestions(schema, issues);
+  const misspelt = suggestions(schema, root, issues);
   const faults = new Map<string, Fault>();
   for (const issue of issues) {
     for (const fault of faultsOf(issue, { schema, root, misspelt })) {
@@ -63,11 +67,15 @@ function asPlain(text: string): number | boolean | undefined {
 }
 
 /** Unknown keys and what they were meant to be, by the path of their mapping. */
-function suggestions(schema: z.ZodType, issues: readonly Issue[]): ReadonlyMap<string, ReadonlyMap<string, string>> {
+function suggestions(
+  schema: z.ZodType,
+  root: Place,
+  issues: readonly Issue[],
+): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const result = new Map<string, Map<string, string>>();
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') continue;
-    const allowed = [...keysOf(schemaAt(schema, issue.path)).keys()];
+    const allowed = [...allowedAt(schema, root, issue.path)];
     const near = issue.keys.flatMap((key) => {
       const meant = nearest(key, allowed);
       return meant === undefined ? [] : [[key, meant] as const];
@@ -95,7 +103,13 @@ function faultsOf(issue: Issue, context: Context): Fault[] {
   const meant = [...(misspelt.get(pathText(holder))?.values() ?? [])];
   if (missing.some((key) => meant.includes(key))) return [];
   const at = mark(place ?? placeAt(root, holder), missing.length > 0);
-  return [{ ...at, path: pathText(issue.path), ...explain({ issue, schema, place }) }];
+  return [
+    {
+      ...at,
+      path: pathText(issue.path),
+      ...explain({ issue, schema: schemaAt(schema, issue.path, root.value), place }),
+    },
+  ];
 }
 
 /** Keys of which one is needed and none is there. */
@@ -115,14 +129,25 @@ function mark(place: Place | undefined, isMissing: boolean): Pick<Fault, 'start'
 function unknownKey(key: string, path: readonly PropertyKey[], { schema, root, misspelt }: Context): Fault {
   const place = placeAt(root, [...path, key]);
   const meant = misspelt.get(pathText(path))?.get(key);
-  const allowed = keysOf(schemaAt(schema, path));
+  const allowed = allowedAt(schema, root, path);
   const elsewhere = [...allKeys(schema)].filter((found) => found.key === key).map((found) => found.path);
   let help: string;
   if (key.includes(':')) help = 'write a space behind the colon';
   else if (meant !== undefined) help = `did you mean ${meant}?`;
+  else if (isOfAnother(key, path, schema)) help = `it means nothing here; the keys here are ${allowed.join(', ')}`;
   else if (elsewhere.length > 0) help = `it belongs to ${owners(elsewhere)}; look at the indentation`;
-  else help = `the keys here are ${[...allowed.keys()].join(', ')}`;
+  else help = `the keys here are ${allowed.join(', ')}`;
   return { ...(place?.key ?? mark(place, true)), path: pathText([...path, key]), message: 'unknown key', help };
+}
+
+/** Keys that may stand at a path. */
+function allowedAt(schema: z.ZodType, root: Place, path: readonly PropertyKey[]): readonly string[] {
+  return [...keysOf(schemaAt(schema, path, root.value), placeAt(root, path)?.value).keys()];
+}
+
+/** Whether other members of a union have the key at this place. */
+function isOfAnother(key: string, path: readonly PropertyKey[], schema: z.ZodType): boolean {
+  return schemaAt(schema, [...path, key]) !== undefined;
 }
 
 function owners(paths: readonly string[]): string {

@@ -1,6 +1,6 @@
 /** The configuration as the daemon uses it: whole, checked, every path absolute. */
 import type { MessageApiSettings } from '../client/settings.ts';
-import type { PolicySettings } from '../policies/settings.ts';
+import { isOf, type PolicySettings } from '../policies/settings.ts';
 import type { AccountSettings, ConfigSettings } from './settings.ts';
 
 /** The short form (`url`, `token`, `tokenFile`) is folded into `messageApi`. */
@@ -49,7 +49,7 @@ export function composeConfig(parts: ConfigParts): Config {
       ),
     },
     engine: { ...engine, ...(killSwitchFile === undefined ? {} : { killSwitchFile: absolute(killSwitchFile) }) },
-    policies,
+    policies: policies.map((policy) => composePolicy(policy, absolute)),
     policyFiles: settings.policyFiles.map(absolute),
     sourceFile,
     files,
@@ -69,6 +69,14 @@ function composeAccount(settings: AccountSettings, absolute: (path: string) => s
     ...(message === undefined ? {} : { messageApi: withAbsolute(message, ['tokenFile', 'actionTokenFile'], absolute) }),
     ...(managementApi === undefined ? {} : { managementApi: withAbsolute(managementApi, ['passwordFile'], absolute) }),
   };
+}
+
+function composePolicy(policy: LoadedPolicy, absolute: (path: string) => string): LoadedPolicy {
+  const { settings } = policy;
+  if (!isOf(settings, 'workflow-dlq.delete')) return policy;
+  const { archive } = settings.action;
+  const action = { ...settings.action, archive: { ...archive, dir: absolute(archive.dir) } };
+  return { ...policy, settings: { ...settings, action } };
 }
 
 function withAbsolute<T extends object>(

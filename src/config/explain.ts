@@ -1,6 +1,6 @@
 /** A complaint of the schema in the words of the file: what was expected, what stands there, what to write. */
 import type { z } from 'zod';
-import { defaultOf, keysOf, schemaAt, unwrap } from './schema-walk.ts';
+import { defaultOf, keysOf, unwrap } from './schema-walk.ts';
 import { isSecretPath, USER_INFO } from './secret-keys.ts';
 import { nearest } from './suggest.ts';
 import type { Place } from './yaml-place.ts';
@@ -14,7 +14,8 @@ type Issue = z.core.$ZodIssue;
 
 interface Given {
   readonly issue: Issue;
-  readonly schema: z.core.$ZodType;
+  /** Of what the issue is about; undefined where nothing may stand. */
+  readonly schema: z.core.$ZodType | undefined;
   readonly place: Place | undefined;
 }
 
@@ -25,11 +26,11 @@ interface Given {
 export function explain(given: Given): Explanation {
   const { issue, place, schema } = given;
   if (place === undefined && issue.code !== 'custom') {
-    const about = describe(schemaAt(schema, issue.path));
+    const about = describe(schema);
     return { message: 'required key is missing', ...(about === undefined ? {} : { help: about }) };
   }
   if (place?.value === null) {
-    const fallback = shownDefault(schemaAt(schema, issue.path));
+    const fallback = shownDefault(schema);
     return {
       message: 'this key has no value',
       help: fallback === undefined ? 'give it one, or remove the key' : `remove the key for the default, ${fallback}`,
@@ -96,9 +97,8 @@ function repair(given: Given, message: string): string | undefined {
   const { issue, place, schema } = given;
   const value = place?.value;
   const shown = showable(given);
-  const at = schemaAt(schema, issue.path);
   if (value === 0 && issue.code === 'too_small') {
-    const fallback = shownDefault(at);
+    const fallback = shownDefault(schema);
     return `zero never means unlimited${fallback === undefined ? '' : `; the default is ${fallback}`}`;
   }
   if (message.startsWith('expected a duration')) return shown === undefined ? undefined : durationFor(value);
@@ -109,7 +109,7 @@ function repair(given: Given, message: string): string | undefined {
   // A room's own words say more than that it is text.
   if (issue.code !== 'invalid_type' || (issue.expected === 'string' && !message.startsWith('expected text')))
     return undefined;
-  return REPAIRS[issue.expected]?.({ value, shown, schema: at });
+  return REPAIRS[issue.expected]?.({ value, shown, schema });
 }
 
 interface Wrong {

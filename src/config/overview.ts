@@ -3,7 +3,8 @@ import { timing } from '../collectors/settings.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '../domain/observation.ts';
 import { leastMode, type PolicyMode } from '../domain/plan.ts';
-import { compilePolicy } from '../policies/policy.ts';
+import { compilePolicy } from '../policies/compile-policy.ts';
+import type { PolicyWhen } from '../policies/policy.ts';
 import type { Account, Config } from './config.ts';
 
 export interface Overview {
@@ -24,7 +25,7 @@ export interface Overview {
     readonly name: string;
     readonly account: string;
     readonly mode: PolicyMode;
-    /** The least of the policy's mode and the engine's. */
+    /** The least of the modes of the policy, its account and the engine. */
     readonly effectiveMode: PolicyMode;
     readonly schedule: string;
     /** `file:line` */
@@ -41,18 +42,24 @@ export function overviewOf(config: Config): Overview {
     })),
     collectors: config.accounts.flatMap((account) => COLLECTOR_NAMES.map((name) => collectorOf(account, name))),
     policies: config.policies.map(({ settings, source }) => {
-      const { schedule } = compilePolicy(settings, source);
+      const account = config.accounts.find(({ name }) => name === settings.account);
       return {
         name: settings.name,
         account: settings.account,
         mode: settings.mode,
-        effectiveMode: leastMode(settings.mode, config.engine.mode),
-        schedule:
-          'every' in schedule ? `every ${formatDuration(schedule.every)}` : `${schedule.cron} (${schedule.timezone})`,
+        effectiveMode: leastMode(settings.mode, config.engine.mode, account?.mode ?? 'enforce'),
+        schedule: whenText(compilePolicy(settings, source).when),
         source,
       };
     }),
   };
+}
+
+function whenText(when: PolicyWhen): string {
+  if ('every' in when) return `every ${formatDuration(when.every)}`;
+  if ('cron' in when) return `${when.cron} (${when.timezone})`;
+  if ('alert' in when) return `on alert ${when.alert}`;
+  return 'byHand' in when ? 'by hand' : 'on failure callbacks';
 }
 
 function collectorOf(account: Account, collector: CollectorName): Overview['collectors'][number] {

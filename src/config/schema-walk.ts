@@ -1,5 +1,6 @@
 /** Questions to the schema that the parser does not answer: which keys may stand somewhere, and where a key belongs. */
-import type { z } from 'zod';
+import { z } from 'zod';
+import { discriminators } from '../platform/settings.ts';
 
 type Schema = z.core.$ZodType;
 
@@ -10,25 +11,69 @@ export function unwrap(schema: Schema): Schema {
   return 'innerType' in def ? unwrap(def.innerType) : schema;
 }
 
-/** The schema at a path such as `['accounts', 0, 'token']`; undefined where the schema allows nothing. */
-export function schemaAt(root: Schema, path: readonly PropertyKey[]): Schema | undefined {
-  let schema: Schema | undefined = root;
+/**
+ * The schema at a path such as `['accounts', 0, 'token']`; undefined where the schema allows nothing. Of a union it is
+ * that of the member which `value` is meant to be, or of the first that has the key.
+ *
+ * @param value what stands at the root, if anything is known of it
+ */
+export function schemaAt(root: Schema, path: readonly PropertyKey[], value?: unknown): Schema | undefined {
+  let schemas: readonly Schema[] = [root];
+  let here = value;
   for (const part of path) {
-    if (schema === undefined) return undefined;
-    const def: z.core.$ZodTypes['_zod']['def'] = (unwrap(schema) as z.core.$ZodTypes)._zod.def;
-    if (def.type === 'object') schema = def.shape[String(part)];
-    else if (def.type === 'array') schema = def.element;
-    else if (def.type === 'record') schema = def.valueType;
-    else schema = undefined;
+    schemas = schemas
+      .flatMap((schema) => membersOf(schema, here))
+      .flatMap((schema) => {
+        const def = (schema as z.core.$ZodTypes)._zod.def;
+        if (def.type === 'object') return def.shape[String(part)] ?? [];
+        if (def.type === 'array') return [def.element];
+        return def.type === 'record' ? [def.valueType] : [];
+      });
+    here = within(here, part);
   }
-  return schema;
+  return schemas[0];
 }
 
-/** Keys that may stand in a mapping, with their schemas; empty for anything else. */
-export function keysOf(schema: Schema | undefined): ReadonlyMap<string, Schema> {
-  if (schema === undefined) return new Map();
-  const def = (unwrap(schema) as z.core.$ZodTypes)._zod.def;
-  return new Map(def.type === 'object' ? Object.entries(def.shape) : []);
+function within(value: unknown, part: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[part] : undefined;
+}
+
+/** The members of a union that `value` may be meant for, all of them if nothing tells; any other schema alone. */
+export function membersOf(schema: Schema, value: unknown): readonly Schema[] {
+  const plain = unwrap(schema);
+  const def = (plain as z.core.$ZodTypes)._zod.def;
+  if (def.type !== 'union') return [plain];
+  const options = def.options.flatMap((option) => membersOf(option, value));
+  for (const path of discriminatorsOf(plain)) {
+    const given = path.reduce(within, value);
+    const fitting = options.filter((option) => literalAt(option, path) === given);
+    if (given !== undefined && fitting.length > 0) return fitting;
+  }
+  return options;
+}
+
+/** By which literals the members of a union are told apart, the first one first. */
+export function discriminatorsOf(union: Schema): readonly (readonly string[])[] {
+  return union instanceof z.ZodType ? (discriminators.get(union)?.paths ?? []) : [];
+}
+
+/** The one value that a member allows at a path. */
+export function literalAt(member: Schema, path: readonly string[]): unknown {
+  const schema = schemaAt(member, path);
+  const def = schema && (unwrap(schema) as z.core.$ZodTypes)._zod.def;
+  return def?.type === 'literal' ? def.values[0] : undefined;
+}
+
+/** Keys that may stand in a mapping, with their schemas; empty for anything else. Of a union those of every member. */
+export function keysOf(schema: Schema | undefined, value?: unknown): ReadonlyMap<string, Schema> {
+  const keys = new Map<string, Schema>();
+  for (const member of schema === undefined ? [] : membersOf(schema, value)) {
+    const def = (member as z.core.$ZodTypes)._zod.def;
+    for (const [key, inner] of def.type === 'object' ? Object.entries(def.shape) : []) {
+      if (!keys.has(key)) keys.set(key, inner);
+    }
+  }
+  return keys;
 }
 
 export interface SchemaKey {
@@ -38,9 +83,20 @@ export interface SchemaKey {
   readonly schema: Schema;
 }
 
-/** Every key of a schema, in order, the keys inside of a key after it. */
+/** Every key of a schema, in order, the keys inside of a key after it. What members of a union share comes once. */
 export function* allKeys(root: Schema, prefix = ''): Generator<SchemaKey> {
-  const schema = unwrap(root);
+  const members = membersOf(root, undefined);
+  const seen = new Set<string>();
+  for (const member of members) {
+    for (const key of keysBelow(member, prefix)) {
+      if (members.length > 1 && seen.has(key.path)) continue;
+      seen.add(key.path);
+      yield key;
+    }
+  }
+}
+
+function* keysBelow(schema: Schema, prefix: string): Generator<SchemaKey> {
   const def = (schema as z.core.$ZodTypes)._zod.def;
   if (def.type === 'array') yield* allKeys(def.element, `${prefix}[]`);
   if (def.type === 'record') yield* allKeys(def.valueType, `${prefix}.*`);

@@ -9,6 +9,7 @@ import {
 } from '../client/settings.ts';
 import { collectorsSettings } from '../collectors/settings.ts';
 import { telemetrySettings } from '../exporters/settings.ts';
+import { POLICY_MODES } from '../domain/plan.ts';
 import { LOG_LEVELS } from '../platform/logger.ts';
 import { always, durationSetting } from '../platform/settings.ts';
 import { engineSettings, policySettings } from '../policies/settings.ts';
@@ -56,7 +57,10 @@ const budgetSettings = z.strictObject({
   assertedOn: z.iso
     .date(ASSERTED_ON)
     .exactOptional()
-    .describe('Day on which that was known to be so; shown beside it.'),
+    .describe('Day on which that was known to be so; shown beside it. Policies that raise it need it.'),
+  maxAge: durationSetting({ min: '1d', max: '366d' })
+    .prefault('45d')
+    .describe('Age after which nobody acts on it any more.'),
 });
 
 const accountSettings = z
@@ -77,6 +81,7 @@ const accountSettings = z
     budget: budgetSettings
       .exactOptional()
       .describe('The monthly budget of the account, which the service does not show.'),
+    mode: z.enum(POLICY_MODES).default('enforce').describe('Ceiling for the mode of every policy on this account.'),
     collectors: collectorsSettings.prefault({}).describe('What is read, and when.'),
   })
   .superRefine((value, context) => {

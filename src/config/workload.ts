@@ -5,8 +5,8 @@
  */
 import { timing } from '../collectors/settings.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '../domain/observation.ts';
-import { leastMode } from '../domain/plan.ts';
-import { compilePolicy } from '../policies/policy.ts';
+import { leastMode, type PolicyMode } from '../domain/plan.ts';
+import { compilePolicy } from '../policies/compile-policy.ts';
 import { runsPerDay } from '../scheduler/settings.ts';
 import type { Account, Config } from './config.ts';
 import { apiNeeded, whyOff } from './overview.ts';
@@ -73,9 +73,13 @@ export function workload(config: Config, traffic: Traffic): readonly Load[] {
     }),
   );
   const policies = config.policies
-    .filter(({ settings }) => leastMode(settings.mode, config.engine.mode) !== 'off')
+    // The other actions list nothing: they act on what is known.
+    .filter(({ settings }) => settings.select.resource === 'workflow-dlq')
+    .filter(({ settings }) => leastMode(settings.mode, config.engine.mode, modeOf(config, settings.account)) !== 'off')
     .map(({ settings, source }): Load => {
-      const runs = runsPerDay(compilePolicy(settings, source).schedule);
+      const { when } = compilePolicy(settings, source);
+      // What alerts, callbacks and people ask for is as rare as they are.
+      const runs = 'every' in when || 'cron' in when ? runsPerDay(when) : 0;
       const { calls, bytes } = listings(runs, traffic.failedRuns, ASSUMED.failedRunBytes);
       return {
         account: settings.account,
@@ -87,6 +91,10 @@ export function workload(config: Config, traffic: Traffic): readonly Load[] {
       };
     });
   return [...collectors, ...policies];
+}
+
+function modeOf(config: Config, account: string): PolicyMode {
+  return config.accounts.find(({ name }) => name === account)?.mode ?? 'enforce';
 }
 
 /** Readings that go from page to page, each of so many rows. */

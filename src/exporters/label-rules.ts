@@ -2,6 +2,7 @@
  * The labels whose values come from outside the configuration: how many are admitted, what makes a value of them, and
  * which collectors see them. All other labels are bounded by the configuration or by the program.
  */
+import { matchesGlob } from '../domain/glob.ts';
 import type { CollectorName } from '../domain/observation.ts';
 import { cleanLabel, destinationLabel, nameLabel, OTHER, settled, workflowTemplate } from './labels.ts';
 import type { TelemetrySettings } from './settings.ts';
@@ -66,28 +67,4 @@ export function labelRules(settings: LabelSettings): ReadonlyMap<string, LabelRu
     return { label, ...kind, normalise, max: most, first, isAllowed };
   });
   return new Map(rules.map((rule) => [rule.label, rule]));
-}
-
-/** `*` is any text, `?` one character, all else itself. Takes time in proportion to both lengths, whatever the glob. */
-export function matchesGlob(glob: string, text: string): boolean {
-  let at = 0;
-  let globAt = 0;
-  let star = -1;
-  let retry = 0;
-  while (at < text.length) {
-    if (glob[globAt] === '*') {
-      star = globAt++;
-      retry = at;
-    } else if (globAt < glob.length && (glob[globAt] === '?' || glob[globAt] === text[at])) {
-      globAt += 1;
-      at += 1;
-    } else if (star >= 0) {
-      globAt = star + 1;
-      at = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (glob[globAt] === '*') globAt += 1;
-  return globAt === glob.length;
 }

@@ -68,3 +68,12 @@ export function baseUrlSetting(options: { readonly or?: string } = {}) {
 export const always: z.core.$ZodSuperRefineParams = {
   when: (payload) => typeof payload.value === 'object' && payload.value !== null,
 };
+
+/** Paths by whose literals the members of a union are told apart, the first one first. */
+export const discriminators = z.registry<{ readonly paths: readonly (readonly string[])[] }>();
+
+/** A union of mappings whose complaints are those of the member that is meant. */
+export function toldApart<T extends z.ZodUnion>(paths: readonly (readonly string[])[], union: T): T {
+  discriminators.add(union, { paths });
+  return union;
+}

@@ -2,8 +2,9 @@
 import { parseStamp } from '../domain/lineage.ts';
 import { failureCause, failureReason, type FailureCause, type FailureReason } from '../domain/reason.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
+import { always, maybe, type FactField } from './fact-field.ts';
 
-/** Times are epoch milliseconds here and timestamps in the language; `ageMs` is the duration `age` there. */
+/** Times are epoch milliseconds here and timestamps in the language; `ageMs` and `expiresInMs` are durations there, `age` and `expiresIn`. */
 export interface EntryFacts {
   readonly dlqId: string;
   readonly workflowRunId: string;
@@ -11,6 +12,8 @@ export interface EntryFacts {
   readonly workflowCreatedAt?: number;
   readonly failedAt: number;
   readonly ageMs: number;
+  /** Until the DLQ drops it; absent where its retention is not known. */
+  readonly expiresInMs?: number;
   readonly url?: string;
   readonly method?: string;
   readonly maxRetries?: number;
@@ -27,16 +30,6 @@ export interface EntryFacts {
   readonly cause: FailureCause;
 }
 
-export interface FactField {
-  /** The type's name in the expression language. */
-  readonly type: string;
-  /** May be missing: an expression asks `has()` first. */
-  readonly optional: boolean;
-}
-
-const always = (type: string): FactField => ({ type, optional: false });
-const maybe = (type: string): FactField => ({ type, optional: true });
-
 /** The fields of `entry` in the language, in the order in which they are explained. */
 export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
   cause: always('string'),
@@ -48,6 +41,7 @@ export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
   workflowUrl: always('string'),
   workflowRunId: always('string'),
   dlqId: always('string'),
+  expiresIn: maybe('google.protobuf.Duration'),
   status: maybe('int'),
   responseText: maybe('string'),
   failureFunctionState: maybe('string'),
@@ -60,18 +54,23 @@ export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
 };
 
 /**
- * @param attempts resumes of this run so far
+ * @param known resumes of this run so far; how long the DLQ keeps it, in milliseconds, where that is known
  * @param now epoch milliseconds
  */
-export function entryFacts(entry: WorkflowDlqEntry, attempts: number, now: number): EntryFacts {
+export function entryFacts(
+  entry: WorkflowDlqEntry,
+  known: { readonly attempts: number; readonly retention?: number | undefined },
+  now: number,
+): EntryFacts {
   const { createdAt, responseStatus, labels, ...same } = entry;
   return {
     ...same,
     failedAt: createdAt,
     ageMs: Math.max(0, now - createdAt),
+    ...(known.retention !== undefined && { expiresInMs: Math.max(0, createdAt + known.retention - now) }),
     labels: labels.filter((label) => parseStamp(label) === undefined),
     ...(responseStatus !== undefined && { status: responseStatus }),
-    attempts,
+    attempts: known.attempts,
     reason: failureReason(responseStatus, entry.responseText),
     cause: failureCause(responseStatus, entry.responseText),
   };

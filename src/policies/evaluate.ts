@@ -1,13 +1,18 @@
 /** Which of the listed entries a policy means: its selection and its expression, and nothing that could add one. */
+import type { Trigger } from '../domain/plan.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import { entryFacts } from './entry-facts.ts';
-import type { Policy, WorkflowDlqSelection } from './policy.ts';
+import type { WorkflowDlqPolicy, WorkflowDlqSelection } from './policy.ts';
 
 export interface EvaluationFacts {
   /** The filter with which the entries were listed. */
   readonly filter: WorkflowDlqSelection;
   /** Resumes of the entry's run so far. */
   attemptsOf(entry: WorkflowDlqEntry): number;
+  /** How long the DLQ keeps an entry, in milliseconds; absent where that is not known. */
+  readonly retention?: number;
+  /** What made the policy run. */
+  readonly trigger?: Trigger;
 }
 
 export interface Evaluation {
@@ -25,7 +30,7 @@ export interface Evaluation {
  * @param now epoch milliseconds
  */
 export function evaluate(
-  policy: Policy,
+  policy: WorkflowDlqPolicy,
   entries: readonly WorkflowDlqEntry[],
   facts: EvaluationFacts,
   now: number,
@@ -39,8 +44,8 @@ export function evaluate(
       left.push({ guard: 'select', reason: 'failed outside of the time asked for' });
       continue;
     }
-    const seen = entryFacts(entry, facts.attemptsOf(entry), now);
-    switch (policy.where.evaluate(seen)) {
+    const seen = entryFacts(entry, { attempts: facts.attemptsOf(entry), retention: facts.retention }, now);
+    switch (policy.where.evaluate(seen, facts.trigger)) {
       case 'match':
         matched.push(entry);
         break;

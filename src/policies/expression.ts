@@ -1,20 +1,27 @@
 /**
- * The `where` of a policy: CEL behind an own interface. Everything that can be known of an expression is known when
- * it is compiled; what is left are entries on which it fails, and those are never chosen.
+ * The expressions of a policy: CEL behind an own interface. Everything that can be known of an expression is known
+ * when it is compiled; what is left are entries on which it fails, and those are never chosen.
  */
 import { Duration, Environment } from '@marcbachmann/cel-js/evaluator';
-import { ENTRY_FIELDS, type EntryFacts } from './entry-facts.ts';
+import { matchesGlob } from '../domain/glob.ts';
+import type { Trigger } from '../domain/plan.ts';
+import {
+  FACT_FUNCTIONS,
+  TRIGGER_FIELDS,
+  type ExpressionEnvironment,
+  type Fields,
+  type FieldValues,
+} from './environments.ts';
 import { lint } from './expression-lint.ts';
+import type { PreconditionFacts } from './facts.ts';
+import type { Where } from './policy.ts';
+import { findsPattern } from './text-patterns.ts';
 
-type Verdict = 'match' | 'no' | 'error';
-
-export interface CompiledWhere {
+export interface CompiledExpression<Facts> extends Where<Facts> {
   readonly ok: true;
-  /** `error` when a value is missing or an operation failed: the entry is not chosen, and it is counted. */
-  evaluate(entry: EntryFacts): Verdict;
 }
 
-export interface RefusedWhere {
+export interface RefusedExpression {
   readonly ok: false;
   readonly message: string;
   /** 0-based, into the source. */
@@ -26,43 +33,41 @@ const MAX_TEXT = 65_536;
 /** An entry with more labels is an error: a cut list would answer `!labels.exists(…)` wrongly. */
 const MAX_LABELS = 256;
 
-/** The type checker knows an entry by its class. */
-class Entry {
-  readonly [field: string]: unknown;
-}
-
-const environment = new Environment({ limits: { maxAstNodes: 300, maxDepth: 50 } })
-  .registerType('Entry', {
-    ctor: Entry,
-    fields: Object.fromEntries(Object.entries(ENTRY_FIELDS).map(([name, field]) => [name, field.type])),
-  })
-  .registerVariable('entry', 'Entry');
-
-/** Compiles an expression over `entry`, or says what is wrong with it and where. */
-export function compileWhere(source: string): CompiledWhere | RefusedWhere {
-  let parsed: ReturnType<typeof environment.parse>;
+/** Compiles an expression, or says what is wrong with it and where. */
+export function compileExpression<Facts>(
+  source: string,
+  environment: ExpressionEnvironment<Facts>,
+): CompiledExpression<Facts> | RefusedExpression {
+  const language = languageOf(environment);
+  let parsed: ReturnType<Language['environment']['parse']>;
   try {
-    parsed = environment.parse(source);
+    parsed = language.environment.parse(source);
   } catch (error) {
     return refused(error);
   }
   // First what a policy may not say: its messages tell more than the type checker's.
-  const { complaint, readsEntry } = lint(parsed.ast);
+  const { complaint, reads } = lint(parsed.ast, environment);
   if (complaint !== undefined) return { ok: false, ...complaint };
   const checked = parsed.check();
   if (!checked.valid) return refused(checked.error);
   if (checked.type !== 'bool') {
     return { ok: false, message: `the result must be bool, not ${checked.type}`, offset: 0 };
   }
-  if (!readsEntry) {
-    return { ok: false, message: 'reads nothing of `entry`: it would choose every entry or none', offset: 0 };
+  const needed = Object.keys(environment.variables);
+  if (needed.length > 0 && !needed.some((name) => reads.has(name))) {
+    const names = needed.map((name) => `\`${name}\``).join(' or ');
+    return { ok: false, message: `reads nothing of ${names}: it would choose everything or nothing`, offset: 0 };
+  }
+  if (reads.size === 0) {
+    return { ok: false, message: 'asks for no fact: it would always hold, or never', offset: 0 };
   }
   return {
     ok: true,
-    evaluate(facts) {
-      if (facts.labels.length > MAX_LABELS) return 'error';
+    source,
+    evaluate(facts, trigger) {
       try {
-        const result: unknown = parsed({ entry: languageValue(facts) });
+        const values = language.values(environment.valuesOf(facts), trigger);
+        const result = language.asking(environment.factsOf(facts), () => parsed(values) as unknown);
         if (typeof result !== 'boolean') return 'error';
         return result ? 'match' : 'no';
       } catch {
@@ -72,46 +77,116 @@ export function compileWhere(source: string): CompiledWhere | RefusedWhere {
   };
 }
 
-/** Facts in the language's own types: whole numbers are bigint there, times Date. */
-function languageValue(facts: EntryFacts): Entry {
-  const { ageMs, ...rest } = facts;
-  const values: Record<string, unknown> = { age: Duration.fromMilliseconds(ageMs) };
-  for (const [name, value] of Object.entries(rest)) {
-    const type = ENTRY_FIELDS[name]?.type;
-    if (typeof value === 'string') values[name] = value.slice(0, MAX_TEXT);
-    else if (typeof value !== 'number') values[name] = value.map((text) => text.slice(0, MAX_TEXT));
-    else values[name] = type === 'int' ? BigInt(Math.trunc(value)) : new Date(value);
-  }
-  return Object.assign(new Entry(), values);
+/** The type checker knows each variable by a class of its own. */
+type Constructor = new () => object;
+
+interface Language {
+  readonly environment: Environment;
+  /** Facts in the language's own types. */
+  values(values: Readonly<Record<string, FieldValues>>, trigger: Trigger | undefined): Record<string, unknown>;
+  /** Fact functions answer from `facts` while `run` runs. */
+  asking<T>(facts: PreconditionFacts | undefined, run: () => T): T;
 }
 
-function refused(error: unknown): RefusedWhere {
+const languages = new Map<string, Language>();
+
+function languageOf<Facts>(environment: ExpressionEnvironment<Facts>): Language {
+  let language = languages.get(environment.name);
+  if (language === undefined) {
+    language = makeLanguage({ ...environment.variables, trigger: TRIGGER_FIELDS }, environment.hasFacts);
+    languages.set(environment.name, language);
+  }
+  return language;
+}
+
+function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boolean): Language {
+  const environment = new Environment({ limits: { maxAstNodes: 300, maxDepth: 50 } });
+  const classes = new Map<string, Constructor>();
+  for (const [name, fields] of Object.entries(variables)) {
+    const type = `${name[0]!.toUpperCase()}${name.slice(1)}`;
+    const ctor = class Variable {
+      readonly [field: string]: unknown;
+    };
+    classes.set(name, ctor);
+    environment
+      .registerType(type, {
+        ctor,
+        fields: Object.fromEntries(Object.entries(fields).map(([field, { type: of }]) => [field, of])),
+      })
+      .registerVariable(name, type);
+  }
+  environment.registerFunction('re(string, string): bool', (text: string, pattern: string) =>
+    findsPattern(pattern, text),
+  );
+  environment.registerFunction('glob(string, string): bool', (text: string, pattern: string) =>
+    matchesGlob(pattern, text),
+  );
+  // An evaluation never waits, so no other can come between.
+  let asked: PreconditionFacts | undefined;
+  for (const [name, { signature, ask }] of hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
+    environment.registerFunction(signature, (first?: string, window?: Duration) => {
+      const answer = asked && ask(asked, first ?? '', window?.valueOf() ?? 0);
+      if (answer === undefined || Number.isNaN(answer)) throw new Error(`${name} is not known`);
+      return signature.endsWith(': int') ? BigInt(Math.trunc(Number(answer))) : answer;
+    });
+  }
+  return {
+    environment,
+    values(values, trigger) {
+      const all: Record<string, FieldValues> = { ...values, ...(trigger && { trigger: triggerValues(trigger) }) };
+      return Object.fromEntries(
+        Object.entries(all).map(([name, of]) => {
+          const instance = new (classes.get(name)!)();
+          return [name, Object.assign(instance, languageValues(of, variables[name]!))];
+        }),
+      );
+    },
+    asking(facts, run) {
+      const before = asked;
+      asked = facts;
+      try {
+        return run();
+      } finally {
+        asked = before;
+      }
+    },
+  };
+}
+
+function triggerValues(trigger: Trigger): FieldValues {
+  return { kind: trigger.kind, ...(trigger.kind === 'alert' && { name: trigger.name }) };
+}
+
+/** Whole numbers are bigint there, times Date, durations a class. */
+function languageValues(values: FieldValues, fields: Fields): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    if (typeof value === 'string') result[name] = value.slice(0, MAX_TEXT);
+    else if (typeof value === 'number') result[name] = languageNumber(value, fields[name]?.type);
+    else if (typeof value === 'boolean') result[name] = value;
+    else {
+      if (value.length > MAX_LABELS) throw new RangeError(`more than ${MAX_LABELS} values`);
+      result[name] = value.map((text) => text.slice(0, MAX_TEXT));
+    }
+  }
+  return result;
+}
+
+function languageNumber(value: number, type: string | undefined): unknown {
+  if (type === 'google.protobuf.Duration') return Duration.fromMilliseconds(value);
+  if (type === 'google.protobuf.Timestamp') return new Date(value);
+  return type === 'int' ? BigInt(Math.trunc(value)) : value;
+}
+
+function refused(error: unknown): RefusedExpression {
   const known = error as {
-    readonly code?: string;
     readonly summary?: string;
     readonly range?: { readonly start: number };
   };
   const offset = known.range?.start ?? 0;
   const message = known.summary ?? (error instanceof Error ? error.message : String(error));
-  const missing = /^No such key: (.+)$/.exec(message)?.[1];
-  if (missing !== undefined) return { ok: false, message: unknownField(missing), offset };
   return { ok: false, message: message.replaceAll('google.protobuf.', '').replace(/^\w/, lower), offset };
-}
-
-function unknownField(name: string): string {
-  const near = Object.keys(ENTRY_FIELDS).find((field) => isNear(field.toLowerCase(), name.toLowerCase()));
-  if (near !== undefined) return `entry has no field ${name}; did you mean ${near}?`;
-  return `entry has no field ${name}; it has ${Object.keys(ENTRY_FIELDS).join(', ')}`;
-}
-
-/** One is the other with a letter more, less, changed or swapped at one place, or begins or ends with it. */
-function isNear(a: string, b: string): boolean {
-  if (a.endsWith(b) || b.endsWith(a) || a.startsWith(b) || b.startsWith(a)) return true;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++;
-  return Math.max(a.length, b.length) - start - end <= 2;
 }
 
 function lower(letter: string): string {

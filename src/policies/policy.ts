@@ -1,7 +1,7 @@
 /** A policy as the engine holds it: what its settings mean, compiled, with every default filled in. */
 import type { DeadLetter } from '../domain/dead-letter.ts';
 import type { FlowControlSpec } from '../domain/flow-control.ts';
-import type { NonEmptyTexts, PolicyMode, PruneFilter } from '../domain/plan.ts';
+import type { NonEmptyTexts, PolicyMode, PruneFilter, Trigger } from '../domain/plan.ts';
 import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
 import type { EntryFacts } from './entry-facts.ts';
 
@@ -10,13 +10,14 @@ type Verdict = 'match' | 'no' | 'error';
 /** A `where`: `error` when a value is missing or an operation failed; the entry is not chosen, and it is counted. */
 export interface Where<Facts> {
   readonly source: string;
-  evaluate(facts: Facts): Verdict;
+  /** @param trigger what made the policy run; an expression that reads it fails without */
+  evaluate(facts: Facts, trigger?: Trigger): Verdict;
 }
 
 export interface Precondition {
   readonly name: string;
   /** `error` is "not known": false and unknown hold. */
-  evaluate(facts: PreconditionFacts): Verdict;
+  evaluate(facts: PreconditionFacts, trigger?: Trigger): Verdict;
 }
 
 /** Filters of a listing of the workflow DLQ. Values of one filter are alternatives; filters narrow each other. */

@@ -1,95 +1,133 @@
-/** The language of policies, as far as it is built: resuming failed workflow runs. */
+/** The language of policies: five actions, each with the keys that mean something for it, and no others. */
 import { z } from 'zod';
 import { POLICY_MODES } from '../domain/plan.ts';
-import { always, durationSetting } from '../platform/settings.ts';
-import { refineSchedule, scheduleKeys } from '../scheduler/settings.ts';
+import { always, durationSetting, toldApart } from '../platform/settings.ts';
+import {
+  budgetAction,
+  messageDeleteAction,
+  pruneAction,
+  resumeAction,
+  workflowDeleteAction,
+} from './action-settings.ts';
+import { budgetLimits, deleteLimits, pruneLimits, rampSettings, resumeLimits } from './limit-settings.ts';
+import { budgetSelect, deadLetterSelect, pruneSelect, workflowDlqSelect } from './select-settings.ts';
+import { refineWhen, whenKeys } from './when-settings.ts';
 
 const name = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, 'expected lower-case letters, digits and hyphens, at most 64');
 
-/** A filter value goes into a comma-separated list on the wire: a comma would make two filters of one. */
-const filterValue = z
-  .string()
-  .min(1)
-  .regex(/^[^,]*$/, 'a comma would make two filters of this value; write two values');
-const filterValues = z.array(filterValue).min(1);
+/** What every policy may say. */
+const keys = {
+  name: name.describe('Name of the policy, unique in the configuration.'),
+  description: z.string().exactOptional().describe('For people.'),
+  owner: name.exactOptional().describe('Team that owns the policy.'),
+  account: z.string().min(1).describe('Name of the account it acts on.'),
+  mode: z
+    .enum(POLICY_MODES)
+    .default('audit')
+    .describe('off: nothing; audit: decide and record; approve: wait for a person; enforce: act.'),
+  ...whenKeys,
+  preconditions: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(64).describe('What is told when it does not hold.'),
+        expr: z.string().min(1).describe('CEL expression over facts; false or unknown holds the run.'),
+      }),
+    )
+    .default([])
+    .superRefine((list, context) => {
+      for (const [index, one] of list.entries()) {
+        if (!list.slice(0, index).some((other) => other?.name !== undefined && other.name === one?.name)) continue;
+        const message = 'another precondition has this name; give each a name of its own';
+        context.addIssue({ code: 'custom', path: [index, 'name'], message });
+      }
+    }, always)
+    .describe('What must hold besides the built-in guards.'),
+};
 
-const workflowDlqSelect = z
+const whereSetting = z.string().min(1);
+const action = <T extends z.ZodType>(schema: T): T => schema.describe('What is done.');
+const select = <T extends z.ZodType>(schema: T): T =>
+  schema.describe('What the service is asked for: it can only narrow.');
+const limits = <T extends z.ZodType>(schema: T) => schema.describe('Limits; all are finite.');
+
+/** Retries that a run has unless it says otherwise (interface 8). */
+const DEFAULT_RETRIES = 3;
+const MAX_AMPLIFICATION = 20;
+
+const resumeSettings = z
   .strictObject({
-    resource: z.literal('workflow-dlq').describe('What is acted on.'),
-    anyLabel: filterValues.exactOptional().describe('Entries with any of these labels.'),
-    workflowUrl: filterValues.exactOptional().describe('Entries of any of these workflows.'),
-    flowControlKey: filterValues.exactOptional().describe('Entries with any of these flow-control keys.'),
-    failureFunctionState: z
-      .array(z.enum(['CALLBACK_INPROGRESS', 'CALLBACK_SUCCESS', 'CALLBACK_FAIL', 'CALLBACK_CANCELED']))
-      .min(1)
-      .exactOptional()
-      .describe('Entries whose failure function is in any of these states.'),
-    failedWithin: durationSetting({ min: '1m' }).exactOptional().describe('Only entries that failed within this time.'),
-    failedBefore: durationSetting({ min: '1s' })
-      .exactOptional()
-      .describe('Only entries that failed longer ago than this.'),
+    ...keys,
+    select: select(workflowDlqSelect),
+    where: whereSetting
+      .default('entry.cause == "transient"')
+      .describe('CEL expression over `entry` that an entry must meet.'),
+    action: action(resumeAction),
+    limits: limits(resumeLimits.prefault({})),
+    ramp: rampSettings.prefault({}).describe('A bulk repair begins small and grows with what is verified.'),
   })
-  .superRefine((select, context) => {
-    // A value that is no duration is still text here, and has its own complaint.
-    if (typeof select.failedWithin !== 'number' || typeof select.failedBefore !== 'number') return;
-    if (select.failedBefore < select.failedWithin) return;
+  .superRefine(refineWhen(false), always)
+  .superRefine((policy, context) => {
+    const max = policy.limits?.attempts?.max;
+    const retries = policy.action?.retries ?? DEFAULT_RETRIES;
+    if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
+    const said = policy.action.retries === undefined ? ` (retries of the service’s default)` : '';
     context.addIssue({
       code: 'custom',
-      path: ['failedBefore'],
-      message: 'must be shorter than failedWithin; as it is nothing can match',
+      path: ['limits', 'attempts', 'max'],
+      message:
+        `${max} resumes of ${1 + retries} tries each${said} are more than ${MAX_AMPLIFICATION} tries of one run; ` +
+        'lower it, or action.retries',
     });
   }, always);
 
-const workflowDlqResume = z.strictObject({
-  type: z.literal('workflow-dlq.resume').describe('Resume each selected run, one request a run.'),
-  retries: z
-    .int()
-    .min(0)
-    .max(10)
-    .exactOptional()
-    .describe('Retries of the resumed run’s steps; default: what the run had.'),
-});
-
-const limitsSettings = z.strictObject({
-  maxPerRun: z.int().min(1).max(10_000).default(100).describe('Acts of one run.'),
-  maxPerHour: z.int().min(1).max(100_000).default(2_000).describe('Acts of a sliding hour.'),
-  maxPerDay: z.int().min(1).max(1_000_000).default(10_000).describe('Acts of a sliding day.'),
-  attempts: z
-    .strictObject({
-      max: z.int().min(1).max(20).default(3).describe('Resumes of one run, across all its returns to the DLQ.'),
-      backoff: z
-        .array(durationSetting({ min: '1s' }))
-        .min(1)
-        .prefault(['10m', '1h', '6h'])
-        .describe('Waits after the first, second, … resume; the last one holds for all further ones.'),
-    })
-    .prefault({})
-    .describe('How often one run is tried again.'),
-});
-
-export const policySettings = z
+const workflowDeleteSettings = z
   .strictObject({
-    name: name.describe('Name of the policy, unique in the configuration.'),
-    description: z.string().exactOptional().describe('For people.'),
-    owner: name.exactOptional().describe('Team that owns the policy.'),
-    account: z.string().min(1).describe('Name of the account it acts on.'),
-    mode: z
-      .enum(POLICY_MODES)
-      .default('audit')
-      .describe('off: nothing; audit: decide and record; approve: wait for a person; enforce: act.'),
-    ...scheduleKeys,
-    select: workflowDlqSelect.describe('What the service is asked for: it can only narrow.'),
-    where: z
-      .string()
-      .min(1)
-      .default('entry.cause == "transient"')
-      .describe('CEL expression over `entry` that an entry must meet.'),
-    action: workflowDlqResume.describe('What is done to each chosen entry.'),
-    limits: limitsSettings.prefault({}).describe('Limits; all are finite.'),
+    ...keys,
+    select: select(workflowDlqSelect),
+    where: whereSetting.describe('CEL expression over `entry` that an entry must meet.'),
+    action: action(workflowDeleteAction),
+    limits: limits(deleteLimits.prefault({})),
   })
-  .superRefine(refineSchedule, always);
+  .superRefine(refineWhen(true), always);
+
+const messageDeleteSettings = z
+  .strictObject({
+    ...keys,
+    select: select(deadLetterSelect),
+    where: whereSetting.describe('CEL expression over `entry` that an entry must meet.'),
+    action: action(messageDeleteAction),
+    limits: limits(deleteLimits.prefault({})),
+  })
+  .superRefine(refineWhen(true), always);
+
+const pruneSettings = z
+  .strictObject({
+    ...keys,
+    select: select(pruneSelect),
+    action: action(pruneAction),
+    limits: limits(pruneLimits.prefault({})),
+  })
+  .superRefine(refineWhen(true), always);
+
+const budgetRaiseSettings = z
+  .strictObject({
+    ...keys,
+    select: select(budgetSelect),
+    where: whereSetting.describe('CEL expression over `spend` and `budget` that asks for a raise.'),
+    action: action(budgetAction),
+    limits: limits(budgetLimits.prefault({})),
+  })
+  .superRefine(refineWhen(false), always);
+
+export const policySettings = toldApart(
+  [
+    ['action', 'type'],
+    ['select', 'resource'],
+  ],
+  z.union([resumeSettings, workflowDeleteSettings, messageDeleteSettings, pruneSettings, budgetRaiseSettings]),
+);
 
 export const engineSettings = z.strictObject({
   mode: z
@@ -101,10 +139,24 @@ export const engineSettings = z.strictObject({
     .default(['no-auto', 'legal-hold'])
     .describe('Entries with any of these labels are never acted on.'),
   killSwitchFile: z.string().min(1).exactOptional().describe('While this file exists nothing is done.'),
+  approvals: z
+    .strictObject({
+      expireAfter: durationSetting({ min: '1m', max: '7d' })
+        .prefault('4h')
+        .describe('How long a plan waits for its approval.'),
+    })
+    .prefault({})
+    .describe('Plans that wait for a person.'),
   caps: z
     .strictObject({
       perHour: z.int().min(1).default(5_000).describe('Acts of a sliding hour, all policies together.'),
       perDay: z.int().min(1).default(20_000).describe('Acts of a sliding day, all policies together.'),
+      deletesPerDay: z.int().min(1).default(1_000).describe('Deletes of a sliding day, all policies together.'),
+      spendUsdPerDay: z
+        .number()
+        .gt(0)
+        .default(5)
+        .describe('Dollars that the acts of a sliding day may cost, where a price is known.'),
     })
     .prefault({})
     .describe('Limits over all policies.'),
@@ -112,3 +164,17 @@ export const engineSettings = z.strictObject({
 
 export type PolicySettings = z.output<typeof policySettings>;
 export type EngineSettings = z.output<typeof engineSettings>;
+
+/** The settings of one action. */
+export type SettingsOf<T extends PolicySettings['action']['type']> = Extract<
+  PolicySettings,
+  { readonly action: { readonly type: T } }
+>;
+
+/** TypeScript does not tell a union apart by what stands inside of a key. */
+export function isOf<T extends PolicySettings['action']['type']>(
+  settings: PolicySettings,
+  type: T,
+): settings is SettingsOf<T> {
+  return settings.action.type === type;
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLabelLimiter, type LabelLimiter, type ReadOf } from '../../src/exporters/label-limiter.ts';
-import { matchesGlob } from '../../src/exporters/label-rules.ts';
+import { matchesGlob } from '../../src/domain/glob.ts';
 import { telemetrySettings } from '../../src/exporters/settings.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { MemoryLabelStore } from '../support/memory-label-store.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { entryFacts } from '../../src/policies/entry-facts.ts';
-import { compileWhere } from '../../src/policies/expression.ts';
+import { WORKFLOW_ENTRY } from '../../src/policies/environments.ts';
+import { compileExpression } from '../../src/policies/expression.ts';
 import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
@@ -18,10 +19,14 @@ function entry(over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
   };
 }
 
+function compileWhere(source: string) {
+  return compileExpression(source, WORKFLOW_ENTRY);
+}
+
 function verdict(source: string, over: Partial<WorkflowDlqEntry> = {}): string {
   const where = compileWhere(source);
   if (!where.ok) throw new Error(`${where.offset}: ${where.message}`);
-  return where.evaluate(entryFacts(entry(over), 2, NOW));
+  return where.evaluate(entryFacts(entry(over), { attempts: 2 }, NOW));
 }
 
 describe('an expression that compiles', () => {
@@ -61,7 +66,7 @@ describe('an expression that compiles', () => {
   test('sees a missing answer as transient', () => {
     const { responseStatus: _, ...silent } = entry();
     const where = compileWhere('entry.reason == "no_response" && entry.cause == "transient"');
-    expect(where.ok && where.evaluate(entryFacts(silent, 0, NOW))).toBe('match');
+    expect(where.ok && where.evaluate(entryFacts(silent, { attempts: 0 }, NOW))).toBe('match');
   });
 });
 
@@ -118,7 +123,7 @@ test('whatever is written compiles or is refused at a place of it', () => {
     fc.property(source, (text) => {
       const where = compileWhere(text);
       if (where.ok) {
-        expect(['match', 'no', 'error']).toContain(where.evaluate(entryFacts(entry(), 0, NOW)));
+        expect(['match', 'no', 'error']).toContain(where.evaluate(entryFacts(entry(), { attempts: 0 }, NOW)));
       } else {
         expect(where.message).not.toBe('');
         expect(where.offset).toBeGreaterThanOrEqual(0);

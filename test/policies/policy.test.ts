@@ -2,21 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
 import { evaluate } from '../../src/policies/evaluate.ts';
-import { compilePolicy } from '../../src/policies/policy.ts';
-import { policySettings } from '../../src/policies/settings.ts';
+import { policyOf } from '../support/policies.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
 const MINUTE = 60_000;
 
-const FOUR_LINES = {
-  name: 'resume-billing',
-  account: 'production',
-  select: { resource: 'workflow-dlq', anyLabel: ['billing'] },
-  action: { type: 'workflow-dlq.resume' },
-};
+const SELECT = { resource: 'workflow-dlq', anyLabel: ['billing'] };
 
 function policy(over: Readonly<Record<string, unknown>> = {}) {
-  return compilePolicy(policySettings.parse({ ...FOUR_LINES, ...over }), 'policies/a.yaml:3');
+  return policyOf('workflow-dlq.resume', { name: 'resume-billing', select: SELECT, ...over });
 }
 
 function entry(over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
@@ -33,21 +27,37 @@ function entry(over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
 
 describe('a compiled policy', () => {
   test('of four lines is safe: audit, transient failures alone, finite limits, every five minutes', () => {
-    const { settings, schedule, source, name, account } = policy();
-    expect({ name, account, source, schedule, mode: settings.mode, where: settings.where }).toEqual({
+    const four = policy();
+    expect(four).toMatchObject({
       name: 'resume-billing',
-      account: 'production',
-      source: 'policies/a.yaml:3',
-      schedule: { every: 300_000 },
+      account: 'main',
+      source: 'policies/test.yaml:1',
+      when: { every: 300_000 },
       mode: 'audit',
-      where: 'entry.cause == "transient"',
+      windows: [],
+      preconditions: [],
+      where: { source: 'entry.cause == "transient"' },
+      limits: {
+        maxMatched: 10_000,
+        onTrip: 'approve',
+        maxPerRun: 500,
+        maxPerHour: 2_000,
+        maxPerDay: 10_000,
+        minInterval: 0,
+        attempts: { max: 3, backoff: [10 * MINUTE, 60 * MINUTE, 360 * MINUTE] },
+        probationRuns: 0,
+      },
+      ramp: { groupBy: 'workflowUrl', start: 1, factor: 3, max: 500, settle: 5 * MINUTE },
+      action: { flowControlIfAbsent: { key: 'opsd-resume-billing', parallelism: 2, rate: 5, period: 1 } },
     });
-    expect(settings.limits).toMatchObject({ maxPerRun: 100, maxPerHour: 2_000, attempts: { max: 3 } });
+    for (const limit of [four.limits, four.limits.attempts, four.ramp].flatMap((limits) => Object.values(limits))) {
+      if (typeof limit === 'number') expect(limit).toBeLessThan(Infinity);
+    }
   });
 
   test('asks for its selection in the terms of the service', () => {
     const full = policy({
-      select: { ...FOUR_LINES.select, workflowUrl: ['https://a'], failedWithin: '2h', failedBefore: '5m' },
+      select: { ...SELECT, workflowUrl: ['https://a'], failedWithin: '2h', failedBefore: '5m' },
     });
     expect(full.filter(NOW)).toEqual({
       label: ['billing'],
@@ -59,18 +69,18 @@ describe('a compiled policy', () => {
   });
 
   test('keeps a cron expression with its zone', () => {
-    expect(policy({ schedule: '*/10 * * * *' }).schedule).toEqual({ cron: '*/10 * * * *', timezone: 'UTC' });
-    expect(policy({ every: '1m' }).schedule).toEqual({ every: MINUTE });
+    expect(policy({ schedule: '*/10 * * * *' }).when).toEqual({ cron: '*/10 * * * *', timezone: 'UTC' });
+    expect(policy({ every: '1m' }).when).toEqual({ every: MINUTE });
   });
 
   test('names itself and its place when its expression is wrong', () => {
     expect(() => policy({ where: 'entry.staus == 1' })).toThrow(
-      'policies/a.yaml:3: policy resume-billing: where: entry has no field staus; did you mean status?',
+      'policies/test.yaml:1: policy resume-billing: where: entry has no field staus; did you mean status?',
     );
   });
 
   test('refuses a time window in which nothing can fail', () => {
-    const select = { ...FOUR_LINES.select, failedWithin: '5m', failedBefore: '5m' };
+    const select = { ...SELECT, failedWithin: '5m', failedBefore: '5m' };
     expect(() => policy({ select })).toThrow('must be shorter than failedWithin');
   });
 });

@@ -1,0 +1,73 @@
+/**
+ * The parser says of a union that no member fits. A person meant one of them: its complaints are told, as if the others
+ * did not exist.
+ */
+import type { z } from 'zod';
+import { discriminatorsOf, literalAt, membersOf, schemaAt, unwrap } from './schema-walk.ts';
+import { pathText } from './yaml-place.ts';
+
+type Issue = z.core.$ZodIssue;
+type UnionIssue = z.core.$ZodIssueInvalidUnion;
+
+/** @param value what stands at the root */
+export function ofMeantMember(root: z.core.$ZodType, value: unknown, issues: readonly Issue[]): Issue[] {
+  return issues.flatMap((issue) => (issue.code === 'invalid_union' ? ofUnion(root, value, issue) : [issue]));
+}
+
+function ofUnion(root: z.core.$ZodType, value: unknown, issue: UnionIssue): Issue[] {
+  const schema = schemaAt(root, issue.path, value);
+  const here = issue.path.reduce<unknown>(
+    (at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part],
+    value,
+  );
+  const union = schema === undefined ? undefined : unwrap(schema);
+  const options = union === undefined ? [] : (union as z.core.$ZodUnion)._zod.def.options;
+  const meant = union === undefined ? [] : membersOf(union, here);
+  const errors = issue.errors.filter((_, index) => {
+    const option = options[index];
+    return option !== undefined && meant.includes(unwrap(option));
+  });
+  const [first = [], ...others] = errors;
+  if (union === undefined || others.length === 0) return first.map((inner) => below(issue, inner));
+  const told = [...inAll(first, others), ...untold(union, options, here)];
+  // Something is wrong, so something is said.
+  return told.length === 0 ? [issue] : told.map((inner) => below(issue, inner));
+}
+
+function below(issue: UnionIssue, inner: Issue): Issue {
+  return { ...inner, path: [...issue.path, ...inner.path] };
+}
+
+/** What is wrong whichever member was meant. */
+function inAll(first: readonly Issue[], others: readonly (readonly Issue[])[]): Issue[] {
+  return first.flatMap((issue): Issue[] => {
+    const same = others.map((list) =>
+      list.filter(({ code, path }) => code === issue.code && pathText(path) === pathText(issue.path)),
+    );
+    if (issue.code !== 'unrecognized_keys') {
+      return same.every((list) => list.some(({ message }) => message === issue.message)) ? [issue] : [];
+    }
+    const keys = issue.keys.filter((key) =>
+      same.every((list) => list.some((other) => other.code === 'unrecognized_keys' && other.keys.includes(key))),
+    );
+    return keys.length === 0 ? [] : [{ ...issue, keys }];
+  });
+}
+
+/** The first literal that would tell the members apart, and that none of them has. */
+function untold(union: z.core.$ZodType, options: readonly z.core.$ZodType[], value: unknown): Issue[] {
+  for (const path of discriminatorsOf(union)) {
+    const holder = path
+      .slice(0, -1)
+      .reduce<unknown>((at, part) => (at as Record<string, unknown> | null)?.[part], value);
+    // What holds it is missing, or no mapping: that is told of it already.
+    if (typeof holder !== 'object' || holder === null || Array.isArray(holder)) continue;
+    const values = [...new Set(options.map((option) => literalAt(option, path)))].filter(
+      (literal): literal is string => typeof literal === 'string',
+    );
+    const given = (holder as Record<string, unknown>)[path.at(-1)!];
+    if (typeof given === 'string' && values.includes(given)) continue;
+    return [{ code: 'invalid_value', path: [...path], values, message: 'Invalid option', input: given }];
+  }
+  return [];
+}

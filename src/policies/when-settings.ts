@@ -1,0 +1,83 @@
+/** When a policy runs, and when it may act. */
+import { z } from 'zod';
+import { always } from '../platform/settings.ts';
+import { refineSchedule, scheduleKeys } from '../scheduler/settings.ts';
+import { daysOf, minutesOf } from './window.ts';
+
+const written = (what: string) =>
+  z.literal(true, 'expected true; leave it out where it is not meant').exactOptional().describe(what);
+
+const onSettings = z
+  .strictObject({
+    alert: z.string().min(1).exactOptional().describe('Name of an alert: a run for each time it begins to fire.'),
+    failureCallback: written('A run after failure callbacks came.'),
+    hand: written('Only when a person asks.'),
+  })
+  .superRefine((value, context) => {
+    const given = ['alert', 'failureCallback', 'hand'].filter((key) => value[key as keyof typeof value] !== undefined);
+    if (given.length === 1) return;
+    const message =
+      given.length === 0
+        ? 'nothing is named; add alert: NAME, failureCallback: true or hand: true'
+        : `${given.join(' and ')} exclude each other; keep one of them, or write two policies`;
+    context.addIssue({
+      code: 'custom',
+      message,
+      ...(given.length === 0 && { params: { missing: ['alert', 'failureCallback', 'hand'] } }),
+    });
+  }, always);
+
+const time = (what: string) =>
+  z
+    .string('expected a time such as "06:00"')
+    .refine((text) => minutesOf(text) !== undefined, 'expected a time such as 06:00, up to 24:00')
+    .describe(what);
+
+const windowSettings = z
+  .strictObject({
+    days: z
+      .string('expected days such as mon-fri or sat,sun')
+      .refine((text) => daysOf(text) !== undefined, 'expected days such as mon-fri or sat,sun')
+      .default('mon-sun')
+      .describe('Days on which the window begins.'),
+    from: time('When it opens.').default('00:00'),
+    to: time('When it closes; earlier than `from`, it is of the day after.').default('24:00'),
+    timezone: scheduleKeys.timezone.unwrap().default('UTC').describe('IANA time zone of the times.'),
+  })
+  .superRefine((window, context) => {
+    if (window.from !== window.to) return;
+    const message = 'is when it opens; as it is the window is never open';
+    context.addIssue({ code: 'custom', path: ['to'], message });
+  }, always);
+
+export const whenKeys = {
+  ...scheduleKeys,
+  on: onSettings.exactOptional().describe('In place of an interval: what else makes it run.'),
+  windows: z.array(windowSettings).default([]).describe('Times at which it may act; without any, always.'),
+};
+
+interface When {
+  readonly every?: number;
+  readonly schedule?: string;
+  readonly timezone?: string;
+  readonly on?: unknown;
+}
+
+/** @param mustBeSaid there is no interval that is right for all */
+export function refineWhen(mustBeSaid: boolean) {
+  return (value: When, context: z.RefinementCtx): void => {
+    refineSchedule(value, context);
+    const given = (['every', 'schedule'] as const).filter((key) => value[key] !== undefined);
+    if (value.on !== undefined && given.length > 0) {
+      const message = `${given.join(', ')} and on exclude each other; keep one of them`;
+      context.addIssue({ code: 'custom', path: ['on'], message });
+    }
+    if (mustBeSaid && given.length === 0 && value.on === undefined) {
+      context.addIssue({
+        code: 'custom',
+        message: 'nothing says when it runs; add every, schedule or on',
+        params: { missing: ['every', 'schedule', 'on'] },
+      });
+    }
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * When a policy may act. A window is wall-clock time of its zone: where clocks go forward it is shorter, where they go
+ * back it is longer or opens twice. One that goes over midnight belongs to the day it begins on.
+ */
+import type { PolicyWindow } from './policy.ts';
+
+const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** A window that a change of the clocks leaves out opens a week later. */
+const LOOK_AHEAD_DAYS = 15;
+
+/** `mon-fri`, `sat,sun`, `fri-mon`; 0 is Sunday. Undefined when the text names no days. */
+export function daysOf(text: string): readonly number[] | undefined {
+  const days = new Set<number>();
+  for (const part of text.toLowerCase().split(',')) {
+    const [first, last, ...more] = part.split('-').map((day) => DAYS.indexOf(day.trim()));
+    if (first === undefined || more.length > 0 || first === -1 || last === -1) return undefined;
+    for (let day = first; ; day = (day + 1) % 7) {
+      days.add(day);
+      if (day === (last ?? first)) break;
+    }
+  }
+  return [...days].sort((a, b) => a - b);
+}
+
+/** Minutes since midnight of `06:00`, up to `24:00`; undefined when the text is no such time. */
+export function minutesOf(text: string): number | undefined {
+  const parts = /^(\d\d?):(\d\d)$/.exec(text);
+  if (parts === null) return undefined;
+  const minutes = Number(parts[1]) * 60 + Number(parts[2]);
+  return Number(parts[2]) < 60 && minutes <= 1_440 ? minutes : undefined;
+}
+
+/**
+ * @param now epoch milliseconds
+ * @returns undefined inside of a window, or where there are none; else when the next one opens
+ */
+export function outsideWindow(windows: readonly PolicyWindow[], now: number): string | undefined {
+  if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return undefined;
+  const next = Math.min(...windows.map((window) => nextOpening(window, now)));
+  if (next === Infinity) return 'outside of its windows; none opens within two weeks';
+  return `outside of its windows; the next one opens at ${new Date(next).toISOString().replace('.000Z', 'Z')}`;
+}
+
+function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean {
+  const { day, minute } = civil(timezone, at);
+  const isToday = days.includes(day);
+  if (from < to) return isToday && from <= minute && minute < to;
+  return (isToday && from <= minute) || (days.includes((day + 6) % 7) && minute < to);
+}
+
+/** A window opens at its time, or where the clocks jump into it. */
+function nextOpening(window: PolicyWindow, now: number): number {
+  const { timezone, from } = window;
+  let best = Infinity;
+  for (let day = -1; day <= LOOK_AHEAD_DAYS && best === Infinity; day++) {
+    const start = now + day * DAY_MS;
+    const before = offsetAt(timezone, start);
+    const after = offsetAt(timezone, start + DAY_MS);
+    const midnight = Math.floor((start + before) / DAY_MS) * DAY_MS;
+    const starts = [before, after].flatMap((offset) =>
+      [0, DAY_MS].map((later) => midnight + later + from * MINUTE_MS - offset),
+    );
+    const candidates = before === after ? starts : [...starts, changeBetween(timezone, start, start + DAY_MS)];
+    best = Math.min(...candidates.filter((at) => at > now && isOpen(window, at)), Infinity);
+  }
+  return best;
+}
+
+/** The moment between two at which the clocks change. */
+function changeBetween(timezone: string, from: number, to: number): number {
+  const before = offsetAt(timezone, from);
+  let [low, high] = [from, to];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(timezone, middle) === before) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+interface Civil {
+  readonly day: number;
+  readonly minute: number;
+  /** The wall clock as if it were UTC, whole minutes, epoch milliseconds. */
+  readonly asUtc: number;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function civil(timezone: string, at: number): Civil {
+  let format = formats.get(timezone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+    });
+    formats.set(timezone, format);
+  }
+  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+  const [hour, minute] = [parts.get('hour')!, parts.get('minute')!];
+  const asUtc = Date.UTC(parts.get('year')!, parts.get('month')! - 1, parts.get('day'), hour, minute);
+  return { day: new Date(asUtc).getUTCDay(), minute: hour * 60 + minute, asUtc };
+}
+
+/** Milliseconds that the wall clock is ahead of UTC. */
+function offsetAt(timezone: string, at: number): number {
+  return civil(timezone, at).asUtc - Math.floor(at / MINUTE_MS) * MINUTE_MS;
+}

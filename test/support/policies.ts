@@ -1,0 +1,79 @@
+/** Any of the five policies from what matters to a test; everything else is a default or a harmless value. */
+import type { ActionType } from '../../src/domain/plan.ts';
+import { compilePolicy } from '../../src/policies/compile-policy.ts';
+import type {
+  BudgetPolicy,
+  MessageDeletePolicy,
+  Policy,
+  PrunePolicy,
+  ResumePolicy,
+  WorkflowDeletePolicy,
+} from '../../src/policies/policy.ts';
+import { policySettings, type PolicySettings } from '../../src/policies/settings.ts';
+
+interface Policies {
+  readonly 'workflow-dlq.resume': ResumePolicy;
+  readonly 'workflow-dlq.delete': WorkflowDeletePolicy;
+  readonly 'message-dlq.delete': MessageDeletePolicy;
+  readonly 'message-dlq.prune': PrunePolicy;
+  readonly 'budget.raise': BudgetPolicy;
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+const BASE: Readonly<Record<ActionType, Mapping>> = {
+  'workflow-dlq.resume': { select: { resource: 'workflow-dlq' } },
+  'workflow-dlq.delete': {
+    select: { resource: 'workflow-dlq' },
+    where: 'entry.cause == "permanent"',
+    action: { archive: { dir: '/tmp/archive' } },
+    every: '5m',
+  },
+  'message-dlq.delete': { select: { resource: 'message-dlq' }, where: 'entry.cause == "permanent"', every: '5m' },
+  'message-dlq.prune': {
+    select: { resource: 'message-dlq', failedBefore: '14d', anyLabel: ['newsletter'] },
+    every: '5m',
+  },
+  'budget.raise': {
+    select: { resource: 'account-budget' },
+    where: 'spend.hoursLeft < 24.0',
+    action: { step: { percent: 20 }, ceilingUsd: 400 },
+  },
+};
+
+/** What is written in YAML, as settings; mappings are merged into the base, a key that is undefined leaves it out. */
+export function policySettingsOf(type: ActionType, over: Mapping = {}): PolicySettings {
+  const base = { name: 'test', account: 'main', ...BASE[type], action: { type, ...mapping(BASE[type]['action']) } };
+  return policySettings.parse(merged(base, over));
+}
+
+/**
+ * ```ts
+ * policyOf('workflow-dlq.delete', { mode: 'enforce', limits: { maxPerRun: 5 } })
+ * ```
+ *
+ * @throws {Error} when the policy would not load
+ */
+export function policyOf<T extends ActionType>(type: T, over: Mapping = {}): Policies[T] {
+  const policy: Policy = compilePolicy(policySettingsOf(type, over), 'policies/test.yaml:1');
+  return policy as Policies[T];
+}
+
+function merged(base: Mapping, over: Mapping): Mapping {
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    if (value === undefined) delete result[key];
+    else result[key] = isMapping(value) && isMapping(base[key]) ? merged(base[key], value) : value;
+  }
+  // One trigger takes the place of another.
+  if (['schedule', 'on'].some((key) => over[key] !== undefined)) delete result['every'];
+  return result;
+}
+
+function mapping(value: unknown): Mapping {
+  return isMapping(value) ? value : {};
+}
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
