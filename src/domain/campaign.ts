@@ -32,6 +32,8 @@ export interface Campaign {
   /** Judged in all. */
   readonly judged: number;
   readonly verified: number;
+  /** Epoch milliseconds when the last step was found verified; absent after a bad one, a halt, and before the first. */
+  readonly verifiedAt?: number;
   /** Why it halted or fell back. */
   readonly reason?: string;
 }

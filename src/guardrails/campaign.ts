@@ -89,7 +89,8 @@ export function judge(campaign: Campaign, results: StepResults, ramp: Growth, no
   const known = verified + failed;
   const next = { ...waitsForNothing(campaign), step: campaign.step + 1 };
   // All was provably without effect: nothing was learned.
-  if (known <= 0) return { ...next, state: 'ready' };
+  const { verifiedAt } = campaign;
+  if (known <= 0) return { ...next, state: 'ready', ...(verifiedAt !== undefined && { verifiedAt }) };
 
   const recent = [...campaign.recent, ...spread(verified, failed)].slice(-RECENT);
   const counted = { ...next, recent, judged: next.judged + known, verified: next.verified + verified };
@@ -98,7 +99,8 @@ export function judge(campaign: Campaign, results: StepResults, ramp: Growth, no
   if (halting !== undefined) return halt(counted, halting, now);
   if (!isGood) return { ...counted, state: 'ready', size: Math.max(1, Math.floor(campaign.size / 2)) };
   const earned = campaign.halts > 0 ? ramp.start * ramp.factor : Math.max(campaign.size, verified * ramp.factor);
-  return { ...counted, state: 'ready', halts: 0, size: Math.max(1, Math.min(ramp.max, Math.ceil(earned))) };
+  const size = Math.max(1, Math.min(ramp.max, Math.ceil(earned)));
+  return { ...counted, state: 'ready', halts: 0, size, verifiedAt: now };
 }
 
 function reasonToHalt(
@@ -184,6 +186,8 @@ function spread(verified: number, failed: number): boolean[] {
   return Array.from({ length: all }, (_, i) => Math.ceil(((i + 1) * failed) / all) === Math.ceil((i * failed) / all));
 }
 
-function waitsForNothing({ sentAt: _sentAt, until: _until, reason: _reason, ...rest }: Campaign): Campaign {
+/** Without what belongs to one step, or to one halt. */
+function waitsForNothing(campaign: Campaign): Campaign {
+  const { sentAt: _sentAt, until: _until, reason: _reason, verifiedAt: _verifiedAt, ...rest } = campaign;
   return rest;
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Campaign } from '../../src/domain/campaign.ts';
 import type { Growth, StepResults } from '../../src/guardrails/campaign.ts';
+import { arrivals } from '../../src/guardrails/arrivals.ts';
 import {
   begin,
   breaker,
@@ -14,6 +15,8 @@ import {
   retryHorizon,
   sent,
 } from '../../src/guardrails/campaign.ts';
+import { destination } from '../../src/guardrails/destination.ts';
+import { ramp } from '../../src/guardrails/ramp.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
 const MINUTE = 60_000;
@@ -91,6 +94,66 @@ test('after the fix of a bad deploy the next canary reopens the group', () => {
   });
   expect(steps.map((step) => step.count)).toEqual([1, 1, 1, 3, 9, 27, 8]);
   expect(campaign).toMatchObject({ state: 'ended', halts: 0, verified: 48 });
+});
+
+/** The sum of the last so many looks. */
+function last(counts: readonly number[], looks: number): number {
+  return counts.slice(-looks).reduce((sum, count) => sum + count, 0);
+}
+
+test.each([
+  ['16 messages a minute', 4],
+  ['no other traffic', 0],
+])('a destination is down for two hours and 5,000 runs fail; with %s', (_what, traffic) => {
+  const repairedAt = NOW + 2 * HOUR;
+  const perLook = 15_000;
+  const failures: number[] = [];
+  const delivered: number[] = [];
+  const steps: Sent[] = [];
+  let campaign = begun();
+  let left = 0;
+  let at = NOW;
+  for (; at < NOW + 24 * HOUR && (at < repairedAt || campaign.state !== 'ended'); at += perLook) {
+    const isDown = at < repairedAt;
+    const failed = isDown ? 5_000 / 480 : 0;
+    failures.push(failed);
+    delivered.push(isDown ? 0 : traffic);
+    left += failed;
+
+    const out = steps.at(-1);
+    if (out !== undefined && campaign.state === 'settling') {
+      const good = out.at >= repairedAt;
+      const results = { verified: good ? out.count : 0, failed: good ? 0 : out.count, undecided: 0 };
+      const next = judge(campaign, results, RAMP, at);
+      if (next !== campaign && !good) left += out.count;
+      campaign = next;
+    }
+    campaign = reopen(campaign, at);
+    if (left < 1 && !isDown) campaign = drained(campaign);
+    const all = Math.min(60, delivered.length) * traffic;
+    const facts = {
+      action: 'workflow-dlq.resume',
+      group: 'g',
+      matched: Math.round(left),
+      deliveries: { delivered: last(delivered, 60), all },
+      arrivals: { last10m: Math.round(last(failures, 40)), baseline10m: Math.round(last(failures, 5_760)) / 144 },
+      campaign,
+      now: at,
+    } as const;
+    const count = Math.min(...[destination, arrivals, ramp].map((guard) => guard(facts).allowed));
+    if (count === 0) continue;
+    left -= count;
+    steps.push({ at, count });
+    campaign = sent(campaign, { count, now: at, horizonMs: retryHorizon(1), ramp: RAMP });
+  }
+  const lost = steps.filter((step) => step.at < repairedAt);
+  const [canary] = steps.filter((step) => step.at >= repairedAt);
+  expect(lost.map((step) => step.count)).toEqual([1]);
+  expect(at - repairedAt).toBeLessThanOrEqual(2 * HOUR);
+  expect(canary).toMatchObject({ count: 1 });
+  expect(canary!.at - repairedAt).toBeLessThanOrEqual(15 * MINUTE);
+  expect(campaign).toMatchObject({ state: 'ended', halts: 0 });
+  expect(steps.reduce((sum, step) => sum + step.count, 0)).toBeGreaterThanOrEqual(5_000);
 });
 
 /** A campaign whose step of this size is out and may be judged from NOW. */
@@ -284,6 +347,19 @@ describe('halts', () => {
     const probed = judged({ ...reopened, state: 'settling' }, { verified: 1 }, ramp);
     expect(probed).toMatchObject({ state: 'ready', size: 12, halts: 0 });
     expect(breaker(probed)).toBe('closed');
+  });
+
+  test('what was verified is told only until a step is bad', () => {
+    const good = judged(out(), { verified: 27 });
+    expect(good.verifiedAt).toBe(NOW);
+    const settling = { ...good, state: 'settling', until: NOW } as const;
+    expect(judged(settling, {}).verifiedAt).toBe(NOW);
+    expect(judged({ ...settling, recent: past(50, 0) }, { verified: 70, failed: 11 })).not.toHaveProperty('verifiedAt');
+    expect(judged(settling, { failed: 81 })).not.toHaveProperty('verifiedAt');
+    for (const state of ['halted', 'audit'] as const) {
+      expect(lift({ ...good, state })).not.toHaveProperty('verifiedAt');
+    }
+    expect(reopen({ ...good, state: 'halted', until: NOW }, NOW)).not.toHaveProperty('verifiedAt');
   });
 
   test('only a halted group is reopened', () => {

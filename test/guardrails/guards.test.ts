@@ -461,12 +461,9 @@ describe('destination', () => {
     [{ deliveries: { delivered: 8_999, all: 10_000 } }, { allowed: 0, reason: '0.89 of 10000', passed: false }],
     [
       { deliveries: { delivered: 19, all: 19 } },
-      { allowed: 1, reason: 'only 19 in 15 minutes: one canary', passed: false },
+      { allowed: 1, reason: '19 of 19, too few: one canary', passed: false },
     ],
-    [
-      { deliveries: { delivered: 0, all: 0 } },
-      { allowed: 1, reason: 'only 0 in 15 minutes: one canary', passed: false },
-    ],
+    [{ deliveries: { delivered: 0, all: 0 } }, { allowed: 1, reason: '0 of 0, too few: one canary', passed: false }],
     [{}, { allowed: 1, reason: 'not known: one canary', passed: false }],
     [{ matched: 1 }, { allowed: 1, reason: 'not known: one canary', passed: true }],
     [{ matched: 0 }, { allowed: 0, reason: 'not known: one canary', passed: true }],
@@ -477,6 +474,32 @@ describe('destination', () => {
     ],
   ] as [Partial<GroupFacts>, unknown][])('%o', (over, expected) => {
     expect(destination(group(over))).toEqual(expected);
+  });
+
+  describe('where little is known, a verified canary decides', () => {
+    const base = begin({
+      id: 'p/1',
+      policy: 'p',
+      account: 'a',
+      group: 'g',
+      now: NOW,
+      ramp: { start: 1, factor: 3, max: 500, settle: 1 },
+    });
+    test.each([
+      ['nothing verified', {}, undefined, 1],
+      ['verified 15 minutes ago', { verifiedAt: NOW - HOUR / 4 }, undefined, 7],
+      ['verified earlier', { verifiedAt: NOW - HOUR / 4 - 1 }, undefined, 1],
+      ['verified, no traffic', { verifiedAt: NOW }, { delivered: 0, all: 0 }, 7],
+      ['verified, the few arrive', { verifiedAt: NOW }, { delivered: 9, all: 10 }, 7],
+      ['verified, but of the few some do not', { verifiedAt: NOW }, { delivered: 8, all: 10 }, 1],
+      ['verified, but the destination is down', { verifiedAt: NOW }, { delivered: 17, all: 20 }, 0],
+    ] as [string, { verifiedAt?: number }, GroupFacts['deliveries'], number][])(
+      '%s',
+      (_what, over, deliveries, allowed) => {
+        const facts = group({ campaign: { ...base, ...over }, ...(deliveries !== undefined && { deliveries }) });
+        expect(destination(facts).allowed).toBe(allowed);
+      },
+    );
   });
 });
 
