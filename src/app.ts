@@ -2,19 +2,16 @@
  * The composition root: makes every part of the daemon in order, each teardown on the line after what it ends.
  * Reading `startApp` from top to bottom is reading the daemon.
  */
-import { statSync } from 'node:fs';
-import { createActions } from './actions/index.ts';
 import type { ServiceClient } from './client/api.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
+import { createPolicies } from './app-policies.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
 import { createClient } from './client/create-client.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from './collectors/index.ts';
 import type { Config } from './config/config.ts';
 import { COLLECTOR_NAMES, type CollectorName } from './domain/observation.ts';
-import { POLICY_MODES, type PolicyMode } from './domain/plan.ts';
-import type { PolicyStatus } from './domain/policy-status.ts';
-import { createEngine } from './engine/engine.ts';
+import { createFacts } from './engine/facts.ts';
 import type { Undertaking } from './exporters/daemon-spans.ts';
 import { deliveryLines } from './exporters/delivery-line.ts';
 import { createDeliveryLog } from './exporters/delivery-log.ts';
@@ -28,7 +25,6 @@ import { collectorTask } from './observations/run-collector.ts';
 import { logEvents } from './platform/event-log.ts';
 import { EventBus } from './platform/events.ts';
 import { teardown } from './platform/teardown.ts';
-import { compilePolicy } from './policies/policy.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { startServer } from './server/server.ts';
 import { createLabelStore } from './storage/sqlite-label-store.ts';
@@ -45,8 +41,6 @@ import { openStore } from './storage/sqlite.ts';
 
 /** A stop lets a read that is nearly done end; one that hangs is broken off, which loses nothing. */
 const READ_GRACE_MS = 1_000;
-const POLICY_TIMEOUT_MS = 600_000;
-const SETTLE_EVERY_MS = 15_000;
 /** A crash forgets places that label values got since. */
 const TIDY_LABELS_EVERY_MS = 10_000;
 /** Ready at the latest, whatever the service does: a daemon that waits for an outage to end is no use in it. */
@@ -63,7 +57,6 @@ const HEARTBEAT_LATE_MS = 60_000;
 export async function startApp(config: Config, options: DaemonOptions): Promise<Daemon> {
   const { clock, random, env, logger } = options;
   const startedAt = clock.now();
-  const ceiling = modeCeiling(env['OPSD_MODE']);
   await using stack = new AsyncDisposableStack();
   const ending = (name: string, ms: number, work: () => Promise<unknown>): void => {
     stack.use(teardown({ clock, logger }, name, ms, work));
@@ -117,26 +110,24 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   if (spans !== undefined) options.onSpans(() => spans.own.current());
   if (spans !== undefined) ending('span export', 5_000, async () => spans[Symbol.asyncDispose]());
 
-  const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
-  const engine = createEngine({
-    policies: compiled,
-    settings: config.engine,
-    actions: createActions(clients, { clock }),
+  const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
+  const facts = createFacts({ board, ledger, events, clock, accounts: accounts.map(({ account }) => account) });
+  stack.use(facts);
+  const policies = createPolicies({
+    config,
+    env,
+    accounts,
+    clients,
     ledger,
     board,
+    facts,
+    scheduler,
     clock,
     events,
-    ...(ceiling !== undefined && { ceiling }),
+    logger,
+    within,
     ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
-    killSwitch: () => killSwitchReason(config.engine.killSwitchFile),
   });
-
-  const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
-  const policies = (): PolicyStatus[] =>
-    engine.statuses().map((status) => {
-      const nextRunAt = scheduler.nextRunAt(policyTask(status.name));
-      return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
-    });
 
   const metrics = createMetrics({
     board,
@@ -159,7 +150,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
       currentSpan: () => spans.own.current(),
     }),
     usage: (account, api) => clients.get(account)!.usage(api),
-    policies,
+    policies: policies.statuses,
     unknownOutcomes: () =>
       ledger
         .unknownOutcomes()
@@ -190,33 +181,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     for (const name of COLLECTOR_NAMES) watch(collectors[name], target, clients.get(account.name)!);
   }
 
-  const stopping = new AbortController();
-  // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
-  const recovered = engine.recover(stopping.signal).catch((error: unknown) => {
-    if (!stopping.signal.aborted) logger.warn({ error: (error as Error).message }, 'recovery is put off');
-  });
-  for (const { name, schedule, settings } of compiled) {
-    if (settings.mode === 'off') continue;
-    scheduler.add({
-      name: policyTask(name),
-      schedule,
-      timeoutMs: POLICY_TIMEOUT_MS,
-      jitter: 1,
-      // A stop is heard at once: the request under way ends, the rest is left.
-      run: (signal) =>
-        within({ name: `policy ${name}`, attributes: { 'opsd.policy': name } }, () =>
-          engine.run(name, AbortSignal.any([signal, stopping.signal])),
-        ),
-    });
-  }
-  scheduler.add({
-    name: 'engine/settle',
-    schedule: { every: SETTLE_EVERY_MS },
-    timeoutMs: POLICY_TIMEOUT_MS,
-    jitter: 0,
-    run: (signal) => engine.settle(signal),
-    onError: (error) => logger.error({ error: (error as Error).message }, 'settling failed'),
-  });
+  policies.start();
   scheduler.add({
     name: 'labels',
     schedule: { every: TIDY_LABELS_EVERY_MS },
@@ -246,9 +211,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
         : { healthy: false, detail: `the scheduler has been silent for ${Math.round(lateMs / 1_000)} s` };
     },
     readiness: () => readiness(board, clock.now() - startedAt),
-    policies,
-    plan: (policy: string, signal: AbortSignal) => engine.plan(policy, signal),
-    unpause: (reason: string) => engine.unpause(reason),
+    policies: policies.statuses,
+    engine: policies.engine,
     apiUsage: (account: string) =>
       accounts
         .find((candidate) => candidate.account.name === account)!
@@ -271,9 +235,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
 
   scheduler.start();
   // First to end: nothing new begins, what runs may finish, and only then goes what it runs on.
-  ending('recovery', 10_000, () => recovered);
   ending('runs in progress', 15_000, () => scheduler.stop());
-  stack.defer(() => stopping.abort(new Error('the daemon stops')));
+  ending('policies', 15_000, () => policies.stop());
 
   const owned = stack.move();
   return {
@@ -330,28 +293,6 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
         ),
     });
     scheduler.add({ ...task, schedule, timeoutMs, jitter: 0.3, runAtStart: true });
-  }
-}
-
-function policyTask(policy: string): string {
-  return `policy/${policy}`;
-}
-
-/** @throws {Error} when OPSD_MODE is no mode: a typo must not mean "no ceiling" */
-function modeCeiling(text: string | undefined): PolicyMode | undefined {
-  if (text === undefined || text === '') return undefined;
-  const mode = POLICY_MODES.find((candidate) => candidate === text);
-  if (mode === undefined) throw new Error(`OPSD_MODE is "${text}"; it must be one of ${POLICY_MODES.join(', ')}`);
-  return mode;
-}
-
-/** Whatever is not a plain "no such file" counts as a pause. */
-function killSwitchReason(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : `${path} exists`;
-  } catch (error) {
-    return `${path} cannot be looked at (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
   }
 }
 

@@ -35,7 +35,7 @@ export interface SummaryData {
     readonly at: number;
     readonly policy: string;
     readonly action: string;
-    readonly dlqId: string;
+    readonly target: string;
     readonly outcome: string;
   }[];
 }
@@ -132,7 +132,7 @@ function policyLine(policy: SummaryData['policies'][number], data: SummaryData):
 function actionLine(action: SummaryData['actions'][number], now: number): Segment[] {
   return [
     { text: '  action    ', style: 'dim' },
-    { text: `${action.action} ${action.dlqId}: ${action.outcome.replaceAll('_', ' ')}, ${ago(action.at, now)}` },
+    { text: `${action.action} ${action.target}: ${action.outcome.replaceAll('_', ' ')}, ${ago(action.at, now)}` },
     { text: ` by ${action.policy}`, style: 'dim' },
   ];
 }

@@ -34,8 +34,8 @@ function head(plan: Plan, paint: Paint): string {
 }
 
 function readText(plan: Plan): string {
+  if (plan.read === undefined) return 'nothing was read';
   const { pages, entries, complete, echoChecked, clockSkewMs } = plan.read;
-  if (pages === 0) return 'nothing was read';
   const parts = [
     `workflow DLQ ${complete ? 'complete' : 'incomplete'}: ${count(pages, 'page')}, ${number(entries)} for the filter`,
     `echo check ${number(echoChecked)}/${number(entries)}`,
@@ -61,7 +61,7 @@ function stopLines(plan: Plan, paint: Paint): string[] {
 
 /** A sum that can be checked: what was listed, less what was left out, is what would be done now or later. */
 function chosenLines(plan: Plan, paint: Paint): string[] {
-  if (plan.read.pages === 0) return [];
+  if (plan.read === undefined) return [];
   const skipped = plan.skipped.map((row) => row.count).reduce((sum, next) => sum + next, 0);
   const matched = plan.chosen.length + plan.backlog;
   const width = number(skipped + matched).length;
@@ -99,12 +99,13 @@ function listing(plan: Plan): string[] {
 }
 
 function proposalRow(proposal: Proposal, at: number): readonly string[] {
+  if (!('workflowRunId' in proposal)) return [proposal.target, '', '', '', '', ''];
   return [
     proposal.dlqId,
     proposal.workflowRunId,
     `${formatDuration(at - proposal.failedAt)} ago`,
     proposal.status === undefined ? proposal.cause : `${proposal.cause} ${proposal.status}`,
-    String(proposal.attempt),
+    'attempt' in proposal ? String(proposal.attempt) : '',
     proposal.labels.join(', '),
   ];
 }

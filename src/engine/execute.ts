@@ -1,43 +1,45 @@
 /**
- * Acting on a plan, one entry after the other: guards again, intent, request, outcome. No request leaves without a
- * durable intent, and none is sent twice.
+ * Acting on a plan, one request after the other: guards again, preparation, intent, request, outcome. No request
+ * leaves without a durable intent, and none is sent twice.
  */
-import type { Actions } from '../actions/index.ts';
+import { asked } from '../actions/action.ts';
 import type { Denial, Plan, Proposal } from '../domain/plan.ts';
-import type { AuthorityFacts, Guard } from '../guardrails/guard.ts';
-import type { Intent, Ledger } from '../ledger/ledger.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { EventBus } from '../platform/events.ts';
+import type { AuthorityFacts } from '../guardrails/guard.ts';
+import type { Intent } from '../ledger/ledger.ts';
 import type { Policy } from '../policies/policy.ts';
-import type { EngineSettings } from '../policies/settings.ts';
+import type { Authority } from './authority.ts';
+import { beginStep, endStep } from './campaigns.ts';
 import { capLimits } from './cap-limits.ts';
-import { firstDenial, guardsAt } from './decide.ts';
-import type { Rejections } from './rejections.ts';
+import type { DecideDeps } from './decide.ts';
+import { firstDenial, guardsAt } from './guards-at.ts';
 
-export interface ExecuteDeps {
-  readonly actions: Actions;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly events: EventBus;
-  readonly settings: EngineSettings;
-  readonly guards: readonly Guard[];
-  readonly rejections: Rejections;
+export interface ExecuteDeps extends DecideDeps {
+  readonly authority: Authority;
   /** Intents whose request is under way. */
   readonly inFlight: Set<number>;
-  authorityOf(policy: Policy): AuthorityFacts;
-  pauseEngine(reason: string): void;
+}
+
+/** A run under way. */
+export interface Run {
+  readonly id: number;
+  readonly plan: Plan;
+  /** What the act guards are told beside the mode of the moment. */
+  readonly isApproved: boolean;
+  readonly probationLeft: number;
 }
 
 /** planned = acted + skipped + failed + unknown + left */
 export interface Books {
   readonly acted: number;
-  /** Not sent: something changed since the plan was made. */
+  /** Not sent: something changed since the plan was made, or nothing was left to do. */
   readonly skipped: number;
   /** Provably without effect. */
   readonly failed: number;
   readonly unknown: number;
   /** Not reached. */
   readonly left: number;
+  /** Entries that the service says it acted on. */
+  readonly done: number;
   /** Why the run ended before its plan did. */
   readonly stopped?: Denial;
 }
@@ -55,40 +57,74 @@ const REFUSES_ALL: Readonly<Record<string, Denial>> = {
   forbidden: { guard: 'service', reason: 'the token may not write' },
 };
 
-/** What one entry came to; without `took` it was not reached. */
+/** What one act came to; without `took` it was not reached. */
 interface StepResult {
   readonly took?: Step;
+  readonly done?: number;
   readonly stopped?: Denial;
+  /** There is nothing left for the acts that follow. */
+  readonly isLast?: boolean;
 }
 
 /** @param signal aborting it finishes the request under way, writes its outcome and leaves the rest */
-export async function execute(
-  policy: Policy,
-  run: { readonly id: number; readonly plan: Plan },
-  deps: ExecuteDeps,
-  signal: AbortSignal,
-): Promise<Books> {
-  const { chosen } = run.plan;
+export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Promise<Books> {
   const counts: Record<Step, number> = { acted: 0, skipped: 0, failed: 0, unknown: 0 };
+  const byGroup = Map.groupBy(run.plan.chosen, ({ group }) => group);
+  let done = 0;
+  let reached = 0;
   let badInARow = 0;
-  for (const [index, proposal] of chosen.entries()) {
-    const denial = mayNotSend(policy, deps, signal);
-    if (denial !== undefined) return { ...counts, left: chosen.length - index, stopped: denial };
-    const { took, stopped } = await one(policy, run, proposal, deps);
-    if (took !== undefined) counts[took]++;
-    badInARow = took === 'failed' || took === 'unknown' ? badInARow + 1 : 0;
-    const ended = stopped ?? tooManyBad(badInARow);
-    if (ended !== undefined) {
-      return { ...counts, left: chosen.length - index - (took === undefined ? 0 : 1), stopped: ended };
-    }
+  let stopped: Denial | undefined;
+  for (const [group, members] of byGroup) {
+    await withCampaign(policy, group, deps, async () => {
+      for (const proposal of members) {
+        stopped = mayNotSend(policy, run, deps, signal);
+        if (stopped !== undefined) return;
+        const result = await one(policy, run, proposal, deps, signal);
+        if (result.took !== undefined) {
+          counts[result.took]++;
+          reached++;
+        }
+        done += result.done ?? 0;
+        badInARow = result.took === 'failed' || result.took === 'unknown' ? badInARow + 1 : 0;
+        stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
+        if (stopped !== undefined) return;
+        if (result.isLast) {
+          counts.skipped += run.plan.chosen.length - reached;
+          reached = run.plan.chosen.length;
+          return;
+        }
+      }
+    });
+    if (stopped !== undefined || reached === run.plan.chosen.length) break;
   }
-  return { ...counts, left: 0 };
+  const left = run.plan.chosen.length - reached;
+  return { ...counts, left, done, ...(stopped !== undefined && { stopped }) };
 }
 
-function mayNotSend(policy: Policy, deps: ExecuteDeps, signal: AbortSignal): Denial | undefined {
+/** The step of a group's campaign is written down before its first intent and after its last. */
+async function withCampaign(policy: Policy, group: string, deps: ExecuteDeps, send: () => Promise<void>): Promise<void> {
+  if (policy.action.type !== 'workflow-dlq.resume' || !('ramp' in policy)) return send();
+  const campaign = beginStep(policy, group, deps);
+  try {
+    await send();
+  } finally {
+    endStep(policy, campaign, deps);
+  }
+}
+
+function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Denial | undefined {
   if (signal.aborted) return { guard: 'interrupted', reason: messageOf(signal.reason) };
-  const authority = deps.authorityOf(policy);
-  return firstDenial(guardsAt(deps.guards, 'run'), authority) ?? firstDenial(guardsAt(deps.guards, 'act'), authority);
+  const { needsApproval } = run.plan;
+  const facts: AuthorityFacts = {
+    mode: deps.authority.mode(policy).mode,
+    isApproved: run.isApproved,
+    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${needsApproval.reason}` }),
+    probationLeft: run.probationLeft,
+  };
+  return (
+    firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: false })) ??
+    firstDenial(guardsAt(deps.guards, 'act'), facts)
+  );
 }
 
 function tooManyBad(inARow: number): Denial | undefined {
@@ -96,35 +132,53 @@ function tooManyBad(inARow: number): Denial | undefined {
   return { guard: 'service', reason: `${inARow} requests in a row were not answered well` };
 }
 
-/** One entry, from its intent to its outcome. */
+/** Nobody can tell what a lost prune deleted, so the next one waits. */
+function unknownEnds(proposal: Proposal, took: Step | undefined): Denial | undefined {
+  if (proposal.action !== 'message-dlq.prune' || took !== 'unknown') return undefined;
+  return { guard: 'cool_down', reason: 'a page’s answer was lost: how many it deleted is not known' };
+}
+
+/** One act, from its intent to its outcome. */
 async function one(
   policy: Policy,
-  run: { readonly id: number; readonly plan: Plan },
+  run: Run,
   proposal: Proposal,
   deps: ExecuteDeps,
+  signal: AbortSignal,
 ): Promise<StepResult> {
+  if (policy.action.type === 'workflow-dlq.delete' && 'archive' in policy.action) {
+    const unprepared = await deps.actions.prepare(proposal, { archive: policy.action.archive }, signal);
+    if (unprepared !== undefined) return { took: 'skipped', ...(signal.aborted && { stopped: interrupted(signal) }) };
+  }
   const { intent, instead } = reserve(policy, run, proposal, deps);
   if (intent === undefined) return instead;
   deps.inFlight.add(intent.id);
   try {
-    return await send(policy, intent, deps);
+    return await send(intent, deps);
   } finally {
     deps.inFlight.delete(intent.id);
   }
 }
 
+function interrupted(signal: AbortSignal): Denial {
+  return { guard: 'interrupted', reason: messageOf(signal.reason) };
+}
+
 function reserve(
   policy: Policy,
-  run: { readonly id: number; readonly plan: Plan },
+  run: Run,
   proposal: Proposal,
   deps: ExecuteDeps,
 ): { readonly intent: Intent; readonly instead?: never } | { readonly intent?: never; readonly instead: StepResult } {
   const { ledger, clock } = deps;
   try {
     // Another policy may have resumed the same run through another entry since the plan was made.
-    const { lastAttemptAt = -Infinity } = ledger.historyOf(proposal.account, proposal.lineage);
-    if (lastAttemptAt >= run.plan.at) return { instead: { took: 'skipped' } };
-    const reservation = ledger.reserve(run.id, proposal, clock.now(), capLimits(policy, deps.settings));
+    if (proposal.action === 'workflow-dlq.resume') {
+      const { lastAttemptAt = -Infinity } = ledger.historyOf(proposal.account, proposal.lineage);
+      if (lastAttemptAt >= run.plan.at) return { instead: { took: 'skipped' } };
+    }
+    const limits = capLimits(policy, deps.settings, deps.accounts.get(policy.account));
+    const reservation = ledger.reserve(run.id, withUniqueTarget(run.id, proposal), clock.now(), limits);
     if (reservation.ok) return { intent: reservation.intent };
     if (reservation.guard === 'claim') return { instead: { took: 'skipped' } };
     return { instead: { stopped: { guard: reservation.guard, reason: reservation.reason } } };
@@ -133,31 +187,36 @@ function reserve(
   }
 }
 
-async function send(policy: Policy, intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
+/** Pages and amounts are named by their run: the same may be done again on another day. */
+function withUniqueTarget(runId: number, proposal: Proposal): Proposal {
+  if (proposal.action === 'message-dlq.prune') return { ...proposal, target: `prune/${runId}/${proposal.page}` };
+  if (proposal.action === 'budget.raise') return { ...proposal, target: `budget/${runId}/${proposal.toUsd}` };
+  return proposal;
+}
+
+async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
   const { ledger, clock } = deps;
   const { proposal } = intent;
-  const { retries } = policy.settings.action;
-  const request = deps.actions.describe(proposal, {
-    instance: ledger.instance,
-    ...(retries !== undefined && { retries }),
-  });
+  const request = deps.actions.describe(proposal, { instance: ledger.instance });
   const startedAt = clock.monotonic();
   const result = await deps.actions.act(request);
   const durationMs = clock.monotonic() - startedAt;
   const at = clock.now();
   const surplus =
     result.outcome === 'acked'
-      ? firstDenial(guardsAt(deps.guards, 'answer'), { asked: request.dlqIds.length, done: result.done })
+      ? firstDenial(guardsAt(deps.guards, 'answer'), { asked: asked(request), done: result.done })
       : undefined;
-  if (surplus !== undefined) deps.pauseEngine(`${surplus.guard}: ${surplus.reason} (${proposal.dlqId})`);
+  if (surplus !== undefined) deps.authority.pause('engine', `${surplus.guard}: ${surplus.reason} (${proposal.target})`);
   const detail = result.outcome === 'acked' ? surplus?.reason : result.detail;
   const newRunId = result.outcome === 'acked' ? result.newRunId : undefined;
+  const done = result.outcome === 'acked' ? result.done : undefined;
   try {
     ledger.recordOutcome(intent.id, {
       at,
       outcome: result.outcome,
       ...(detail !== undefined && { detail }),
       ...(newRunId !== undefined && { newRunId }),
+      ...(done !== undefined && { done }),
     });
   } catch (error) {
     // The intent stands without an outcome: it becomes unknown, and reading resolves it.
@@ -168,16 +227,20 @@ async function send(policy: Policy, intent: Intent, deps: ExecuteDeps): Promise<
     policy: proposal.policy,
     account: proposal.account,
     action: proposal.action,
-    dlqId: proposal.dlqId,
-    workflowRunId: proposal.workflowRunId,
+    target: proposal.target,
+    ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
     outcome: result.outcome,
     durationMs,
     ...(detail !== undefined && { detail }),
+    ...(done !== undefined && { done }),
   });
-  if (result.outcome === 'acked') return { took: 'acted', ...(surplus !== undefined && { stopped: surplus }) };
+  if (result.outcome === 'acked') {
+    const isLast = proposal.action === 'message-dlq.prune' && result.done < proposal.worth;
+    return { took: 'acted', done: result.done, isLast, ...(surplus !== undefined && { stopped: surplus }) };
+  }
   const stopped = result.code === undefined ? undefined : REFUSES_ALL[result.code];
   if (result.outcome === 'rejected' && stopped === undefined) {
-    deps.rejections.add(proposal.account, proposal.dlqId, at);
+    deps.rejections.add(proposal.account, proposal.target, at);
   }
   return { took: result.outcome === 'rejected' ? 'failed' : 'unknown', ...(stopped !== undefined && { stopped }) };
 }

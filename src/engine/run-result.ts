@@ -11,30 +11,30 @@ export interface RunResult {
   readonly detail?: string;
   readonly stopped?: Denial;
   readonly error?: string;
-  /** The books do not balance: the policy must not run again before somebody has looked. */
-  readonly imbalanced?: boolean;
 }
 
 /** The result of a plan that nothing was done about. */
 export function unacted(plan: Plan): RunResult {
   const { stopped } = plan;
-  const matched = plan.chosen.length + plan.backlog;
-  const outcome =
-    plan.state === 'nothing'
-      ? 'nothing'
-      : plan.state === 'held'
-        ? 'held'
-        : stopped?.guard === 'complete_read'
-          ? 'incomplete'
-          : 'aborted';
   return {
-    outcome,
-    matched,
+    outcome: unactedOutcome(plan),
+    matched: plan.matched,
     acted: 0,
-    backlog: matched,
+    backlog: plan.matched,
     ...(stopped !== undefined && { stopped }),
     ...detailOf([stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, leftOut(plan)]),
   };
+}
+
+function unactedOutcome(plan: Plan): RunOutcome {
+  if (plan.state === 'nothing') return isSettling(plan) ? 'waiting' : 'nothing';
+  if (plan.state === 'held') return plan.stopped?.guard === 'ramp' && isSettling(plan) ? 'waiting' : 'held';
+  return plan.stopped?.guard === 'complete_read' ? 'incomplete' : 'aborted';
+}
+
+/** A step is out and not judged: that is how a campaign goes, and no hold. */
+function isSettling({ campaigns }: Plan): boolean {
+  return campaigns.some(({ state }) => state === 'settling');
 }
 
 /** What the guards left out, so that a run that does nothing says why: `left out: 238 foreign_actor, 4 protected`. */
@@ -50,25 +50,25 @@ function detailOf(parts: readonly string[]): { readonly detail?: string } {
   return said.length === 0 ? {} : { detail: said.join('; ') };
 }
 
-/** The result of a plan that was acted on, or would have been: the books must balance. */
-export function concluded(policy: Policy, plan: Plan, books: Books): RunResult {
-  const planned = plan.chosen.length;
-  const { acted, skipped, failed, unknown, left, stopped } = books;
-  const counts = { matched: planned + plan.backlog, acted, backlog: plan.backlog + left };
-  if (planned !== acted + skipped + failed + unknown + left) {
-    const detail = `books: planned ${planned}, but acted ${acted}, skipped ${skipped}, failed ${failed}, unknown ${unknown}, left ${left}`;
-    return { ...counts, outcome: 'error', imbalanced: true, detail, error: detail };
+/** The result of a plan that was acted on, or would have been. `unbalanced`: what the books guard objects to. */
+export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?: Denial): RunResult {
+  const { acted, skipped, failed, unknown, left, stopped, done } = books;
+  const counts = { matched: plan.matched, acted, backlog: plan.backlog + left };
+  if (unbalanced !== undefined) {
+    const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
+    return { ...counts, outcome: 'error', detail, error: detail, stopped: unbalanced };
   }
   const summary = Object.entries({ acted, skipped, failed, unknown, left })
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${count} ${what}`)
     .join(', ');
-  const parts = [stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, summary, leftOut(plan)];
+  const deleted = plan.action === 'message-dlq.prune' && acted > 0 ? `${done} deleted` : '';
+  const parts = [stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, summary, deleted, leftOut(plan)];
   // A policy that is in audit by its own word is not held by anything.
-  const asWritten = stopped?.guard === 'mode' && policy.settings.mode === plan.effectiveMode;
+  const asWritten = stopped?.guard === 'mode' && policy.mode === plan.effectiveMode;
   return {
     ...counts,
-    outcome: asWritten ? 'nothing' : outcomeOf(books, planned),
+    outcome: asWritten ? 'nothing' : outcomeOf(books, plan.chosen.length),
     ...detailOf(parts),
     ...(stopped !== undefined && !asWritten && { stopped }),
     ...(stopped?.guard === 'ledger' && { error: stopped.reason }),
@@ -78,6 +78,7 @@ export function concluded(policy: Policy, plan: Plan, books: Books): RunResult {
 function outcomeOf({ acted, unknown, left, stopped }: Books, planned: number): RunOutcome {
   if (stopped === undefined) return acted + unknown > 0 ? 'acted' : 'nothing';
   if (stopped.guard === 'ledger') return 'error';
+  if (stopped.guard === 'approval' && left === planned) return 'waiting';
   return left === planned && stopped.guard !== 'interrupted' ? 'held' : 'halted';
 }
 

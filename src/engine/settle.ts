@@ -1,30 +1,29 @@
 /**
- * What became of acts, learned by reading alone. An acked entry is verified when it is gone and its run has not come
- * back; an unknown one is resolved by a listing that began well after its request. Nothing is ever sent from here.
+ * What became of acts, learned by reading. An acked entry is verified when it is gone and its run has not come back;
+ * an unknown one is resolved by a listing that began well after its request. Two things alone are sent from here, each
+ * the same as before and safe to repeat: the absolute value of a budget, and the delete of one message by its id.
  *
  * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
  * an entry is gone: rows of the board may have been read before the act.
  */
-import type { Actions } from '../actions/index.ts';
-import { parseStamp } from '../domain/lineage.ts';
-import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
-import type { ActionOutcome, ActionRecord, Intent, Ledger } from '../ledger/ledger.ts';
-import type { ObservationBoard } from '../observations/board.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { EventBus } from '../platform/events.ts';
+import { retryHorizon } from '../guardrails/campaign.ts';
+import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { Returns } from './returns.ts';
 
-export interface SettleDeps {
-  readonly actions: Actions;
-  readonly ledger: Ledger;
-  readonly board: ObservationBoard;
-  readonly clock: Clock;
-  readonly events: EventBus;
-  /** Milliseconds within which a resumed run that fails again is back, and a lost request has arrived or never will. */
-  readonly settleMs: number;
+export interface SettleDeps extends EngineDeps {
   readonly inFlight: ReadonlySet<number>;
-  /** When each account was last listed from here, on the monotonic clock: at most once in a settle time. */
+  /** When each account was last listed from here, on the monotonic clock. */
   readonly listedAt: Map<string, number>;
+  readonly byName: ReadonlyMap<string, Policy>;
 }
+
+/** Within so long a lost request has arrived or never will. */
+const SETTLE_MS = 300_000;
+const LIST_EVERY_MS = 60_000;
+/** What no reading has resolved by then, none will. */
+const UNDECIDABLE_AFTER_MS = 86_400_000;
 
 /**
  * Intents that nobody will write an outcome for any more become unknown.
@@ -41,66 +40,103 @@ export function abandonIntents(deps: SettleDeps): number {
 
 export async function settleActions(deps: SettleDeps, signal: AbortSignal): Promise<void> {
   for (const account of deps.actions.accounts) {
-    const open = deps.ledger.unsettled(account).filter((action) => !cameBackVisibly(action, account, deps));
-    const due = open.filter((action) => (action.outcomeAt ?? action.at) + deps.settleMs <= deps.clock.now());
-    const now = deps.clock.monotonic();
-    if (due.length === 0 || now - (deps.listedAt.get(account) ?? -Infinity) < deps.settleMs) continue;
-    deps.listedAt.set(account, now);
+    const open = deps.ledger.unsettled(account);
+    const unlisted = open.filter((action) => !isListed(action));
+    for (const action of unlisted) await settleUnlisted(action, deps);
+    const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
+    const seen = open.length === 0 ? undefined : new Returns(rows, deps.ledger.instance);
+    const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, seen!, deps));
+    const now = deps.clock.now();
+    const due = listed.filter((action) => (action.outcomeAt ?? action.at) + settleMs(action, deps) <= now);
+    const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
+    if (due.length === 0 || lately < (deps.listEveryMs ?? LIST_EVERY_MS)) continue;
+    deps.listedAt.set(account, deps.clock.monotonic());
     const listing = await deps.actions.list(account, {}, signal);
-    if (listing.complete && listing.dropped === 0) for (const action of due) judge(action, listing.entries, deps);
+    if (!listing.complete || listing.dropped > 0) continue;
+    const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
+    const returns = new Returns(listing.entries, deps.ledger.instance);
+    for (const action of due) judge(action, { ids, returns }, deps);
   }
 }
 
+/** Whether a listing of the workflow DLQ can tell what became of it. */
+function isListed({ proposal }: Intent): boolean {
+  return proposal.action === 'workflow-dlq.resume' || proposal.action === 'workflow-dlq.delete';
+}
+
+function settleMs({ proposal, outcome }: ActionRecord, deps: SettleDeps): number {
+  const lost = deps.settleMs ?? SETTLE_MS;
+  // However short a ramp is: what was lost may still be under way, and nothing is sent again before that is certain.
+  if (proposal.action !== 'workflow-dlq.resume' || outcome === 'unknown') return lost;
+  const policy = deps.byName.get(proposal.policy);
+  const ramp = policy !== undefined && 'ramp' in policy ? policy.ramp.settle : lost;
+  return Math.max(ramp, retryHorizon(proposal.retries ?? 0));
+}
+
+async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<void> {
+  const { proposal } = action;
+  // The answer said all that there is to learn.
+  if (action.outcome === 'acked') return record(action, 'verified', deps);
+  if (proposal.action === 'message-dlq.prune') {
+    return record(action, 'undecidable', deps, 'no reading tells what a prune deleted');
+  }
+  const since = deps.clock.now() - (action.outcomeAt ?? action.at);
+  if (since < (deps.settleMs ?? SETTLE_MS)) return;
+  const isSuperseded =
+    proposal.action === 'budget.raise' &&
+    deps.ledger.raises(proposal.account, action.at + 1).some(({ outcome }) => outcome !== undefined);
+  if (isSuperseded) return record(action, 'undecidable', deps, 'a later raise has taken its place');
+  // The same absolute value, or the same id: sent twice it does what it did once.
+  const result = await deps.actions.act(deps.actions.describe(proposal, { instance: deps.ledger.instance }));
+  if (result.outcome === 'acked') return record(action, 'resolved_done', deps, 'sent once more, the same');
+  if (result.outcome === 'unknown' && deps.clock.now() - action.at < UNDECIDABLE_AFTER_MS) {
+    return record(action, 'unknown', deps, result.detail);
+  }
+  record(action, 'undecidable', deps, result.detail);
+}
+
 /** Records it at once when an acked run is seen to be back, or was resumed again since. */
-function cameBackVisibly(action: ActionRecord, account: string, deps: SettleDeps): boolean {
-  if (action.outcome !== 'acked') return false;
-  const { lastAttemptAt = action.at } = deps.ledger.historyOf(account, action.proposal.lineage);
-  const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
-  const back = lastAttemptAt > action.at || rows.some((entry) => isReturnOf(entry, action, deps.ledger.instance));
+function cameBackVisibly(action: ActionRecord, seen: Returns, deps: SettleDeps): boolean {
+  const { proposal } = action;
+  if (action.outcome !== 'acked' || proposal.action !== 'workflow-dlq.resume') return false;
+  const { lastAttemptAt = action.at } = deps.ledger.historyOf(proposal.account, proposal.lineage);
+  const back = lastAttemptAt > action.at || seen.has(proposal, action.newRunId);
   if (back) record(action, 'came_back', deps);
   return back;
 }
 
-/** @param entries a whole listing that began a settle time after the request, or later */
-function judge(action: ActionRecord, entries: readonly WorkflowDlqEntry[], deps: SettleDeps): void {
-  const back = entries.some((entry) => isReturnOf(entry, action, deps.ledger.instance));
-  const listed = entries.some((entry) => entry.dlqId === action.proposal.dlqId);
+/** @param listing whole, and begun a settle time after the request, or later */
+function judge(
+  action: ActionRecord,
+  { ids, returns }: { readonly ids: ReadonlySet<string>; readonly returns: Returns },
+  deps: SettleDeps,
+): void {
+  const { proposal } = action;
+  if (proposal.action !== 'workflow-dlq.resume' && proposal.action !== 'workflow-dlq.delete') return;
+  const listed = ids.has(proposal.dlqId);
+  const back = proposal.action === 'workflow-dlq.resume' && returns.has(proposal, action.newRunId);
   if (action.outcome === 'unknown') {
-    record(action, back || !listed ? 'resolved_done' : 'resolved_not_done', deps);
+    record(action, back ? 'came_back' : listed ? 'resolved_not_done' : 'resolved_done', deps);
   } else if (back) {
     record(action, 'came_back', deps);
   } else if (!listed) {
-    // An acked entry that stays listed is neither verified nor sent again: its claim stands.
     record(action, 'verified', deps);
+  } else if (deps.clock.now() - action.at > UNDECIDABLE_AFTER_MS) {
+    // An acked entry that stays listed is neither verified nor sent again: its claim stands.
+    record(action, 'unverified', deps, 'the service took it, and lists the entry still');
   }
 }
 
-/**
- * Whether an entry is the run that this act brought to life, failed again. It failed later than the entry acted on:
- * where resumed runs keep their ids, older entries of the same run may still stand on the board.
- */
-function isReturnOf(entry: WorkflowDlqEntry, action: ActionRecord, instance: string): boolean {
-  if (entry.dlqId === action.proposal.dlqId || entry.createdAt <= action.proposal.failedAt) return false;
-  if (action.newRunId !== undefined && entry.workflowRunId === action.newRunId) return true;
-  return entry.labels.some((label) => {
-    const stamp = parseStamp(label);
-    return (
-      stamp?.instance === instance &&
-      stamp.lineage === action.proposal.lineage &&
-      stamp.attempt >= action.proposal.attempt
-    );
-  });
-}
-
 function record(intent: Intent, outcome: ActionOutcome, deps: SettleDeps, detail?: string): void {
-  const { policy, account, action, dlqId } = intent.proposal;
+  const { proposal } = intent;
   deps.ledger.recordOutcome(intent.id, { at: deps.clock.now(), outcome, ...(detail !== undefined && { detail }) });
   deps.events.emit({
     type: 'action.outcome',
-    policy,
-    account,
-    action,
-    dlqId,
+    policy: proposal.policy,
+    account: proposal.account,
+    action: proposal.action,
+    target: proposal.target,
+    ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
     outcome,
     durationMs: 0,
     ...(detail !== undefined && { detail }),

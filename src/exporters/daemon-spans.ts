@@ -118,7 +118,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
   function onAction(event: Extract<OpsEvent, { type: 'action.outcome' }>): void {
     // Without a duration it tells what became of an earlier act.
     if (event.durationMs === 0) return;
-    const { account, action, policy, dlqId, workflowRunId, outcome, durationMs } = event;
+    const { account, action, policy, target, workflowRunId, outcome, durationMs } = event;
     const endMs = clock.now();
     const links =
       workflowRunId === undefined
@@ -137,7 +137,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     span?.setAttributes({
       [semconv.ATTR_MSGSVC_ACCOUNT]: account,
       'opsd.policy': policy,
-      'opsd.dlq_id': dlqId,
+      'opsd.target': target,
       'opsd.outcome': outcome,
     });
     if (outcome !== 'acked') {

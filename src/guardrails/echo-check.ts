@@ -13,7 +13,8 @@ export function echoCheck({ entries, filter }: ReadFacts): string | undefined {
   return undefined;
 }
 
-function missedFilter(entry: WorkflowDlqEntry, filter: SentFilter): string | undefined {
+/** The first filter that an entry does not meet; undefined when it meets all. */
+export function missedFilter(entry: WorkflowDlqEntry, filter: SentFilter): string | undefined {
   if (filter.label !== undefined && !filter.label.some((label) => entry.labels.includes(label))) return 'label';
   if (missed(filter.workflowUrl, entry.workflowUrl)) return 'workflowUrl';
   if (missed(filter.flowControlKey, entry.flowControlKey)) return 'flowControlKey';

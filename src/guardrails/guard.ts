@@ -55,6 +55,13 @@ interface GroupGuard {
   check(facts: GroupFacts): GroupVerdict;
 }
 
+/** `budget`: whether what is known of spend and budget allows a raise. `approve` asks a person. */
+interface BudgetGuard {
+  readonly name: string;
+  readonly stage: 'budget';
+  check(facts: RaiseFacts): { readonly then: 'hold' | 'approve'; readonly reason: string } | undefined;
+}
+
 /** `plan`: how many of the allowed entries may be acted on now. */
 interface PlanGuard {
   readonly name: string;
@@ -91,6 +98,7 @@ export type Guard =
   | MatchedGuard
   | AccountGuard
   | GroupGuard
+  | BudgetGuard
   | PlanGuard
   | ActGuard
   | AnswerGuard
@@ -234,6 +242,34 @@ export interface GroupFacts {
   readonly arrivals: { readonly last10m: number; readonly baseline10m: number };
   /** Absent for actions without a ramp. */
   readonly campaign?: Campaign;
+  readonly now: number;
+}
+
+/** Dollars are whole in budgets, and of a month. */
+export interface RaiseFacts {
+  readonly spend: {
+    readonly monthUsd?: number;
+    readonly last24hUsd?: number;
+    /** Of the last 14 days; absent under 3 days of own history. */
+    readonly medianDayUsd?: number;
+    readonly hoursLeft?: number;
+    readonly fresh: boolean;
+    /** Messages of the last day, and those that this daemon's own acts caused. */
+    readonly messagesLastDay?: number;
+    readonly ownMessagesLastDay?: number;
+  };
+  /** Absent when nobody knows it. */
+  readonly known?: { readonly knownUsd: number; readonly assertedAt: number; readonly maxAgeMs: number };
+  /** Absent when nothing is known. */
+  readonly toUsd?: number;
+  /** Why the readings so far do not suffice. */
+  readonly unconfirmed?: string;
+  readonly isApproved: boolean;
+  readonly ceilingUsd: number;
+  readonly raisesThisMonth: number;
+  readonly raisedThisMonthUsd: number;
+  readonly maxPerMonth?: number;
+  readonly maxRaisePerMonthUsd?: number;
   readonly now: number;
 }
 

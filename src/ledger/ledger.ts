@@ -92,6 +92,8 @@ export interface Pause {
 /** A plan that was shown to a person, or waits for one. Bound to its hash, expires, used once. */
 export interface StoredPlan {
   readonly plan: Plan;
+  /** What an approval covers: the targets of all acts that the guards of entries allowed. */
+  readonly targets: readonly string[];
   readonly savedAt: number;
   readonly expiresAt: number;
   /** `shown`: made by hand. `waiting`: asks for approval. */

@@ -8,12 +8,14 @@ import type { EventBus, OpsEvent } from './events.ts';
 import type { Logger } from './logger.ts';
 
 /** Who must act on a run that ended so. */
+const LEVEL_OF_SEVERITY = { info: 'info', warning: 'warn', critical: 'error' } as const;
+
 const LEVEL_OF_RUN = {
   acted: 'info',
   nothing: 'info',
   skipped: 'debug',
   held: 'warn',
-  waiting: 'warn',
+  waiting: 'info',
   incomplete: 'warn',
   halted: 'warn',
   aborted: 'error',
@@ -92,6 +94,12 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
       return;
     }
     logger.debug(data, 'hook answered');
+  }
+
+  function onNotice(event: Extract<OpsEvent, { type: 'notice' }>): void {
+    const { type: _type, isResolved, ...data } = event;
+    if (isResolved) logger.info(data, 'over');
+    else logger[LEVEL_OF_SEVERITY[event.severity]](data, 'a person should know of this');
   }
 
   return events.subscribe((event) => {
@@ -173,6 +181,15 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
           { policy: event.policy, account: event.account, dlqId: event.dlqId, reason: event.reason },
           'an entry was not archived; it is deleted nevertheless, since archive.require is false',
         );
+        return;
+      case 'campaign.changed': {
+        const { type: _type, ...data } = event;
+        const isTrouble = event.state === 'halted' || event.state === 'audit';
+        logger[isTrouble ? 'warn' : 'info'](data, 'a campaign goes on, or halts');
+        return;
+      }
+      case 'notice':
+        onNotice(event);
         return;
       case 'engine.paused':
         logger.error(

@@ -3,6 +3,7 @@
  * Ids may stand in events; they never become labels.
  */
 import type { CollectorName } from '../domain/observation.ts';
+import type { Campaign } from '../domain/campaign.ts';
 import type { RunOutcome, Trigger } from '../domain/plan.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
 
@@ -108,12 +109,15 @@ export type OpsEvent =
       readonly account: string;
       /** Epoch milliseconds. */
       readonly at: number;
+      readonly trigger: Trigger['kind'];
       readonly outcome: RunOutcome;
       readonly matched: number;
       readonly acted: number;
       readonly backlog: number;
       readonly denials: readonly { readonly guard: string; readonly count: number }[];
       readonly evaluationErrors: number;
+      /** Milliseconds until the backlog is drained, by the ramp and the caps; absent where nothing matched. */
+      readonly drainMs?: number;
       readonly stopped?: { readonly guard: string; readonly reason: string };
       readonly error?: string;
     }
@@ -122,10 +126,13 @@ export type OpsEvent =
       readonly policy: string;
       readonly account: string;
       readonly action: string;
-      readonly dlqId: string;
+      /** A dlqId, or the page or amount that was acted on. */
+      readonly target: string;
       /** The run that was acted on; absent when only its entry is known. */
       readonly workflowRunId?: string;
       readonly outcome: string;
+      /** Entries that the service says it acted on. */
+      readonly done?: number;
       readonly durationMs: number;
       readonly detail?: string;
     }
@@ -136,6 +143,34 @@ export type OpsEvent =
       readonly account: string;
       readonly dlqId: string;
       readonly reason: string;
+    }
+  | {
+      readonly type: 'campaign.changed';
+      readonly policy: string;
+      readonly account: string;
+      readonly group: string;
+      readonly state: Campaign['state'];
+      readonly step: number;
+      readonly size: number;
+      readonly reason?: string;
+    }
+  /** Something began or ceased to stand that a person should know of. Told once at either end. */
+  | {
+      readonly type: 'notice';
+      /** Names the condition for good: `held/POLICY`, `halted/POLICY/GROUP`. */
+      readonly key: string;
+      readonly severity: 'info' | 'warning' | 'critical';
+      readonly policy?: string;
+      readonly account?: string;
+      readonly owner?: string;
+      readonly group?: string;
+      readonly guard?: string;
+      /** One line that names what stands. */
+      readonly summary: string;
+      readonly detail: string;
+      /** Epoch milliseconds. */
+      readonly at: number;
+      readonly isResolved: boolean;
     }
   | { readonly type: 'engine.paused'; readonly scope: string; readonly reason: string }
   | { readonly type: 'engine.unpaused'; readonly lifted: number; readonly reason: string }

@@ -18,7 +18,7 @@ export interface EvaluationFacts {
 export interface Evaluation {
   readonly matched: readonly WorkflowDlqEntry[];
   /** `select`: failed outside of the time asked for. `where`: the expression says no, or failed. */
-  readonly left: readonly { readonly guard: 'select' | 'where'; readonly reason: string }[];
+  readonly left: readonly { readonly guard: 'select' | 'where'; readonly reason: string; readonly dlqId: string }[];
   /** Entries on which the expression failed; they are among `left`. */
   readonly errors: number;
 }
@@ -37,11 +37,11 @@ export function evaluate(
 ): Evaluation {
   const { fromDate = -Infinity, toDate = Infinity } = facts.filter;
   const matched: WorkflowDlqEntry[] = [];
-  const left: { guard: 'select' | 'where'; reason: string }[] = [];
+  const left: { guard: 'select' | 'where'; reason: string; dlqId: string }[] = [];
   let errors = 0;
   for (const entry of entries) {
     if (entry.createdAt < fromDate || entry.createdAt > toDate) {
-      left.push({ guard: 'select', reason: 'failed outside of the time asked for' });
+      left.push({ guard: 'select', reason: 'failed outside of the time asked for', dlqId: entry.dlqId });
       continue;
     }
     const seen = entryFacts(entry, { attempts: facts.attemptsOf(entry), retention: facts.retention }, now);
@@ -50,11 +50,11 @@ export function evaluate(
         matched.push(entry);
         break;
       case 'no':
-        left.push({ guard: 'where', reason: `${seen.cause} ${seen.status ?? seen.reason}` });
+        left.push({ guard: 'where', reason: `${seen.cause} ${seen.status ?? seen.reason}`, dlqId: entry.dlqId });
         break;
       case 'error':
         errors++;
-        left.push({ guard: 'where', reason: 'the expression failed' });
+        left.push({ guard: 'where', reason: 'the expression failed', dlqId: entry.dlqId });
         break;
     }
   }

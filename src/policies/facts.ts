@@ -33,6 +33,7 @@ export interface BudgetFacts {
   readonly at?: number;
   /** Messages of the last day, and those that this daemon's own acts caused. */
   readonly messagesLastDay?: number;
+  readonly ownMessagesLastDay?: number;
 }
 
 /** What is asserted or known of the budget: no operation reads it. */

@@ -231,6 +231,7 @@ function mode(row: PolicyView): HtmlValue {
 const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {
   acted: 'ok',
   nothing: 'ok',
+  waiting: 'ok',
   held: 'attention',
   skipped: 'attention',
   running: 'off',
@@ -253,6 +254,8 @@ const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
   resolved_done: 'ok',
   pending: 'off',
   resolved_not_done: 'off',
+  unverified: 'attention',
+  undecidable: 'trouble',
   rejected: 'attention',
   came_back: 'attention',
   unknown: 'trouble',
@@ -273,7 +276,7 @@ function actions(status: Status, now: number): Html {
       { title: 'Time', cell: (row) => moment(row.at, now) },
       { title: 'Policy', wide: true, cell: (row) => [row.policy, sub(row.account)] },
       { title: 'Action', cell: (row) => html`<span class="nowrap">${row.action}</span>` },
-      { title: 'Entry', wide: true, cell: (row) => [html`<span class="id">${row.dlqId}</span>`, sub(row.workflowUrl)] },
+      { title: 'Entry', wide: true, cell: (row) => [html`<span class="id">${row.target}</span>`, sub(row.workflowUrl)] },
       { title: 'Attempt', align: 'number', cell: (row) => row.attempt },
       {
         title: 'Outcome',

@@ -150,20 +150,16 @@ function refuseWithoutStore(storeError: string | undefined): void {
 async function plan({ deps, request, verbs, signal }: RouteContext): Promise<Reply> {
   refuseReadOnly(verbs, 'Plans are made', 'opsd plan POLICY');
   const policy = await readField(request, 'policy', 'NAME');
-  const made = await deps.plan(policy, signal);
-  if (made === undefined) {
-    const names = deps.policies().map((known) => known.name);
-    const there = names.length === 0 ? 'No policy is configured.' : `Policies: ${names.join(', ')}.`;
-    throw new HttpError(404, 'unknown_policy', `There is no policy named ${policy.slice(0, 200)}. ${there}`);
-  }
-  return json(200, made);
+  const made = await deps.engine.plan(policy, { by: 'local', save: true }, signal);
+  if (!made.ok) throw new HttpError(404, made.code, made.message);
+  return json(200, made.plan);
 }
 
 /** `{"reason": TEXT}` in, `{"lifted": COUNT}` out: the pauses that the engine put on itself are gone. */
 async function unpause({ deps, request, verbs }: RouteContext): Promise<Reply> {
   refuseReadOnly(verbs, 'Pauses are lifted', 'opsd unpause --reason TEXT');
   const reason = await readField(request, 'reason', 'TEXT');
-  return json(200, { lifted: deps.unpause(reason.slice(0, MAX_REASON)) });
+  return json(200, { lifted: deps.engine.unpause({ reason: reason.slice(0, MAX_REASON), by: 'local' }) });
 }
 
 const MAX_REASON = 500;

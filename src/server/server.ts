@@ -2,9 +2,9 @@
  * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads; the verbs are
  * on the unix socket.
  */
-import type { Plan } from '../domain/plan.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Verbs } from '../ledger/verbs.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -26,10 +26,8 @@ export interface ServerDeps {
   health(): { readonly healthy: boolean; readonly detail: string };
   readiness(): { readonly ready: boolean; readonly detail: string };
   policies(): readonly PolicyStatus[];
-  /** What a policy would do now; undefined when there is no such policy. */
-  plan(policy: string, signal: AbortSignal): Promise<Plan | undefined>;
-  /** Lifts the pauses that the engine put on itself. @returns how many there were */
-  unpause(reason: string): number;
+  /** What a person may ask of the engine. */
+  readonly engine: Verbs;
   readonly accounts: readonly {
     readonly name: string;
     readonly messageApiUrl?: string;

@@ -53,11 +53,12 @@ export interface ActionView {
   readonly policy: string;
   readonly account: string;
   readonly action: string;
-  readonly dlqId: string;
-  readonly workflowRunId: string;
-  readonly workflowUrl: string;
+  /** A dlqId, or the page or the amount that was acted on. */
+  readonly target: string;
+  readonly workflowRunId?: string;
+  readonly workflowUrl?: string;
   /** 1 for the first resume of a run. */
-  readonly attempt: number;
+  readonly attempt?: number;
   /** `pending` while the request is in flight, or after a crash until recovery. */
   readonly outcome: ActionOutcome | 'pending';
   readonly outcomeAt?: number;
@@ -223,17 +224,20 @@ function policyView(policy: PolicyStatus, runs: readonly RunRecord[]): PolicyVie
 }
 
 function actionView(record: ActionRecord): ActionView {
-  const { policy, account, action, dlqId, workflowRunId, workflowUrl, attempt } = record.proposal;
+  const { proposal } = record;
+  const { policy, account, action, target } = proposal;
   return {
     id: record.id,
     at: record.at,
     policy,
     account,
     action,
-    dlqId,
-    workflowRunId,
-    workflowUrl: withoutQuery(workflowUrl),
-    attempt,
+    target,
+    ...('workflowRunId' in proposal && {
+      workflowRunId: proposal.workflowRunId,
+      workflowUrl: withoutQuery(proposal.workflowUrl),
+    }),
+    ...('attempt' in proposal && { attempt: proposal.attempt }),
     outcome: record.outcome ?? 'pending',
     ...(record.outcomeAt !== undefined && { outcomeAt: record.outcomeAt }),
     ...(record.detail !== undefined && { detail: record.detail }),

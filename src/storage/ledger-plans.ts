@@ -15,9 +15,9 @@ export function createPlans({
 }: Journal): Pick<Ledger, 'savePlan' | 'storedPlan' | 'storedPlans' | 'decidePlan'> {
   // What a person is asked, or has answered, is not lost because the same plan is shown once more.
   const put = db.prepare(
-    `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET state = excluded.state, saved_at = excluded.saved_at,
-       expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan
+       expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan, targets = excluded.targets
      WHERE NOT (excluded.state = 'shown' AND state IN ('waiting', 'approved') AND expires_at > excluded.saved_at)`,
   );
   // Hexadecimal digits sort before g: the range of all hashes that begin so.
@@ -38,7 +38,7 @@ export function createPlans({
   }
 
   return {
-    savePlan: ({ plan, savedAt, expiresAt, state, by, reason }) =>
+    savePlan: ({ plan, targets, savedAt, expiresAt, state, by, reason }) =>
       change((tell) => {
         const { hash, id, policy, account } = plan;
         const { changes } = put.run(
@@ -50,6 +50,7 @@ export function createPlans({
           by ?? null,
           reason ?? null,
           JSON.stringify(plan),
+          JSON.stringify(targets),
         );
         if (changes === 0) return;
         const { matched, chosen } = plan;
@@ -92,6 +93,7 @@ function storedOf(row: Row, now: number): StoredPlan {
   const expiresAt = Number(row['expires_at']);
   return {
     plan: JSON.parse(String(row['plan'])) as Plan,
+    targets: JSON.parse(String(row['targets'])) as readonly string[],
     savedAt: Number(row['saved_at']),
     expiresAt,
     state: ALIVE.includes(state) && expiresAt <= now ? 'expired' : state,

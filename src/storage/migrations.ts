@@ -129,7 +129,7 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE plans (
     hash TEXT PRIMARY KEY, id TEXT NOT NULL, state TEXT NOT NULL, saved_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
-    by TEXT, reason TEXT, plan TEXT NOT NULL
+    by TEXT, reason TEXT, plan TEXT NOT NULL, targets TEXT NOT NULL
   ) STRICT;
   CREATE INDEX plans_state ON plans (state, saved_at);
 

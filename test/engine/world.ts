@@ -1,12 +1,15 @@
 /** An engine and all that it stands on: real ledger, real actions, a DLQ that does as told, and time that stands still. */
 import { createActions } from '../../src/actions/index.ts';
 import type { PolicyMode } from '../../src/domain/plan.ts';
-import { createEngine, type Engine, type EngineDeps } from '../../src/engine/engine.ts';
+import type { EngineDeps, EngineFacts } from '../../src/engine/engine-deps.ts';
+import { createEngine, type Engine } from '../../src/engine/engine.ts';
+import { GUARDS } from '../../src/guardrails/index.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { compilePolicy, type Policy } from '../../src/policies/policy.ts';
+import { compilePolicy } from '../../src/policies/compile-policy.ts';
+import type { Policy } from '../../src/policies/policy.ts';
 import { engineSettings, policySettings } from '../../src/policies/settings.ts';
 import { FakeDlq } from '../support/fake-dlq.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
@@ -28,6 +31,10 @@ export interface World {
   pause: string | undefined | (() => string | undefined);
   /** Another daemon over the same ledger: what a restart is. */
   restart(over?: Partial<EngineDeps>): void;
+  /** Runs that the engine asked for, in order. */
+  readonly soon: string[];
+  /** What is known; nothing, until a test says so. */
+  facts: Partial<EngineFacts>;
   /** Publishes what the DLQ holds as a complete batch. */
   observe(): void;
   /** Outcomes of the policy's runs, in order. */
@@ -51,6 +58,8 @@ export function policyOf(over: Readonly<Record<string, unknown>> = {}): Policy {
       mode: 'enforce' satisfies PolicyMode,
       select: { resource: 'workflow-dlq', anyLabel: ['billing'] },
       action: { type: 'workflow-dlq.resume' },
+      // Tests of the ramp say so; all others are about one run.
+      ramp: { start: 100 },
       ...over,
     }),
     'opsd.yaml:7',
@@ -80,11 +89,30 @@ export function world(options: WorldOptions = {}): World {
     events,
     engine: undefined as unknown as Engine,
     pause: undefined,
+    soon: [],
+    facts: {},
     restart(over = {}) {
       made.engine = createEngine({
         policies: options.policies ?? [policyOf(options.policy)],
         settings: engineSettings.parse(options.engine ?? {}),
-        actions: createActions(new Map([['production', dlq.client()]]), { clock, maxPages: 50 }),
+        accounts: new Map([['production', { mode: 'enforce' }]]),
+        actions: createActions(new Map([['production', dlq.client()]]), {
+          clock,
+          events: bus,
+          accountIds: new Map(),
+          maxPages: 50,
+        }),
+        facts: {
+          // A healthy destination, so that it holds nothing where a test is about something else.
+          deliveries: (...of) => (made.facts.deliveries ?? (() => ({ delivered: 100, all: 100 })))(...of),
+          refusedAt: (account) => made.facts.refusedAt?.(account),
+          preconditions: (account) => made.facts.preconditions!(account),
+          budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
+          dlqMessages: (account) => made.facts.dlqMessages?.(account),
+        },
+        guards: GUARDS,
+        listEveryMs: 0,
+        runSoon: (policy) => void made.soon.push(policy),
         ledger,
         board,
         clock,

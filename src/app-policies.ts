@@ -1,0 +1,176 @@
+/**
+ * The composition root's part about policies: the engine with what it knows, and everything that makes a policy run.
+ */
+import { statSync } from 'node:fs';
+import { createActions } from './actions/index.ts';
+import type { Connection } from './app-accounts.ts';
+import type { ServiceClient } from './client/api.ts';
+import type { Config } from './config/config.ts';
+import { POLICY_MODES, type PolicyMode, type Trigger } from './domain/plan.ts';
+import type { PolicyStatus } from './domain/policy-status.ts';
+import type { EngineFacts } from './engine/engine-deps.ts';
+import { createEngine, type Engine } from './engine/engine.ts';
+import type { Undertaking } from './exporters/daemon-spans.ts';
+import { GUARDS } from './guardrails/index.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { ObservationBoard } from './observations/board.ts';
+import type { Clock } from './platform/clock.ts';
+import type { EventBus } from './platform/events.ts';
+import type { Logger } from './platform/logger.ts';
+import { compilePolicy } from './policies/compile-policy.ts';
+import type { Policy } from './policies/policy.ts';
+import type { Scheduler } from './scheduler/scheduler.ts';
+
+const POLICY_TIMEOUT_MS = 600_000;
+const SETTLE_EVERY_MS = 15_000;
+
+export interface PoliciesDeps {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly accounts: readonly Connection[];
+  readonly clients: ReadonlyMap<string, ServiceClient>;
+  readonly ledger: Ledger;
+  readonly board: ObservationBoard;
+  readonly facts: EngineFacts;
+  readonly scheduler: Scheduler;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly logger: Logger;
+  readonly settleMs?: number;
+  /** Inside a span of the daemon's own, where there is tracing. */
+  within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
+}
+
+export interface Policies {
+  readonly engine: Engine;
+  readonly compiled: readonly Policy[];
+  statuses(): PolicyStatus[];
+  /** Runs a policy now, in its turn. */
+  runSoon(policy: string, trigger: Trigger): void;
+  /** Resolves what a crash left behind, and puts the policies on the schedule. */
+  start(): void;
+  /** Nothing new begins: the request under way ends, the rest is left. Waits for it. */
+  stop(): Promise<void>;
+}
+
+export function createPolicies(deps: PoliciesDeps): Policies {
+  const { config, env, accounts, clients, ledger, board, facts, scheduler, clock, events, logger, within } = deps;
+  const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
+  const ceiling = modeCeiling(env['OPSD_MODE']);
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+
+  const engine = createEngine({
+    policies: compiled,
+    settings: config.engine,
+    accounts: new Map(
+      accounts.map(({ account }) => [
+        account.name,
+        {
+          mode: account.mode,
+          ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+        },
+      ]),
+    ),
+    actions: createActions(clients, {
+      clock,
+      events,
+      accountIds: new Map(
+        accounts.flatMap(({ account, target }) =>
+          target.accountId === undefined ? [] : [[account.name, target.accountId] as const],
+        ),
+      ),
+    }),
+    ledger,
+    board,
+    facts,
+    clock,
+    events,
+    guards: GUARDS,
+    ...(deps.settleMs !== undefined && { settleMs: deps.settleMs }),
+    ...(ceiling !== undefined && { ceiling }),
+    killSwitch: () => killSwitchReason(config.engine.killSwitchFile),
+    runSoon,
+  });
+
+  function track(work: Promise<unknown>): void {
+    const tracked = work.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  }
+
+  function run(name: string, trigger: Trigger, signal: AbortSignal): Promise<void> {
+    const attributes = { 'opsd.policy': name, 'opsd.trigger': trigger.kind };
+    return within({ name: `policy ${name}`, attributes }, async () => {
+      await engine.run(name, signal, trigger);
+    });
+  }
+
+  function runSoon(name: string, trigger: Trigger): void {
+    if (stopping.signal.aborted) return;
+    track(run(name, trigger, stopping.signal));
+  }
+
+  return {
+    engine,
+    compiled,
+    runSoon,
+    statuses: () =>
+      engine.statuses().map((status) => {
+        const nextRunAt = scheduler.nextRunAt(taskOf(status.name));
+        return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
+      }),
+    start() {
+      // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
+      track(
+        engine.recover(stopping.signal).catch((error: unknown) => {
+          if (!stopping.signal.aborted) logger.warn({ error: (error as Error).message }, 'recovery is put off');
+        }),
+      );
+      for (const { name, when, mode } of compiled) {
+        if (mode === 'off' || !('every' in when || 'cron' in when)) continue;
+        scheduler.add({
+          name: taskOf(name),
+          schedule: when,
+          timeoutMs: POLICY_TIMEOUT_MS,
+          jitter: 1,
+          // A stop is heard at once: the request under way ends, the rest is left.
+          run: (signal) => run(name, { kind: 'schedule' }, AbortSignal.any([signal, stopping.signal])),
+        });
+      }
+      scheduler.add({
+        name: 'engine/settle',
+        schedule: { every: SETTLE_EVERY_MS },
+        timeoutMs: POLICY_TIMEOUT_MS,
+        jitter: 0,
+        run: (signal) => engine.settle(signal),
+        onError: (error) => logger.error({ error: (error as Error).message }, 'settling failed'),
+      });
+    },
+    async stop() {
+      stopping.abort(new Error('the daemon stops'));
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+function taskOf(policy: string): string {
+  return `policy/${policy}`;
+}
+
+/** @throws {Error} when OPSD_MODE is no mode: a typo must not mean "no ceiling" */
+function modeCeiling(text: string | undefined): PolicyMode | undefined {
+  if (text === undefined || text === '') return undefined;
+  const mode = POLICY_MODES.find((candidate) => candidate === text);
+  if (mode === undefined) throw new Error(`OPSD_MODE is "${text}"; it must be one of ${POLICY_MODES.join(', ')}`);
+  return mode;
+}
+
+/** Whatever is not a plain "no such file" counts as a pause. */
+function killSwitchReason(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : `${path} exists`;
+  } catch (error) {
+    return `${path} cannot be looked at (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The engine's side of campaigns: they are saved before the first intent of a step and after its last, and judged when
+ * it is known what became of its acts. The rules themselves are pure (guardrails/campaign.ts).
+ */
+import type { Campaign } from '../domain/campaign.ts';
+import type { ResumeProposal } from '../domain/plan.ts';
+import { drained, judge, retryHorizon, sent } from '../guardrails/campaign.ts';
+import type { ActionOutcome, ActionRecord } from '../ledger/ledger.ts';
+import type { Policy, ResumePolicy } from '../policies/policy.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { campaignOf } from './groups.ts';
+
+export interface Change {
+  readonly before: Campaign;
+  readonly after: Campaign;
+}
+
+/** Before the first intent of a group: a crash from here on finds the step and its acts. */
+export function beginStep(policy: ResumePolicy, group: string, deps: EngineDeps): Campaign {
+  const campaign = campaignOf(policy, group, deps.clock.now(), deps);
+  deps.ledger.saveCampaign(campaign);
+  return campaign;
+}
+
+/** After the last request of a group, however the run ended. */
+export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDeps): void {
+  const acts = deps.ledger.stepActs(campaign.id, campaign.step);
+  if (acts.every(hadNoEffect)) return;
+  deps.ledger.saveCampaign(sent(campaign, { ...stepOf(policy, acts), now: deps.clock.now(), ramp: policy.ramp }));
+}
+
+/**
+ * Campaigns whose state has changed by what was learned of their acts. To be called after outcomes were recorded.
+ */
+export function judgeCampaigns(policies: ReadonlyMap<string, Policy>, deps: EngineDeps): Change[] {
+  const now = deps.clock.now();
+  return deps.ledger.campaigns().flatMap((campaign) => {
+    const policy = policies.get(campaign.policy);
+    if (policy === undefined || policy.action.type !== 'workflow-dlq.resume') return [];
+    const after = judged(campaign, policy as ResumePolicy, now, deps);
+    if (after === undefined) return [];
+    deps.ledger.saveCampaign(after);
+    return [{ before: campaign, after }];
+  });
+}
+
+/** Groups of a whole plan of which nothing is left: their campaigns end. */
+export function endDrained(policy: ResumePolicy, groups: ReadonlySet<string>, deps: EngineDeps): void {
+  for (const campaign of deps.ledger.campaigns()) {
+    if (campaign.policy !== policy.name || groups.has(campaign.group)) continue;
+    const after = drained(campaign);
+    if (after !== campaign) deps.ledger.saveCampaign(after);
+  }
+}
+
+function judged(campaign: Campaign, policy: ResumePolicy, now: number, deps: EngineDeps): Campaign | undefined {
+  if (campaign.state !== 'ready' && campaign.state !== 'settling') return undefined;
+  const acts = deps.ledger.stepActs(campaign.id, campaign.step);
+  if (campaign.state === 'ready') {
+    // A crash came between the last request and this.
+    const left = acts.length > 0 && !acts.every(hadNoEffect);
+    return left ? sent(campaign, { ...stepOf(policy, acts), now, ramp: policy.ramp }) : undefined;
+  }
+  const results = { verified: 0, failed: 0, undecided: 0 };
+  for (const { outcome } of acts) {
+    const result = resultOf(outcome);
+    if (result !== undefined) results[result]++;
+  }
+  const after = judge(campaign, results, policy.ramp, now);
+  return after === campaign ? undefined : after;
+}
+
+function stepOf(policy: ResumePolicy, acts: readonly ActionRecord[]): { readonly count: number; readonly horizonMs: number } {
+  const retries = acts.map(({ proposal }) => (proposal as ResumeProposal).retries ?? policy.action.retries ?? 0);
+  return { count: acts.length, horizonMs: retryHorizon(Math.max(0, ...retries)) };
+}
+
+function hadNoEffect({ outcome }: ActionRecord): boolean {
+  return outcome === 'rejected' || outcome === 'resolved_not_done';
+}
+
+/** What an outcome says of the repair; undefined for acts that did nothing. */
+function resultOf(outcome: ActionOutcome | undefined): 'verified' | 'failed' | 'undecided' | undefined {
+  switch (outcome) {
+    case 'verified':
+    case 'resolved_done':
+      return 'verified';
+    case 'came_back':
+    case 'undecidable':
+      return 'failed';
+    case 'rejected':
+    case 'resolved_not_done':
+      return undefined;
+    default:
+      return 'undecided';
+  }
+}

@@ -1,0 +1,52 @@
+/** What the engine stands on. Everything it knows comes through here. */
+import type { Actions } from '../actions/index.ts';
+import type { PolicyMode } from '../domain/plan.ts';
+import type { Guard } from '../guardrails/guard.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ObservationBoard } from '../observations/board.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { EventBus } from '../platform/events.ts';
+import type { BudgetFacts, KnownBudget, PreconditionFacts } from '../policies/facts.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { EngineSettings } from '../policies/settings.ts';
+
+/** What is known of an account at this moment. Undefined is "not known". */
+export interface EngineFacts {
+  /** Messages to a host that ended within the window (milliseconds), by the service's own log. */
+  deliveries(account: string, host: string, windowMs: number): { readonly delivered: number; readonly all: number } | undefined;
+  /** Epoch milliseconds of the last 429, or of the daemon's own quota running out. */
+  refusedAt(account: string): number | undefined;
+  preconditions(account: string): PreconditionFacts;
+  budget(account: string): { readonly spend: BudgetFacts; readonly known?: KnownBudget };
+  /** Messages in the DLQ, by the statistics. */
+  dlqMessages(account: string): number | undefined;
+}
+
+/** What the configuration says of an account. */
+export interface AccountTerms {
+  /** Ceiling for its policies. */
+  readonly mode: PolicyMode;
+  readonly dlqRetentionMs?: number;
+  readonly priceUsdPer100kMessages?: number;
+}
+
+export interface EngineDeps {
+  readonly policies: readonly Policy[];
+  readonly settings: EngineSettings;
+  readonly accounts: ReadonlyMap<string, AccountTerms>;
+  readonly actions: Actions;
+  readonly ledger: Ledger;
+  readonly board: ObservationBoard;
+  readonly facts: EngineFacts;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  /** OPSD_MODE: it can only lower. */
+  readonly ceiling?: PolicyMode;
+  /** Why everything is paused, or undefined. It is asked before every request; one that throws counts as a pause. */
+  killSwitch(): string | undefined;
+  /** Milliseconds within which a lost request has arrived or never will; default 5 min. */
+  readonly settleMs?: number;
+  /** Least time between two whole listings of an account that learn what became of acts, milliseconds; default 1 min. */
+  readonly listEveryMs?: number;
+  readonly guards: readonly Guard[];
+}

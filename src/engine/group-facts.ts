@@ -1,0 +1,52 @@
+/** What is known of a group of entries: how its destination fares, and how fast new failures arrive. */
+import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
+import type { GroupFacts } from '../guardrails/guard.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** The window in which arrivals of a group are looked at, and in which those of the account. */
+export const ARRIVALS_MS = 10 * MINUTE_MS;
+const ACCOUNT_ARRIVALS_MS = 15 * MINUTE_MS;
+export const DELIVERIES_MS = 15 * MINUTE_MS;
+
+/** All entries of an account that are known at this moment, each once. */
+export class Population {
+  readonly #entries: ReadonlyMap<string, WorkflowDlqEntry>;
+  readonly #now: number;
+
+  /** @param board rows of the collector's last listing, if any; @param listed what was listed just now */
+  constructor(board: readonly WorkflowDlqEntry[], listed: readonly WorkflowDlqEntry[], now: number) {
+    this.#entries = new Map([...board, ...listed].map((entry) => [entry.dlqId, entry]));
+    this.#now = now;
+  }
+
+  /** Failures of a group in the last 10 minutes, and the mean of 10 minutes over the day before them. */
+  arrivals(isOfGroup: (entry: WorkflowDlqEntry) => boolean): GroupFacts['arrivals'] {
+    let last10m = 0;
+    let before = 0;
+    for (const entry of this.#entries.values()) {
+      const age = this.#now - entry.createdAt;
+      if (age > DAY_MS || !isOfGroup(entry)) continue;
+      if (age <= ARRIVALS_MS) last10m++;
+      else before++;
+    }
+    return { last10m, baseline10m: before / ((DAY_MS - ARRIVALS_MS) / ARRIVALS_MS) };
+  }
+
+  /** Failures of the last 15 minutes, and how many of them were refused with 429. */
+  recent(): { readonly all: number; readonly quota: number } {
+    let all = 0;
+    let quota = 0;
+    for (const entry of this.#entries.values()) {
+      if (this.#now - entry.createdAt > ACCOUNT_ARRIVALS_MS) continue;
+      all++;
+      if (entry.responseStatus === 429) quota++;
+    }
+    return { all, quota };
+  }
+}
+
+/** The host that a group's entries are sent to; undefined when it is no URL. */
+export function hostOfGroup(group: string): string | undefined {
+  return URL.parse(group)?.host ?? (group === '' ? undefined : group);
+}

@@ -1,0 +1,110 @@
+/**
+ * Choosing by group: each group's destination, arrivals and campaign say how many of its entries may go now. What
+ * holds one group holds no other.
+ */
+import type { Campaign } from '../domain/campaign.ts';
+import type { Denial, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '../domain/plan.ts';
+import type { GroupFacts } from '../guardrails/guard.ts';
+import { begin, nextSizes, reopen } from '../guardrails/campaign.ts';
+import type { ResumePolicy, WorkflowDlqPolicy } from '../policies/policy.ts';
+import type { DecideDeps } from './decide.ts';
+import { DELIVERIES_MS, hostOfGroup, type Population } from './group-facts.ts';
+import { guardsAt } from './guards-at.ts';
+import type { Draft } from './plan-draft.ts';
+
+type RunProposal = ResumeProposal | WorkflowDeleteProposal;
+
+interface Choosing {
+  readonly population: Population;
+  readonly now: number;
+  readonly draft: Draft;
+}
+
+export function chooseByGroup(
+  policy: WorkflowDlqPolicy,
+  proposals: readonly RunProposal[],
+  choosing: Choosing,
+  deps: DecideDeps,
+): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
+  // A delete has no ramp and no destination: its tripwire, grace and caps are what bounds it.
+  if (policy.action.type === 'workflow-dlq.delete') return { allowed: proposals, campaigns: [] };
+  const byGroup = Map.groupBy(proposals as readonly ResumeProposal[], ({ group }) => group);
+  const going = new Map<string, RunProposal>();
+  const campaigns: PlanCampaign[] = [];
+  const holds: Denial[] = [];
+  for (const [group, members] of byGroup) {
+    const { now, size, held, campaign } = oneGroup(policy as ResumePolicy, group, members, choosing, deps);
+    for (const proposal of now) going.set(proposal.target, proposal);
+    campaigns.push({
+      group,
+      state: campaign.state,
+      step: campaign.step,
+      now: now.length,
+      next: nextSizes(campaign, (policy as ResumePolicy).ramp),
+      verified: campaign.verified,
+      judged: campaign.judged,
+      matched: members.length,
+      ...(held !== undefined && { held }),
+    });
+    if (held !== undefined && size === 0) holds.push(held);
+  }
+  // Only when every group is held is the run held; otherwise the others go on.
+  const [first] = holds;
+  if (first !== undefined && holds.length === byGroup.size) {
+    choosing.draft.hold(
+      holds.length === 1 ? first : { guard: first.guard, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
+    );
+  }
+  return { allowed: proposals.flatMap(({ target }) => going.get(target) ?? []), campaigns };
+}
+
+function oneGroup(
+  policy: ResumePolicy,
+  group: string,
+  members: readonly ResumeProposal[],
+  { population, now, draft }: Choosing,
+  deps: DecideDeps,
+): { readonly now: readonly ResumeProposal[]; readonly size: number; readonly held?: Denial; readonly campaign: Campaign } {
+  const campaign = campaignOf(policy, group, now, deps);
+  const host = hostOfGroup(group);
+  const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
+  const facts: GroupFacts = {
+    action: policy.action.type,
+    group,
+    matched: members.length,
+    ...(deliveries !== undefined && { deliveries }),
+    arrivals: population.arrivals((entry) =>
+      policy.ramp.groupBy === 'destination' ? URL.parse(entry.workflowUrl)?.host === group : entry.workflowUrl === group,
+    ),
+    campaign,
+    now,
+  };
+  let size = members.length;
+  let held: Denial | undefined;
+  for (const guard of guardsAt(deps.guards, 'group')) {
+    const verdict = guard.check(facts);
+    draft.checks.push({ guard: guard.name, passed: verdict.passed, reason: verdict.reason });
+    if (verdict.allowed < size) {
+      size = verdict.allowed;
+      if (size === 0) held ??= { guard: guard.name, reason: verdict.reason };
+    }
+  }
+  const isCanary = campaign.step === 1 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
+  const chosen = members.slice(0, size).map((proposal) => ({
+    ...proposal,
+    // The first entries of a campaign are sent without retries, so that what becomes of them is known soon.
+    ...(isCanary && { retries: 0 }),
+    campaign: { id: campaign.id, step: campaign.step },
+  }));
+  return { now: chosen, size, campaign, ...(held !== undefined && { held }) };
+}
+
+/** The group's campaign as it stands now: a breaker that has run out is half open, and a new group begins. */
+export function campaignOf(policy: ResumePolicy, group: string, now: number, deps: Pick<DecideDeps, 'ledger'>): Campaign {
+  const standing = deps.ledger.campaign(policy.name, group);
+  if (standing === undefined) {
+    const id = deps.ledger.nextCampaignId(policy.name);
+    return begin({ id, policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
+  }
+  return standing.state === 'halted' && (standing.until ?? 0) <= now ? reopen(standing, now) : standing;
+}

@@ -1,0 +1,196 @@
+/** One run of a policy: decide, ask the guards, act, record. What goes wrong is an outcome, never a rejection. */
+import { leastMode, type Plan, type Trigger } from '../domain/plan.ts';
+import type { Policy, ResumePolicy } from '../policies/policy.ts';
+import { policyScope } from './authority.ts';
+import { endDrained } from './campaigns.ts';
+import type { Conditions } from './conditions.ts';
+import { decide, unreadPlan } from './decide.ts';
+import { execute, type Books, type ExecuteDeps } from './execute.ts';
+import { approvedTargets, awaitApproval, useUp } from './grants.ts';
+import { firstDenial, guardsAt } from './guards-at.ts';
+import type { Decision, PlanContext } from './plan-draft.ts';
+import { about, noteConditions, reportRun } from './report.ts';
+import { concluded, ledgerFields, unacted, type RunResult } from './run-result.ts';
+
+export interface RunDeps extends ExecuteDeps {
+  readonly conditions: Conditions;
+}
+
+export interface RunOptions {
+  readonly trigger: Trigger;
+  /** A plan that a person applies: what it covers, and the limits that were overruled for it. */
+  readonly applied?: {
+    readonly targets: readonly string[];
+    readonly notAfter?: number;
+    readonly overruled?: Plan['overruled'];
+  };
+  readonly signal: AbortSignal;
+}
+
+export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDeps): Promise<RunResult> {
+  const at = deps.clock.now();
+  let runId: number | undefined;
+  let plan: Plan | undefined;
+  try {
+    const { mode } = deps.authority.mode(policy);
+    if (mode === 'off') {
+      const skipped: RunResult = { outcome: 'skipped', matched: 0, acted: 0, backlog: 0 };
+      reportRun(policy, at, skipped, undefined, deps);
+      return skipped;
+    }
+    const decided = await decideRun(policy, at, options, deps);
+    ({ plan } = decided.decision);
+    runId = deps.ledger.beginRun(plan, at);
+    const result = await actOn(policy, { id: runId, ...decided }, options, deps);
+    deps.ledger.finishRun(runId, { at: deps.clock.now(), ...ledgerFields(result) });
+    reportRun(policy, at, result, plan, deps);
+    noteConditions(policy, result, deps.conditions);
+    return result;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
+    const result = { outcome: 'error' as const, matched: 0, acted: 0, backlog: 0, detail: message };
+    try {
+      if (runId !== undefined) deps.ledger.finishRun(runId, { at: deps.clock.now(), ...result });
+    } catch {
+      // The ledger is what failed, and the event above has said so.
+    }
+    const failed = { ...result, error: message };
+    reportRun(policy, at, failed, plan, deps);
+    noteConditions(policy, failed, deps.conditions);
+    return failed;
+  }
+}
+
+interface Decided {
+  readonly decision: Decision;
+  readonly isApproved: boolean;
+}
+
+async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
+  const { applied, trigger, signal } = options;
+  const context = contextOf(policy, { at, trigger, signal }, deps);
+  const denial = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: true, trigger }));
+  if (denial !== undefined) {
+    const plan = unreadPlan(policy, context, denial);
+    return { decision: { plan, targets: [], tally: undefined as never }, isApproved: false };
+  }
+  if (applied !== undefined) {
+    const only = new Set(applied.targets);
+    const { notAfter, overruled } = applied;
+    const bound = { ...context, only, ...(notAfter !== undefined && { notAfter }), ...(overruled && { overruled }) };
+    return { decision: await decide(policy, bound, deps), isApproved: true };
+  }
+  const decision = await decide(policy, context, deps);
+  const needsPerson = context.effectiveMode === 'approve' || decision.plan.needsApproval !== undefined;
+  const only = needsPerson ? approvedTargets(policy, deps.ledger, at) : undefined;
+  if (only === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
+  const granted = await decide(policy, { ...context, only, ...notAfterOf(policy, deps, at) }, deps);
+  if (granted.plan.matched > 0 || granted.plan.state === 'aborted') return { decision: granted, isApproved: true };
+  useUp(policy, deps.ledger, at);
+  return { decision, isApproved: false };
+}
+
+/** What is known before anything is read. */
+export function contextOf(
+  policy: Policy,
+  of: Pick<PlanContext, 'at' | 'trigger' | 'signal'>,
+  deps: Pick<RunDeps, 'authority'>,
+): PlanContext {
+  const { mode } = deps.authority.mode(policy);
+  const effectiveMode = deps.authority.paused(policy) === undefined ? mode : leastMode(mode, 'off');
+  return { ...of, effectiveMode };
+}
+
+/** An approved prune reaches no later than the plan that was shown. */
+function notAfterOf(policy: Policy, deps: RunDeps, at: number): { readonly notAfter?: number } {
+  if (policy.action.type !== 'message-dlq.prune') return {};
+  const bounds = deps.ledger
+    .storedPlans(['approved'], at)
+    .filter(({ plan }) => plan.policy === policy.name)
+    .flatMap(({ plan }) => plan.chosen)
+    .flatMap((proposal) => (proposal.action === 'message-dlq.prune' ? [proposal.filter.toDate] : []));
+  return bounds.length === 0 ? {} : { notAfter: Math.min(...bounds) };
+}
+
+async function actOn(
+  policy: Policy,
+  run: Decided & { readonly id: number },
+  { signal }: RunOptions,
+  deps: RunDeps,
+): Promise<RunResult> {
+  const { decision, isApproved, id } = run;
+  const { plan } = decision;
+  remember(policy, decision, deps);
+  const probationLeft = isApproved ? 0 : deps.authority.probationLeft(policy);
+  let result = unacted(plan);
+  if (plan.state === 'changes') {
+    const books = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
+    const unbalanced = balance(plan, books, deps);
+    if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);
+    result = concluded(policy, plan, books, unbalanced);
+  }
+  if (result.outcome === 'waiting' && result.stopped?.guard === 'approval') waitForPerson(policy, decision, deps);
+  if (plan.read?.complete === true) {
+    deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
+    if ('ramp' in policy) endDrained(policy as ResumePolicy, groupsOf(plan), deps);
+  } else if (policy.action.type === 'message-dlq.prune') {
+    deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
+  }
+  return result;
+}
+
+function balance(plan: Plan, books: Books, deps: RunDeps) {
+  const { acted, skipped, failed, unknown, left } = books;
+  return firstDenial(guardsAt(deps.guards, 'books'), {
+    planned: plan.chosen.length,
+    acted,
+    skipped,
+    failed,
+    unknown,
+    left,
+  });
+}
+
+function groupsOf(plan: Plan): ReadonlySet<string> {
+  return new Set(plan.campaigns.map(({ group }) => group));
+}
+
+/** What later runs count from: since when an entry is meant, since when a condition holds. */
+function remember(policy: Policy, { meant, condition, plan }: Decision, deps: RunDeps): void {
+  const { ledger, clock } = deps;
+  if (meant !== undefined && policy.action.type === 'workflow-dlq.delete') {
+    ledger.noteMatches(policy.name, meant, plan.at);
+  }
+  if (condition === undefined) return;
+  const before = ledger.condition(policy.name);
+  if (!condition.isMet) {
+    if (before !== undefined) ledger.saveCondition(policy.name, undefined);
+    return;
+  }
+  const now = clock.now();
+  if (before === undefined || monthOf(before.since) !== monthOf(now)) {
+    ledger.saveCondition(policy.name, { since: now, last: condition.at, readings: 1 });
+  } else if (condition.at > before.last) {
+    ledger.saveCondition(policy.name, { since: before.since, last: condition.at, readings: before.readings + 1 });
+  }
+}
+
+function monthOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 7);
+}
+
+function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void {
+  const { ledger, clock, settings } = deps;
+  const expireAfterMs = settings.approvals.expireAfter;
+  const { plan } = awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
+  const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;
+  deps.conditions.stands({
+    key: `approval/${policy.name}`,
+    severity: 'warning',
+    ...about(policy),
+    guard: 'approval',
+    summary: `Plan ${plan.id} of policy ${policy.name} waits for approval`,
+    detail: `${plan.matched} matched${why}; opsd approve ${plan.id}, or opsd reject ${plan.id}`,
+  });
+}

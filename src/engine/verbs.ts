@@ -1,0 +1,179 @@
+/** What a person asks of the engine: plan, apply, approve, reject, explain, pause and unpause. */
+import type { Denial, Plan } from '../domain/plan.ts';
+import type { StoredPlan } from '../ledger/ledger.ts';
+import type { Applied, Decided, Explained, Explanation, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
+import { lift } from '../guardrails/campaign.ts';
+import { overrule } from '../policies/overrule.ts';
+import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
+import { decide } from './decide.ts';
+import { firstDenial, guardsAt } from './guards-at.ts';
+import type { RunDeps, RunOptions } from './run-policy.ts';
+import { contextOf } from './run-policy.ts';
+import type { RunResult } from './run-result.ts';
+
+/** How long a plan that was made by hand may be applied. */
+const SHOWN_FOR_MS = 3_600_000;
+
+export interface VerbDeps extends RunDeps {
+  readonly byName: ReadonlyMap<string, Policy>;
+  /** Runs a policy in its turn: no two runs of one policy overlap. */
+  inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
+  runSoon(policy: string): void;
+}
+
+export async function planPolicy(name: string, request: PlanRequest, deps: VerbDeps, signal: AbortSignal): Promise<Planned> {
+  signal.throwIfAborted();
+  const found = policyWith(name, request.overrule, deps);
+  if (!('name' in found)) return found;
+  const at = deps.clock.now();
+  const context = contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
+  const stopped = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }));
+  const { plan, targets } = await decide(
+    found,
+    { ...context, ...(stopped !== undefined && { stopped }), ...(request.overrule && { overruled: request.overrule }) },
+    deps,
+  );
+  signal.throwIfAborted();
+  if (request.save && plan.matched > 0) {
+    deps.ledger.savePlan({
+      plan,
+      targets,
+      savedAt: at,
+      expiresAt: at + SHOWN_FOR_MS,
+      state: 'shown',
+      by: request.by,
+      ...(request.overrule !== undefined && { reason: request.overrule.reason }),
+    });
+  }
+  return { ok: true, plan };
+}
+
+/** Does what a plan showed, as far as it still holds: everything is listed and asked again, and it can only shrink. */
+export async function applyPlan(id: string, person: Person, deps: VerbDeps, signal: AbortSignal): Promise<Applied> {
+  const stored = usable(id, ['shown', 'waiting', 'approved'], deps);
+  if ('ok' in stored) return stored;
+  const found = policyWith(stored.plan.policy, stored.plan.overruled, deps);
+  if (!('name' in found)) return found;
+  const { mode } = deps.authority.mode(found);
+  if (mode === 'off' || mode === 'audit') {
+    return { ok: false, code: 'mode', message: `Policy ${found.name} is in ${mode}: its plans cannot be applied.` };
+  }
+  const decision = { state: 'used' as const, at: deps.clock.now(), ...person };
+  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  deps.conditions.ended(`approval/${found.name}`);
+  const bounds = stored.plan.chosen.flatMap((act) => (act.action === 'message-dlq.prune' ? [act.filter.toDate] : []));
+  const result = await deps.inTurn(found, {
+    trigger: { kind: 'hand' },
+    signal,
+    applied: {
+      targets: stored.targets,
+      ...(bounds.length > 0 && { notAfter: Math.min(...bounds) }),
+      ...(stored.plan.overruled !== undefined && { overruled: stored.plan.overruled }),
+    },
+  });
+  return { ok: true, plan: stored.plan, result };
+}
+
+/** Allows the acts of a waiting plan. They are done by the policy's own runs, the first of them at once. */
+export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided {
+  const stored = usable(id, ['waiting'], deps);
+  if ('ok' in stored) return stored;
+  const decision = { state: 'approved' as const, at: deps.clock.now(), ...person };
+  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  deps.conditions.ended(`approval/${stored.plan.policy}`);
+  deps.runSoon(stored.plan.policy);
+  return { ok: true, plan: { ...stored, state: 'approved', ...person } };
+}
+
+export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided {
+  const stored = usable(id, ['waiting', 'shown'], deps);
+  if ('ok' in stored) return stored;
+  const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
+  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  deps.conditions.ended(`approval/${stored.plan.policy}`);
+  return { ok: true, plan: { ...stored, state: 'rejected', ...person } };
+}
+
+/** What each policy says of an entry, by its dlqId or the id of its run, and what was done to it. Sends nothing. */
+export async function explain(id: string, deps: VerbDeps, signal: AbortSignal): Promise<Explained> {
+  const policies: Explanation[] = [];
+  for (const policy of deps.policies) {
+    if (policy.action.type !== 'workflow-dlq.resume' && policy.action.type !== 'workflow-dlq.delete') continue;
+    const watched = dlqIdOf(id, policy.account, deps);
+    const context = contextOf(policy, { at: deps.clock.now(), trigger: { kind: 'hand' }, signal }, deps);
+    const { plan, targets, tally } = await decide(policy as WorkflowDlqPolicy, { ...context, watched }, deps);
+    signal.throwIfAborted();
+    const denial = plan.state === 'aborted' ? plan.stopped : (tally.watchedDenial ?? plan.stopped);
+    const verdict =
+      plan.state === 'aborted'
+        ? 'stopped'
+        : plan.chosen.some(({ target }) => target === watched)
+          ? plan.stopped === undefined ? 'chosen' : 'stopped'
+          : targets.includes(watched)
+            ? 'later'
+            : tally.watchedDenial === undefined
+              ? 'not_listed'
+              : 'left_out';
+    const why = verdict === 'later' ? laterOf(plan, watched) : denial;
+    policies.push({
+      policy: policy.name,
+      source: policy.source,
+      verdict,
+      ...(why !== undefined && verdict !== 'chosen' && verdict !== 'not_listed' && { denial: why }),
+    });
+  }
+  return { id, policies, actions: deps.ledger.actionsOn(undefined, id) };
+}
+
+/** Why an allowed entry does not go now: its group waits, or the run is full. */
+function laterOf(plan: Plan, _watched: string): Denial | undefined {
+  return plan.stopped ?? plan.campaigns.find(({ held }) => held !== undefined)?.held ?? { guard: 'ramp', reason: 'a later step' };
+}
+
+function dlqIdOf(id: string, account: string, deps: VerbDeps): string {
+  const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
+  return rows.find((entry) => entry.workflowRunId === id)?.dlqId ?? id;
+}
+
+/** Lifts pauses, and halts of groups with them: `group/POLICY/GROUP` or a policy lifts its campaigns. */
+export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
+  let lifted = 0;
+  for (const campaign of deps.ledger.campaigns()) {
+    const isMeant = scope === `policy/${campaign.policy}` || scope === `group/${campaign.policy}/${campaign.group}`;
+    const after = isMeant ? lift(campaign) : campaign;
+    if (after === campaign) continue;
+    deps.ledger.saveCampaign(after);
+    deps.conditions.ended(`halted/${campaign.policy}/${campaign.group}`);
+    lifted++;
+  }
+  return lifted;
+}
+
+function policyWith(name: string, overruled: PlanRequest['overrule'], deps: VerbDeps): Policy | Refusal {
+  const policy = deps.byName.get(name);
+  if (policy === undefined) {
+    const known = [...deps.byName.keys()].join(', ');
+    const there = known === '' ? 'No policy is configured.' : `Policies: ${known}.`;
+    return { ok: false, code: 'unknown_policy', message: `There is no policy named ${name.slice(0, 200)}. ${there}` };
+  }
+  if (overruled === undefined) return policy;
+  const changed = overrule(policy, overruled.settings);
+  return typeof changed === 'string' ? { ok: false, code: 'bad_override', message: changed } : changed;
+}
+
+function usable(id: string, states: readonly StoredPlan['state'][], deps: VerbDeps): StoredPlan | Refusal {
+  const stored = deps.ledger.storedPlan(id, deps.clock.now());
+  if (stored === undefined) {
+    return { ok: false, code: 'unknown_plan', message: `There is no plan ${id.slice(0, 80)}. opsd plan makes one.` };
+  }
+  return states.includes(stored.state) ? stored : decided(stored);
+}
+
+function decided({ plan, state, by, reason }: StoredPlan): Refusal {
+  if (state === 'expired') {
+    return { ok: false, code: 'expired', message: `Plan ${plan.id} has expired. opsd plan ${plan.policy} makes a new one.` };
+  }
+  const who = by === undefined ? '' : ` by ${by}`;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return { ok: false, code: 'decided', message: `Plan ${plan.id} is ${state}${who}${why}.` };
+}
