@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../src/cli/index.ts';
 import { loadConfig, parseConfig } from '../src/config/load.ts';
 import { keysOf } from '../src/config/schema-walk.ts';
+import { ACTION_TYPES } from '../src/domain/plan.ts';
 import { catalogMarkdown } from '../src/exporters/catalog-text.ts';
 import { METRIC_NAMES } from '../src/exporters/catalog.ts';
 import { GUARDS } from '../src/guardrails/index.ts';
@@ -46,6 +47,11 @@ test('every metric that a document names exists', () => {
       file,
     ).toEqual([]);
   }
+});
+
+test('docs/policies-actions.md has a row for each action and each outcome of a request', () => {
+  const cells = firstCells(read('docs/policies-actions.md'));
+  expect(cells).toEqual([...ACTION_TYPES, 'acked', 'rejected', 'unknown']);
 });
 
 describe('README.md', () => {
