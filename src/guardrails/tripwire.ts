@@ -3,8 +3,8 @@ import type { MatchedFacts } from './guard.ts';
 const LEAST_POPULATION = 25;
 
 /**
- * So much at once was not meant. Deletes act on none, whatever `onTrip` says; a resume may ask a person, since after
- * an outage everything matches. A person who saw the plan may overrule it once.
+ * So much at once was not meant: none of it is acted on, or a person is asked. A share of the population is looked at
+ * for deletes alone, since after an outage everything matches a resume. A person who saw the plan may overrule it once.
  */
 export function tripwire(
   facts: MatchedFacts,
@@ -12,7 +12,7 @@ export function tripwire(
   if (facts.isApproved) return undefined;
   const reason = tooMuch(facts);
   if (reason === undefined) return undefined;
-  return { onTrip: isDelete(facts) ? 'abort' : facts.onTrip, reason };
+  return { onTrip: facts.onTrip, reason };
 }
 
 function tooMuch(facts: MatchedFacts): string | undefined {

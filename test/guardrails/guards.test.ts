@@ -147,6 +147,7 @@ test('precondition names what is false and what is not known', () => {
 test.each([
   ['no act before', { minInterval: HOUR }, true],
   ['none asked for', { lastIntentAt: NOW, minInterval: 0 }, true],
+  ['none asked for, and the clock went back', { lastIntentAt: NOW + 1, minInterval: 0 }, true],
   ['one moment short', { lastIntentAt: NOW - HOUR + 1, minInterval: HOUR }, false],
   ['just long enough', { lastIntentAt: NOW - HOUR, minInterval: HOUR }, true],
 ])('min_interval: %s', (_what, over, passes) => {
@@ -405,7 +406,7 @@ describe('quota', () => {
 });
 
 describe('tripwire', () => {
-  const REMOVE = { action: 'workflow-dlq.delete', maxMatched: 200 } as const;
+  const REMOVE = { action: 'workflow-dlq.delete', maxMatched: 200, onTrip: 'abort' } as const;
   test.each([
     [{ matched: 10_000 }, undefined],
     [{ matched: 10_001 }, { onTrip: 'approve', reason: '10001 matched, more than 10000' }],
@@ -420,6 +421,10 @@ describe('tripwire', () => {
     [
       { ...REMOVE, matched: 201 },
       { onTrip: 'abort', reason: '201 matched, more than 200' },
+    ],
+    [
+      { ...REMOVE, matched: 201, onTrip: 'approve' },
+      { onTrip: 'approve', reason: '201 matched, more than 200' },
     ],
     [{ ...REMOVE, matched: 24, population: 24 }, undefined],
     [{ ...REMOVE, matched: 6, population: 25 }, undefined],
