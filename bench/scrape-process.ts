@@ -95,6 +95,7 @@ async function opsd(): Promise<Contestant> {
     policies: () => [],
     plan: () => Promise.resolve(undefined),
     unpause: () => 0,
+    state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
     accounts: [],
     links: [],
     version: '0',

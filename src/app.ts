@@ -29,6 +29,7 @@ import { Scheduler } from './scheduler/scheduler.ts';
 import { startServer } from './server/server.ts';
 import { createLabelStore } from './storage/sqlite-label-store.ts';
 import { openAuditLog } from './storage/audit-file.ts';
+import { backupStore } from './storage/backup.ts';
 import { createLedger } from './storage/sqlite-ledger.ts';
 import { createLogFoldStore } from './storage/sqlite-log-fold-store.ts';
 import { createSeriesStore } from './storage/sqlite-series-store.ts';
@@ -213,6 +214,15 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     readiness: () => readiness(board, clock.now() - startedAt),
     policies: policies.statuses,
     engine: policies.engine,
+    state: {
+      auditHead: () => audit.head(),
+      backup: (file: string) => backupStore(store, file),
+      adopt: (reason: string) => {
+        const because = ledger.mustBeAdopted;
+        ledger.adopt({ at: clock.now(), by: 'opsd state adopt', reason });
+        return because;
+      },
+    },
     apiUsage: (account: string) =>
       accounts
         .find((candidate) => candidate.account.name === account)!

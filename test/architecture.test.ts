@@ -35,6 +35,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'engine',
     'exporters',
     'ledger',
+    // `opsd state restore` replaces the store while no daemon has it.
+    'storage',
   ],
   emulator: ['platform'],
 };

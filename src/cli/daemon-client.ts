@@ -1,6 +1,7 @@
 /** The running daemon, over the unix socket beside its store. */
 import { request } from 'node:http';
 import type { Plan } from '../domain/plan.ts';
+import type { AuditHead } from '../ledger/audit-log.ts';
 import { CommandError } from './command.ts';
 import { printable } from './output.ts';
 
@@ -38,6 +39,31 @@ export async function requestPolicies(call: DaemonCall): Promise<readonly string
 export async function requestUnpause(reason: string, call: DaemonCall): Promise<number> {
   const answer = await exchange(call, { method: 'POST', path: '/api/v1/unpause', body: JSON.stringify({ reason }) });
   return isRecord(answer) ? Number(answer['lifted']) : 0;
+}
+
+/** Where the daemon's audit log ends; undefined while nothing was written. */
+export async function requestAuditHead(call: DaemonCall): Promise<AuditHead | undefined> {
+  const answer = await exchange(call, { method: 'GET', path: '/api/v1/audit/head' });
+  const head = isRecord(answer) ? answer['head'] : undefined;
+  if (!isRecord(head)) return undefined;
+  return { sequence: Number(head['sequence']), hash: String(head['hash']) };
+}
+
+/** A copy of the store, made by the daemon. @returns its size in bytes */
+export async function requestBackup(file: string, call: DaemonCall): Promise<number> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/state/backup', body: JSON.stringify({ file }) });
+  return isRecord(answer) ? Number(answer['bytes']) : 0;
+}
+
+/** @returns why the store was not trusted until now; undefined when it was */
+export async function requestAdopt(reason: string, call: DaemonCall): Promise<string | undefined> {
+  const answer = await exchange(call, {
+    method: 'POST',
+    path: '/api/v1/state/adopt',
+    body: JSON.stringify({ reason }),
+  });
+  const adopted = isRecord(answer) ? answer['adopted'] : undefined;
+  return typeof adopted === 'string' ? adopted : undefined;
 }
 
 interface Exchange {

@@ -1,4 +1,5 @@
 /** The commands, in the order of the help. */
+import { auditCommand } from './audit.ts';
 import { checkCommand } from './check.ts';
 import type { Command } from './command.ts';
 import { demoCommand } from './demo.ts';
@@ -7,6 +8,7 @@ import { metricsCommand } from './metrics.ts';
 import { planCommand } from './plan.ts';
 import { runCommand } from './run.ts';
 import { schemaCommand } from './schema.ts';
+import { stateCommand } from './state.ts';
 import { traceCommand } from './trace.ts';
 import { unpauseCommand } from './unpause.ts';
 import { versionCommand } from './version.ts';
@@ -19,6 +21,8 @@ export const COMMANDS: readonly Command[] = [
   checkCommand,
   planCommand,
   unpauseCommand,
+  auditCommand,
+  stateCommand,
   traceCommand,
   metricsCommand,
   schemaCommand,

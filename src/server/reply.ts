@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'mode'
   | 'method_not_allowed'
   | 'too_large'
+  | 'refused'
   | 'unauthorized'
   | 'bad_signature'
   | 'replay'

@@ -2,6 +2,7 @@
  * What is served where. Reading works on every listener; a verb only on the unix socket beside the store, where the
  * file's permissions say who may.
  */
+import { isAbsolute } from 'node:path';
 import { readBody } from './body.ts';
 import type { Asked } from './http-listener.ts';
 import { metricsFormat } from './metrics-format.ts';
@@ -38,6 +39,9 @@ const ROUTES: readonly Route[] = [
   { path: '/api/v1/labels', method: 'GET', handle: labels },
   { path: '/api/v1/plan', method: 'POST', handle: plan },
   { path: '/api/v1/unpause', method: 'POST', handle: unpause },
+  { path: '/api/v1/audit/head', method: 'GET', handle: auditHead },
+  { path: '/api/v1/state/backup', method: 'POST', handle: backup },
+  { path: '/api/v1/state/adopt', method: 'POST', handle: adopt },
 ];
 
 /** The answer to a request. Never rejects: what goes wrong becomes an answer, and a line in the log when it is ours. */
@@ -160,6 +164,35 @@ async function unpause({ deps, request, verbs }: RouteContext): Promise<Reply> {
   refuseReadOnly(verbs, 'Pauses are lifted', 'opsd unpause --reason TEXT');
   const reason = await readField(request, 'reason', 'TEXT');
   return json(200, { lifted: deps.engine.unpause({ reason: reason.slice(0, MAX_REASON), by: 'local' }) });
+}
+
+/** `{"head": {"sequence": N, "hash": HEX}}`: where the audit log ends; `null` while nothing was written. */
+function auditHead({ deps }: RouteContext): Reply {
+  return json(200, { head: deps.state.auditHead() ?? null });
+}
+
+/** `{"file": PATH}` in, `{"bytes": COUNT}` out: a copy of the store, on the machine of the daemon. */
+async function backup({ deps, request, verbs }: RouteContext): Promise<Reply> {
+  refuseReadOnly(verbs, 'Copies of the store are made', 'opsd state backup FILE');
+  const file = await readField(request, 'file', '/ABSOLUTE/PATH');
+  if (!isAbsolute(file))
+    throw new HttpError(400, 'bad_request', `The file must be an absolute path, not ${file.slice(0, 200)}.`);
+  try {
+    return json(200, await deps.state.backup(file));
+  } catch (error) {
+    throw new HttpError(409, 'refused', (error as Error).message);
+  }
+}
+
+/** `{"reason": TEXT}` in, `{"adopted": WHY}` out: why the store was not trusted; `null` when it was. */
+async function adopt({ deps, request, verbs }: RouteContext): Promise<Reply> {
+  refuseReadOnly(verbs, 'A store is adopted', 'opsd state adopt --reason TEXT');
+  const reason = await readField(request, 'reason', 'TEXT');
+  try {
+    return json(200, { adopted: deps.state.adopt(reason.slice(0, MAX_REASON)) ?? null });
+  } catch (error) {
+    throw new HttpError(409, 'refused', (error as Error).message);
+  }
 }
 
 const MAX_REASON = 500;

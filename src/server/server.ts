@@ -3,6 +3,7 @@
  * on the unix socket.
  */
 import type { PolicyStatus } from '../domain/policy-status.ts';
+import type { AuditHead } from '../ledger/audit-log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Verbs } from '../ledger/verbs.ts';
 import type { ObservationBoard } from '../observations/board.ts';
@@ -28,6 +29,7 @@ export interface ServerDeps {
   policies(): readonly PolicyStatus[];
   /** What a person may ask of the engine. */
   readonly engine: Verbs;
+  readonly state: StateVerbs;
   readonly accounts: readonly {
     readonly name: string;
     readonly messageApiUrl?: string;
@@ -40,6 +42,16 @@ export interface ServerDeps {
   readonly version: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
+}
+
+/** What commands ask of the store. */
+export interface StateVerbs {
+  /** Where the audit log ends; undefined while nothing was written. */
+  auditHead(): AuditHead | undefined;
+  /** A copy as of one moment, on the daemon's machine. Rejects with words for its operator. */
+  backup(file: string): Promise<{ readonly bytes: number }>;
+  /** @returns why it was not to be trusted until now; undefined when nothing was to be adopted */
+  adopt(reason: string): string | undefined;
 }
 
 /** @throws {ListenError} saying which address, why, and what to do */

@@ -36,7 +36,7 @@ export function openAuditLog(store: Store, clock: Clock): AuditFile {
       problem,
       opening: { notes: [] },
       append: () => {
-        throw new Error(problem);
+        throw new Error(problem, { cause: error });
       },
       head: () => undefined,
       verify: () => verifyAudit(path),

@@ -6,7 +6,7 @@
  * of that file is closed.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { MIGRATIONS } from './migrations.ts';
@@ -35,7 +35,7 @@ const BUSY_TIMEOUT_MS = 1_000;
  *
  * @throws {StoreError} when another process holds it, its schema is newer than this program, or it is no store
  */
-export function openStore(path: string): Store {
+export function openStore(path: string, steps: readonly string[] = MIGRATIONS): Store {
   const db = openFile(path);
   try {
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
@@ -43,7 +43,7 @@ export function openStore(path: string): Store {
     // Every commit is on disk before the next step: an intent must outlive a power cut, and commits are few.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('PRAGMA foreign_keys = ON');
-    migrate(db, path);
+    migrate(db, path, steps);
     const { instance, restored } = identity(db);
     return { path, db, instance, epoch: nextEpoch(db), restored, [Symbol.dispose]: () => db.close() };
   } catch (error) {
@@ -63,19 +63,58 @@ function openFile(path: string): DatabaseSync {
   }
 }
 
-function migrate(db: DatabaseSync, path: string): void {
-  const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version > MIGRATIONS.length) {
-    throw new StoreError(
-      `${path}: the store has schema ${version}, this program knows schemas up to ${MIGRATIONS.length}. ` +
-        'Run the program that wrote it, or name another file in storage.sqlite.path.',
-    );
-  }
+function migrate(db: DatabaseSync, path: string, steps: readonly string[]): void {
+  const version = checkVersion(db, path, steps.length);
+  if (version > 0 && version < steps.length) keepCopy(db, `${path}.schema-${version}`);
   // Begun even when there is nothing to do: the write lock it takes is the one that keeps a second daemon out.
   transaction(db, () => {
-    for (const step of MIGRATIONS.slice(version)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    for (const step of steps.slice(version)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${steps.length}`);
   });
+}
+
+/** @throws {StoreError} when the schema is newer than this program */
+export function checkVersion(db: DatabaseSync, path: string, newest = MIGRATIONS.length): number {
+  const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (version <= newest) return version;
+  throw new StoreError(
+    `${path}: the store has schema ${version}, this program knows schemas up to ${newest}. ` +
+      'Run the program that wrote it, or name another file in storage.sqlite.path.',
+  );
+}
+
+/** The store as it is before its schema changes: the way back to the program that wrote it. */
+function keepCopy(db: DatabaseSync, copy: string): void {
+  try {
+    rmSync(copy, { force: true });
+    closeSync(openSync(copy, 'wx', 0o600));
+    db.prepare('VACUUM INTO ?').run(copy);
+    const fd = openSync(copy, 'r');
+    fsyncSync(fd);
+    closeSync(fd);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new StoreError(
+      `${copy}: the store is copied there before its schema changes, and that failed: ${why}. Make room, or move that file away.`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * A store that is looked at or replaced while no daemon runs on it; its schema stays as it is.
+ *
+ * @throws {StoreError} when another process holds it, or it is no store
+ */
+export function lockStore(path: string): { readonly db: DatabaseSync } & Disposable {
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
+    return { db, [Symbol.dispose]: () => db.close() };
+  } catch (error) {
+    db.close();
+    throw explain(error, path);
+  }
 }
 
 function identity(db: DatabaseSync): { instance: string; restored: boolean } {
@@ -114,7 +153,7 @@ const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
-function explain(error: unknown, path: string): StoreError {
+export function explain(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error;
   const { errcode, code, message } = error as { errcode?: number; code?: string; message: string };
   // The low byte is the primary code; the rest details it.

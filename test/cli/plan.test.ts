@@ -85,6 +85,7 @@ async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = t
       readiness: () => ({ ready: true, detail: '' }),
       policies: () => Object.keys(plans).map((name): PolicyStatus => ({ name, ...status })),
       unpause: (reason) => (lifted.push(reason), lifted.length),
+      state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
       plan: (policy) => Promise.resolve(plans[policy] && plan({ policy, ...plans[policy] })),
       accounts: [],
       links: [],

@@ -328,6 +328,56 @@ describe('unpause', () => {
   });
 });
 
+describe('state', () => {
+  const post = (body: unknown): { method: string; body: string } => ({ method: 'POST', body: JSON.stringify(body) });
+
+  test('is copied and adopted over the unix socket alone', async () => {
+    const asked: string[] = [];
+    const state = {
+      auditHead: () => ({ sequence: 7, hash: 'abc' }),
+      backup: async (path: string) => (asked.push(path), { bytes: 12 }),
+      adopt: (reason: string) => (asked.push(reason), 'it was restored'),
+    };
+    const deps = busyWorld({ state });
+    const tcp = await serving(deps);
+    const socket = await serving(deps, { socketPath: join(tempDir(), 's') });
+    for (const [path, body] of [
+      ['/api/v1/state/backup', { file: '/backup/copy.db' }],
+      ['/api/v1/state/adopt', { reason: 'looked' }],
+    ] as const) {
+      expect((await ask(tcp.address, path, post(body))).status).toBe(403);
+      expect((await ask(socket.address, path, post({}))).status).toBe(400);
+    }
+    expect((await ask(socket.address, '/api/v1/state/backup', post({ file: 'relative.db' }))).status).toBe(400);
+    expect(asked).toEqual([]);
+    const answers = [
+      await ask(socket.address, '/api/v1/state/backup', post({ file: '/backup/copy.db' })),
+      await ask(socket.address, '/api/v1/state/adopt', post({ reason: 'looked' })),
+      await ask(tcp.address, '/api/v1/audit/head'),
+    ];
+    expect(answers.map(({ text }) => JSON.parse(text) as unknown)).toEqual([
+      { bytes: 12 },
+      { adopted: 'it was restored' },
+      { head: { sequence: 7, hash: 'abc' } },
+    ]);
+    expect(asked).toEqual(['/backup/copy.db', 'looked']);
+  });
+
+  test('that cannot be copied or adopted says why', async () => {
+    const refuse = (): never => {
+      throw new Error('no room');
+    };
+    const state = { auditHead: () => undefined, backup: async () => refuse(), adopt: refuse };
+    const socket = await serving(busyWorld({ state }), { socketPath: join(tempDir(), 's') });
+    for (const path of ['/api/v1/state/backup', '/api/v1/state/adopt']) {
+      const answer = await ask(socket.address, path, post({ file: '/x', reason: 'x' }));
+      expect(answer.status).toBe(409);
+      expect(answer.text).toContain('no room');
+    }
+    expect(JSON.parse((await ask(socket.address, '/api/v1/audit/head')).text)).toEqual({ head: null });
+  });
+});
+
 describe('plan', () => {
   const ASK = { method: 'POST', body: JSON.stringify({ policy: 'resume-billing' }) };
 

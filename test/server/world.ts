@@ -25,6 +25,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
   return {
     board: new ObservationBoard(clock),
     unpause: () => 0,
+    state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
     ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => new Map() },
     logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
     metrics: () => Promise.resolve(scrapeBody('# HELP a b\na 1\n')),

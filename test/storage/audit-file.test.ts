@@ -25,9 +25,9 @@ import { tempDir } from '../support/temp-dir.ts';
 interface World {
   readonly path: string;
   readonly auditPath: string;
-  open(): { store: Store; audit: AuditFile; ledger: Ledger };
-  close(): void;
-  records(): Promise<AuditRecord[]>;
+  readonly open: () => { store: Store; audit: AuditFile; ledger: Ledger };
+  readonly close: () => void;
+  readonly records: () => Promise<AuditRecord[]>;
 }
 
 function world(): World {

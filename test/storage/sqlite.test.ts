@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { backupStore } from '../../src/storage/backup.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore, StoreError, transaction } from '../../src/storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -74,6 +75,63 @@ test('a newer schema is refused with both versions named, and left as it is', ()
   expect(() => openStore(path)).toThrow(
     `the store has schema ${newer}, this program knows schemas up to ${MIGRATIONS.length}.`,
   );
+});
+
+test('a store is copied before its schema changes, and the copy is one of the old schema', () => {
+  const path = join(tempDir(), 'opsd.db');
+  const first = openStore(path);
+  first.db.exec(`INSERT INTO meta VALUES ('kept', 'before')`);
+  first[Symbol.dispose]();
+  const copy = `${path}.schema-${MIGRATIONS.length}`;
+  expect(existsSync(copy)).toBe(false);
+  openStore(path, [...MIGRATIONS, `UPDATE meta SET value = 'after' WHERE key = 'kept'`])[Symbol.dispose]();
+  const kept = (file: string): unknown => {
+    using db = new DatabaseSync(file);
+    return [
+      db.prepare('PRAGMA user_version').get()!['user_version'],
+      db.prepare(`SELECT value FROM meta WHERE key = 'kept'`).get()!['value'],
+    ];
+  };
+  expect(kept(path)).toEqual([MIGRATIONS.length + 1, 'after']);
+  expect(kept(copy)).toEqual([MIGRATIONS.length, 'before']);
+  expect(statSync(copy).mode & 0o777).toBe(0o600);
+});
+
+test('a schema whose copy cannot be written stays as it is', () => {
+  const path = join(tempDir(), 'opsd.db');
+  openStore(path)[Symbol.dispose]();
+  mkdirSync(`${path}.schema-${MIGRATIONS.length}`);
+  const steps = [...MIGRATIONS, 'CREATE TABLE newer (x)'];
+  expect(() => openStore(path, steps)).toThrow(/is copied there before its schema changes, and that failed/);
+  using store = openStore(path);
+  expect(store.db.prepare(`SELECT name FROM sqlite_schema WHERE name = 'newer'`).all()).toEqual([]);
+});
+
+test('a copy made while the store is written is of one moment', async () => {
+  const folder = tempDir();
+  using store = openStore(join(folder, 'opsd.db'));
+  store.db.exec('CREATE TABLE pairs (a INTEGER, b INTEGER, pad TEXT)');
+  const insert = store.db.prepare('INSERT INTO pairs VALUES (?, ?, ?)');
+  const write = (n: number): void =>
+    transaction(store.db, () => {
+      insert.run(n, 0, 'x'.repeat(2_000));
+      insert.run(0, n, 'x'.repeat(2_000));
+    });
+  for (let n = 1; n <= 500; n++) write(n);
+  const copied = new AbortController();
+  const copy = backupStore(store, join(folder, 'copy.db')).finally(() => copied.abort());
+  let n = 500;
+  for (; !copied.signal.aborted && n < 5_000; n++) {
+    write(n + 1);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await copy;
+  expect(n).toBeGreaterThan(500);
+  using db = new DatabaseSync(join(folder, 'copy.db'));
+  const sums = db.prepare('SELECT sum(a) AS a, sum(b) AS b, max(a) AS last FROM pairs').get()!;
+  expect(sums['a']).toBe(sums['b']);
+  expect(sums['last']).toBeGreaterThanOrEqual(500);
+  expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
 });
 
 test('a file that is no store is refused and not overwritten', () => {

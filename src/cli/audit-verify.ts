@@ -1,0 +1,61 @@
+/** `opsd audit verify`: the chain of the file, held against a head that somebody else has seen. */
+import type { AuditHead } from '../ledger/audit-log.ts';
+import { verifyAudit } from '../ledger/audit-reader.ts';
+import { unreadable, type AuditFiles } from './audit.ts';
+import { EXIT, textOption, UsageError, type Call } from './command.ts';
+import { requestAuditHead, socketPathOf } from './daemon-client.ts';
+import { printable } from './output.ts';
+
+export async function verifyCommand(call: Call, files: AuditFiles): Promise<number> {
+  const { io } = call;
+  // Before the file is read: what comes while it is read lies beyond this head.
+  const known = await knownHead(call, files);
+  let verdict;
+  try {
+    verdict = await verifyAudit(files.audit, known.head);
+  } catch (error) {
+    throw unreadable(files.audit, error as NodeJS.ErrnoException);
+  }
+  const { records, head, finding, isTorn } = verdict;
+  if (finding !== undefined) {
+    io.stdout.write(`${files.audit}:${finding.line}: ${printable(finding.problem)}\n`);
+    io.stdout.write(`${records.toLocaleString('en-US')} records before it are as they were written.\n`);
+    return EXIT.held;
+  }
+  const end = head === undefined ? '' : `, head ${head.sequence}:${head.hash}`;
+  io.stdout.write(`${files.audit} is whole: ${records.toLocaleString('en-US')} records${end}\n`);
+  io.stdout.write(`Its end was held against ${known.source}.\n`);
+  if (isTorn)
+    io.stdout.write(
+      'Its last line has no end: a write under way, or a crash; the daemon cuts it off when it starts.\n',
+    );
+  return EXIT.ok;
+}
+
+interface KnownHead {
+  readonly head?: AuditHead;
+  readonly source: string;
+}
+
+/** Of the option, else of the running daemon, else of the store. */
+async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<KnownHead> {
+  const given = textOption(values, 'head');
+  if (given !== undefined) return { head: parseHead(given), source: '--head' };
+  const socketPath = textOption(values, 'socket') ?? (store === undefined ? undefined : socketPathOf(store));
+  if (socketPath === undefined) return { source: 'no head: give one with --head' };
+  try {
+    const head = await requestAuditHead({ socketPath, signal: io.signal });
+    return { ...(head !== undefined && { head }), source: 'the head of the running daemon' };
+  } catch (error) {
+    if (io.signal.aborted || store === undefined) throw error;
+  }
+  const { storedHead } = await import('../storage/backup.ts');
+  const head = storedHead(store);
+  return { ...(head !== undefined && { head }), source: 'the head that the store knows; no daemon runs' };
+}
+
+function parseHead(text: string): AuditHead {
+  const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text);
+  if (match === null) throw new UsageError('--head takes the number of a record and its hash: 1234:9f3c…');
+  return { sequence: Number(match[1]), hash: match[2]! };
+}

@@ -1,0 +1,107 @@
+/** Copies of a store: taken while the daemon runs, put back while it does not. */
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import type { AuditHead } from '../ledger/audit-log.ts';
+import { readHead } from './audit-head.ts';
+import { MUST_ADOPT } from './ledger-trust.ts';
+import { checkVersion, explain, lockStore, StoreError, type Store } from './sqlite.ts';
+
+/**
+ * A copy as of one moment, made while the store is written. It appears under its name once it is whole and durable.
+ *
+ * @throws {StoreError} when the file exists, or cannot be written
+ */
+export async function backupStore({ db }: Store, file: string): Promise<{ readonly bytes: number }> {
+  if (existsSync(file)) throw new StoreError(`${file} exists already: name another file, or remove it first.`);
+  const part = `${file}.part`;
+  rmSync(part, { force: true });
+  try {
+    // Before the first byte: what is copied is for the owner alone.
+    closeSync(openSync(part, 'wx', 0o600));
+    await backup(db, part);
+    sync(part);
+    renameSync(part, file);
+    sync(dirname(file));
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw new StoreError(`${file}: the copy could not be written: ${(error as Error).message}`, { cause: error });
+  }
+  return { bytes: statSync(file).size };
+}
+
+/**
+ * Puts a copy in the place of a store, which is kept beside it. The store acts only once a person has adopted it.
+ *
+ * @param options.label what the name of the kept store ends with
+ * @returns where the store that was there is now; undefined when there was none
+ * @throws {StoreError} when a daemon runs on the store, or the copy is no usable store
+ */
+export function restoreStore(file: string, path: string, options: { readonly label: string }): string | undefined {
+  if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
+  // Held until the end: no daemon can begin on a store that is being replaced.
+  using _lock = existsSync(path) ? lockStore(path) : undefined;
+  const part = `${path}.restoring`;
+  for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
+  try {
+    copyFileSync(file, part);
+    chmodSync(part, 0o600);
+    markRestored(part, file);
+    sync(part);
+  } catch (error) {
+    for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
+    throw explain(error, file);
+  }
+  const kept = existsSync(path) ? `${path}.before-restore-${options.label}` : undefined;
+  if (kept !== undefined) renameSync(path, kept);
+  // What a crash left in the log of the old file does not belong to the new one.
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${kept ?? path}-wal${kept === undefined ? '.left' : ''}`);
+  renameSync(part, path);
+  sync(dirname(path));
+  return kept;
+}
+
+function markRestored(part: string, file: string): void {
+  const db = new DatabaseSync(part);
+  try {
+    checkVersion(db, file);
+    const [check] = db.prepare('PRAGMA quick_check(1)').all();
+    if (check?.['quick_check'] !== 'ok') throw new StoreError(`${file} is damaged: ${String(check?.['quick_check'])}`);
+    const known = readHead(db);
+    const reason = `the store was restored from a copy that knows ${known?.sequence ?? 0} records of the audit log`;
+    db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(MUST_ADOPT, reason);
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * The head of the audit log that a store knows, while no daemon runs on it.
+ *
+ * @throws {StoreError} when one does, or there is no store
+ */
+export function storedHead(path: string): AuditHead | undefined {
+  if (!existsSync(path)) throw new StoreError(`${path} does not exist.`);
+  using store = lockStore(path);
+  return readHead(store.db);
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
