@@ -63,6 +63,7 @@ export function createPlans({
           state,
           matched,
           chosen: chosen.length,
+          covers: targets.length,
           expiresAt,
           by,
           reason,

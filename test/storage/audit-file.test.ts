@@ -71,7 +71,7 @@ test('every change of state is a record, and none holds what an entry carried', 
   ledger.finishRun(run, { at: 1_200, outcome: 'acted', matched: 1, acted: 1, backlog: 0, detail: 'a header' });
   ledger.pause({ scope: 'engine', reason: 'books', at: 1_300, by: 'engine' });
   ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
-  ledger.savePlan({ plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'waiting' });
+  ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'waiting' });
   ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
   ledger.recordTrigger({ policy: 'p', key: 'k', at: 1 });
   ledger.saveCampaign({
