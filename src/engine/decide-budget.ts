@@ -43,7 +43,7 @@ export async function decideBudget(policy: BudgetPolicy, context: PlanContext, d
       isApproved: context.only !== undefined,
       now,
     });
-    if (found?.then === 'hold') draft.hold({ guard: guard.name, reason: found.reason });
+    if (found?.verdict === 'hold') draft.hold({ guard: guard.name, reason: found.reason });
     else if (found !== undefined) draft.needsApproval ??= { guard: guard.name, reason: found.reason };
   }
   if (known === undefined || toUsd === undefined || !(toUsd > known.knownUsd)) {

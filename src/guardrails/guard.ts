@@ -59,7 +59,7 @@ interface GroupGuard {
 interface BudgetGuard {
   readonly name: string;
   readonly stage: 'budget';
-  check(facts: RaiseFacts): { readonly then: 'hold' | 'approve'; readonly reason: string } | undefined;
+  check(facts: RaiseFacts): { readonly verdict: 'hold' | 'approve'; readonly reason: string } | undefined;
 }
 
 /** `plan`: how many of the allowed entries may be acted on now. */

@@ -9,6 +9,7 @@ import { books } from './books.ts';
 import { caps } from './caps.ts';
 import { claim } from './claim.ts';
 import { completeRead } from './complete-read.ts';
+import { confirmation } from './confirmation.ts';
 import { destination } from './destination.ts';
 import { echoCheck } from './echo-check.ts';
 import { failureFunction } from './failure-function.ts';
@@ -16,6 +17,7 @@ import { foreignActor } from './foreign-actor.ts';
 import { grace } from './grace.ts';
 import type { Guard } from './guard.ts';
 import { killSwitch } from './kill-switch.ts';
+import { knownBudget } from './known-budget.ts';
 import { lease } from './lease.ts';
 import { minInterval } from './min-interval.ts';
 import { mode } from './mode.ts';
@@ -24,8 +26,10 @@ import { precondition } from './precondition.ts';
 import { probation } from './probation.ts';
 import { protectedLabel } from './protected.ts';
 import { quota } from './quota.ts';
+import { raiseLimits } from './raise-limits.ts';
 import { ramp } from './ramp.ts';
 import { sanity } from './sanity.ts';
+import { surge } from './surge.ts';
 import { tripwire } from './tripwire.ts';
 import { where } from './where.ts';
 import { window } from './window.ts';
@@ -51,6 +55,10 @@ export const GUARDS: readonly Guard[] = [
   { name: 'destination', stage: 'group', check: destination },
   { name: 'arrivals', stage: 'group', check: arrivals },
   { name: 'ramp', stage: 'group', check: ramp },
+  { name: 'known_budget', stage: 'budget', check: knownBudget },
+  { name: 'confirmation', stage: 'budget', check: confirmation },
+  { name: 'raise_limits', stage: 'budget', check: raiseLimits },
+  { name: 'surge', stage: 'budget', check: surge },
   { name: 'caps', stage: 'plan', check: caps },
   { name: 'mode', stage: 'act', check: mode },
   { name: 'probation', stage: 'act', check: probation },

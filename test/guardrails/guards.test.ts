@@ -10,6 +10,7 @@ import { books } from '../../src/guardrails/books.ts';
 import { caps } from '../../src/guardrails/caps.ts';
 import { claim } from '../../src/guardrails/claim.ts';
 import { completeRead } from '../../src/guardrails/complete-read.ts';
+import { confirmation } from '../../src/guardrails/confirmation.ts';
 import { destination } from '../../src/guardrails/destination.ts';
 import { echoCheck } from '../../src/guardrails/echo-check.ts';
 import { failureFunction } from '../../src/guardrails/failure-function.ts';
@@ -23,6 +24,7 @@ import type {
   EntryRules,
   GroupFacts,
   MatchedFacts,
+  RaiseFacts,
   ReadFacts,
   RunFacts,
   SentFilter,
@@ -31,14 +33,17 @@ import { GUARDS } from '../../src/guardrails/index.ts';
 import { killSwitch } from '../../src/guardrails/kill-switch.ts';
 import { lease } from '../../src/guardrails/lease.ts';
 import { minInterval } from '../../src/guardrails/min-interval.ts';
+import { knownBudget } from '../../src/guardrails/known-budget.ts';
 import { mode } from '../../src/guardrails/mode.ts';
 import { moreThanAsked } from '../../src/guardrails/more-than-asked.ts';
 import { precondition } from '../../src/guardrails/precondition.ts';
 import { probation } from '../../src/guardrails/probation.ts';
 import { protectedLabel } from '../../src/guardrails/protected.ts';
 import { quota } from '../../src/guardrails/quota.ts';
+import { raiseLimits } from '../../src/guardrails/raise-limits.ts';
 import { ramp } from '../../src/guardrails/ramp.ts';
 import { sanity } from '../../src/guardrails/sanity.ts';
+import { surge } from '../../src/guardrails/surge.ts';
 import { tripwire } from '../../src/guardrails/tripwire.ts';
 import { where } from '../../src/guardrails/where.ts';
 import { window } from '../../src/guardrails/window.ts';
@@ -114,7 +119,7 @@ test('the list holds each file of the room once, under its name', () => {
 
 test('the list stands in the order in which the stages are asked', () => {
   const stages = GUARDS.map((guard) => guard.stage);
-  const order = 'run read evaluated entry account matched group plan act answer books';
+  const order = 'run read evaluated entry account matched group budget plan act answer books';
   expect([...new Set(stages)].join(' ')).toBe(order);
   // A stage that began again would stand twice.
   expect(stages.filter((stage, i) => stage !== stages[i - 1])).toEqual([...new Set(stages)]);
@@ -606,4 +611,70 @@ test('books: each planned act is somewhere, once', () => {
   for (const part of ['acted', 'skipped', 'failed', 'unknown', 'left'] as const) {
     expect(books({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
   }
+});
+
+describe('raises of the budget', () => {
+  const known = { knownUsd: 100, assertedAt: NOW - HOUR, maxAgeMs: HOUR };
+  const spend = { monthUsd: 110, last24hUsd: 25, medianDayUsd: 10, hoursLeft: 5, fresh: true };
+  const facts: RaiseFacts = {
+    spend,
+    known,
+    toUsd: 120,
+    isApproved: false,
+    ceilingUsd: 120,
+    raisesThisMonth: 2,
+    raisedThisMonthUsd: 130,
+    maxPerMonth: 3,
+    maxRaisePerMonthUsd: 150,
+    now: NOW,
+  };
+  const { known: _known, ...unknown } = facts;
+  const { monthUsd: _monthUsd, ...noMonth } = spend;
+  const { medianDayUsd: _medianDayUsd, ...noMedian } = spend;
+  const own = (ownMessagesLastDay: number) => ({ ...spend, messagesLastDay: 100, ownMessagesLastDay });
+
+  test('each lets its bound pass', () => {
+    const asked = GUARDS.flatMap((guard) => (guard.stage === 'budget' ? [guard.check(facts)] : []));
+    expect(asked).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  test.each([
+    [unknown, 'the budget is not known'],
+    [{ ...facts, now: NOW + 1 }, 'what is known of the budget is too old'],
+    [{ ...facts, spend: { ...spend, fresh: false } }, 'the spend of the month is not known'],
+    [{ ...facts, spend: noMonth }, 'the spend of the month is not known'],
+    [{ ...facts, spend: { ...spend, monthUsd: 110.01 } }, 'the spend of $110.01 proves that the budget is not $100'],
+  ])('known_budget: %#', (facts, reason) => {
+    expect(knownBudget({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
+  });
+
+  test('confirmation waits for the readings, or for a person', () => {
+    const one = { ...facts, unconfirmed: 'reading 1 of 2' };
+    expect(confirmation(one)).toEqual({ verdict: 'hold', reason: 'reading 1 of 2' });
+    expect(confirmation({ ...one, isApproved: true })).toBeUndefined();
+  });
+
+  test.each([
+    [unknown, 'what it would be raised to is not known'],
+    [{ ...facts, toUsd: 121 }, '$121 is above the ceiling of $120'],
+    [{ ...facts, toUsd: 100 }, '$100 cannot be raised: the ceiling is $120'],
+    [{ ...facts, toUsd: Number.NaN }, '$NaN is above the ceiling of $120'],
+    [{ ...facts, raisesThisMonth: 3 }, '3 of 3 raises of the month are made'],
+    [{ ...facts, raisedThisMonthUsd: 131 }, '$151 would be added in this month, more than $150'],
+  ])('raise_limits: %#', (facts, reason) => {
+    expect(raiseLimits({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
+  });
+
+  test.each([
+    [{ ...spend, last24hUsd: 25.01 }, '$25.01 in 24 hours, more than 2.5 times the usual $10.00; 5.0 hours left'],
+    [noMedian, 'the usual spend of a day is not known; 5.0 hours left'],
+    [own(11), '11 of 100 messages of the last day come from acts of this daemon; 5.0 hours left'],
+  ])('surge: %#', (spend, reason) => {
+    expect(surge({ ...facts, spend })).toEqual({ verdict: 'approve', reason });
+    expect(surge({ ...facts, spend, isApproved: true })).toBeUndefined();
+  });
+
+  test('surge tolerates a tenth of own messages', () => {
+    expect(surge({ ...facts, spend: own(10) })).toBeUndefined();
+  });
 });
