@@ -10,12 +10,18 @@ import { createJournal } from './ledger-journal.ts';
 import { createPauses } from './ledger-pauses.ts';
 import { createPlans } from './ledger-plans.ts';
 import { createPolicyState } from './ledger-policy-state.ts';
+import { createPrune, type Pruned } from './ledger-retention.ts';
 import { createRuns } from './ledger-runs.ts';
 import { createTriggers } from './ledger-triggers.ts';
 import { createTrust } from './ledger-trust.ts';
 import type { Store } from './sqlite.ts';
 
-export function createLedger(store: Store, audit: AuditLog): Ledger {
+export interface SqliteLedger extends Ledger {
+  /** Forgets what is older than 400 days and needed no more, a batch a call; for a task of the scheduler. */
+  prune(now: number): Pruned;
+}
+
+export function createLedger(store: Store, audit: AuditLog): SqliteLedger {
   const journal = createJournal(store, audit);
   const trust = createTrust(journal, audit);
   const caps = createCaps(store.db);
@@ -38,5 +44,6 @@ export function createLedger(store: Store, audit: AuditLog): Ledger {
     ...createTriggers(journal),
     ...createDeadLetters(journal),
     ...createPolicyState(journal),
+    prune: createPrune(journal),
   };
 }

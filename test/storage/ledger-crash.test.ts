@@ -1,0 +1,272 @@
+/** Whatever moment a process dies at: the audit log stays whole, and tells what the store knows. */
+import { spawn } from 'node:child_process';
+import { appendFileSync, copyFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { AuditLog, AuditRecord } from '../../src/ledger/audit-log.ts';
+import { auditPathOf, readAudit, verifyAudit } from '../../src/ledger/audit-reader.ts';
+import { ACTION_OUTCOMES, type CapLimit, type Ledger } from '../../src/ledger/ledger.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { openAuditLog } from '../../src/storage/audit-file.ts';
+import { readHead } from '../../src/storage/audit-head.ts';
+import { createLedger } from '../../src/storage/sqlite-ledger.ts';
+import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { planOf, resumeOf } from '../support/ledger-facts.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const PROGRAM = join(import.meta.dirname, 'programs/die-in-a-change.ts');
+
+async function dieAt(path: string, moment: string): Promise<{ sent: boolean; signal: string | null }> {
+  const child = spawn(process.execPath, [PROGRAM, path, moment], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let out = '';
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  const signal = await new Promise<string | null>((resolve) => child.on('close', (_code, by) => resolve(by)));
+  return { sent: out === 'sent', signal };
+}
+
+test.each([
+  ['before-record', { sent: false, claimed: false, told: [] }],
+  ['within-record', { sent: false, claimed: false, told: ['audit.torn'] }],
+  ['before-commit', { sent: false, claimed: false, told: ['intent', 'audit.not_committed'] }],
+  ['after-commit', { sent: true, claimed: true, told: ['intent'] }],
+])('a process killed %s of an intent', async (moment, expected) => {
+  const path = join(tempDir(), 'opsd.db');
+  expect(await dieAt(path, moment)).toEqual({ sent: expected.sent, signal: 'SIGKILL' });
+  using store = openStore(path);
+  using audit = openAuditLog(store, new ManualClock(1));
+  const ledger = createLedger(store, audit);
+  expect(ledger.mustBeAdopted).toBeUndefined();
+  expect(ledger.isClaimed('production', 'first')).toBe(true);
+  expect(ledger.isClaimed('production', 'second')).toBe(expected.claimed);
+  const records = await Array.fromAsync(readAudit(audit.path));
+  const [, , , ...told] = records.map(({ type }) => type);
+  expect(told).toEqual([...expected.told, 'store.opened']);
+  expect(await audit.verify()).not.toHaveProperty('finding');
+});
+
+const MOMENTS = ['never', 'before-record', 'within-record', 'before-commit', 'after-commit'] as const;
+type Moment = (typeof MOMENTS)[number];
+
+class Killed extends Error {}
+
+/** A store whose process can be killed: what is on disk at that moment is all that the next one finds. */
+class Mortal {
+  #path: string;
+  #store!: Store;
+  #audit!: ReturnType<typeof openAuditLog>;
+  #moment: Moment = 'never';
+  ledger!: Ledger;
+
+  constructor() {
+    this.#path = join(tempDir(), 'opsd.db');
+    this.#open();
+  }
+
+  get auditPath(): string {
+    return auditPathOf(this.#path);
+  }
+
+  get knownHead(): ReturnType<typeof readHead> {
+    return readHead(this.#store.db);
+  }
+
+  /** Does it, or dies at that moment of it. @returns undefined when it died before it was done */
+  attempt<T>(moment: Moment, work: (ledger: Ledger) => T): T | undefined {
+    this.#moment = moment;
+    try {
+      const result = work(this.ledger);
+      if (moment === 'after-commit') this.#die();
+      return result;
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error;
+      return undefined;
+    } finally {
+      if (this.#next !== undefined) this.#rise();
+      this.#moment = 'never';
+    }
+  }
+
+  close(): void {
+    this.#audit[Symbol.dispose]();
+    this.#store[Symbol.dispose]();
+  }
+
+  #next: string | undefined;
+
+  #open(): void {
+    this.#store = openStore(this.#path);
+    const audit = (this.#audit = openAuditLog(this.#store, new ManualClock(1)));
+    const mortal: AuditLog = {
+      ...audit,
+      append: (entry) => {
+        if (this.#moment === 'before-record') this.#die();
+        if (this.#moment === 'within-record') {
+          appendFileSync(this.auditPath, `{"type":"${entry.type}`);
+          this.#die();
+        }
+        const head = audit.append(entry);
+        if (this.#moment === 'before-commit') this.#die();
+        return head;
+      },
+    };
+    this.ledger = createLedger(this.#store, mortal);
+  }
+
+  /** Keeps the files as they are now; the caller must not go on. */
+  #die(): void {
+    const next = join(tempDir(), 'opsd.db');
+    for (const suffix of ['', '-wal', '.audit.jsonl']) {
+      if (existsSync(this.#path + suffix)) copyFileSync(this.#path + suffix, next + suffix);
+    }
+    this.#next = next;
+    if (this.#moment !== 'after-commit') throw new Killed();
+  }
+
+  #rise(): void {
+    this.close();
+    this.#path = this.#next!;
+    this.#next = undefined;
+    this.#moment = 'never';
+    this.#open();
+  }
+}
+
+const CAPS: readonly CapLimit[] = [
+  { scope: 'policy', windowMs: 3_600_000, limit: 6 },
+  { scope: 'engine', windowMs: 7_200_000, limit: 10 },
+];
+
+const STEP = fc.record({
+  op: fc.constantFrom(
+    'reserve',
+    'reserve',
+    'reserve',
+    'outcome',
+    'outcome',
+    'pause',
+    'unpause',
+    'plan',
+    'decide',
+    'trigger',
+  ),
+  moment: fc.oneof({ weight: 3, arbitrary: fc.constant<Moment>('never') }, fc.constantFrom(...MOMENTS)),
+  n: fc.integer({ min: 0, max: 9 }),
+  worth: fc.integer({ min: 1, max: 4 }),
+  wait: fc.integer({ min: 0, max: 900_000 }),
+  outcome: fc.constantFrom(...ACTION_OUTCOMES),
+});
+
+interface Told {
+  readonly at: number;
+  readonly worth: number;
+  readonly policy: string;
+  stands: boolean;
+}
+
+test('after any sequence of changes and deaths the log is whole, its books are the ledger’s, and no cap was exceeded', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async (steps) => {
+      const mortal = new Mortal();
+      const times = new Map<string, number>();
+      let now = 10_000_000;
+      mortal.attempt('never', (ledger) => ledger.beginRun(planOf(), now));
+      for (const [index, { op, moment, n, worth, wait, outcome }] of steps.entries()) {
+        now += wait;
+        const policy = n % 2 === 0 ? 'even' : 'odd';
+        const target = `dlq-${n}-${index % 3}`;
+        switch (op) {
+          case 'reserve':
+            times.set(`${index}`, now);
+            mortal.attempt(moment, (ledger) =>
+              ledger.reserve(1, resumeOf(target, { policy, worth, lineage: String(index) }), now, CAPS),
+            );
+            break;
+          case 'outcome': {
+            const open = mortal.ledger.recentActions(50);
+            const intent = open[n % Math.max(1, open.length)];
+            if (intent !== undefined)
+              mortal.attempt(moment, (ledger) => ledger.recordOutcome(intent.id, { at: now, outcome }));
+            break;
+          }
+          case 'pause':
+            mortal.attempt(moment, (ledger) => ledger.pause({ scope: `policy/${n}`, reason: 'x', at: now, by: 'p' }));
+            break;
+          case 'unpause':
+            mortal.attempt(moment, (ledger) => ledger.unpause({ at: now, reason: 'x', by: 'p' }));
+            break;
+          case 'plan': {
+            const plan = planOf({ id: `${n}aaaaa`, hash: `${n}`.padEnd(64, 'a') });
+            const stored = { plan, targets: [], savedAt: now, expiresAt: now + 1_000_000, state: 'waiting' } as const;
+            mortal.attempt(moment, (ledger) => ledger.savePlan(stored));
+            break;
+          }
+          case 'decide':
+            mortal.attempt(moment, (ledger) => ledger.decidePlan(`${n}aaaaa`, { state: 'used', at: now, by: 'p' }));
+            break;
+          case 'trigger':
+            mortal.attempt(moment, (ledger) => ledger.recordTrigger({ policy, key: String(n), at: now }));
+            break;
+        }
+      }
+      const { ledger } = mortal;
+      expect(ledger.mustBeAdopted).toBeUndefined();
+      const verdict = await verifyAudit(mortal.auditPath, mortal.knownHead);
+      expect(verdict).toEqual({ records: mortal.knownHead!.sequence, head: mortal.knownHead, isTorn: false });
+      const records = await Array.fromAsync(readAudit(mortal.auditPath));
+      const withdrawn = new Set(records.filter(({ type }) => type === 'audit.not_committed').map((r) => r['record']));
+      booksAgree(
+        ledger,
+        records.filter(({ sequence }) => !withdrawn.has(sequence)),
+        times,
+      );
+      mortal.close();
+    }),
+    { numRuns: 25 },
+  );
+}, 120_000);
+
+/** What the records say, counted anew, is what the ledger says. */
+function booksAgree(ledger: Ledger, records: readonly AuditRecord[], times: ReadonlyMap<string, number>): void {
+  const intents = new Map<unknown, Told>();
+  const outcomes = new Map<unknown, unknown>();
+  const scopes = new Set<unknown>();
+  for (const record of records) {
+    switch (record.type) {
+      case 'intent': {
+        const at = times.get(String(record['lineage']))!;
+        const told = { at, worth: Number(record['worth']), policy: record.policy!, stands: true };
+        intents.set(record['intent'], told);
+        const inWindow = (other: Told, ms: number): boolean => other.stands && other.at > at - ms;
+        const sum = (of: readonly Told[]): number => of.reduce((total, { worth }) => total + worth, 0);
+        const all = [...intents.values()];
+        expect(sum(all.filter((other) => inWindow(other, 7_200_000)))).toBeLessThanOrEqual(10);
+        expect(
+          sum(all.filter((other) => inWindow(other, 3_600_000) && other.policy === told.policy)),
+        ).toBeLessThanOrEqual(6);
+        break;
+      }
+      case 'outcome':
+        outcomes.set(record['intent'], record['outcome']);
+        if (record['outcome'] === 'rejected' || record['outcome'] === 'resolved_not_done') {
+          intents.get(record['intent'])!.stands = false;
+        }
+        break;
+      case 'pause':
+        scopes.add(record['scope']);
+        break;
+      case 'unpause':
+        for (const scope of record['scopes'] as readonly string[]) scopes.delete(scope);
+        break;
+      default:
+    }
+  }
+  const actions = ledger.recentActions(1_000);
+  expect(actions.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(
+    [...intents.keys()].toSorted((a, b) => Number(a) - Number(b)),
+  );
+  for (const { id, outcome } of actions) expect(outcome).toBe(outcomes.get(id));
+  expect(new Set(ledger.pauses().map(({ scope }) => scope))).toEqual(scopes);
+  const standing = [...intents.values()].filter(({ stands }) => stands);
+  expect(ledger.used({}, 0)).toBe(standing.reduce((total, { worth }) => total + worth, 0));
+}

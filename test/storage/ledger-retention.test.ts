@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import type { ActionOutcome } from '../../src/ledger/ledger.ts';
+import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
+import { memoryAudit } from '../support/memory-audit.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
+
+const DAY = 86_400_000;
+const NOW = 1_000 * DAY;
+const OLD = NOW - 401 * DAY;
+
+test('acts whose last word is spoken are forgotten after 400 days, and not a day before', () => {
+  const audit = memoryAudit();
+  const ledger = memoryLedger('here', audit);
+  const done = (dlqId: string, at: number, outcome: ActionOutcome): number => {
+    const id = intentFor(ledger, dlqId, {}, at);
+    ledger.recordOutcome(id, { at, outcome });
+    return id;
+  };
+  for (const outcome of ['verified', 'came_back', 'rejected', 'resolved_done', 'resolved_not_done'] as const) {
+    done(`old-${outcome}`, OLD, outcome);
+  }
+  const young = done('young', NOW - 399 * DAY, 'verified');
+  expect(ledger.prune(NOW)).toEqual({ intents: 5, runs: 5, plans: 0, more: false });
+  expect(ledger.recentActions(9).map(({ id }) => id)).toEqual([young]);
+  expect(audit.entries.at(-1)).toEqual({ type: 'store.pruned', intents: 5, runs: 5, plans: 0 });
+  const told = audit.entries.length;
+  expect(ledger.prune(NOW)).toMatchObject({ intents: 0, runs: 0 });
+  expect(audit.entries).toHaveLength(told);
+});
+
+test('an act stays while anything still needs it', () => {
+  const ledger = memoryLedger();
+  intentFor(ledger, 'no-outcome', {}, OLD);
+  for (const outcome of ['acked', 'unknown', 'undecidable', 'unverified'] as const) {
+    ledger.recordOutcome(intentFor(ledger, outcome, {}, OLD), { at: OLD, outcome });
+  }
+  const verified = (dlqId: string, change: Parameters<typeof resumeOf>[1], at = OLD): void =>
+    ledger.recordOutcome(intentFor(ledger, dlqId, change, at), { at, outcome: 'verified' });
+  verified('may-be-listed', { expiresAt: NOW + DAY });
+  verified('lineage-young', { lineage: 'l1' });
+  verified('lineage-young-2', { lineage: 'l1' }, NOW - DAY);
+  verified('lineage-open', { lineage: 'l2' });
+  intentFor(ledger, 'lineage-open-2', { lineage: 'l2' }, OLD);
+  verified('campaign-open', { campaign: { id: 'p/1', step: 1 } });
+  ledger.saveCampaign({
+    id: 'p/1',
+    policy: 'p',
+    account: 'production',
+    group: 'g',
+    state: 'settling',
+    step: 1,
+    size: 1,
+    begunAt: OLD,
+    halts: 0,
+    recent: [],
+    judged: 0,
+    verified: 0,
+  });
+  verified('expired', { expiresAt: NOW - DAY });
+  expect(ledger.prune(NOW).intents).toBe(1);
+  expect(ledger.isClaimed('production', 'expired')).toBe(false);
+  for (const target of [
+    'no-outcome',
+    'acked',
+    'unknown',
+    'undecidable',
+    'unverified',
+    'may-be-listed',
+    'campaign-open',
+  ]) {
+    expect(ledger.isClaimed('production', target), target).toBe(true);
+  }
+  expect(ledger.historyOf('production', 'l1').attempts).toBe(2);
+  expect(ledger.historyOf('production', 'l2').attempts).toBe(2);
+});
+
+test('the last run of a policy stays, and plans go by what became of them', () => {
+  const ledger = memoryLedger();
+  ledger.beginRun(planOf(), OLD);
+  const last = ledger.beginRun(planOf(), OLD + 1);
+  const save = (digit: string, state: 'shown' | 'waiting', expiresAt: number): void =>
+    ledger.savePlan({
+      plan: planOf({ id: `${digit}00000`, hash: digit.padEnd(64, '0') }),
+      targets: [],
+      savedAt: OLD,
+      expiresAt,
+      state,
+    });
+  save('1', 'waiting', OLD);
+  save('2', 'waiting', NOW - 30 * DAY);
+  save('3', 'shown', NOW - 8 * DAY);
+  save('4', 'shown', NOW - 6 * DAY);
+  expect(ledger.prune(NOW)).toEqual({ intents: 0, runs: 1, plans: 2, more: false });
+  expect(ledger.lastRuns().map(({ id }) => id)).toEqual([last]);
+  expect(ledger.storedPlans(['expired'], NOW).map(({ plan }) => plan.id)).toEqual(['200000', '400000']);
+});
+
+test('a window that is asked for is the same before and after', () => {
+  const ledger = memoryLedger();
+  intentFor(ledger, 'old', { worth: 5 }, OLD);
+  ledger.reserve(1, resumeOf('young', { worth: 7 }), NOW - DAY, NO_CAPS);
+  ledger.prune(NOW);
+  expect(ledger.used({}, NOW - 31 * DAY)).toBe(7);
+});

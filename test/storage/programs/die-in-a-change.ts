@@ -1,0 +1,36 @@
+/** Reserves `first`, then dies at a named moment of reserving `second`. Arguments: the store, the moment. */
+import { appendFileSync } from 'node:fs';
+import type { AuditLog } from '../../../src/ledger/audit-log.ts';
+import { auditPathOf } from '../../../src/ledger/audit-reader.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import { openAuditLog } from '../../../src/storage/audit-file.ts';
+import { createLedger } from '../../../src/storage/sqlite-ledger.ts';
+import { openStore } from '../../../src/storage/sqlite.ts';
+import { intentFor, NO_CAPS, resumeOf } from '../../support/ledger-facts.ts';
+
+const [path, moment] = process.argv.slice(2) as [string, string];
+const store = openStore(path);
+const audit = openAuditLog(store, systemClock);
+const die = (): void => void process.kill(process.pid, 'SIGKILL');
+
+let isArmed = false;
+const dying: AuditLog = {
+  ...audit,
+  append(entry) {
+    if (!isArmed) return audit.append(entry);
+    if (moment === 'before-record') die();
+    if (moment === 'within-record') {
+      appendFileSync(auditPathOf(path), '{"account":"production","acti');
+      die();
+    }
+    const head = audit.append(entry);
+    if (moment === 'before-commit') die();
+    return head;
+  },
+};
+const ledger = createLedger(store, dying);
+intentFor(ledger, 'first');
+isArmed = true;
+const { ok } = ledger.reserve(1, resumeOf('second'), 2_000, NO_CAPS);
+// What the caller would send now.
+process.stdout.write(ok ? 'sent' : 'refused', () => die());
