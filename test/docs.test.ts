@@ -9,6 +9,8 @@ import { ACTION_TYPES } from '../src/domain/plan.ts';
 import { catalogMarkdown } from '../src/exporters/catalog-text.ts';
 import { METRIC_NAMES } from '../src/exporters/catalog.ts';
 import { GUARDS } from '../src/guardrails/index.ts';
+import { alertOf } from '../src/notifications/alertmanager.ts';
+import { webhookMessage } from '../src/notifications/webhook.ts';
 import { ENTRY_FIELDS } from '../src/policies/entry-facts.ts';
 import { policySettings } from '../src/policies/settings.ts';
 
@@ -39,6 +41,7 @@ test('every metric that a document names exists', () => {
     'docs/ARCHITECTURE.md',
     'docs/emulator.md',
     'docs/hooks.md',
+    'docs/notifications.md',
   ]) {
     const named =
       read(file).match(/\b(?:opsd|msgsvc)_[a-z_]+(?:_total|_seconds|_bytes|_info|_runs|_messages)\b/g) ?? [];
@@ -120,11 +123,34 @@ describe('docs/guards.md', () => {
   });
 });
 
-test('docs/hooks.md shows a configuration that loads', () => {
+test.each(['docs/hooks.md', 'docs/notifications.md'])('%s shows a configuration that loads', (file) => {
   const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
-  const [hooks] = blocks(read('docs/hooks.md'), 'yaml');
-  const loaded = parseConfig(account + hooks!, { file: 'hooks.md', baseDir: ROOT, env: {}, secrets: false });
+  const [shown] = blocks(read(file), 'yaml');
+  const loaded = parseConfig(account + shown!, { file, baseDir: ROOT, env: {}, secrets: false });
   expect(loaded).toMatchObject({ ok: true, warnings: [] });
+});
+
+test('docs/notifications.md shows the JSON and the alerts as they are sent', () => {
+  const text = read('docs/notifications.md');
+  const notice = {
+    key: 'held/resume-billing',
+    severity: 'warning',
+    policy: 'resume-billing',
+    account: 'production',
+    owner: 'payments',
+    guard: 'quota',
+    summary: 'quota holds resume-billing',
+    detail: 'The account answered 429.',
+    at: Date.UTC(2026, 10, 18, 10, 30),
+    isResolved: false,
+  } as const;
+  expect(JSON.parse(blocks(text, 'json')[0]!)).toEqual(webhookMessage({ notice, startedAt: notice.at }));
+  const kinds = firstCells(text);
+  expect(kinds.length).toBeGreaterThan(3);
+  for (const kind of kinds) {
+    const alert = alertOf({ notice: { ...notice, key: `${kind}/x` }, startedAt: 0 }, 0, {});
+    expect(text).toContain(`| \`${kind}\` | \`${(alert['labels'] as { alertname: string }).alertname}\` |`);
+  }
 });
 
 test('the configuration of the demo is good', () => {

@@ -37,6 +37,7 @@ export interface ConfigParts {
 export function composeConfig(parts: ConfigParts): Config {
   const { settings, policies, sourceFile, files, hash, absolute } = parts;
   const { killSwitchFile, ...engine } = settings.engine;
+  const { webhook, alertmanager } = settings.notifications;
   return {
     ...settings,
     storage: { ...settings.storage, sqlite: { path: absolute(settings.storage.sqlite.path) } },
@@ -47,6 +48,14 @@ export function composeConfig(parts: ConfigParts): Config {
       callbacks: mapValues(settings.hooks.callbacks, (hook) =>
         withAbsolute(hook, ['tokenFile', 'signingKeysFile'], absolute),
       ),
+    },
+    notifications: {
+      ...settings.notifications,
+      ...(webhook !== undefined && { webhook: withAbsolute(webhook, ['urlFile', 'tokenFile'], absolute) }),
+      ...(alertmanager !== undefined && { alertmanager: withAbsolute(alertmanager, ['tokenFile'], absolute) }),
+      owners: mapValues(settings.notifications.owners, (owner) => ({
+        webhook: withAbsolute(owner.webhook, ['urlFile', 'tokenFile'], absolute),
+      })),
     },
     engine: { ...engine, ...(killSwitchFile === undefined ? {} : { killSwitchFile: absolute(killSwitchFile) }) },
     policies: policies.map((policy) => composePolicy(policy, absolute)),

@@ -6,7 +6,7 @@ import type { Fault } from './source-text.ts';
 import { type Place, pathText } from './yaml-place.ts';
 
 /** Keys whose value is the path of a file with a secret. */
-const SECRET_FILE = /^(?:token|actionToken|password|signingKeys)File$/;
+const SECRET_FILE = /^(?:token|actionToken|password|signingKeys|url)File$/;
 
 /** @param absolute makes a path of the configuration absolute */
 export function checkSecretFiles(root: Place, absolute: (path: string) => string): Fault[] {

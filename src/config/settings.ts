@@ -10,6 +10,7 @@ import {
 import { collectorsSettings } from '../collectors/settings.ts';
 import { telemetrySettings } from '../exporters/settings.ts';
 import { POLICY_MODES } from '../domain/plan.ts';
+import { notificationSettings } from '../notifications/settings.ts';
 import { LOG_LEVELS } from '../platform/logger.ts';
 import { always, durationSetting } from '../platform/settings.ts';
 import { engineSettings, policySettings } from '../policies/settings.ts';
@@ -128,6 +129,7 @@ export const configSettings = z.strictObject({
   log: logSettings.prefault({}).describe('Logs, on standard error.'),
   engine: engineSettings.prefault({}).describe('What holds for all policies.'),
   hooks: hooksSettings.prefault({}).describe('What others tell the daemon: alerts, and callbacks of the service.'),
+  notifications: notificationSettings.prefault({}).describe('Who is told when something holds, halts or waits.'),
   policies: z.array(policySettings).default([]).describe('Policies.'),
   policyFiles: z
     .array(z.string().min(1))

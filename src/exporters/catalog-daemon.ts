@@ -1,5 +1,5 @@
 /** `opsd_*`, and the process under it: what the daemon does, and how it fares. */
-import { callbacks, hooks } from './catalog-hooks.ts';
+import { callbacks, hooks, notifications } from './catalog-hooks.ts';
 import { logForm, logReader } from './catalog-logs.ts';
 import { statsPoints, statsReader } from './catalog-stats.ts';
 import { counter, family, gauge, histogram } from './metric-spec.ts';
@@ -312,6 +312,7 @@ export const daemonCatalog = {
   ...policies,
   ...hooks,
   ...callbacks,
+  ...notifications,
   ...daemon,
   ...processFamily,
 } as const;

@@ -1,5 +1,5 @@
-/** What others tell the daemon: requests to its hooks. */
-import { counter, family } from './metric-spec.ts';
+/** What others tell the daemon by its hooks, and what it tells people. */
+import { counter, family, gauge } from './metric-spec.ts';
 
 export const hooks = family(
   { heading: 'Hooks', account: false },
@@ -45,6 +45,42 @@ export const callbacks = family(
       'items',
       'hooks',
       'Runs of a policy that an alert or failure callbacks asked for, by what triggered it (alert, callback).',
+    ),
+  },
+);
+
+export const notifications = family(
+  { heading: 'Notifications', account: false },
+  {
+    opsd_notices_standing: gauge(
+      ['severity'],
+      'items',
+      'notifications',
+      'Conditions that people are told of and that have not ended (info, warning, critical).',
+    ),
+    opsd_notification_requests_total: counter(
+      ['receiver'],
+      'requests',
+      'notifications',
+      'Requests to receivers of notifications: alertmanager, webhook, or webhook/OWNER.',
+    ),
+    opsd_notification_failures_total: counter(
+      ['receiver'],
+      'requests',
+      'notifications',
+      'Of these, those without a good answer; what waits is tried again.',
+    ),
+    opsd_notifications_waiting: gauge(
+      ['receiver'],
+      'items',
+      'notifications',
+      'Notifications that wait to be taken by a webhook.',
+    ),
+    opsd_notifications_dropped_total: counter(
+      ['receiver', 'reason'],
+      'items',
+      'notifications',
+      'Notifications that will not be delivered: full (too many wait), rejected (the receiver refuses it for good), too_old (a day), no_receiver (it is configured no more).',
     ),
   },
 );

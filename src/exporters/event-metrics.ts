@@ -1,6 +1,6 @@
 /** Counters and last values from what the daemon says of itself. Children that belong together are made together, at 0. */
 import type { Clock } from '../platform/clock.ts';
-import { HOOK_REFUSALS, type EventBus, type OpsEvent } from '../platform/events.ts';
+import { HOOK_REFUSALS, NOTIFICATION_LOSSES, type EventBus, type OpsEvent } from '../platform/events.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Families } from './families.ts';
 import type { SpanRef } from './series.ts';
@@ -87,6 +87,11 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
     if (hook !== 'callbacks' || name === undefined) return;
     for (const reason of HOOK_REFUSALS) families.add('opsd_callbacks_rejected_total', { account: name, reason }, 0);
     if (refused !== undefined) families.add('opsd_callbacks_rejected_total', { account: name, reason: refused });
+  }
+
+  function onNotification(receiver: string, isFailed: boolean): void {
+    families.add('opsd_notification_requests_total', { receiver });
+    families.add('opsd_notification_failures_total', { receiver }, isFailed ? 1 : 0);
   }
 
   return events.subscribe((event) => {
@@ -183,9 +188,33 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
         families.add('opsd_policy_triggers_total', { account, policy, trigger: trigger.kind });
         return;
       }
+      case 'notices.standing':
+        for (const [severity, count] of Object.entries(event.bySeverity)) {
+          families.set('opsd_notices_standing', { severity }, count);
+        }
+        return;
+      case 'notification.sent':
+      case 'notification.failed':
+        onNotification(event.receiver, event.type === 'notification.failed');
+        return;
+      case 'notifications.waiting': {
+        const { receiver, count } = event;
+        for (const reason of NOTIFICATION_LOSSES) {
+          families.add('opsd_notifications_dropped_total', { receiver, reason }, 0);
+        }
+        families.set('opsd_notifications_waiting', { receiver }, count);
+        return;
+      }
+      case 'notification.dropped': {
+        const { receiver, reason, count } = event;
+        families.add('opsd_notifications_dropped_total', { receiver, reason }, count);
+        return;
+      }
       case 'store.failed':
         families.add('opsd_state_save_failures_total', {});
         return;
+      case 'notice':
+      case 'archive.failed':
       case 'statistics.checked':
       case 'engine.recovered':
       case 'engine.paused':

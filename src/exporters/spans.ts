@@ -67,7 +67,7 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
   });
   const sender = createSpanSender({
     outbox,
-    post: await createOtlpPost(endpoint, clock),
+    post: createOtlpPost(endpoint, clock),
     clock,
     events,
     maxAgeMs: settings.maxAge,

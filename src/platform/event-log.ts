@@ -224,6 +224,27 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
         logger.info({ policy, account, ...trigger }, 'a policy is triggered');
         return;
       }
+      case 'notices.standing':
+      case 'notifications.waiting':
+        return;
+      case 'notification.sent':
+        if (said.delete(`notifications ${event.receiver}`)) {
+          logger.info({ receiver: event.receiver }, 'notifications are delivered again');
+        }
+        return;
+      case 'notification.failed':
+        if (isNews(`notifications ${event.receiver}`, event.reason)) {
+          logger.warn(
+            { receiver: event.receiver, reason: event.reason },
+            'notifications cannot be delivered; they wait',
+          );
+        }
+        return;
+      case 'notification.dropped': {
+        const { type: _type, ...data } = event;
+        logger.error(data, 'notifications are lost');
+        return;
+      }
       case 'store.failed':
         logger.error({ operation: event.operation, detail: event.message }, 'the store failed');
     }

@@ -2,6 +2,7 @@
  * What happened, said once. The logger and the exporters subscribe; nobody else needs to know them.
  * Ids may stand in events; they never become labels.
  */
+import type { Notice, NoticeSeverity } from '../domain/notice.ts';
 import type { CollectorName } from '../domain/observation.ts';
 import type { Campaign } from '../domain/campaign.ts';
 import type { RunOutcome, Trigger } from '../domain/plan.ts';
@@ -21,6 +22,10 @@ export const HOOK_REFUSALS = [
   'failed',
 ] as const;
 export type HookRefusal = (typeof HOOK_REFUSALS)[number];
+
+/** Why a notification will not be delivered. */
+export const NOTIFICATION_LOSSES = ['full', 'rejected', 'too_old', 'no_receiver'] as const;
+export type NotificationLoss = (typeof NOTIFICATION_LOSSES)[number];
 
 export type OpsEvent =
   | {
@@ -155,23 +160,6 @@ export type OpsEvent =
       readonly reason?: string;
     }
   /** Something began or ceased to stand that a person should know of. Told once at either end. */
-  | {
-      readonly type: 'notice';
-      /** Names the condition for good: `held/POLICY`, `halted/POLICY/GROUP`. */
-      readonly key: string;
-      readonly severity: 'info' | 'warning' | 'critical';
-      readonly policy?: string;
-      readonly account?: string;
-      readonly owner?: string;
-      readonly group?: string;
-      readonly guard?: string;
-      /** One line that names what stands. */
-      readonly summary: string;
-      readonly detail: string;
-      /** Epoch milliseconds. */
-      readonly at: number;
-      readonly isResolved: boolean;
-    }
   | { readonly type: 'engine.paused'; readonly scope: string; readonly reason: string }
   | { readonly type: 'engine.unpaused'; readonly lifted: number; readonly reason: string }
   | { readonly type: 'engine.recovered'; readonly unknown: number }
@@ -203,6 +191,24 @@ export type OpsEvent =
       readonly codeClass: string;
     }
   | { readonly type: 'policy.triggered'; readonly policy: string; readonly account: string; readonly trigger: Trigger }
+  /** A condition that people are told of begins, goes on with other words, or ends. */
+  | ({ readonly type: 'notice' } & Notice)
+  | { readonly type: 'notices.standing'; readonly bySeverity: Readonly<Record<NoticeSeverity, number>> }
+  | { readonly type: 'notification.sent'; readonly receiver: string }
+  | {
+      readonly type: 'notification.failed';
+      /** `alertmanager`, `webhook`, or `webhook/OWNER`. */
+      readonly receiver: string;
+      /** A status, or an error code: never an address, which may hold a secret. */
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'notification.dropped';
+      readonly receiver: string;
+      readonly reason: NotificationLoss;
+      readonly count: number;
+    }
+  | { readonly type: 'notifications.waiting'; readonly receiver: string; readonly count: number }
   | { readonly type: 'store.failed'; readonly operation: string; readonly message: string };
 
 export type EventListener = (event: OpsEvent) => void;

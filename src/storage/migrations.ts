@@ -157,5 +157,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE policy_conditions (
     policy TEXT PRIMARY KEY, since INTEGER NOT NULL, last INTEGER NOT NULL, readings INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+
+  -- Conditions that people are told of, and what of them is still to be sent.
+  CREATE TABLE notices (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE notice_queue (id INTEGER PRIMARY KEY, receiver TEXT NOT NULL, record TEXT NOT NULL) STRICT;
   `,
 ];

@@ -28,7 +28,7 @@ interface ShownKey {
 const everything = EXAMPLE.replace(/^( *)#(?=[A-Za-z]\w*:)/gm, '$1');
 
 /** Mappings whose keys are the user's own. */
-const OWN_KEYS = new Set(['hooks.alertmanager', 'hooks.callbacks']);
+const OWN_KEYS = new Set(['hooks.alertmanager', 'hooks.callbacks', 'notifications.owners']);
 
 function shownKeys(): ShownKey[] {
   const counter = new LineCounter();
@@ -66,7 +66,8 @@ const shown = shownKeys();
 const known = [...allKeys(configSettings)];
 const byPath = new Map(known.map((key) => [key.path, key]));
 /** Values of a mapping with keys of the user's own. */
-const isFree = (path: string): boolean => path.startsWith('telemetry.traces.otlp.headers.');
+const isFree = (path: string): boolean =>
+  /\.(?:headers|labels)\.[\w-]+$/.test(path) && !path.startsWith('telemetry.metrics.');
 
 describe('config.example.yaml', () => {
   test('loads without a word', () => {

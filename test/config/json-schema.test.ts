@@ -46,18 +46,23 @@ describe('the JSON Schema', () => {
     expect(all.filter(([, node]) => !/^\S.*\.$/.test(node.description ?? '')).map(([path]) => path)).toEqual([]);
   });
 
-  test('allows unknown keys nowhere but in headers and where names are the key', () => {
+  test('allows unknown keys nowhere but in headers, labels, and where names are the key', () => {
     const open = all.filter(([, node]) => node['type'] === 'object' && node.additionalProperties !== false);
     expect(open.map(([path]) => path)).toEqual([
       '.telemetry.traces.otlp.headers',
       '.hooks.alertmanager',
       '.hooks.callbacks',
+      '.notifications.webhook.headers',
+      '.notifications.alertmanager.headers',
+      '.notifications.alertmanager.labels',
+      '.notifications.owners',
+      '.notifications.owners.*.webhook.headers',
     ]);
   });
 
   test('marks what is a secret', () => {
     const secrets = all.filter(([path]) => /\.(?:token|actionToken|password|signingKeys)$/.test(path));
-    expect(secrets).toHaveLength(7);
+    expect(secrets).toHaveLength(10);
     expect(secrets.filter(([, node]) => node.writeOnly !== true)).toEqual([]);
   });
 });

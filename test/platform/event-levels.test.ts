@@ -7,6 +7,7 @@ import { createLogger } from '../../src/platform/logger.ts';
 const account = 'production';
 const api = { account, api: 'message', operation: 'list-logs' } as const;
 const run = {
+  trigger: 'schedule',
   policy: 'p',
   account,
   at: 1,
@@ -16,7 +17,8 @@ const run = {
   denials: [],
   evaluationErrors: 0,
 } as const;
-const act = { policy: 'p', account, action: 'workflow-dlq.resume', dlqId: 'd', durationMs: 1 } as const;
+const act = { policy: 'p', account, action: 'workflow-dlq.resume', target: 'd', durationMs: 1 } as const;
+const notice = { key: 'held/p', severity: 'warning', summary: 's', detail: 'd', at: 1 } as const;
 const collector = { account, collector: 'logs', at: 1, durationMs: 2 } as const;
 const failure = { reason: 'timeout', message: 'no answer' };
 
@@ -57,7 +59,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ ...run, outcome: 'nothing', matched: 0 }, 'debug'],
     [{ ...run, outcome: 'skipped' }, 'debug'],
     [{ ...run, outcome: 'held' }, 'warn'],
-    [{ ...run, outcome: 'waiting' }, 'warn'],
+    [{ ...run, outcome: 'waiting' }, 'info'],
     [{ ...run, outcome: 'incomplete' }, 'warn'],
     [{ ...run, outcome: 'halted' }, 'warn'],
     [{ ...run, outcome: 'aborted' }, 'error'],
@@ -83,6 +85,20 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   ],
   'callback.received': [[{ account, kind: 'failure_callback', codeClass: '5xx' }, 'debug']],
   'policy.triggered': [[{ policy: 'p', account, trigger: { kind: 'callback', key: 'a/d' } }, 'info']],
+  'campaign.changed': [
+    [{ policy: 'p', account, group: 'g', state: 'ready', step: 2, size: 3 }, 'info'],
+    [{ policy: 'p', account, group: 'g', state: 'halted', step: 1, size: 1, reason: 'x' }, 'warn'],
+  ],
+  notice: [
+    [{ ...notice, isResolved: false }, 'warn'],
+    [{ ...notice, severity: 'critical', isResolved: false }, 'error'],
+    [{ ...notice, isResolved: true }, 'info'],
+  ],
+  'notices.standing': [],
+  'notifications.waiting': [],
+  'notification.sent': [],
+  'notification.failed': [[{ receiver: 'webhook', reason: 'ECONNREFUSED' }, 'warn']],
+  'notification.dropped': [[{ receiver: 'webhook', reason: 'full', count: 1 }, 'error']],
   'store.failed': [[{ operation: 'commit', message: 'disk full' }, 'error']],
 };
 
