@@ -72,13 +72,14 @@ const resumeSettings = z
     const max = policy.limits?.attempts?.max;
     const retries = policy.action?.retries ?? DEFAULT_RETRIES;
     if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
-    const said = policy.action.retries === undefined ? ` (retries of the service’s default)` : '';
+    const isSaid = policy.action.retries !== undefined;
+    const each = `${max} resumes of ${1 + retries} tries each${isSaid ? '' : ', the service’s default'}`;
     context.addIssue({
       code: 'custom',
-      path: ['limits', 'attempts', 'max'],
+      path: isSaid ? ['action', 'retries'] : ['limits', 'attempts', 'max'],
       message:
-        `${max} resumes of ${1 + retries} tries each${said} are more than ${MAX_AMPLIFICATION} tries of one run; ` +
-        'lower it, or action.retries',
+        `a run would be tried up to ${max * (1 + retries)} times (${each}), and ${MAX_AMPLIFICATION} is the most; ` +
+        'lower limits.attempts.max or action.retries',
     });
   }, always);
 
