@@ -102,10 +102,10 @@ describe('evaluation', () => {
     expect(result.matched.map((one) => one.dlqId)).toEqual(['dlq-1']);
     expect(result.errors).toBe(1);
     expect(result.left).toEqual([
-      { guard: 'select', reason: 'failed outside of the time asked for' },
-      { guard: 'where', reason: 'permanent 422' },
-      { guard: 'where', reason: 'transient 503' },
-      { guard: 'where', reason: 'the expression failed' },
+      { dlqId: 'late', guard: 'select', reason: 'failed outside of the time asked for' },
+      { dlqId: 'gone', guard: 'where', reason: 'permanent 422' },
+      { dlqId: 'tried', guard: 'where', reason: 'transient 503' },
+      { dlqId: 'odd', guard: 'where', reason: 'the expression failed' },
     ]);
   });
 
