@@ -54,7 +54,7 @@ export interface Policies {
 }
 
 export function createPolicies(deps: PoliciesDeps): Policies {
-  const { config, env, accounts, clients, ledger, board, facts, scheduler, clock, events, logger, within } = deps;
+  const { config, env, accounts, clients, ledger, board, facts, scheduler, clock, events, logger } = deps;
   const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
   const ceiling = modeCeiling(env['OPSD_MODE']);
   const stopping = new AbortController();
@@ -100,7 +100,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 
   function run(name: string, trigger: Trigger, signal: AbortSignal): Promise<void> {
     const attributes = { 'opsd.policy': name, 'opsd.trigger': trigger.kind };
-    return within({ name: `policy ${name}`, attributes }, async () => {
+    return deps.within({ name: `policy ${name}`, attributes }, async () => {
       await engine.run(name, signal, trigger);
     });
   }

@@ -133,9 +133,7 @@ const PLAN_STATES: readonly unknown[] = ['nothing', 'changes', 'held', 'aborted'
 
 /** Enough to tell a plan from anything else; the daemon is of this program, perhaps of another version. */
 function isPlan(value: unknown): value is Plan {
-  return (
-    isRecord(value) && PLAN_STATES.includes(value['state']) && Array.isArray(value['chosen'])
-  );
+  return isRecord(value) && PLAN_STATES.includes(value['state']) && Array.isArray(value['chosen']);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -57,7 +57,7 @@ export interface ResumeProposal extends RunProposal {
   readonly retries?: number;
   /** Sent only where the entry has no flow control of its own. */
   readonly flowControl?: FlowControlSpec;
-  /** Which step of which campaign it belongs to. */
+  /** Which step of which campaign it belongs to; absent until it is sent. */
   readonly campaign?: { readonly id: string; readonly step: number };
 }
 
@@ -108,12 +108,7 @@ export interface BudgetProposal extends ProposalBase {
 }
 
 /** One act that a policy proposes. */
-export type Proposal =
-  | ResumeProposal
-  | WorkflowDeleteProposal
-  | MessageDeleteProposal
-  | PruneProposal
-  | BudgetProposal;
+export type Proposal = ResumeProposal | WorkflowDeleteProposal | MessageDeleteProposal | PruneProposal | BudgetProposal;
 
 /** Why an entry, or a whole run, was stopped. `guard` is the metric's label, the ledger's field and the word on the page. */
 export interface Denial {

@@ -39,7 +39,9 @@ export class Authority {
   /** @returns how many pauses were lifted */
   unpause(lifted: { readonly scope?: string; readonly reason: string; readonly by: string }): number {
     const { ledger, clock, events } = this.#deps;
-    const unwritten = [...this.#unwritten.keys()].filter((scope) => lifted.scope === undefined || scope === lifted.scope);
+    const unwritten = [...this.#unwritten.keys()].filter(
+      (scope) => lifted.scope === undefined || scope === lifted.scope,
+    );
     const count = ledger.unpause({ ...lifted, at: clock.now() }) + unwritten.length;
     for (const scope of unwritten) this.#unwritten.delete(scope);
     events.emit({ type: 'engine.unpaused', lifted: count, reason: lifted.reason });
@@ -63,9 +65,9 @@ export class Authority {
     const window = outsideWindow(policy.windows, now);
     const lastIntentAt = at.first ? ledger.lastIntentAt(policy.name) : undefined;
     const known = at.first && policy.preconditions.length > 0 ? facts.preconditions(policy.account) : undefined;
-    const unmet = (known === undefined ? [] : policy.preconditions).flatMap(({ name, evaluate }) => {
-      const verdict = evaluate(known!, trigger);
-      return verdict === 'match' ? [] : [{ name, verdict }];
+    const unmet = (known === undefined ? [] : policy.preconditions).flatMap((condition) => {
+      const verdict = condition.evaluate(known!, trigger);
+      return verdict === 'match' ? [] : [{ name: condition.name, verdict }];
     });
     return {
       ...(leaseLost !== undefined && { leaseLost }),

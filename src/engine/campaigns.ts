@@ -6,7 +6,7 @@ import type { Campaign } from '../domain/campaign.ts';
 import type { ResumeProposal } from '../domain/plan.ts';
 import { drained, judge, retryHorizon, sent } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord } from '../ledger/ledger.ts';
-import type { Policy, ResumePolicy } from '../policies/policy.ts';
+import { isResume, type Policy, type ResumePolicy } from '../policies/policy.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { campaignOf } from './groups.ts';
 
@@ -17,7 +17,8 @@ export interface Change {
 
 /** Before the first intent of a group: a crash from here on finds the step and its acts. */
 export function beginStep(policy: ResumePolicy, group: string, deps: EngineDeps): Campaign {
-  const campaign = campaignOf(policy, group, deps.clock.now(), deps);
+  const found = campaignOf(policy, group, deps.clock.now(), deps);
+  const campaign = found.id === '' ? { ...found, id: deps.ledger.nextCampaignId(policy.name) } : found;
   deps.ledger.saveCampaign(campaign);
   return campaign;
 }
@@ -26,7 +27,7 @@ export function beginStep(policy: ResumePolicy, group: string, deps: EngineDeps)
 export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDeps): void {
   const acts = deps.ledger.stepActs(campaign.id, campaign.step);
   if (acts.every(hadNoEffect)) return;
-  deps.ledger.saveCampaign(sent(campaign, { ...stepOf(policy, acts), now: deps.clock.now(), ramp: policy.ramp }));
+  deps.ledger.saveCampaign(sent(campaign, { ...stepOf(acts), now: deps.clock.now(), ramp: policy.ramp }));
 }
 
 /**
@@ -36,8 +37,8 @@ export function judgeCampaigns(policies: ReadonlyMap<string, Policy>, deps: Engi
   const now = deps.clock.now();
   return deps.ledger.campaigns().flatMap((campaign) => {
     const policy = policies.get(campaign.policy);
-    if (policy === undefined || policy.action.type !== 'workflow-dlq.resume') return [];
-    const after = judged(campaign, policy as ResumePolicy, now, deps);
+    if (policy === undefined || !isResume(policy)) return [];
+    const after = judged(campaign, policy, now, deps);
     if (after === undefined) return [];
     deps.ledger.saveCampaign(after);
     return [{ before: campaign, after }];
@@ -59,7 +60,7 @@ function judged(campaign: Campaign, policy: ResumePolicy, now: number, deps: Eng
   if (campaign.state === 'ready') {
     // A crash came between the last request and this.
     const left = acts.length > 0 && !acts.every(hadNoEffect);
-    return left ? sent(campaign, { ...stepOf(policy, acts), now, ramp: policy.ramp }) : undefined;
+    return left ? sent(campaign, { ...stepOf(acts), now, ramp: policy.ramp }) : undefined;
   }
   const results = { verified: 0, failed: 0, undecided: 0 };
   for (const { outcome } of acts) {
@@ -70,9 +71,9 @@ function judged(campaign: Campaign, policy: ResumePolicy, now: number, deps: Eng
   return after === campaign ? undefined : after;
 }
 
-function stepOf(policy: ResumePolicy, acts: readonly ActionRecord[]): { readonly count: number; readonly horizonMs: number } {
-  const retries = acts.map(({ proposal }) => (proposal as ResumeProposal).retries ?? policy.action.retries ?? 0);
-  return { count: acts.length, horizonMs: retryHorizon(Math.max(0, ...retries)) };
+function stepOf(acts: readonly ActionRecord[]): { readonly count: number; readonly horizonMs: number } {
+  const horizons = acts.map(({ proposal }) => retryHorizon((proposal as ResumeProposal).retries));
+  return { count: acts.length, horizonMs: Math.max(0, ...horizons) };
 }
 
 function hadNoEffect({ outcome }: ActionRecord): boolean {
@@ -91,7 +92,10 @@ function resultOf(outcome: ActionOutcome | undefined): 'verified' | 'failed' | '
     case 'rejected':
     case 'resolved_not_done':
       return undefined;
-    default:
+    case 'acked':
+    case 'unknown':
+    case 'unverified':
+    case undefined:
       return 'undecided';
   }
 }

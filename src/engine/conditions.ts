@@ -19,7 +19,8 @@ export class Conditions {
   /** Begins it, or tells anew when another guard or severity has taken its place. */
   stands(condition: Omit<Condition, 'since'> & { readonly since?: number }): void {
     const before = this.#standing.get(condition.key);
-    const since = condition.since ?? (before?.guard === condition.guard ? before?.since : undefined) ?? this.#clock.now();
+    const since =
+      condition.since ?? (before?.guard === condition.guard ? before?.since : undefined) ?? this.#clock.now();
     const now = { ...condition, since };
     this.#standing.set(condition.key, now);
     if (before?.guard === now.guard && before?.severity === now.severity) return;

@@ -93,7 +93,11 @@ function raised(policy: BudgetPolicy, fromUsd: number): number {
 }
 
 function knowledge({ knownUsd, origin, assertedAt }: KnownBudget, now: number): string {
-  const from = { configuration: 'asserted in the configuration', ledger: 'set by this daemon', rotation: 'told by a token rotation' };
+  const from = {
+    configuration: 'asserted in the configuration',
+    ledger: 'set by this daemon',
+    rotation: 'told by a token rotation',
+  };
   return `The budget is taken to be $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
 }
 

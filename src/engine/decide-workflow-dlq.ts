@@ -5,7 +5,7 @@ import { failureCause } from '../domain/reason.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import type { Candidate, EntryRules } from '../guardrails/guard.ts';
 import { evaluate } from '../policies/evaluate.ts';
-import type { WorkflowDlqPolicy } from '../policies/policy.ts';
+import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import { candidates } from './candidates.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide.ts';
@@ -40,7 +40,12 @@ export async function decideWorkflowDlq(
   const unreadable = firstDenial(guardsAt(deps.guards, 'read'), { ...listing, filter, now });
   if (unreadable !== undefined) return draft.abort(unreadable, { read });
 
-  const { matched, evaluationErrors, misjudged } = select(policy, listing.entries, { filter, now, draft, context }, deps);
+  const { matched, evaluationErrors, misjudged } = select(
+    policy,
+    listing.entries,
+    { filter, now, draft, context },
+    deps,
+  );
   if (misjudged !== undefined) return draft.abort(misjudged, { read, evaluationErrors });
   const selected = matched.length;
   const allowed = allow(policy, matched, { now, draft, only: context.only }, deps);
@@ -140,7 +145,7 @@ function allow(
     action: policy.action.type,
     now,
     protectedLabels: deps.settings.protectedLabels,
-    failureFunctionStates: policy.action.type === 'workflow-dlq.resume' && 'failureFunctionStates' in policy ? policy.failureFunctionStates : [],
+    failureFunctionStates: isResume(policy) ? policy.failureFunctionStates : [],
     maxAttempts: policy.limits.attempts.max,
     backoff: policy.limits.attempts.backoff,
     grace: policy.action.type === 'workflow-dlq.delete' ? policy.action.grace : 0,
@@ -204,7 +209,7 @@ function propose(policy: WorkflowDlqPolicy, { entry, lineage, attempts }: Candid
 }
 
 function groupOf(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry): string {
-  if (policy.action.type === 'workflow-dlq.resume' && 'ramp' in policy && policy.ramp.groupBy === 'destination') {
+  if (isResume(policy) && policy.ramp.groupBy === 'destination') {
     return URL.parse(entry.workflowUrl)?.host ?? entry.workflowUrl;
   }
   return entry.workflowUrl;

@@ -13,7 +13,11 @@ import type { EngineSettings } from '../policies/settings.ts';
 /** What is known of an account at this moment. Undefined is "not known". */
 export interface EngineFacts {
   /** Messages to a host that ended within the window (milliseconds), by the service's own log. */
-  deliveries(account: string, host: string, windowMs: number): { readonly delivered: number; readonly all: number } | undefined;
+  deliveries(
+    account: string,
+    host: string,
+    windowMs: number,
+  ): { readonly delivered: number; readonly all: number } | undefined;
   /** Epoch milliseconds of the last 429, or of the daemon's own quota running out. */
   refusedAt(account: string): number | undefined;
   preconditions(account: string): PreconditionFacts;

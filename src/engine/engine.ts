@@ -17,15 +17,7 @@ import { runPolicy, type RunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { abandonIntents, settleActions } from './settle.ts';
 import { Turns } from './turns.ts';
-import {
-  applyPlan,
-  approvePlan,
-  explain,
-  liftHalts,
-  planPolicy,
-  rejectPlan,
-  type VerbDeps,
-} from './verbs.ts';
+import { applyPlan, approvePlan, explain, liftHalts, planPolicy, rejectPlan, type VerbDeps } from './verbs.ts';
 
 export interface Engine extends Verbs {
   /** Without `nextRunAt`, which the scheduler knows. */
@@ -84,7 +76,16 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
 
   function tellCampaign({ before, after }: Change): void {
     const { policy: name, group, state, step, size, reason } = after;
-    events.emit({ type: 'campaign.changed', policy: name, account: after.account, group, state, step, size, ...(reason !== undefined && { reason }) });
+    events.emit({
+      type: 'campaign.changed',
+      policy: name,
+      account: after.account,
+      group,
+      state,
+      step,
+      size,
+      ...(reason !== undefined && { reason }),
+    });
     const key = `halted/${name}/${group}`;
     const policy = byName.get(name)!;
     if (state === 'halted' || state === 'audit') {
@@ -95,8 +96,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
         ...about(policy),
         group,
         guard: 'ramp',
-        summary:
-          state === 'audit' ? `Policy ${name} gave up on ${group}` : `Policy ${name} has halted ${group}`,
+        summary: state === 'audit' ? `Policy ${name} gave up on ${group}` : `Policy ${name} has halted ${group}`,
         detail: `${reason ?? 'reason not known'}; nothing is sent there until ${until}`,
       });
     } else if (before.halts > 0 && after.halts === 0) {
@@ -156,7 +156,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       authority.pause(policy === undefined ? 'engine' : `policy/${policy}`, reason, by);
     },
     unpause({ policy, group, reason, by }) {
-      const scope = policy === undefined ? undefined : group === undefined ? `policy/${policy}` : `group/${policy}/${group}`;
+      const scope =
+        policy === undefined ? undefined : group === undefined ? `policy/${policy}` : `group/${policy}/${group}`;
       return authority.unpause({ ...(scope !== undefined && { scope }), reason, by }) + liftHalts(scope, verbs);
     },
     async run(name, signal, trigger = { kind: 'schedule' }) {
@@ -173,7 +174,10 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   };
 }
 
-function statusOf(policy: Policy, { authority, conditions, ledger }: { authority: Authority; conditions: Conditions } & EngineDeps): PolicyStatus {
+function statusOf(
+  policy: Policy,
+  { authority, conditions, ledger }: { authority: Authority; conditions: Conditions } & EngineDeps,
+): PolicyStatus {
   const { mode, reducedBy } = authority.mode(policy);
   const paused = authority.paused(policy);
   const probationLeft = authority.probationLeft(policy);

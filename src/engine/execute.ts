@@ -3,10 +3,11 @@
  * leaves without a durable intent, and none is sent twice.
  */
 import { asked } from '../actions/action.ts';
+import type { Campaign } from '../domain/campaign.ts';
 import type { Denial, Plan, Proposal } from '../domain/plan.ts';
 import type { AuthorityFacts } from '../guardrails/guard.ts';
 import type { Intent } from '../ledger/ledger.ts';
-import type { Policy } from '../policies/policy.ts';
+import { isResume, type Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { beginStep, endStep } from './campaigns.ts';
 import { capLimits } from './cap-limits.ts';
@@ -69,16 +70,19 @@ interface StepResult {
 /** @param signal aborting it finishes the request under way, writes its outcome and leaves the rest */
 export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Promise<Books> {
   const counts: Record<Step, number> = { acted: 0, skipped: 0, failed: 0, unknown: 0 };
-  const byGroup = Map.groupBy(run.plan.chosen, ({ group }) => group);
+  const { chosen } = run.plan;
+  const byGroup = Map.groupBy(chosen, ({ group }) => group);
   let done = 0;
   let reached = 0;
   let badInARow = 0;
   let stopped: Denial | undefined;
   for (const [group, members] of byGroup) {
-    await withCampaign(policy, group, deps, async () => {
-      for (const proposal of members) {
+    const step = new GroupStep(policy, group, deps);
+    try {
+      for (const planned of members) {
         stopped = mayNotSend(policy, run, deps, signal);
-        if (stopped !== undefined) return;
+        if (stopped !== undefined) break;
+        const proposal = step.join(planned);
         const result = await one(policy, run, proposal, deps, signal);
         if (result.took !== undefined) {
           counts[result.took]++;
@@ -87,28 +91,43 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
         done += result.done ?? 0;
         badInARow = result.took === 'failed' || result.took === 'unknown' ? badInARow + 1 : 0;
         stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
-        if (stopped !== undefined) return;
-        if (result.isLast) {
-          counts.skipped += run.plan.chosen.length - reached;
-          reached = run.plan.chosen.length;
-          return;
+        if (stopped !== undefined) break;
+        if (result.isLast === true) {
+          counts.skipped += chosen.length - reached;
+          reached = chosen.length;
+          break;
         }
       }
-    });
-    if (stopped !== undefined || reached === run.plan.chosen.length) break;
+    } finally {
+      step.end();
+    }
+    if (stopped !== undefined || reached === chosen.length) break;
   }
-  const left = run.plan.chosen.length - reached;
-  return { ...counts, left, done, ...(stopped !== undefined && { stopped }) };
+  return { ...counts, left: chosen.length - reached, done, ...(stopped !== undefined && { stopped }) };
 }
 
-/** The step of a group's campaign is written down before its first intent and after its last. */
-async function withCampaign(policy: Policy, group: string, deps: ExecuteDeps, send: () => Promise<void>): Promise<void> {
-  if (policy.action.type !== 'workflow-dlq.resume' || !('ramp' in policy)) return send();
-  const campaign = beginStep(policy, group, deps);
-  try {
-    await send();
-  } finally {
-    endStep(policy, campaign, deps);
+/** The step of a group's campaign: written down before its first intent, and after its last. */
+class GroupStep {
+  readonly #policy: Policy;
+  readonly #group: string;
+  readonly #deps: ExecuteDeps;
+  #campaign: Campaign | undefined;
+
+  constructor(policy: Policy, group: string, deps: ExecuteDeps) {
+    this.#policy = policy;
+    this.#group = group;
+    this.#deps = deps;
+  }
+
+  /** An act that may be sent becomes one of the step. */
+  join(proposal: Proposal): Proposal {
+    if (proposal.action !== 'workflow-dlq.resume' || !isResume(this.#policy)) return proposal;
+    this.#campaign ??= beginStep(this.#policy, this.#group, this.#deps);
+    return { ...proposal, campaign: { id: this.#campaign.id, step: this.#campaign.step } };
+  }
+
+  end(): void {
+    if (this.#campaign !== undefined && isResume(this.#policy)) endStep(this.#policy, this.#campaign, this.#deps);
   }
 }
 

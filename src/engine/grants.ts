@@ -31,7 +31,12 @@ export function awaitApproval(
   if (waiting !== undefined && stillMeans(waiting, plan, new Set(targets))) return waiting;
   const stored: StoredPlan = { plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'waiting' };
   if (waiting !== undefined) {
-    ledger.decidePlan(waiting.plan.id, { state: 'rejected', at: now, by: 'engine', reason: `${plan.id} took its place` });
+    ledger.decidePlan(waiting.plan.id, {
+      state: 'rejected',
+      at: now,
+      by: 'engine',
+      reason: `${plan.id} took its place`,
+    });
   }
   ledger.savePlan(stored);
   return stored;

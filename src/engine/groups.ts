@@ -6,7 +6,7 @@ import type { Campaign } from '../domain/campaign.ts';
 import type { Denial, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '../domain/plan.ts';
 import type { GroupFacts } from '../guardrails/guard.ts';
 import { begin, nextSizes, reopen } from '../guardrails/campaign.ts';
-import type { ResumePolicy, WorkflowDlqPolicy } from '../policies/policy.ts';
+import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import type { DecideDeps } from './decide.ts';
 import { DELIVERIES_MS, hostOfGroup, type Population } from './group-facts.ts';
 import { guardsAt } from './guards-at.ts';
@@ -27,20 +27,20 @@ export function chooseByGroup(
   deps: DecideDeps,
 ): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
   // A delete has no ramp and no destination: its tripwire, grace and caps are what bounds it.
-  if (policy.action.type === 'workflow-dlq.delete') return { allowed: proposals, campaigns: [] };
+  if (!isResume(policy)) return { allowed: proposals, campaigns: [] };
   const byGroup = Map.groupBy(proposals as readonly ResumeProposal[], ({ group }) => group);
   const going = new Map<string, RunProposal>();
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
   for (const [group, members] of byGroup) {
-    const { now, size, held, campaign } = oneGroup(policy as ResumePolicy, group, members, choosing, deps);
+    const { now, size, held, campaign } = oneGroup(policy, group, members, choosing, deps);
     for (const proposal of now) going.set(proposal.target, proposal);
     campaigns.push({
       group,
       state: campaign.state,
       step: campaign.step,
       now: now.length,
-      next: nextSizes(campaign, (policy as ResumePolicy).ramp),
+      next: nextSizes(campaign, policy.ramp),
       verified: campaign.verified,
       judged: campaign.judged,
       matched: members.length,
@@ -52,7 +52,9 @@ export function chooseByGroup(
   const [first] = holds;
   if (first !== undefined && holds.length === byGroup.size) {
     choosing.draft.hold(
-      holds.length === 1 ? first : { guard: first.guard, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
+      holds.length === 1
+        ? first
+        : { guard: first.guard, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
     );
   }
   return { allowed: proposals.flatMap(({ target }) => going.get(target) ?? []), campaigns };
@@ -64,7 +66,12 @@ function oneGroup(
   members: readonly ResumeProposal[],
   { population, now, draft }: Choosing,
   deps: DecideDeps,
-): { readonly now: readonly ResumeProposal[]; readonly size: number; readonly held?: Denial; readonly campaign: Campaign } {
+): {
+  readonly now: readonly ResumeProposal[];
+  readonly size: number;
+  readonly held?: Denial;
+  readonly campaign: Campaign;
+} {
   const campaign = campaignOf(policy, group, now, deps);
   const host = hostOfGroup(group);
   const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
@@ -74,7 +81,9 @@ function oneGroup(
     matched: members.length,
     ...(deliveries !== undefined && { deliveries }),
     arrivals: population.arrivals((entry) =>
-      policy.ramp.groupBy === 'destination' ? URL.parse(entry.workflowUrl)?.host === group : entry.workflowUrl === group,
+      policy.ramp.groupBy === 'destination'
+        ? URL.parse(entry.workflowUrl)?.host === group
+        : entry.workflowUrl === group,
     ),
     campaign,
     now,
@@ -89,22 +98,26 @@ function oneGroup(
       if (size === 0) held ??= { guard: guard.name, reason: verdict.reason };
     }
   }
-  const isCanary = campaign.step === 1 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
+  const isCanary = campaign.recent.length === 0 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
   const chosen = members.slice(0, size).map((proposal) => ({
     ...proposal,
     // The first entries of a campaign are sent without retries, so that what becomes of them is known soon.
     ...(isCanary && { retries: 0 }),
-    campaign: { id: campaign.id, step: campaign.step },
   }));
   return { now: chosen, size, campaign, ...(held !== undefined && { held }) };
 }
 
 /** The group's campaign as it stands now: a breaker that has run out is half open, and a new group begins. */
-export function campaignOf(policy: ResumePolicy, group: string, now: number, deps: Pick<DecideDeps, 'ledger'>): Campaign {
+export function campaignOf(
+  policy: ResumePolicy,
+  group: string,
+  now: number,
+  deps: Pick<DecideDeps, 'ledger'>,
+): Campaign {
   const standing = deps.ledger.campaign(policy.name, group);
   if (standing === undefined) {
-    const id = deps.ledger.nextCampaignId(policy.name);
-    return begin({ id, policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
+    // A plan writes nothing, a number of a campaign neither: it gets its id with its first step.
+    return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
   }
   return standing.state === 'halted' && (standing.until ?? 0) <= now ? reopen(standing, now) : standing;
 }

@@ -46,5 +46,7 @@ function means(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, attempts: num
   const filter = policy.filter(now);
   const { fromDate = -Infinity, toDate = Infinity } = filter;
   if (entry.createdAt < fromDate || entry.createdAt > toDate) return false;
-  return missedFilter(entry, filter) === undefined && policy.where.evaluate(entryFacts(entry, { attempts }, now)) === 'match';
+  return (
+    missedFilter(entry, filter) === undefined && policy.where.evaluate(entryFacts(entry, { attempts }, now)) === 'match'
+  );
 }

@@ -5,7 +5,13 @@ import type { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { RunResult } from './run-result.ts';
 
-export function reportRun(policy: Policy, at: number, result: RunResult, plan: Plan | undefined, deps: EngineDeps): void {
+export function reportRun(
+  policy: Policy,
+  at: number,
+  result: RunResult,
+  plan: Plan | undefined,
+  deps: EngineDeps,
+): void {
   const denials = new Map<string, number>();
   for (const { guard, count } of plan?.skipped ?? []) denials.set(guard, (denials.get(guard) ?? 0) + count);
   deps.events.emit({

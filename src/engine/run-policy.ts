@@ -1,6 +1,6 @@
 /** One run of a policy: decide, ask the guards, act, record. What goes wrong is an outcome, never a rejection. */
 import { leastMode, type Plan, type Trigger } from '../domain/plan.ts';
-import type { Policy, ResumePolicy } from '../policies/policy.ts';
+import { isResume, type Policy } from '../policies/policy.ts';
 import { policyScope } from './authority.ts';
 import { endDrained } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
@@ -133,7 +133,7 @@ async function actOn(
   if (result.outcome === 'waiting' && result.stopped?.guard === 'approval') waitForPerson(policy, decision, deps);
   if (plan.read?.complete === true) {
     deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
-    if ('ramp' in policy) endDrained(policy as ResumePolicy, groupsOf(plan), deps);
+    if (isResume(policy)) endDrained(policy, groupsOf(plan), deps);
   } else if (policy.action.type === 'message-dlq.prune') {
     deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   }

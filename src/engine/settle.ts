@@ -67,10 +67,10 @@ function isListed({ proposal }: Intent): boolean {
 function settleMs({ proposal, outcome }: ActionRecord, deps: SettleDeps): number {
   const lost = deps.settleMs ?? SETTLE_MS;
   // However short a ramp is: what was lost may still be under way, and nothing is sent again before that is certain.
-  if (proposal.action !== 'workflow-dlq.resume' || outcome === 'unknown') return lost;
+  if (proposal.action !== 'workflow-dlq.resume') return lost;
   const policy = deps.byName.get(proposal.policy);
   const ramp = policy !== undefined && 'ramp' in policy ? policy.ramp.settle : lost;
-  return Math.max(ramp, retryHorizon(proposal.retries ?? 0));
+  return Math.max(ramp, retryHorizon(proposal.retries), outcome === 'unknown' ? lost : 0);
 }
 
 async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<void> {

@@ -16,9 +16,14 @@ export class Tally {
   }
 
   /** @param until epoch milliseconds after which the reason no longer holds */
-  add(guard: string, reason: string, of: { readonly dlqId?: string; readonly until?: number; readonly count?: number } = {}): void {
+  add(
+    guard: string,
+    reason: string,
+    of: { readonly dlqId?: string; readonly until?: number; readonly count?: number } = {},
+  ): void {
     const { dlqId, until = Infinity, count = 1 } = of;
-    if (dlqId !== undefined && dlqId === this.#watched) this.watchedDenial = { guard, reason: withUntil(reason, until) };
+    if (dlqId !== undefined && dlqId === this.#watched)
+      this.watchedDenial = { guard, reason: withUntil(reason, until) };
     const full = this.#rows.size >= MAX_REASONS && !this.#rows.has(`${guard}\0${reason}`);
     const shown = full ? 'other' : reason;
     const key = `${guard}\0${shown}`;

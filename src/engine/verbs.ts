@@ -1,10 +1,19 @@
 /** What a person asks of the engine: plan, apply, approve, reject, explain, pause and unpause. */
 import type { Denial, Plan } from '../domain/plan.ts';
 import type { StoredPlan } from '../ledger/ledger.ts';
-import type { Applied, Decided, Explained, Explanation, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
+import type {
+  Applied,
+  Decided,
+  Explained,
+  Explanation,
+  Person,
+  Planned,
+  PlanRequest,
+  Refusal,
+} from '../ledger/verbs.ts';
 import { lift } from '../guardrails/campaign.ts';
 import { overrule } from '../policies/overrule.ts';
-import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
+import type { Policy } from '../policies/policy.ts';
 import { decide } from './decide.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import type { RunDeps, RunOptions } from './run-policy.ts';
@@ -21,13 +30,21 @@ export interface VerbDeps extends RunDeps {
   runSoon(policy: string): void;
 }
 
-export async function planPolicy(name: string, request: PlanRequest, deps: VerbDeps, signal: AbortSignal): Promise<Planned> {
+export async function planPolicy(
+  name: string,
+  request: PlanRequest,
+  deps: VerbDeps,
+  signal: AbortSignal,
+): Promise<Planned> {
   signal.throwIfAborted();
   const found = policyWith(name, request.overrule, deps);
   if (!('name' in found)) return found;
   const at = deps.clock.now();
   const context = contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
-  const stopped = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }));
+  const stopped = firstDenial(
+    guardsAt(deps.guards, 'run'),
+    deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }),
+  );
   const { plan, targets } = await decide(
     found,
     { ...context, ...(stopped !== undefined && { stopped }), ...(request.overrule && { overruled: request.overrule }) },
@@ -101,14 +118,16 @@ export async function explain(id: string, deps: VerbDeps, signal: AbortSignal): 
     if (policy.action.type !== 'workflow-dlq.resume' && policy.action.type !== 'workflow-dlq.delete') continue;
     const watched = dlqIdOf(id, policy.account, deps);
     const context = contextOf(policy, { at: deps.clock.now(), trigger: { kind: 'hand' }, signal }, deps);
-    const { plan, targets, tally } = await decide(policy as WorkflowDlqPolicy, { ...context, watched }, deps);
+    const { plan, targets, tally } = await decide(policy, { ...context, watched }, deps);
     signal.throwIfAborted();
     const denial = plan.state === 'aborted' ? plan.stopped : (tally.watchedDenial ?? plan.stopped);
     const verdict =
       plan.state === 'aborted'
         ? 'stopped'
         : plan.chosen.some(({ target }) => target === watched)
-          ? plan.stopped === undefined ? 'chosen' : 'stopped'
+          ? plan.stopped === undefined
+            ? 'chosen'
+            : 'stopped'
           : targets.includes(watched)
             ? 'later'
             : tally.watchedDenial === undefined
@@ -127,7 +146,10 @@ export async function explain(id: string, deps: VerbDeps, signal: AbortSignal): 
 
 /** Why an allowed entry does not go now: its group waits, or the run is full. */
 function laterOf(plan: Plan, _watched: string): Denial | undefined {
-  return plan.stopped ?? plan.campaigns.find(({ held }) => held !== undefined)?.held ?? { guard: 'ramp', reason: 'a later step' };
+  return (
+    plan.stopped ??
+    plan.campaigns.find(({ held }) => held !== undefined)?.held ?? { guard: 'ramp', reason: 'a later step' }
+  );
 }
 
 function dlqIdOf(id: string, account: string, deps: VerbDeps): string {
@@ -171,7 +193,11 @@ function usable(id: string, states: readonly StoredPlan['state'][], deps: VerbDe
 
 function decided({ plan, state, by, reason }: StoredPlan): Refusal {
   if (state === 'expired') {
-    return { ok: false, code: 'expired', message: `Plan ${plan.id} has expired. opsd plan ${plan.policy} makes a new one.` };
+    return {
+      ok: false,
+      code: 'expired',
+      message: `Plan ${plan.id} has expired. opsd plan ${plan.policy} makes a new one.`,
+    };
   }
   const who = by === undefined ? '' : ` by ${by}`;
   const why = reason === undefined ? '' : `: ${reason}`;

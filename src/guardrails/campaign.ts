@@ -27,7 +27,7 @@ export interface StepResults {
 
 const MINUTE_MS = 60_000;
 /** How long the breaker stays open after the first halt in a row, the second, … One more halt ends in audit. */
-const BREAKER_MS = [30 * MINUTE_MS, 120 * MINUTE_MS];
+const BREAKER_MS = [30 * MINUTE_MS, 120 * MINUTE_MS, 360 * MINUTE_MS];
 const LONGEST_WAIT_MS = 45 * MINUTE_MS;
 const RECENT = 50;
 const LEAST_RECENT = 10;

@@ -23,8 +23,8 @@ export const resumeAction = z.strictObject({
     .int()
     .min(0)
     .max(10)
-    .exactOptional()
-    .describe('Retries of the resumed run’s steps; default: what the run had.'),
+    .default(1)
+    .describe('Retries of each step of the resumed run: few, so that what becomes of it is known soon.'),
   flowControlIfAbsent: flowControl
     .prefault({})
     .describe('Flow control of runs that have none of their own, so that what recovers is not run over.'),

@@ -30,7 +30,7 @@ export const resumeLimits = z.strictObject({
     .describe('Entries that may match; more of them do not pass as a matter of course.'),
   onTrip: onTrip('approve'),
   maxPerRun: z.int().min(1).max(10_000).default(500).describe('Acts of one run.'),
-  maxPerHour: maxPerHour(2_000),
+  maxPerHour: maxPerHour(4_000),
   maxPerDay: maxPerDay(10_000),
   minInterval,
   attempts: z
@@ -100,5 +100,5 @@ export const rampSettings = z
   })
   .superRefine(({ start, max }, context) => {
     if (typeof start !== 'number' || typeof max !== 'number' || start <= max) return;
-    context.addIssue({ code: 'custom', message: `start is ${start}, and max is ${max}; make max as large at least` });
+    context.addIssue({ code: 'custom', path: ['start'], message: `must be at most ramp.max, which is ${max}` });
   }, always);

@@ -65,7 +65,6 @@ function ownOf(settings: PolicySettings): Own {
       },
       atLeast: {
         settle: ramp.settle,
-        ...(flow.enabled && { period: flow.period }),
         ...Object.fromEntries(limits.attempts.backoff.map((wait, index) => [`backoff${index}`, wait])),
       },
       same: {
@@ -73,6 +72,7 @@ function ownOf(settings: PolicySettings): Own {
         backoffs: limits.attempts.backoff.length,
         // Without it a run has its own, which may be fewer.
         retries: action.retries === undefined ? 'own' : 'said',
+        ...(flow.enabled && { period: flow.period }),
       },
     };
   }

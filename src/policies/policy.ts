@@ -152,3 +152,7 @@ export interface DeadLetterFacts extends Omit<DeadLetter, 'account'> {
   readonly reason: string;
   readonly cause: string;
 }
+
+export function isResume(policy: Policy): policy is ResumePolicy {
+  return policy.action.type === 'workflow-dlq.resume';
+}

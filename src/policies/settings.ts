@@ -52,8 +52,6 @@ const select = <T extends z.ZodType>(schema: T): T =>
   schema.describe('What the service is asked for: it can only narrow.');
 const limits = <T extends z.ZodType>(schema: T) => schema.describe('Limits; all are finite.');
 
-/** Retries that a run has unless it says otherwise (interface 8). */
-const DEFAULT_RETRIES = 3;
 const MAX_AMPLIFICATION = 20;
 
 const resumeSettings = z
@@ -70,16 +68,14 @@ const resumeSettings = z
   .superRefine(refineWhen(false), always)
   .superRefine((policy, context) => {
     const max = policy.limits?.attempts?.max;
-    const retries = policy.action?.retries ?? DEFAULT_RETRIES;
+    const retries = policy.action?.retries;
     if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
-    const isSaid = policy.action.retries !== undefined;
-    const each = `${max} resumes of ${1 + retries} tries each${isSaid ? '' : ', the service’s default'}`;
     context.addIssue({
       code: 'custom',
-      path: isSaid ? ['action', 'retries'] : ['limits', 'attempts', 'max'],
+      path: ['limits', 'attempts', 'max'],
       message:
-        `a run would be tried up to ${max * (1 + retries)} times (${each}), and ${MAX_AMPLIFICATION} is the most; ` +
-        'lower limits.attempts.max or action.retries',
+        `${max} resumes of ${1 + retries} tries each are more than ${MAX_AMPLIFICATION} tries of one run; ` +
+        'lower it, or action.retries',
     });
   }, always);
 

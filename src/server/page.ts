@@ -276,7 +276,11 @@ function actions(status: Status, now: number): Html {
       { title: 'Time', cell: (row) => moment(row.at, now) },
       { title: 'Policy', wide: true, cell: (row) => [row.policy, sub(row.account)] },
       { title: 'Action', cell: (row) => html`<span class="nowrap">${row.action}</span>` },
-      { title: 'Entry', wide: true, cell: (row) => [html`<span class="id">${row.target}</span>`, sub(row.workflowUrl)] },
+      {
+        title: 'Entry',
+        wide: true,
+        cell: (row) => [html`<span class="id">${row.target}</span>`, sub(row.workflowUrl)],
+      },
       { title: 'Attempt', align: 'number', cell: (row) => row.attempt },
       {
         title: 'Outcome',

@@ -18,7 +18,7 @@ import { engineSettings } from '../../src/policies/settings.ts';
 import { httpSink, type HttpSink } from '../support/http-sink.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 import { until } from '../support/until.ts';
-import { NEVER, policyOf } from './world.ts';
+import { ASKED, NEVER, NOTHING_KNOWN, policyOf, WITHOUT_RAMP } from './world.ts';
 
 const ACCOUNT = 'acc-1';
 
@@ -79,9 +79,14 @@ async function stage(switches: Partial<Switches> = {}): Promise<Stage> {
     lose: 0,
     aheadMs: 0,
     engine: createEngine({
-      policies: [policyOf({ limits: { attempts: { max: 2, backoff: ['1s'] } } })],
+      policies: [policyOf({ limits: { attempts: { max: 2, backoff: ['1s'] } }, ramp: { settle: '1s' } })],
       settings: engineSettings.parse({}),
-      actions: createActions(new Map([['production', client]]), { clock: ahead }),
+      accounts: new Map([['production', { mode: 'enforce' }]]),
+      actions: createActions(new Map([['production', client]]), { clock: ahead, events: bus, accountIds: new Map() }),
+      facts: NOTHING_KNOWN,
+      guards: WITHOUT_RAMP,
+      listEveryMs: 0,
+      runSoon: () => undefined,
       ledger,
       board: new ObservationBoard(ahead),
       clock: ahead,
@@ -163,8 +168,8 @@ describe('over the embedded service', () => {
       await until({ what: 'the return' }, () => s.workflows.requests.length === attempt + 1);
       await failed(s, 1);
     }
-    const plan = await s.engine.plan('resume-billing', NEVER);
-    expect(plan!.skipped).toEqual([{ guard: 'attempts', reason: '2 of 2', count: 1 }]);
+    const planned = await s.engine.plan('resume-billing', ASKED, NEVER);
+    expect(planned.ok && planned.plan.skipped).toEqual([{ guard: 'attempts', reason: '2 of 2', count: 1 }]);
     await s.engine.settle(NEVER);
     await until({ what: 'both acts judged' }, async () => {
       await s.engine.settle(NEVER);

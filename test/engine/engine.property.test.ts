@@ -115,13 +115,15 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the books 
       expect(w.dlq.effects).toHaveLength(new Set(w.dlq.effects).size);
       // An id is sent again only after a proof that the request before did nothing.
       const intents = w.ledger.recentActions(1_000);
-      for (const [dlqId, same] of Map.groupBy(intents, (intent) => intent.proposal.dlqId)) {
+      for (const [dlqId, same] of Map.groupBy(intents, (intent) => intent.proposal.target)) {
         const open = same.filter((intent) => !['rejected', 'resolved_not_done'].includes(intent.outcome ?? ''));
         expect(open.length, dlqId).toBeLessThanOrEqual(1);
       }
       expect(w.dlq.sent.every((request) => request.dlqIds.length === 1)).toBe(true);
       // Never more attempts than allowed in one lineage.
-      for (const [lineage, same] of Map.groupBy(intents, (intent) => intent.proposal.lineage)) {
+      for (const [lineage, same] of Map.groupBy(intents, ({ proposal }) =>
+        'lineage' in proposal ? proposal.lineage : '',
+      )) {
         const effects = same.filter((intent) => !['rejected', 'resolved_not_done'].includes(intent.outcome ?? ''));
         expect(effects.length, lineage).toBeLessThanOrEqual(3);
       }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HOUR, MINUTE, NEVER, policyOf, run, sentIds, SETTLE, START, world } from './world.ts';
+import { ASKED, HOUR, MINUTE, NEVER, planOf, policyOf, run, sentIds, SETTLE, START, world } from './world.ts';
 
 describe('a run in enforce', () => {
   test('resumes each chosen entry with one id a request, oldest first, its own labels beside the stamp', async () => {
@@ -11,8 +11,10 @@ describe('a run in enforce', () => {
       ['dlq-007', 'dlq-006', 'dlq-005', 'dlq-004', 'dlq-003', 'dlq-002', 'dlq-001'].map((id) => [id]),
     );
     expect(w.dlq.sent[0]!.overrides).toEqual({
-      retries: 1,
+      // The first entries of a campaign are sent without retries.
+      retries: 0,
       labels: [expect.stringMatching(/^opsd:here:[0-9a-f]{16}:1$/), 'billing', 'tenant:6'],
+      flowControl: expect.objectContaining({ key: 'opsd-resume-billing' }),
     });
     expect([...w.dlq.entries.values()].map((entry) => entry.labels)).toEqual([['other']]);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 7, acted: 7, backlog: 0, denials: [] });
@@ -53,7 +55,7 @@ describe('a run in enforce', () => {
     const w = world({ policy: { select: { resource: 'workflow-dlq', failedBefore: '30m' } } });
     w.dlq.add({ createdAt: START - MINUTE, workflowCreatedAt: START - HOUR });
     w.dlq.ignoreFilters = true;
-    const plan = await w.engine.plan('resume-billing', NEVER);
+    const plan = await planOf(w);
     expect(plan).toMatchObject({
       state: 'nothing',
       skipped: [{ guard: 'select', reason: 'failed outside of the time asked for', count: 1 }],
@@ -108,7 +110,7 @@ describe('modes', () => {
   test.each([
     ['off', undefined, 'skipped', 0],
     ['audit', undefined, 'nothing', 1],
-    ['approve', 'approval', 'held', 1],
+    ['approve', 'approval', 'waiting', 1],
   ] as const)('%s sends nothing', async (mode, guard, outcome, listings) => {
     const w = world({ policy: { mode } });
     w.dlq.add();
@@ -130,6 +132,9 @@ describe('modes', () => {
       {
         name: 'resume-billing',
         account: 'production',
+        action: 'workflow-dlq.resume',
+        campaigns: [],
+        held: { guard: 'mode', reason: expect.stringContaining('mode: '), since: START },
         source: 'opsd.yaml:7',
         schedule: 'every 5m',
         mode: 'enforce',
@@ -153,7 +158,7 @@ describe('a plan', () => {
     w.dlq.add({ responseStatus: 422 });
     w.dlq.add({ failureFunctionState: 'CALLBACK_INPROGRESS' });
     for (let i = 0; i < 3; i++) w.dlq.add({ flowControlKey: 'k' });
-    const plan = (await w.engine.plan('resume-billing', NEVER))!;
+    const plan = await planOf(w);
     expect(plan).toMatchObject({
       policy: 'resume-billing',
       account: 'production',
@@ -166,13 +171,15 @@ describe('a plan', () => {
       backlog: 1,
       evaluationErrors: 0,
       caps: [
-        { scope: 'policy', window: 'hour', used: 0, limit: 2_000 },
+        { scope: 'policy', window: 'hour', used: 0, limit: 4_000 },
         { scope: 'policy', window: 'day', used: 0, limit: 10_000 },
+        { scope: 'account', window: 'hour', used: 0, limit: 5_000 },
+        { scope: 'account', window: 'day', used: 0, limit: 20_000 },
         { scope: 'engine', window: 'hour', used: 0, limit: 5_000 },
         { scope: 'engine', window: 'day', used: 0, limit: 20_000 },
       ],
     });
-    expect(plan.id).toMatch(/^[0-9a-f]{12}$/);
+    expect(plan.id).toMatch(/^[0-9a-f]{6}$/);
     expect(plan.skipped).toEqual(
       expect.arrayContaining([
         { guard: 'where', reason: 'permanent 422', count: 1 },
@@ -184,16 +191,20 @@ describe('a plan', () => {
     expect(w.dlq.sent).toEqual([]);
     expect(w.events).toEqual([]);
     expect(w.ledger.lastRuns()).toEqual([]);
-    expect((await w.engine.plan('resume-billing', NEVER))!.id).toBe(plan.id);
+    expect((await planOf(w)).id).toBe(plan.id);
     await run(w);
-    expect(sentIds(w)).toEqual(plan.chosen.map((proposal) => proposal.dlqId));
+    expect(sentIds(w)).toEqual(plan.chosen.map((proposal) => proposal.target));
   });
 
   test('of an unknown policy is undefined, and one that is aborted rejects with the reason', async () => {
     const w = world();
-    expect(await w.engine.plan('nobody', NEVER)).toBeUndefined();
+    expect(await w.engine.plan('nobody', ASKED, NEVER)).toEqual({
+      ok: false,
+      code: 'unknown_policy',
+      message: 'There is no policy named nobody. Policies: resume-billing.',
+    });
     const reason = new Error('the client left');
-    await expect(w.engine.plan('resume-billing', AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(w.engine.plan('resume-billing', ASKED, AbortSignal.abort(reason))).rejects.toBe(reason);
     await expect(w.engine.run('nobody', NEVER)).rejects.toThrow('no policy nobody');
   });
 
@@ -201,7 +212,7 @@ describe('a plan', () => {
     const w = world();
     w.dlq.add();
     w.pause = 'file PAUSE';
-    expect(await w.engine.plan('resume-billing', NEVER)).toMatchObject({
+    expect(await planOf(w)).toMatchObject({
       state: 'held',
       effectiveMode: 'off',
       stopped: { guard: 'kill_switch', reason: 'file PAUSE' },
@@ -213,7 +224,7 @@ describe('a plan', () => {
     const w = world();
     for (let i = 0; i < 4; i++) w.dlq.add();
     const plans: Promise<unknown>[] = [];
-    w.dlq.onResume = () => void plans.push(w.engine.plan('resume-billing', NEVER));
+    w.dlq.onResume = () => void plans.push(planOf(w));
     await run(w);
     await Promise.all(plans);
     expect(sentIds(w)).toHaveLength(4);
@@ -247,7 +258,7 @@ describe('a listing that cannot be trusted leads to zero acts', () => {
       await run(w);
       expect(w.dlq.sent).toEqual([]);
       expect(w.lastRun()).toMatchObject({ outcome, matched: 0, acted: 0, stopped: { guard } });
-      expect(await w.engine.plan('resume-billing', NEVER)).toMatchObject({ state: 'aborted', chosen: [] });
+      expect(await planOf(w)).toMatchObject({ state: 'aborted', chosen: [] });
     },
   );
 
@@ -288,14 +299,14 @@ describe('attempts', () => {
     expect(w.dlq.sent[2]!.overrides.labels).toHaveLength(2);
     w.dlq.failAgain(2);
     await w.clock.advance(100 * HOUR);
-    const plan = await w.engine.plan('resume-billing', NEVER);
-    expect(plan!.skipped).toEqual([{ guard: 'attempts', reason: '3 of 3', count: 1 }]);
+    const plan = await planOf(w);
+    expect(plan.skipped).toEqual([{ guard: 'attempts', reason: '3 of 3', count: 1 }]);
   });
 
   test('are read from the newest stamp where the service adds labels, and waited for without a ledger', async () => {
     const w = world();
     w.dlq.add({ labels: ['billing', 'opsd:here:abc:1', 'opsd:here:abc:2'], createdAt: START - 30 * MINUTE });
-    const plan = (await w.engine.plan('resume-billing', NEVER))!;
+    const plan = await planOf(w);
     expect(plan.skipped).toEqual([{ guard: 'attempts', reason: 'backing off, next 2025-11-20T12:30Z', count: 1 }]);
     await w.clock.advance(31 * MINUTE);
     await run(w);
@@ -349,7 +360,7 @@ describe('caps', () => {
     const w = world({ policies: [policyOf(), other], engine: { caps: { perHour: 3 } } });
     for (let i = 0; i < 3; i++) w.dlq.add();
     for (let i = 0; i < 2; i++) w.dlq.add({ labels: ['other'] });
-    let beside: Promise<void> | undefined;
+    let beside: Promise<unknown> | undefined;
     w.dlq.onResume = async () => {
       beside ??= w.engine.run('other', NEVER);
       await new Promise((resolve) => setImmediate(resolve));
@@ -423,7 +434,7 @@ describe('what ends a run', () => {
     expect(w.runs()).toEqual(['halted', 'held']);
     expect(w.lastRun().stopped).toEqual({
       guard: 'kill_switch',
-      reason: 'more_than_asked: 2 runs were resumed where 1 was asked for (dlq-001); opsd unpause lifts it',
+      reason: 'more_than_asked: 2 entries were acted on where 1 was asked for (dlq-001); opsd unpause lifts it',
     });
     expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
     expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: more_than_asked/);
@@ -433,8 +444,8 @@ describe('what ends a run', () => {
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);
     expect(w.lastRun()).toMatchObject({ outcome: 'held' });
-    expect(w.engine.unpause('spoke to the service')).toBe(1);
-    expect(w.engine.unpause('again')).toBe(0);
+    expect(w.engine.unpause({ reason: 'spoke to the service', by: 'test' })).toBe(1);
+    expect(w.engine.unpause({ reason: 'again', by: 'test' })).toBe(0);
     await run(w);
     expect(w.dlq.sent.length).toBeGreaterThan(1);
   });
@@ -521,7 +532,7 @@ describe('unclear outcomes', () => {
     expect(w.dlq.sent).toHaveLength(2);
     expect(w.lastRun().denials).toEqual([{ guard: 'claim', count: 1 }]);
     await w.engine.settle(NEVER);
-    const outcomes = w.ledger.recentActions(2).map((action) => [action.proposal.dlqId, action.outcome]);
+    const outcomes = w.ledger.recentActions(2).map((action) => [action.proposal.target, action.outcome]);
     expect(outcomes).toEqual([
       ['dlq-002', 'resolved_not_done'],
       ['dlq-001', 'resolved_done'],
@@ -562,7 +573,7 @@ describe('unclear outcomes', () => {
     w.dlq.failAgain(0);
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('resolved_done');
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
   });
 
   test('an answer that names no run is unclear', async () => {
@@ -648,8 +659,8 @@ describe('settling', () => {
     expect(w.ledger.recentActions(1)[0]!.outcome).toBe('verified');
   });
 
-  test('an account is listed at most once in a settle time', async () => {
-    const w = world({ policy: { limits: { maxPerRun: 1 } } });
+  test('an account is listed at most once in a while to learn what became of acts', async () => {
+    const w = world({ policy: { limits: { maxPerRun: 1 } }, deps: { listEveryMs: SETTLE } });
     for (let i = 0; i < 3; i++) w.dlq.add();
     for (let i = 0; i < 3; i++) {
       await run(w);

@@ -1,8 +1,9 @@
 /** An engine and all that it stands on: real ledger, real actions, a DLQ that does as told, and time that stands still. */
 import { createActions } from '../../src/actions/index.ts';
-import type { PolicyMode } from '../../src/domain/plan.ts';
+import type { Plan, PolicyMode } from '../../src/domain/plan.ts';
 import type { EngineDeps, EngineFacts } from '../../src/engine/engine-deps.ts';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
+import type { Guard } from '../../src/guardrails/guard.ts';
 import { GUARDS } from '../../src/guardrails/index.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
@@ -20,6 +21,19 @@ export const HOUR = 3_600_000;
 export const SETTLE = 5 * MINUTE;
 export const NEVER = new AbortController().signal;
 
+/** Tests of campaigns ask for all guards; the others are about what is done to an entry, whatever its group has earned. */
+export const WITHOUT_RAMP = GUARDS.filter(({ name }) => name !== 'ramp');
+
+export const NOTHING_KNOWN: EngineFacts = {
+  deliveries: () => undefined,
+  refusedAt: () => undefined,
+  preconditions: () => {
+    throw new Error('no policy of this test has preconditions');
+  },
+  budget: () => ({ spend: { fresh: false } }),
+  dlqMessages: () => undefined,
+};
+
 export interface World {
   readonly clock: ManualClock;
   readonly dlq: FakeDlq;
@@ -31,6 +45,7 @@ export interface World {
   pause: string | undefined | (() => string | undefined);
   /** Another daemon over the same ledger: what a restart is. */
   restart(over?: Partial<EngineDeps>): void;
+  readonly guards: readonly Guard[];
   /** Runs that the engine asked for, in order. */
   readonly soon: string[];
   /** What is known; nothing, until a test says so. */
@@ -47,6 +62,8 @@ export interface WorldOptions {
   readonly policy?: Readonly<Record<string, unknown>>;
   readonly engine?: Readonly<Record<string, unknown>>;
   readonly ledger?: Ledger;
+  /** Default: all but the ramp. */
+  readonly guards?: readonly Guard[];
   readonly deps?: Partial<EngineDeps>;
 }
 
@@ -58,8 +75,6 @@ export function policyOf(over: Readonly<Record<string, unknown>> = {}): Policy {
       mode: 'enforce' satisfies PolicyMode,
       select: { resource: 'workflow-dlq', anyLabel: ['billing'] },
       action: { type: 'workflow-dlq.resume' },
-      // Tests of the ramp say so; all others are about one run.
-      ramp: { start: 100 },
       ...over,
     }),
     'opsd.yaml:7',
@@ -89,6 +104,7 @@ export function world(options: WorldOptions = {}): World {
     events,
     engine: undefined as unknown as Engine,
     pause: undefined,
+    guards: options.guards ?? WITHOUT_RAMP,
     soon: [],
     facts: {},
     restart(over = {}) {
@@ -99,7 +115,7 @@ export function world(options: WorldOptions = {}): World {
         actions: createActions(new Map([['production', dlq.client()]]), {
           clock,
           events: bus,
-          accountIds: new Map(),
+          accountIds: new Map([['production', 'acc-1']]),
           maxPages: 50,
         }),
         facts: {
@@ -110,7 +126,7 @@ export function world(options: WorldOptions = {}): World {
           budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
           dlqMessages: (account) => made.facts.dlqMessages?.(account),
         },
-        guards: GUARDS,
+        guards: made.guards,
         listEveryMs: 0,
         runSoon: (policy) => void made.soon.push(policy),
         ledger,
@@ -141,4 +157,14 @@ export async function run(world: World, signal = NEVER, policy = 'resume-billing
 /** Ids that were sent, in order. */
 export function sentIds(world: World): readonly string[] {
   return world.dlq.sent.flatMap((sent) => sent.dlqIds);
+}
+
+/** Who asks, where it does not matter. */
+export const ASKED = { by: 'test', save: false } as const;
+
+/** What `opsd plan` would show. */
+export async function planOf(world: World, signal = NEVER, policy = 'resume-billing'): Promise<Plan> {
+  const planned = await world.engine.plan(policy, ASKED, signal);
+  if (!planned.ok) throw new Error(planned.message);
+  return planned.plan;
 }

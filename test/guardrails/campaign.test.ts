@@ -72,16 +72,16 @@ test('after a repair 5,000 entries are drained within two hours: 1, 3, 9, … 50
   expect(at - NOW).toBeLessThanOrEqual(2 * HOUR);
 });
 
-test('while every resumed run fails, three canaries are lost, spaced by the breaker, and then the group is in audit', () => {
+test('while every resumed run fails, four canaries are lost, spaced by the breaker, and then the group is in audit', () => {
   const { steps, campaign } = simulate({ entries: 5_000, until: NOW + 24 * HOUR, succeeds: () => false });
-  expect(steps.map((step) => step.count)).toEqual([1, 1, 1]);
+  expect(steps.map((step) => step.count)).toEqual([1, 1, 1, 1]);
   const gaps = steps.slice(1).map((step, i) => step.at - steps[i]!.at);
-  expect(gaps).toEqual([30 * MINUTE + 15_000, 2 * HOUR + 15_000]);
+  expect(gaps).toEqual([30 * MINUTE + 15_000, 2 * HOUR + 15_000, 6 * HOUR + 15_000]);
   expect(campaign).toMatchObject({
     state: 'audit',
-    judged: 3,
+    judged: 4,
     verified: 0,
-    reason: '3 halts in a row, the last: the probe failed: 1 of 1',
+    reason: '4 halts in a row, the last: the probe failed: 1 of 1',
   });
   expect(breaker(campaign)).toBe('open');
 });
@@ -325,15 +325,16 @@ describe('judge: how', () => {
 });
 
 describe('halts', () => {
-  test('open 30 minutes, 2 hours, and then the group is in audit', () => {
+  test('open 30 minutes, 2 hours, 6 hours, and then the group is in audit', () => {
     expect(judged(out({ size: 1, halts: 1 }), { failed: 1 })).toMatchObject({
       state: 'halted',
       halts: 2,
       until: NOW + 2 * HOUR,
     });
-    const third = judged(out({ size: 1, halts: 2 }), { failed: 1 });
-    expect(third).toMatchObject({ state: 'audit', halts: 3 });
-    expect(third).not.toHaveProperty('until');
+    expect(judged(out({ size: 1, halts: 2 }), { failed: 1 })).toMatchObject({ state: 'halted', until: NOW + 6 * HOUR });
+    const fourth = judged(out({ size: 1, halts: 3 }), { failed: 1 });
+    expect(fourth).toMatchObject({ state: 'audit', halts: 4 });
+    expect(fourth).not.toHaveProperty('until');
   });
 
   test('end in one canary, which is not weighed with what failed before', () => {
@@ -464,7 +465,7 @@ describe('in any order of events', () => {
     );
   });
 
-  test('when all fails from the start, start and two canaries are lost; later, about the step under way and two canaries', () => {
+  test('when all fails from the start, start and three canaries are lost; later, about the step under way and three canaries', () => {
     const looks = fc.array(
       fc.record({
         wait: fc.integer({ min: 1, max: 2 * HOUR }),
@@ -485,7 +486,7 @@ describe('in any order of events', () => {
         }
         // At most 15 of the last 50 may fail without a halt; the step after them is half as large. A canary halts at once.
         const { size } = campaign;
-        const most = (size <= ramp.start ? size : Math.max(size, 15 + Math.floor(size / 2))) + 2;
+        const most = (size <= ramp.start ? size : Math.max(size, 15 + Math.floor(size / 2))) + 3;
         let lost = 0;
         let step = 0;
         for (const { wait, share, decided } of looks) {

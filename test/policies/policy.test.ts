@@ -41,7 +41,7 @@ describe('a compiled policy', () => {
         maxMatched: 10_000,
         onTrip: 'approve',
         maxPerRun: 500,
-        maxPerHour: 2_000,
+        maxPerHour: 4_000,
         maxPerDay: 10_000,
         minInterval: 0,
         attempts: { max: 3, backoff: [10 * MINUTE, 60 * MINUTE, 360 * MINUTE] },
@@ -102,10 +102,10 @@ describe('evaluation', () => {
     expect(result.matched.map((one) => one.dlqId)).toEqual(['dlq-1']);
     expect(result.errors).toBe(1);
     expect(result.left).toEqual([
-      { dlqId: 'late', guard: 'select', reason: 'failed outside of the time asked for' },
-      { dlqId: 'gone', guard: 'where', reason: 'permanent 422' },
-      { dlqId: 'tried', guard: 'where', reason: 'transient 503' },
-      { dlqId: 'odd', guard: 'where', reason: 'the expression failed' },
+      { guard: 'select', reason: 'failed outside of the time asked for', dlqId: 'late' },
+      { guard: 'where', reason: 'permanent 422', dlqId: 'gone' },
+      { guard: 'where', reason: 'transient 503', dlqId: 'tried' },
+      { guard: 'where', reason: 'the expression failed', dlqId: 'odd' },
     ]);
   });
 

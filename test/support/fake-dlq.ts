@@ -46,6 +46,14 @@ export class FakeDlq {
   /** How long a resumed entry stays listed. Resumed again in that time, its run is brought to life twice. */
   lagMs = 0;
   lateMs = 60_000;
+  /** Workflow runs that were deleted, by dlqId. */
+  readonly deleted: string[] = [];
+  /** Messages in the DLQ, and what was deleted of them: ids, or how many. */
+  messages = 0;
+  readonly pruned: (readonly string[] | number)[] = [];
+  readonly budgets: number[] = [];
+  /** Called before a delete is answered. */
+  onDelete: () => void | Promise<void> = () => undefined;
   /** Called before a resume is answered. */
   onResume: (dlqId: string, overrides: ResumeOverrides) => void | Promise<void> = () => undefined;
   readonly #clock: Clock;
@@ -95,8 +103,40 @@ export class FakeDlq {
     const message = {
       listWorkflowDlq: (query: WorkflowDlqQuery, call: { signal: AbortSignal }) => this.#list(query, call.signal),
       resumeWorkflowDlq: (ids: readonly string[], overrides: ResumeOverrides) => this.#resume(ids, overrides),
+      deleteWorkflowDlq: async (ids: readonly string[]) => this.#delete(ids),
+      deleteDlq: async (what: { dlqIds?: readonly string[]; count?: number }) => this.#deleteMessages(what),
     };
-    return { message } as unknown as ServiceClient;
+    const management = { updateBudget: async (_id: string, dollars: number) => this.#setBudget(dollars) };
+    return { message, management } as unknown as ServiceClient;
+  }
+
+  async #delete(ids: readonly string[]): Promise<{ deleted: number }> {
+    await this.onDelete();
+    const known = ids.filter((id) => this.entries.delete(id));
+    this.deleted.push(...known);
+    return { deleted: known.length };
+  }
+
+  /** Nobody can list the messages: there are as many as `messages` says. */
+  async #deleteMessages({
+    dlqIds,
+    count = 0,
+  }: {
+    dlqIds?: readonly string[];
+    count?: number;
+  }): Promise<{ deleted: number }> {
+    await this.onDelete();
+    const done = dlqIds?.length ?? Math.min(count, this.messages);
+    this.pruned.push(dlqIds ?? done);
+    this.messages -= done;
+    const answer = this.answers.shift();
+    if (answer === 'lost') throw failure('connection', 'possible', 'reset before an answer');
+    return { deleted: done };
+  }
+
+  #setBudget(dollars: number): void {
+    this.budgets.push(dollars);
+    if (this.answers.shift() === 'lost') throw failure('connection', 'possible', 'reset before an answer');
   }
 
   async #list(query: WorkflowDlqQuery, signal: AbortSignal): Promise<Page<WorkflowDlqEntry>> {
