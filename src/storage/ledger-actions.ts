@@ -7,7 +7,8 @@ import { ACTIONS, actionOf } from './ledger-rows.ts';
 /** Queries that must stay fast at a million intents, by name. */
 export const ACTION_QUERIES = {
   unsettled: `${ACTIONS} WHERE i.id IN (SELECT intent_id FROM unsettled) ORDER BY i.id`,
-  oldestUnsettled: 'SELECT min(i.at) AS at FROM unsettled u JOIN intents i ON i.id = u.intent_id',
+  // CROSS: from the few that are unsettled to their intents, never along all intents by time.
+  oldestUnsettled: 'SELECT min(i.at) AS at FROM unsettled u CROSS JOIN intents i ON i.id = u.intent_id',
   lineageOfRun:
     'SELECT i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
   resumedFrom:

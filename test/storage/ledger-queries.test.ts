@@ -1,0 +1,62 @@
+/** No question to the ledger walks along all that was ever done: a million intents cost what a thousand do. */
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { ACTION_QUERIES } from '../../src/storage/ledger-actions.ts';
+import { PART_OF_SLICE, SLICE_MS, WHOLE_SLICES, createCaps } from '../../src/storage/ledger-caps.ts';
+import { FORGETTABLE } from '../../src/storage/ledger-retention.ts';
+import { LAST_RUNS } from '../../src/storage/ledger-runs.ts';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { raiseTo, resumeOf } from '../support/ledger-facts.ts';
+
+function schema(): DatabaseSync {
+  const db = new DatabaseSync(':memory:');
+  for (const step of MIGRATIONS) db.exec(step);
+  return db;
+}
+
+const QUERIES: readonly (readonly [string, string])[] = [
+  ...Object.entries(ACTION_QUERIES),
+  ['last runs', LAST_RUNS],
+  ['whole slices', WHOLE_SLICES],
+  ['part of a slice', PART_OF_SLICE],
+  ['forgettable', FORGETTABLE],
+];
+
+/** Walks that end at once: the newest few by their key, and tables that are small by their nature. */
+const SHORT = /^SCAN (?:u|names|unsettled|json_each VIRTUAL TABLE .*|CONSTANT ROW)$/;
+
+test.each(QUERIES)('%s goes by an index', (name, sql) => {
+  const plan = schema()
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map((row) => String(row['detail']));
+  expect(plan.length).toBeGreaterThan(0);
+  const walks = plan.filter((step) => step.startsWith('SCAN ') && !SHORT.test(step));
+  // The newest few: along the primary key, backwards, with an end.
+  expect(walks, plan.join('\n')).toEqual(name === 'recent' ? ['SCAN i'] : []);
+  if (name === 'recent') expect(plan).not.toContain('USE TEMP B-TREE FOR ORDER BY');
+});
+
+test('a window reads whole slices and a part of one, whatever is in it', () => {
+  const plan = (sql: string): string =>
+    schema()
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map((row) => String(row['detail']))
+      .join('\n');
+  expect(plan(WHOLE_SLICES)).toContain('SEARCH cap_slices USING PRIMARY KEY (slice>?)');
+  expect(plan(PART_OF_SLICE)).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
+});
+
+test('acts of one slice, policy and action share a row, and a give-back takes from it', () => {
+  const db = schema();
+  const caps = createCaps(db);
+  for (let n = 0; n < 100; n++) caps.take(resumeOf(`d${n}`, { worth: 2 }), 7 * SLICE_MS + n);
+  caps.take(raiseTo(120), 7 * SLICE_MS);
+  caps.giveBack(resumeOf('d1', { worth: 2 }), 7 * SLICE_MS + 1);
+  expect(db.prepare('SELECT slice, action, worth FROM cap_slices ORDER BY action DESC').all()).toEqual([
+    { slice: 7 * SLICE_MS, action: 'workflow-dlq.resume', worth: 198 },
+    { slice: 7 * SLICE_MS, action: 'budget.raise', worth: 1 },
+  ]);
+  expect(caps.used({}, 0)).toBe(198);
+});
