@@ -64,7 +64,7 @@ function disagreement(tail: AuditTail, known: AuditHead | undefined): string | u
   // What follows a record of a change proves that its transaction had committed, unless it says the contrary.
   const lost = uncommitted(newer);
   const isLast = lost.length === 0 || lost[0] === newer.at(-1);
-  if (same !== undefined && lost.length <= 1 && isLast) return undefined;
+  if (same !== undefined && isLast) return undefined;
   return `the store is older than its audit log: it knows ${known.sequence} records of ${last.sequence}`;
 }
 
