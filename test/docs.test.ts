@@ -4,14 +4,20 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../src/cli/index.ts';
 import { loadConfig, parseConfig } from '../src/config/load.ts';
-import { keysOf } from '../src/config/schema-walk.ts';
+import { allKeys, keysOf } from '../src/config/schema-walk.ts';
 import { ACTION_TYPES } from '../src/domain/plan.ts';
 import { catalogMarkdown } from '../src/exporters/catalog-text.ts';
 import { METRIC_NAMES } from '../src/exporters/catalog.ts';
 import { GUARDS } from '../src/guardrails/index.ts';
 import { alertOf } from '../src/notifications/alertmanager.ts';
 import { webhookMessage } from '../src/notifications/webhook.ts';
-import { ENTRY_FIELDS } from '../src/policies/entry-facts.ts';
+import {
+  ACCOUNT_BUDGET,
+  DEAD_LETTER,
+  FACT_FUNCTIONS,
+  TRIGGER_FIELDS,
+  WORKFLOW_ENTRY,
+} from '../src/policies/environments.ts';
 import { policySettings } from '../src/policies/settings.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -95,14 +101,39 @@ describe('docs/policies.md', () => {
     expect(missing).toEqual([]);
   });
 
-  test('names every field that an expression sees', () => {
-    expect(Object.keys(ENTRY_FIELDS).filter((field) => !text.includes(field))).toEqual([]);
+  test('names every key of the language', () => {
+    const words = new Set(text.match(/\w+/g));
+    expect([...allKeys(policySettings)].map(({ key }) => key).filter((key) => !words.has(key))).toEqual([]);
   });
 
-  test('shows a policy that loads', () => {
-    const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
-    const loaded = parseConfig(account + blocks(text, 'yaml')[0]!, { file: 'policies.md', baseDir: ROOT, env: {} });
-    expect(loaded).toMatchObject({ ok: true, config: { policies: [{ settings: { mode: 'audit' } }] } });
+  test('names every field that an expression sees, and every fact', () => {
+    const words = new Set(text.match(/\w+/g));
+    const environments = [WORKFLOW_ENTRY, DEAD_LETTER, ACCOUNT_BUDGET].flatMap(({ variables }) =>
+      Object.entries(variables).flatMap(([name, fields]) => [name, ...Object.keys(fields)]),
+    );
+    const names = [...environments, ...Object.keys(TRIGGER_FIELDS), ...Object.keys(FACT_FUNCTIONS)];
+    expect(names.length).toBeGreaterThan(50);
+    expect(names.filter((name) => !words.has(name))).toEqual([]);
+  });
+
+  test('shows policies that load: four lines, and one of each action', () => {
+    const account = `
+accounts:
+  - name: production
+    url: embedded
+    budget: { knownUsd: 200, assertedOn: 2026-11-01 }
+hooks:
+  listen: ":10778"
+  alertmanager: { opsd: { token: s3cr3t } }
+  callbacks: { production: { token: s3cr3t } }
+`;
+    const [four, all] = blocks(text, 'yaml').map((block) =>
+      parseConfig(account + block, { file: 'policies.md', baseDir: ROOT, env: {}, secrets: false }),
+    );
+    expect(four).toMatchObject({ ok: true, warnings: [], config: { policies: [{ settings: { mode: 'audit' } }] } });
+    expect(all).toMatchObject({ ok: true, warnings: [] });
+    const types = all?.ok === true ? all.config.policies.map(({ settings }) => settings.action.type) : [];
+    expect(types).toEqual(ACTION_TYPES);
   });
 });
 

@@ -57,6 +57,8 @@ const budgetSettings = z.strictObject({
     .describe('Dollars a month, 20 to 10000; 0 when there is no limit.'),
   assertedOn: z.iso
     .date(ASSERTED_ON)
+    // Midnight UTC, epoch milliseconds.
+    .transform((day) => Date.parse(day))
     .exactOptional()
     .describe('Day on which that was known to be so; shown beside it. Policies that raise it need it.'),
   maxAge: durationSetting({ min: '1d', max: '366d' })

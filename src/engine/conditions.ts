@@ -36,7 +36,7 @@ export class Conditions {
 
   /** Ends all whose key begins so and is not among those that still stand. */
   keepOnly(prefix: string, keys: ReadonlySet<string>): void {
-    for (const key of [...this.#standing.keys()]) if (key.startsWith(prefix) && !keys.has(key)) this.ended(key);
+    for (const key of this.#standing.keys()) if (key.startsWith(prefix) && !keys.has(key)) this.ended(key);
   }
 
   standing(): readonly Condition[] {

@@ -12,7 +12,7 @@ export interface FactsDeps {
   readonly clock: Clock;
   readonly accounts: readonly {
     readonly name: string;
-    readonly budget?: { readonly knownUsd: number; readonly assertedOn?: string; readonly maxAge: number };
+    readonly budget?: { readonly knownUsd: number; readonly assertedOn?: number; readonly maxAge: number };
   }[];
 }
 

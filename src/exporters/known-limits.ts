@@ -5,7 +5,8 @@ export interface KnownBudget {
   /** 0 when there is no limit. */
   readonly knownUsd: number;
   /** Day on which it was known to be so. */
-  readonly assertedOn?: string;
+  /** Epoch milliseconds. */
+  readonly assertedOn?: number;
 }
 
 export interface KnownLimits {
@@ -30,7 +31,7 @@ export function sayKnown(
     const labels = { account, origin: 'configuration' };
     families.set('msgsvc_account_budget_dollars', labels, budget.knownUsd === 0 ? Infinity : budget.knownUsd);
     if (budget.assertedOn !== undefined) {
-      families.set('msgsvc_account_budget_asserted_timestamp_seconds', labels, Date.parse(budget.assertedOn) / 1_000);
+      families.set('msgsvc_account_budget_asserted_timestamp_seconds', labels, budget.assertedOn / 1_000);
     }
   }
   const say = (value: number | undefined, set: (value: number) => void): void => {

@@ -16,7 +16,7 @@ async function shown(known: { readonly budget?: KnownBudget; readonly limits?: K
 }
 
 test('a budget is shown with where it is known from, and since when', async () => {
-  expect(await shown({ budget: { knownUsd: 500, assertedOn: '2026-11-01' } })).toEqual({
+  expect(await shown({ budget: { knownUsd: 500, assertedOn: Date.UTC(2026, 10, 1) } })).toEqual({
     'budget_dollars{,origin="configuration"}': 500,
     'budget_asserted_timestamp_seconds{,origin="configuration"}': Date.UTC(2026, 10, 1) / 1_000,
   });
