@@ -58,6 +58,7 @@ async function used(): Promise<number> {
 async function opsd(): Promise<Contestant> {
   let listener: ((added: TotalsAdded) => void) | undefined;
   const totals: TotalsStore = {
+    add: () => undefined,
     counters: () => [],
     histograms: () => [],
     onAdded: (added) => {

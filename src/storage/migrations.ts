@@ -101,4 +101,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE unsettled (intent_id INTEGER PRIMARY KEY REFERENCES intents (id)) STRICT;
   CREATE INDEX outcomes_new_run ON outcomes (new_run_id) WHERE new_run_id IS NOT NULL;
   `,
+  `
+  -- Requests of a day, counted ahead: after a crash too many, never too few.
+  CREATE TABLE request_use (
+    account TEXT NOT NULL, api TEXT NOT NULL, day INTEGER NOT NULL, used INTEGER NOT NULL,
+    PRIMARY KEY (account, api)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ManagementApi, MessageApi } from '../../src/client/api.ts';
 import { createClient } from '../../src/client/create-client.ts';
+import type { RequestUseStore } from '../../src/domain/request-use.ts';
 import type { ClientSettings, WireSettings } from '../../src/client/settings.ts';
 import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
@@ -46,6 +47,7 @@ export interface UnderTestOptions {
   readonly random?: Random;
   readonly token?: Secret;
   readonly actionToken?: Secret;
+  readonly requestUse?: RequestUseStore;
 }
 
 export async function clientUnderTest(options: UnderTestOptions = {}): Promise<UnderTest> {
@@ -67,7 +69,12 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
       limits: { ...LIMITS, ...options.limits },
     },
     // Without jitter a repeat comes at once, and no test waits for one.
-    { clock: options.clock ?? systemClock, events: bus, random: options.random ?? (() => 0) },
+    {
+      clock: options.clock ?? systemClock,
+      events: bus,
+      random: options.random ?? (() => 0),
+      ...(options.requestUse && { requestUse: options.requestUse }),
+    },
   );
   const close = async (): Promise<void> => client[Symbol.asyncDispose]();
   onTestFinished(close);

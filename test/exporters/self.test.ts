@@ -234,17 +234,12 @@ test('the daemon tells what it is and how it fares', async () => {
   const { events, scrape } = world({
     deps: { stateRestored: true, unknownOutcomes: () => 3, logLines: () => lines },
   });
-  events.emit({ type: 'spans.exported', count: 7 });
-  events.emit({ type: 'spans.dropped', count: 2, reason: 'queue' });
   events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
   events.emit({ type: 'schedule.rearmed', name: 'x', jumpMs: 1 });
   events.emit({ type: 'credential.changed', account: 'prod', credential: 'token' });
   await scrape();
   lines.set('warn', 5);
   const samples = await scrape();
-  expect(samples.get('opsd_spans_exported_total')).toBe(7);
-  expect(samples.get('opsd_spans_dropped_total{reason="queue"}')).toBe(2);
-  expect(samples.get('opsd_spans_dropped_total{reason="failed"}')).toBe(0);
   expect(samples.get('opsd_state_save_failures_total')).toBe(1);
   expect(samples.get('opsd_schedule_rearms_total')).toBe(1);
   expect(samples.get('opsd_credential_rotated_timestamp_seconds{account="prod",credential="token"}')).toBe(NOW / 1_000);
