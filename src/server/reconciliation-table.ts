@@ -15,7 +15,7 @@ export function reconciliation(rows: readonly ReconciliationView[], sources: rea
     <h2 id="reconciliation">Log and statistics</h2>
     ${table<ReconciliationView>({
       caption:
-        'What both counted of the newest whole hour. They are read apart: when they agree, neither lost anything.',
+        'What both counted of the newest whole hour. They are read apart, so a gap shows what one of them lost; up to 10 messages or 2 % is rounding.',
       rows,
       rowId: reconciliationAnchor,
       empty:
