@@ -18,16 +18,18 @@ const LAG = 15 * SECOND;
 
 interface WorldOptions extends Omit<FakeLogOptions, 'clock'> {
   readonly pageBudget?: number;
+  readonly sweep?: { readonly every: string; readonly reach: string };
   readonly dimension?: string;
 }
 
-function world({ pageBudget = 200, dimension, ...options }: WorldOptions = {}) {
+function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions = {}) {
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock, ...options });
   const store = new MemoryFoldStore();
   const traces: MessageTrace[] = [];
   let previous: Batch<'logs'> | undefined;
-  const watched = target({ settings: { logs: { pageBudget, ...(dimension !== undefined && { dimension }) } } });
+  const chosen = { pageBudget, ...(sweep && { sweep }), ...(dimension !== undefined && { dimension }) };
+  const watched = target({ settings: { logs: chosen } });
   let client = log.client;
   /** Another client from now on. */
   const through = (other: ServiceClient): void => void (client = other);
@@ -281,7 +283,7 @@ describe('entries without a state', () => {
 });
 
 describe('entries that come late', () => {
-  test('are found by a sweep of the last fifteen minutes every five, and counted as late', async () => {
+  test('are found by a sweep every five minutes, and counted as late', async () => {
     const w = world({ lateBy: ({ messageId }) => (messageId === 'late' ? 120 * SECOND : 0) });
     await w.run();
     w.log.entries.push(entry(1_000), entry(2_000, { messageId: 'late' }));
@@ -310,6 +312,47 @@ describe('entries that come late', () => {
     await w.run();
     expect(w.log.queries.at(-2)).toMatchObject({ fromDate: T0 - LAG, toDate: T0 + 200 * SECOND - LAG });
     expect(w.counters()).toEqual({});
+  });
+
+  test.each([
+    ['fifteen minutes, as it is', undefined, 15 * 60],
+    ['as the configuration says', { every: '40s', reach: '100s' }, 100],
+  ])('are found however the sweeps fall, when they are late by no more than %s', async (_what, sweep, lateSeconds) => {
+    const w = world({ ...(sweep && { sweep }), lateBy: () => lateSeconds * SECOND });
+    await w.run();
+    for (let n = 0; n < 100; n += 1) w.log.entries.push(entry(n * 7_000));
+    for (let n = 0; n < 90; n += 1) {
+      await w.clock.advance(30 * SECOND);
+      await w.run();
+    }
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(100);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(100);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+  });
+
+  test('are found by a sweep that is not done when catching up has gone further than what is recognised', async () => {
+    const timeOf = (n: number): number => Math.round((n * n) / 4);
+    const late = new Set([570, 585, 599].map((n) => `msg-${timeOf(n)}`));
+    const w = world({ pageSize: 10, pageBudget: 12, lateBy: ({ messageId }) => (late.has(messageId) ? 90_000 : 0) });
+    await w.run();
+    // Ever less dense, so that more than one window is swept in a run, and next to nothing in the hours after.
+    for (let n = 1; n <= 600; n += 1) w.log.entries.push(entry(timeOf(n)));
+    for (let n = 0; n < 30; n += 1) w.log.entries.push(entry(6_000_000 + n * 300_000));
+    while (w.clock.now() < T0 + 90_000 + LAG) await w.clock.advance(SECOND);
+    await w.runUntil(T0 + 90_000);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(597);
+    // An outage of hours: the sweep comes before what is new, and takes more than one run.
+    await w.clock.advance(15_000 * SECOND);
+    let ahead = 0;
+    for (let row = await w.run(); row.sweep !== undefined; row = await w.run()) {
+      ahead = Math.max(ahead, row.watermark - row.sweep.at);
+      await w.clock.advance(SECOND);
+    }
+    await w.runUntil(T0 + 15_000_000);
+    expect(ahead).toBeGreaterThan(3_600_000);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(630);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(3);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
   });
 
   test('a sweep of more pages than are left goes on in the next run', async () => {

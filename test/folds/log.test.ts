@@ -264,6 +264,45 @@ describe('repetitions', () => {
   });
 });
 
+describe('entries that come later than what follows them', () => {
+  const life = [
+    entry(0, 'CREATED'),
+    entry(10, 'ACTIVE'),
+    entry(30, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 1_000 }),
+    entry(30, 'RETRY', { nextDeliveryTime: T0 + 1_000 }),
+    entry(1_007, 'ACTIVE'),
+    entry(1_300, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 70_000 }),
+    entry(1_300, 'RETRY', { nextDeliveryTime: T0 + 70_000 }),
+    entry(70_001, 'ACTIVE'),
+  ];
+  const failure = [entry(70_500, 'ERROR', { responseStatus: 503 }), entry(70_500, 'FAILED', { responseStatus: 503 })];
+  const pairs = (of: readonly StatedEntry[]): number[][] => of.flatMap((_a, at) => of.map((_b, other) => [at, other]));
+
+  test.each([
+    ['delivered', [...life, entry(70_500, 'DELIVERED', { responseStatus: 200 })]],
+    ['failed', [...life, ...failure]],
+    ['failed at once', [...life.slice(0, 2), ...failure]],
+  ])('change nothing of what is measured of a message that is %s, whichever two they are', (_end, all) => {
+    const atOnce = new MemoryFoldStore();
+    foldAndCommit(atOnce, all, end);
+    for (const late of pairs(all)) {
+      const store = new MemoryFoldStore();
+      const inTime = all.filter((_, at) => !late.includes(at));
+      foldAndCommit(store, inTime, end);
+      for (const at of late) foldAndCommit(store, [all[at]!], end, { isSweep: true });
+      const doubts = store.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
+      expect([late, doubts]).toEqual([late, []]);
+      expect([late, measuredIn(store)]).toEqual([late, measuredIn(atOnce)]);
+    }
+  });
+});
+
+function measuredIn(store: MemoryFoldStore): Record<string, readonly number[]> {
+  return Object.fromEntries(
+    store.histograms(ACCOUNT).map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
+  );
+}
+
 describe('a trace', () => {
   const created = entry(0, 'CREATED', {
     url: 'https://user:pw@api.example.com/x?id=1&token=s3cret',

@@ -13,7 +13,7 @@ import { seededRandom } from '../../src/platform/random.ts';
 import { addressOf } from './daemon-world.ts';
 import { scrape } from './exposition.ts';
 import { httpSink } from './http-sink.ts';
-import { logTruth, toldByMetrics, type LogTruth } from './log-truth.ts';
+import { logTruth, toldByMetrics, total, type LogTruth } from './log-truth.ts';
 import { opsd, type Program } from './program.ts';
 import { logsUntil, publish } from './service.ts';
 import { tempDir } from './temp-dir.ts';
@@ -70,12 +70,13 @@ accounts:
       logs: { every: 1s, lag: 1s }
       workflowDlq: { enabled: false }
       urlGroups: { enabled: false }
+telemetry: { metrics: { newSeriesZeroFor: 0s } }
 `,
   );
   const run = (): Program => opsd(['run', '--config', file]);
 
   async function publishSome(): Promise<void> {
-    const to = (path: string, headers: Record<string, string> = {}): Promise<void> =>
+    const to = (path: string, headers: Record<string, string> = {}): Promise<string> =>
       publish(service, `${sink.url}/${path}`, { 'Svc-Retry-Delay': '400', ...headers });
     await Promise.all([
       to('good'),
@@ -121,7 +122,9 @@ accounts:
   let told: LogTruth | undefined;
   await until({ what: 'every entry is counted', timeoutMs: 30_000 }, async () => {
     told = toldByMetrics(await scrape(address));
-    return told.finished >= truth.finished && told.created >= truth.created;
+    return ['msgsvc_messages_created_total', 'msgsvc_messages_finished_total'].every(
+      (metric) => total(told!, metric) >= total(truth, metric),
+    );
   }).catch(() => undefined);
   const metrics = await scrape(address);
   expect(toldByMetrics(metrics)).toEqual(truth);
