@@ -109,3 +109,12 @@ export async function trigger(
   const answer = await call(service, 'POST', `/v2/trigger/${workflowUrl}`, { headers, body: '{}' });
   return (answer as { workflowRunId: string }).workflowRunId;
 }
+
+/** Somebody else than the daemon resumes failed runs, or deletes them. */
+export async function resumeRuns(service: Service, dlqIds: readonly string[]): Promise<void> {
+  await call(service, 'POST', `/v2/workflows/dlq/resume?dlqIds=${dlqIds.join(',')}`);
+}
+
+export async function removeRuns(service: Service, dlqIds: readonly string[]): Promise<void> {
+  await call(service, 'DELETE', `/v2/workflows/dlq?dlqIds=${dlqIds.join(',')}`);
+}
