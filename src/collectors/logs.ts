@@ -266,8 +266,9 @@ class Run {
   #tell(told: readonly MessageProgress[]): void {
     const { onProgress, onTraces } = this.#context;
     if (told.length > 0) onProgress?.(told);
+    if (onTraces === undefined) return;
     const traces = told.map(completedTrace).filter((trace) => trace !== undefined);
-    if (traces.length > 0) onTraces?.(traces.sort((a, b) => a.endedAt - b.endedAt));
+    if (traces.length > 0) onTraces(traces.sort((a, b) => a.endedAt - b.endedAt));
   }
 
   #halve({ pages, coveredMs }: TooMuch, spans: readonly Span[], pace: Pace): void {

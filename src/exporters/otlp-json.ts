@@ -1,5 +1,6 @@
 /** OTLP over JSON, as its mapping has it: ids in hex, times as text, whole numbers as text. */
 import {
+  attributesOf,
   linkFlags,
   SPAN_KINDS,
   STATUS_ERROR,
@@ -19,7 +20,7 @@ export function jsonSpan(span: Span): string {
     kind: SPAN_KINDS[span.kind],
     startTimeUnixNano: nanos(span.startMs),
     endTimeUnixNano: nanos(span.endMs),
-    attributes: pairs(span.attributes),
+    attributes: pairs(attributesOf(span)),
     links: span.links.map((link) => ({ traceId: link.traceId, spanId: link.spanId, flags: linkFlags(link) })),
     status: span.isError ? { code: STATUS_ERROR } : {},
     flags: spanFlags(span),

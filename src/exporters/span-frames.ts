@@ -4,7 +4,7 @@
  */
 import type { SpanBatch } from '../folds/span-outbox.ts';
 import { jsonRequest, jsonSpan } from './otlp-json.ts';
-import { protobufRequest, writeSpan } from './otlp-protobuf.ts';
+import { protobufRequest, writeSpan, type WrittenCommon } from './otlp-protobuf.ts';
 import type { Span, SpanHead } from './span.ts';
 import { WireWriter } from './wire-writer.ts';
 
@@ -14,6 +14,7 @@ const FRAME_HEAD = 12;
 export class FrameWriter {
   readonly #protocol: SpanBatch['protocol'];
   readonly #writer = new WireWriter();
+  readonly #written: WrittenCommon = { common: undefined, at: 0, length: 0 };
   #spans = 0;
 
   constructor(protocol: SpanBatch['protocol']) {
@@ -29,7 +30,7 @@ export class FrameWriter {
     writer.double(span.startMs);
     const length = writer.reserveUint32();
     if (this.#protocol === 'http/json') writer.raw(Buffer.from(jsonSpan(span)));
-    else writeSpan(writer, span);
+    else writeSpan(writer, span, this.#written);
     writer.setUint32(length, writer.length - length - 4);
     this.#spans += 1;
   }
@@ -38,6 +39,7 @@ export class FrameWriter {
   take(): { readonly body: Uint8Array; readonly spans: number } {
     const spans = this.#spans;
     this.#spans = 0;
+    this.#written.common = undefined;
     return { body: this.#writer.take(), spans };
   }
 }
