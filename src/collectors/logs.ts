@@ -13,7 +13,7 @@ import { MESSAGE_STATES } from '../domain/log-entry.ts';
 import type { InFlightMessages, LogProgress } from '../domain/observation.ts';
 import { READER_COUNTERS } from '../folds/log-counts.ts';
 import type { LogFoldState, LogFoldStore, LogMemory, OpenMessage } from '../folds/log-store.ts';
-import { completedTrace, type MessageProgress } from '../folds/message-trace.ts';
+import type { MessageProgress } from '../folds/message-trace.ts';
 import { parseRecord } from '../folds/open-message.ts';
 import { progressOfRecord } from '../folds/progress.ts';
 import type { Increment } from '../folds/totals.ts';
@@ -230,8 +230,9 @@ class Run {
     const expired =
       excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, watermark, EXPIRED_AT_ONCE);
     const { progress, ...added } = fold.finish((...asked) => store.openRecords(...asked), { form, expired });
-    const told = this.#isTold ? progress() : [];
-    const spans = this.#context.spans?.({
+    const { lines: linesOf, spans: spansOf } = this.#context;
+    const told = linesOf === undefined && spansOf === undefined ? [] : progress();
+    const spans = spansOf?.({
       account,
       from: this.#state.watermark,
       watermark,
@@ -242,7 +243,7 @@ class Run {
       closed: added.closed,
       progressOf: (messageIds) => openProgress(store, account, messageIds, added.opened),
     });
-    const lines = this.#context.lines?.(told);
+    const lines = linesOf?.(told);
     store.commitLog({
       account,
       ...added,
@@ -255,20 +256,6 @@ class Run {
     });
     this.#state = { ...this.#state, watermark, keptFrom };
     if (!isSweep) this.#dropped += dropped;
-    this.#tell(told);
-  }
-
-  get #isTold(): boolean {
-    const { lines, onProgress, onTraces, spans } = this.#context;
-    return [lines, onProgress, onTraces, spans].some((taker) => taker !== undefined);
-  }
-
-  #tell(told: readonly MessageProgress[]): void {
-    const { onProgress, onTraces } = this.#context;
-    if (told.length > 0) onProgress?.(told);
-    if (onTraces === undefined) return;
-    const traces = told.map(completedTrace).filter((trace) => trace !== undefined);
-    if (traces.length > 0) onTraces(traces.sort((a, b) => a.endedAt - b.endedAt));
   }
 
   #halve({ pages, coveredMs }: TooMuch, spans: readonly Span[], pace: Pace): void {

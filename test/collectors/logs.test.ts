@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { ServiceClient } from '../../src/client/api.ts';
 import { logs } from '../../src/collectors/logs.ts';
 import type { Batch, LogProgress } from '../../src/domain/observation.ts';
+import { deliveryLines } from '../../src/exporters/delivery-line.ts';
 import { WindowFold } from '../../src/folds/log.ts';
-import type { MessageTrace } from '../../src/folds/message-trace.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { countersOf, endsOf, hasEnded, histories, truthOf, type HistoryEntry } from '../support/log-history.ts';
 import { MemoryFoldStore } from '../support/memory-fold-store.ts';
@@ -26,7 +26,6 @@ function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions 
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock, ...options });
   const store = new MemoryFoldStore();
-  const traces: MessageTrace[] = [];
   let previous: Batch<'logs'> | undefined;
   const chosen = { pageBudget, ...(sweep && { sweep }), ...(dimension !== undefined && { dimension }) };
   const watched = target({ settings: { logs: chosen } });
@@ -41,7 +40,7 @@ function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions 
         target: watched,
         clock,
         stores: { ...memoryStores(), log: store },
-        onTraces: (ended) => traces.push(...ended),
+        lines: deliveryLines,
         ...(previous && { previous }),
       }),
     );
@@ -71,7 +70,13 @@ function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions 
         .histograms(ACCOUNT)
         .map(({ metric, labels, buckets }) => [[metric, ...labels].join(' '), buckets.reduce((sum, n) => sum + n, 0)]),
     );
-  return { clock, log, store, traces, run, restart, runUntil, through, counters, counts, own };
+  /** Messages of which the end was committed, with how they ended. */
+  const ends = (): { id: string; outcome: string }[] =>
+    store.commits
+      .flatMap(({ lines = [] }) => lines)
+      .map((line) => JSON.parse(line) as Record<string, string>)
+      .map((line) => ({ id: line['messaging.message.id']!, outcome: line['messaging.msgsvc.outcome']! }));
+  return { clock, log, store, ends, run, restart, runUntil, through, counters, counts, own };
 }
 
 function entry(time: number, more: Partial<HistoryEntry> = {}): HistoryEntry {
@@ -155,7 +160,7 @@ describe('each further run', () => {
     expect(w.counters()).toEqual({});
   });
 
-  test('hands traces over after the commit', async () => {
+  test('tells of an end with the commit that counts it', async () => {
     const w = world();
     await w.run();
     w.log.entries.push(
@@ -167,10 +172,10 @@ describe('each further run', () => {
       throw new Error('disk full');
     };
     await expect(w.run()).rejects.toThrow('disk full');
-    expect(w.traces).toEqual([]);
+    expect(w.ends()).toEqual([]);
     w.store.beforeCommit = () => undefined;
     await w.run();
-    expect(w.traces).toMatchObject([{ messageId: 'm', outcome: 'delivered' }]);
+    expect(w.ends()).toEqual([{ id: 'm', outcome: 'delivered' }]);
   });
 
   test('forgets keys and open messages when their time is over', async () => {
@@ -546,7 +551,7 @@ describe('whatever happens', () => {
     { minLength: 1, maxLength: 15 },
   );
 
-  test('the counters are the truth, every end is one trace, what is measured is right or counted as unknown', async () => {
+  test('the counters are the truth, every end is told once, what is measured is right or counted as unknown', async () => {
     await fc.assert(
       fc.asyncProperty(histories(T0 + 60_000, 15), course, steps, async (messages, how, course) => {
         const { skew, lateEvery, lateMs, ...options } = how;
@@ -576,7 +581,8 @@ describe('whatever happens', () => {
         for (let end = last + 900_000; w.clock.now() < end; await w.clock.advance(60 * SECOND)) await w.run();
         expect(w.counters()).toEqual(truthOf(messages));
         const ended = messages.filter(hasEnded).map(({ messageId }) => messageId);
-        expect(w.traces.map(({ messageId }) => messageId).toSorted()).toEqual(ended.toSorted());
+        const told = w.ends().map(({ id }) => id);
+        expect(told.toSorted()).toEqual(ended.toSorted());
         const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
         const inFlight = [...w.store.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
         expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());
