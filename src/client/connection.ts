@@ -7,6 +7,7 @@ import type { RequestUseStore } from '../domain/request-use.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Api, EventBus } from '../platform/events.ts';
+import { memoByText } from '../platform/memo.ts';
 import type { Random } from '../platform/random.ts';
 import { withTimeout } from '../platform/sleep.ts';
 import { exchangeError, serviceError, serviceText, statusError, type Place } from './classify.ts';
@@ -315,7 +316,10 @@ function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: Co
   };
 }
 
+/** All answers of a second carry the same text. */
+const timeOf = memoByText(16, Date.parse);
+
 function servedAtOf(answer: RawAnswer): number | undefined {
-  const at = Date.parse(first(answer.headers['date']) ?? '');
+  const at = timeOf(first(answer.headers['date']) ?? '');
   return Number.isNaN(at) ? undefined : at;
 }
