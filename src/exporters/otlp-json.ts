@@ -7,6 +7,7 @@ import {
   spanFlags,
   type Attributes,
   type AttributeValue,
+  type EncodedSpans,
   type Span,
   type SpanHead,
 } from './span.ts';
@@ -28,8 +29,8 @@ export function jsonSpan(span: Span): string {
 }
 
 /** The body of a request: spans that were written before, under what they have in common. */
-export function jsonRequest({ resource, scope }: SpanHead, spans: readonly Uint8Array[]): Uint8Array {
-  const texts = spans.map((span) => Buffer.from(span.buffer, span.byteOffset, span.byteLength).toString('utf8'));
+export function jsonRequest({ resource, scope }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
+  const texts = places.map(({ start, end }) => bytes.toString('utf8', start, end));
   return Buffer.from(
     `{"resourceSpans":[{"resource":${JSON.stringify({ attributes: pairs(resource) })},` +
       `"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[${texts.join(',')}]}]}]}`,

@@ -9,6 +9,7 @@ import {
   spanFlags,
   type Attributes,
   type AttributeValue,
+  type EncodedSpans,
   type Span,
   type SpanHead,
 } from './span.ts';
@@ -70,9 +71,12 @@ export function writeSpan(writer: WireWriter, span: Span, written: WrittenCommon
   if (!isWritten) written.at += moved;
 }
 
+/** Room for what spans have in common; more is found when it is needed. */
+const HEAD_BYTES = 4_096;
+
 /** The body of a request: spans that were written before, under what they have in common. */
-export function protobufRequest({ resource, scope }: SpanHead, spans: readonly Uint8Array[]): Uint8Array {
-  const writer = new WireWriter();
+export function protobufRequest({ resource, scope }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
+  const writer = new WireWriter(bytes.length + HEAD_BYTES);
   writer.message(1, () => {
     writer.message(1, () => writeAttributes(writer, 1, resource));
     writer.message(2, () => {
@@ -80,7 +84,7 @@ export function protobufRequest({ resource, scope }: SpanHead, spans: readonly U
         writer.text(1, scope.name);
         writer.text(2, scope.version);
       });
-      for (const span of spans) writer.raw(span);
+      for (const { start, end } of places) writer.copy(bytes, start, end);
     });
   });
   return writer.take();

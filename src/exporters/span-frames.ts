@@ -5,7 +5,7 @@
 import type { SpanBatch } from '../folds/span-outbox.ts';
 import { jsonRequest, jsonSpan } from './otlp-json.ts';
 import { protobufRequest, writeSpan, type WrittenCommon } from './otlp-protobuf.ts';
-import type { Span, SpanHead } from './span.ts';
+import type { Span, SpanHead, SpanPlace } from './span.ts';
 import { WireWriter } from './wire-writer.ts';
 
 /** A double for the start, a length. */
@@ -54,18 +54,18 @@ export interface SpanRequest {
 
 /** @param notBefore epoch milliseconds */
 export function requestOf(batch: Pick<SpanBatch, 'protocol' | 'head' | 'body'>, notBefore: number): SpanRequest {
-  const spans: Uint8Array[] = [];
+  const places: SpanPlace[] = [];
   let tooOld = 0;
-  const view = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
-  for (let at = 0; at < view.length;) {
-    const start = view.readDoubleLE(at);
-    const end = at + FRAME_HEAD + view.readUInt32LE(at + 8);
-    if (start < notBefore) tooOld += 1;
-    else spans.push(view.subarray(at + FRAME_HEAD, end));
+  const bytes = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
+  for (let at = 0; at < bytes.length;) {
+    const startMs = bytes.readDoubleLE(at);
+    const end = at + FRAME_HEAD + bytes.readUInt32LE(at + 8);
+    if (startMs < notBefore) tooOld += 1;
+    else places.push({ start: at + FRAME_HEAD, end });
     at = end;
   }
-  if (spans.length === 0) return { body: undefined, spans: 0, tooOld };
+  if (places.length === 0) return { body: undefined, spans: 0, tooOld };
   const head = JSON.parse(batch.head) as SpanHead;
-  const body = batch.protocol === 'http/json' ? jsonRequest(head, spans) : protobufRequest(head, spans);
-  return { body, spans: spans.length, tooOld };
+  const write = batch.protocol === 'http/json' ? jsonRequest : protobufRequest;
+  return { body: write(head, { bytes, places }), spans: places.length, tooOld };
 }

@@ -47,6 +47,18 @@ export interface SpanHead {
   readonly scope: { readonly name: string; readonly version: string };
 }
 
+/** Where an encoded span lies among others. */
+export interface SpanPlace {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Spans that were encoded before. */
+export interface EncodedSpans {
+  readonly bytes: Buffer;
+  readonly places: readonly SpanPlace[];
+}
+
 const SAMPLED = 1;
 /** OTLP: whether the parent, or the linked span, is remote is known; and that it is. */
 const REMOTE_KNOWN = 0x100;

@@ -8,8 +8,13 @@ const TWO_32 = 4_294_967_296;
 const DIGITS = Uint8Array.from({ length: 0x80 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
 
 export class WireWriter {
-  #bytes = Buffer.allocUnsafe(GROW);
+  #bytes: Buffer;
   #at = 0;
+
+  /** @param size bytes that there is room for at first */
+  constructor(size = GROW) {
+    this.#bytes = Buffer.allocUnsafe(size);
+  }
 
   get length(): number {
     return this.#at;
@@ -26,6 +31,11 @@ export class WireWriter {
     this.#room(bytes.length);
     this.#bytes.set(bytes, this.#at);
     this.#at += bytes.length;
+  }
+
+  copy(bytes: Buffer, start: number, end: number): void {
+    this.#room(end - start);
+    this.#at += bytes.copy(this.#bytes, this.#at, start, end);
   }
 
   /** Writes what was written at `start` once more. */
