@@ -108,4 +108,5 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (account, api)
   ) STRICT, WITHOUT ROWID;
   `,
+  'ALTER TABLE workflow_dlq_runs ADD COLUMN run_id TEXT',
 ];

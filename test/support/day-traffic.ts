@@ -9,6 +9,7 @@ const MINUTE = 60_000;
 const GROUP = 'bulk';
 const HOSTS = 6;
 const MOST_ENDPOINTS = 100;
+const MOST_SINGLES = 8;
 /** Times in a poll at which something is sent. */
 const BURSTS = 3;
 
@@ -35,7 +36,9 @@ export class DayTraffic {
     this.#service = { url: emulator.url, token: TEST_TOKEN };
     this.#random = random;
     this.#atOnce = messagesAtOnce;
-    this.#endpoints = Math.max(1, Math.min(MOST_ENDPOINTS, Math.floor(messagesAtOnce * 0.8)));
+    // Of many messages nearly all are the group's: each of the others is a request of its own.
+    const singles = Math.min(messagesAtOnce * 0.2, MOST_SINGLES);
+    this.#endpoints = Math.max(1, Math.min(MOST_ENDPOINTS, Math.floor(messagesAtOnce - singles)));
   }
 
   async begin(): Promise<void> {
