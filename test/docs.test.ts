@@ -5,10 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../src/cli/index.ts';
 import { loadConfig, parseConfig } from '../src/config/load.ts';
 import { catalogMarkdown } from '../src/exporters/catalog-text.ts';
-import { METRIC_NAMES } from '../src/exporters/catalog.ts';
+import { METRIC_NAMES, specOf } from '../src/exporters/catalog.ts';
 import { GUARDS } from '../src/guardrails/index.ts';
 import { ENTRY_FIELDS } from '../src/policies/entry-facts.ts';
 import { policySettings } from '../src/policies/settings.ts';
+import { RECORDS } from './emulator/interface-names.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -30,7 +31,13 @@ test('docs/metrics.md is what the catalogue says', () => {
 });
 
 test('every metric that a document names exists', () => {
-  for (const file of ['README.md', 'docs/policies.md', 'docs/ARCHITECTURE.md', 'docs/emulator.md']) {
+  for (const file of [
+    'README.md',
+    'docs/policies.md',
+    'docs/ARCHITECTURE.md',
+    'docs/emulator.md',
+    'docs/telemetry.md',
+  ]) {
     const named =
       read(file).match(/\b(?:opsd|msgsvc)_[a-z_]+(?:_total|_seconds|_bytes|_info|_runs|_messages)\b/g) ?? [];
     expect(
@@ -38,6 +45,20 @@ test('every metric that a document names exists', () => {
       file,
     ).toEqual([]);
   }
+});
+
+test('every field of the records that the service answers with is in a metric, or has a line that says why not', () => {
+  const telemetry = read('docs/telemetry.md');
+  const from = telemetry.indexOf('## Fields of the service that have no metric');
+  const why = telemetry.slice(from, telemetry.indexOf('\n## ', from));
+  const named = (field: string): RegExp => new RegExp(`(?<![\\w])${field}(?![\\w])`);
+  const sources = METRIC_NAMES.map((name) => specOf(name).source).join('; ');
+  const silent = Object.entries(RECORDS)
+    .filter(([record]) => record.startsWith('2.') && record !== '2.7.account')
+    .flatMap(([record, fields]) => Object.keys(fields).map((field) => ({ record, field })))
+    .filter(({ field }) => !named(field).test(sources) && !why.includes(`\`${field}\``));
+  expect(silent).toEqual([]);
+  expect(why).toContain('The account record, all of it');
 });
 
 describe('README.md', () => {
