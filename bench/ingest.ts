@@ -16,6 +16,7 @@ import type { Batch } from '../src/domain/observation.ts';
 import { telemetrySettings } from '../src/exporters/settings.ts';
 import { requestOf } from '../src/exporters/span-frames.ts';
 import { createSpanSource } from '../src/exporters/span-source.ts';
+import type { LogForm } from '../src/folds/log-store.ts';
 import { EventBus } from '../src/platform/events.ts';
 import { ManualClock } from '../src/platform/manual-clock.ts';
 import { Secret } from '../src/platform/secret.ts';
@@ -50,33 +51,48 @@ async function size(bytes: number): Promise<void> {
   try {
     const url = `http://127.0.0.1:${port}`;
     await answering(url);
-    const alone: number[] = [];
-    const floor: number[] = [];
-    const ours: number[] = [];
-    const traced: number[] = [];
     const memory: number[] = [];
+    const rounds: Round[] = [];
     for (let round = 0; round <= ROUNDS; round++) {
-      const rates = [await fetchAndParse(url, pages, 1), await fetchAndParse(url, pages, CHAINS)] as const;
       memory.length = 0;
-      const ingested = [await ingest(url, pages, { memory }), await ingest(url, pages, { isTraced: true })] as const;
+      const measured = {
+        alone: await costOf(() => fetchAndParse(url, pages, 1)),
+        floor: await costOf(() => fetchAndParse(url, pages, CHAINS)),
+        counted: await costOf(() => ingest(url, pages, { form: 'present' })),
+        joined: await costOf(() => ingest(url, pages, { memory })),
+        traced: await costOf(() => ingest(url, pages, { isTraced: true })),
+      };
       // Round 0 warms up and is not told.
-      if (round === 0) continue;
-      alone.push(rates[0]);
-      floor.push(rates[1]);
-      ours.push(ingested[0]);
-      traced.push(ingested[1]);
+      if (round > 0) rounds.push(measured);
     }
-    const base = figures(floor).median;
-    console.log(`${ENTRIES} entries of ${bytes} bytes, ${ROUNDS} rounds      entries/s      min      max   × floor`);
-    line('fetched and parsed, one after the other', alone, base);
-    line(`fetched and parsed, ${CHAINS} at a time (floor)`, floor, base);
-    line('counted, joined, committed', ours, base);
-    line('and a trace of every message, all its spans', traced, base);
+    const heading = `${ENTRIES} entries of ${bytes} bytes, ${ROUNDS} rounds`.padEnd(46);
+    console.log(`${heading}entries/s      min      max   × floor   CPU µs   × floor`);
+    line('fetched and parsed, one after the other', rounds, 'alone');
+    line(`fetched and parsed, ${CHAINS} at a time (floor)`, rounds, 'floor');
+    line('counted, committed, nothing joined', rounds, 'counted');
+    line('counted, joined, committed', rounds, 'joined');
+    line('and a trace of every message, all its spans', rounds, 'traced');
     console.log(`spans of the last round: ${spansMade}`);
     console.log(`resident memory after each tenth of the last round: ${memory.join(', ')} MB\n`);
   } finally {
     child.kill('SIGKILL');
   }
+}
+
+interface Measured {
+  /** Entries a second. */
+  readonly rate: number;
+  /** CPU time of this process an entry, all its threads, microseconds. */
+  readonly cpu: number;
+}
+
+type Round = Readonly<Record<'alone' | 'floor' | 'counted' | 'joined' | 'traced', Measured>>;
+
+async function costOf(work: () => Promise<number>): Promise<Measured> {
+  const before = process.cpuUsage();
+  const rate = await work();
+  const { user, system } = process.cpuUsage(before);
+  return { rate, cpu: (user + system) / ENTRIES };
 }
 
 async function answering(url: string): Promise<void> {
@@ -121,7 +137,16 @@ async function fetchAndParse(url: string, pages: number, chains: number): Promis
 async function ingest(
   url: string,
   pages: number,
-  { isTraced = false, memory = [] }: { readonly isTraced?: boolean; readonly memory?: number[] },
+  {
+    isTraced = false,
+    memory = [],
+    form,
+  }: {
+    readonly isTraced?: boolean;
+    readonly memory?: number[];
+    /** `present`: the log passes for one of a service that tells a message in one entry, so that nothing is joined. */
+    readonly form?: LogForm;
+  },
 ): Promise<number> {
   const path = join(folder, `${Math.random()}.db`);
   using store = openStore(path);
@@ -142,7 +167,14 @@ async function ingest(
     },
     { clock: systemClock, events, random: Math.random },
   );
-  log.commitLog({ account: ACCOUNT, watermark: START, keptFrom: START, sweptAt: clock.now(), increments: [] });
+  log.commitLog({
+    account: ACCOUNT,
+    watermark: START,
+    keptFrom: START,
+    sweptAt: clock.now(),
+    increments: [],
+    ...(form && { form }),
+  });
   let previous: Batch<'logs'> | undefined;
   let sent = 0;
   events.subscribe((event) => {
@@ -200,10 +232,15 @@ async function ingest(
   return entries / seconds;
 }
 
-function line(name: string, rates: readonly number[], floor: number): void {
-  const { median, min, max } = figures(rates);
+/** Medians; of shares of the floor too, each of its own round: what else runs on the machine changes from one to the next. */
+function line(name: string, rounds: readonly Round[], what: keyof Round): void {
+  const { median, min, max } = figures(rounds.map((round) => round[what].rate));
   const cells = [median, min, max].map((rate) => String(Math.round(rate)).padStart(9));
-  console.log(`${name.padEnd(46)}${cells.join('')}   ${(median / floor).toFixed(2)}`);
+  const share = figures(rounds.map((round) => round[what].rate / round.floor.rate)).median;
+  const cpu = figures(rounds.map((round) => round[what].cpu)).median;
+  const cpuShare = figures(rounds.map((round) => round.floor.cpu / round[what].cpu)).median;
+  const shares = [share.toFixed(2).padStart(10), cpu.toFixed(1).padStart(9), cpuShare.toFixed(2).padStart(10)];
+  console.log(`${name.padEnd(46)}${cells.join('')}${shares.join('')}`);
 }
 
 try {

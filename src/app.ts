@@ -16,6 +16,7 @@ import type { Undertaking } from './exporters/daemon-spans.ts';
 import { deliveryLines } from './exporters/delivery-line.ts';
 import { createDeliveryLog } from './exporters/delivery-log.ts';
 import { deliverySpanOf } from './exporters/delivery-exemplar.ts';
+import { keepCounts } from './exporters/kept-counts.ts';
 import { createMetrics } from './exporters/metrics.ts';
 import type { FoldStores } from './folds/stores.ts';
 import { createSpanExport } from './exporters/spans.ts';
@@ -35,6 +36,7 @@ import { createLogFoldStore } from './storage/sqlite-log-fold-store.ts';
 import { createSeriesStore } from './storage/sqlite-series-store.ts';
 import { createFlowControlStore } from './storage/sqlite-flow-control-store.ts';
 import { createDeliveryOutbox } from './storage/sqlite-delivery-outbox.ts';
+import { createRequestUseStore } from './storage/sqlite-request-use.ts';
 import { createSpanOutbox } from './storage/sqlite-span-outbox.ts';
 import { createTotals } from './storage/sqlite-totals.ts';
 import { createWorkflowDlqStore } from './storage/sqlite-workflow-dlq-store.ts';
@@ -73,6 +75,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     ({ message }) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
     () => void (savedAt = clock.now()),
   );
+  // Ends after those whose last words it counts.
+  stack.use(keepCounts({ events, totals, clock }));
   const outbox = createSpanOutbox(store);
   const deliveries = createDeliveryOutbox(store, {
     onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
@@ -83,6 +87,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(store, totals),
   };
+  const requestUse = createRequestUseStore(store);
   const audit = stack.use(openAuditLog(store, clock));
   const ledger = createLedger(store, audit);
   const board = new ObservationBoard(clock);
@@ -94,7 +99,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const clients = new Map<string, ServiceClient>();
   const accounts = config.accounts.map((account) => connection(account, embedded, events));
   for (const { account, client: settings } of accounts) {
-    const client = createClient(settings, { clock, events, random });
+    const client = createClient(settings, { clock, events, random, requestUse });
     ending(`connections of ${account.name}`, 2_000, async () => client[Symbol.asyncDispose]());
     clients.set(account.name, client);
   }

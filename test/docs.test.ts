@@ -7,7 +7,7 @@ import { loadConfig, parseConfig } from '../src/config/load.ts';
 import { allKeys, keysOf } from '../src/config/schema-walk.ts';
 import { ACTION_TYPES } from '../src/domain/plan.ts';
 import { catalogMarkdown } from '../src/exporters/catalog-text.ts';
-import { METRIC_NAMES } from '../src/exporters/catalog.ts';
+import { METRIC_NAMES, specOf } from '../src/exporters/catalog.ts';
 import { GUARDS } from '../src/guardrails/index.ts';
 import { alertOf } from '../src/notifications/alertmanager.ts';
 import { webhookMessage } from '../src/notifications/webhook.ts';
@@ -19,6 +19,7 @@ import {
   WORKFLOW_ENTRY,
 } from '../src/policies/environments.ts';
 import { policySettings } from '../src/policies/settings.ts';
+import { RECORDS } from './emulator/interface-names.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -48,6 +49,7 @@ test('every metric that a document names exists', () => {
     'docs/emulator.md',
     'docs/hooks.md',
     'docs/notifications.md',
+    'docs/telemetry.md',
   ]) {
     const named =
       read(file).match(/\b(?:opsd|msgsvc)_[a-z_]+(?:_total|_seconds|_bytes|_info|_runs|_messages)\b/g) ?? [];
@@ -61,6 +63,20 @@ test('every metric that a document names exists', () => {
 test('docs/policies-actions.md has a row for each action and each outcome of a request', () => {
   const cells = firstCells(read('docs/policies-actions.md'));
   expect(cells).toEqual([...ACTION_TYPES, 'acked', 'rejected', 'unknown']);
+});
+
+test('every field of the records that the service answers with is in a metric, or has a line that says why not', () => {
+  const telemetry = read('docs/telemetry.md');
+  const from = telemetry.indexOf('## Fields of the service that have no metric');
+  const why = telemetry.slice(from, telemetry.indexOf('\n## ', from));
+  const named = (field: string): RegExp => new RegExp(`(?<![\\w])${field}(?![\\w])`);
+  const sources = METRIC_NAMES.map((name) => specOf(name).source).join('; ');
+  const silent = Object.entries(RECORDS)
+    .filter(([record]) => record.startsWith('2.') && record !== '2.7.account')
+    .flatMap(([record, fields]) => Object.keys(fields).map((field) => ({ record, field })))
+    .filter(({ field }) => !named(field).test(sources) && !why.includes(`\`${field}\``));
+  expect(silent).toEqual([]);
+  expect(why).toContain('The account record, all of it');
 });
 
 describe('README.md', () => {

@@ -7,6 +7,7 @@ import type { Timer } from '../platform/clock.ts';
 import type { CliIo } from './command.ts';
 import type { Daemon } from './daemon.ts';
 import { renderBanner, renderSummary, type SummaryData } from './live-summary.ts';
+import { terminalColumns } from './output.ts';
 import { packageVersion } from './version.ts';
 
 export interface DemoService {
@@ -55,7 +56,7 @@ export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo):
         const status = await readStatus(daemon.address);
         if (ended) return;
         if (status !== undefined) {
-          draw('', renderSummary({ ...status, figures: figures() }, widthOf(io), color));
+          draw('', renderSummary({ ...status, figures: figures() }, terminalColumns(io.stdout), color));
         }
         timer = io.clock.after(REDRAW_MS, () => void refresh());
       };
@@ -70,12 +71,6 @@ export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo):
       };
     },
   };
-}
-
-/** Some terminals say that they have no columns at all. */
-function widthOf(io: CliIo): number {
-  const { columns = 0 } = io.stdout;
-  return columns > 0 ? columns : 80;
 }
 
 function banner(daemon: Daemon, service: DemoService): Parameters<typeof renderBanner>[0] {

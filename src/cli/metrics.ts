@@ -1,9 +1,11 @@
 import { EXIT, UsageError, type Command } from './command.ts';
-import { OUTPUT_OPTION, outputFormat, writeData } from './output.ts';
+import { OUTPUT_OPTION, outputFormat, terminalColumns, writeData } from './output.ts';
 
 export const metricsCommand: Command = {
   name: 'metrics',
   summary: 'Print the catalogue of metrics.',
+  details:
+    'On a terminal as wide as it is, elsewhere a line for each metric. Unit and source are what docs/metrics.md says.',
   options: { output: OUTPUT_OPTION, markdown: { type: 'boolean', help: 'Print tables for documentation.' } },
   async run({ io, values }) {
     const format = outputFormat(values);
@@ -12,8 +14,8 @@ export const metricsCommand: Command = {
       const { catalogMarkdown } = await import('../exporters/catalog-text.ts');
       io.stdout.write(catalogMarkdown());
     } else if (format === 'table') {
-      const { catalogTable } = await import('../exporters/catalog-text.ts');
-      io.stdout.write(catalogTable());
+      const { catalogLines, catalogScreen } = await import('../exporters/catalog-text.ts');
+      io.stdout.write(io.stdout.isTTY === true ? catalogScreen(terminalColumns(io.stdout)) : catalogLines());
     } else {
       await writeData(io, format, { metrics: await catalogue() });
     }

@@ -53,6 +53,11 @@ export function printable(text: string): string {
   });
 }
 
+/** Some terminals say that they have no columns at all. */
+export function terminalColumns({ columns = 0 }: TextStream): number {
+  return columns > 0 ? columns : 80;
+}
+
 /** Whether to paint: on a terminal that can, unless NO_COLOR says no. */
 export function usesColor(stream: TextStream, env: CliIo['env']): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';

@@ -1,6 +1,6 @@
 /** A trace as a tree for people: what happened, when it began since the creation, how long it took. */
 import type { LogTrace } from '../exporters/log-trace.ts';
-import type { Span } from '../exporters/span.ts';
+import { attributesOf, type Span } from '../exporters/span.ts';
 import { painter, printable } from './output.ts';
 
 export interface TraceTextOptions {
@@ -55,8 +55,8 @@ function linksOf({ spans }: LogTrace, root: Span): [what: string, traceId: strin
   ];
 }
 
-function outcomeOf({ attributes }: Span): string {
-  const of = Object.fromEntries(attributes);
+function outcomeOf(span: Span): string {
+  const of = Object.fromEntries(attributesOf(span));
   const attempts = of['messaging.msgsvc.attempts'];
   const told = [
     of['messaging.msgsvc.outcome'],

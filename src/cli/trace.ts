@@ -1,5 +1,5 @@
 import type { Account, Config } from '../config/config.ts';
-import type { Span } from '../exporters/span.ts';
+import { attributesOf, type Span } from '../exporters/span.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from './command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import { OUTPUT_OPTION, outputFormat, usesColor, writeData } from './output.ts';
@@ -61,12 +61,13 @@ async function show(call: Call, messageId: string, format: Format): Promise<numb
   return EXIT.ok;
 }
 
-function readable({ startMs, endMs, attributes, ...span }: Span): object {
+function readable(span: Span): object {
+  const { startMs, endMs, common: _common, attributes: _attributes, ...rest } = span;
   return {
-    ...span,
+    ...rest,
     start: new Date(startMs).toISOString(),
     end: new Date(endMs).toISOString(),
-    attributes: Object.fromEntries(attributes),
+    attributes: Object.fromEntries(attributesOf(span)),
   };
 }
 

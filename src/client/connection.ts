@@ -3,14 +3,16 @@
  * each request. Reads and writes are two methods, so that nothing can make a write repeat itself.
  */
 import Pool from 'undici/lib/dispatcher/pool.js';
+import type { RequestUseStore } from '../domain/request-use.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Api, EventBus } from '../platform/events.ts';
+import { memoByText } from '../platform/memo.ts';
 import type { Random } from '../platform/random.ts';
 import { withTimeout } from '../platform/sleep.ts';
 import { exchangeError, serviceError, serviceText, statusError, type Place } from './classify.ts';
 import type { Credentials } from './credentials.ts';
-import { DailyBudget } from './daily-budget.ts';
+import { DailyBudget, type KeptUse } from './daily-budget.ts';
 import { Drops, MalformedAnswer } from './parse/reader.ts';
 import { first, readRateLimits, type RateLimits } from './rate-limit-headers.ts';
 import { withRetries } from './retry.ts';
@@ -63,6 +65,8 @@ export interface ConnectionDeps {
   readonly clock: Clock;
   readonly events: EventBus;
   readonly random: Random;
+  /** Where the daily count of requests outlives the process; without it each process counts for itself. */
+  readonly requestUse?: RequestUseStore;
 }
 
 /** A call made ready: the method, and where it goes. */
@@ -89,7 +93,7 @@ export class ApiConnection implements AsyncDisposable {
     this.#origin = url.origin;
     this.#prefix = url.pathname.replace(/\/+$/, '');
     this.#bucket = new TokenBucket(options.limits.requestsPerSecond, deps.clock);
-    this.#budget = new DailyBudget(options.limits.requestsPerDay, deps.clock);
+    this.#budget = new DailyBudget(options.limits.requestsPerDay, deps.clock, keptUse(options, deps));
     this.#pool = new Pool(url.origin, {
       connections: CONNECTIONS,
       // One request at a time on a connection: a pipelined write could not tell whether it was read.
@@ -133,7 +137,10 @@ export class ApiConnection implements AsyncDisposable {
 
   /** Waits for requests under way, which the deadline bounds, and closes the connections. Idempotent. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.#closed ??= Promise.allSettled(this.#underWay).then(() => this.#pool.destroy());
+    this.#closed ??= Promise.allSettled(this.#underWay).then(() => {
+      this.#budget.close();
+      return this.#pool.destroy();
+    });
     return this.#closed;
   }
 
@@ -292,7 +299,27 @@ export class ApiConnection implements AsyncDisposable {
   }
 }
 
+/** A store that cannot be used is told of, and the count goes on in memory. */
+function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: ConnectionDeps): KeptUse | undefined {
+  if (requestUse === undefined) return undefined;
+  const attempt = <T>(operation: string, work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      events.emit({ type: 'store.failed', operation, message: (error as Error).message });
+      return undefined;
+    }
+  };
+  return {
+    load: () => attempt('read of the daily count of requests', () => requestUse.load(account, api)),
+    save: (use) => attempt('save of the daily count of requests', () => requestUse.save(account, api, use)),
+  };
+}
+
+/** All answers of a second carry the same text. */
+const timeOf = memoByText(16, Date.parse);
+
 function servedAtOf(answer: RawAnswer): number | undefined {
-  const at = Date.parse(first(answer.headers['date']) ?? '');
+  const at = timeOf(first(answer.headers['date']) ?? '');
   return Number.isNaN(at) ? undefined : at;
 }

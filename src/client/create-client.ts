@@ -1,10 +1,7 @@
 /** The service's client for one account: one connection for each API that is configured, closed together. */
-import type { Clock } from '../platform/clock.ts';
-import type { EventBus } from '../platform/events.ts';
-import type { Random } from '../platform/random.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { ServiceClient } from './api.ts';
-import { ApiConnection } from './connection.ts';
+import { ApiConnection, type ConnectionDeps } from './connection.ts';
 import { basic, bearer } from './credentials.ts';
 import { createManagementApi } from './management-api.ts';
 import { createMessageApi } from './message-api.ts';
@@ -22,10 +19,7 @@ export interface ClientOptions {
 }
 
 /** Opens no connection before the first request. Dispose it once nothing calls it any more. */
-export function createClient(
-  options: ClientOptions,
-  deps: { readonly clock: Clock; readonly events: EventBus; readonly random: Random },
-): ServiceClient {
+export function createClient(options: ClientOptions, deps: ConnectionDeps): ServiceClient {
   const { account, limits, messageApi, managementApi } = options;
   const names = wireNames(options.wire);
   const message =

@@ -71,14 +71,14 @@ export function createManagementApi(connection: ApiConnection, names: WireNames)
         type: checkText(operation, 'type', request.type),
       });
       const headers = { 'content-type': 'application/json' };
-      const parse = (answer: Buffer, drops: Drops) => parseSearchIndex(answer, drops);
+      const parse = (answer: Buffer, drops: Drops) => parseSearchIndex(answer, drops, { names });
       return connection.write({ operation, method: 'POST', path: '/v2/search', headers, body, parse }, signal);
     },
 
     async getIndex(indexId, { signal }) {
       const operation = 'get-index';
       const path = `/v2/search/${pathSegment(operation, 'indexId', indexId)}`;
-      const parse = (body: Buffer, drops: Drops) => parseSearchIndex(body, drops, indexId);
+      const parse = (body: Buffer, drops: Drops) => parseSearchIndex(body, drops, { names, asked: indexId });
       return connection.read({ operation, path, parse }, signal);
     },
 
@@ -99,7 +99,7 @@ export function createManagementApi(connection: ApiConnection, names: WireNames)
       const operation = 'get-vector-stats';
       const index = pathSegment(operation, 'indexId', indexId);
       const path = `/v2/vector/index/${index}/stats${periodQuery(operation, period)}`;
-      const parse = (body: Buffer, drops: Drops) => parseVectorStats(body, drops, indexId);
+      const parse = (body: Buffer, drops: Drops) => parseVectorStats(body, drops, { names, index: indexId });
       return connection.read({ operation, path, parse }, signal);
     },
   };

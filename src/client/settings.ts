@@ -59,6 +59,9 @@ export const managementApiSettings = z
   })
   .superRefine(oneSecret('password'), always);
 
+/** Bytes of each: what the service calls bandwidth comes in one of them. */
+export const BANDWIDTH_UNITS = ['B', 'kB', 'KiB', 'MB', 'MiB', 'GB', 'GiB'] as const;
+
 export const wireSettings = z.strictObject({
   headerPrefix: z
     .string()
@@ -70,6 +73,17 @@ export const wireSettings = z.strictObject({
     .regex(/^[a-z][a-z0-9_]*$/, 'expected lower-case letters, digits and underscores')
     .default('msgsvc')
     .describe('Brand name in management paths, fields and plan names: `/v2/msgsvc/stats`.'),
+  integrationEmailField: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected letters, digits and underscores')
+    .default('integration_email')
+    .describe('Field of a search index that has the e-mail of a partner integration; only whether it is set is read.'),
+  bandwidthUnit: z
+    .enum(BANDWIDTH_UNITS)
+    .default('B')
+    .describe(
+      'Unit of the bandwidths by day and by point in the statistics, which the service does not show; the other ones are bytes.',
+    ),
 });
 
 export const clientSettings = z.strictObject({

@@ -1,8 +1,8 @@
 /**
- * The names on the wire that carry the brand of an installation: header names, management paths, and the fields and
- * plans named after the product. Nothing else in the client spells them.
+ * What differs on the wire from one installation to the other: the names that carry its brand (headers, management
+ * paths, fields and plans named after the product), and the unit of its bandwidths. Nothing else in the client knows.
  */
-import type { WireSettings } from './settings.ts';
+import type { BANDWIDTH_UNITS, WireSettings } from './settings.ts';
 
 export interface WireNames {
   /** `Retries` → `Svc-Retries`. */
@@ -13,6 +13,10 @@ export interface WireNames {
   readonly accountIdField: string;
   /** Series of message counts in the account statistics: `daily_msgsvc_messages`. */
   readonly dailyMessagesField: string;
+  /** Field of a search index that names a partner: `integration_email`. */
+  readonly integrationEmailField: string;
+  /** What a bandwidth without a unit of its own is to be multiplied with. */
+  readonly bytesOfBandwidth: number;
   /** Values that set-plan takes. */
   readonly plans: readonly string[];
   /** Names of forwarded and own headers as they may come back in entries, in lower case. */
@@ -25,6 +29,16 @@ export interface WireNames {
   };
 }
 
+const BYTES: Readonly<Record<(typeof BANDWIDTH_UNITS)[number], number>> = {
+  B: 1,
+  kB: 1e3,
+  KiB: 1_024,
+  MB: 1e6,
+  MiB: 1_024 ** 2,
+  GB: 1e9,
+  GiB: 1_024 ** 3,
+};
+
 export function wireNames(settings: WireSettings): WireNames {
   const { headerPrefix, product } = settings;
   const header = (name: string): string => `${headerPrefix}-${name}`;
@@ -33,6 +47,8 @@ export function wireNames(settings: WireSettings): WireNames {
     managementPath: (action) => `/v2/${product}/${action}`,
     accountIdField: `${product}_id`,
     dailyMessagesField: `daily_${product}_messages`,
+    integrationEmailField: settings.integrationEmailField,
+    bytesOfBandwidth: BYTES[settings.bandwidthUnit],
     plans: ['paid', ...['1m', '10m', '100m'].map((size) => `${product}_fixed_${size}`)],
     stored: {
       forwardPrefix: header('Forward-').toLowerCase(),

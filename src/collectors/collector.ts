@@ -4,7 +4,7 @@
  */
 import type { ServiceClient } from '../client/api.ts';
 import type { Batch, CollectorName, Observations } from '../domain/observation.ts';
-import type { MessageProgress, MessageTrace } from '../folds/message-trace.ts';
+import type { MessageProgress } from '../folds/message-trace.ts';
 import type { SpanSource } from '../folds/span-outbox.ts';
 import type { FoldStores } from '../folds/stores.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -37,10 +37,6 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   readonly spans?: SpanSource;
   /** Makes the lines that are stored with a commit, for log pipelines. Absent when nobody wants them. */
   readonly lines?: (progress: readonly MessageProgress[]) => readonly string[];
-  /** Takes what became known as a whole; called after the commit that counted it. Absent when nobody wants it. */
-  readonly onTraces?: (traces: readonly MessageTrace[]) => void;
-  /** Takes what became known of each message that a commit touched; called after it. Absent when nobody wants it. */
-  readonly onProgress?: (progress: readonly MessageProgress[]) => void;
   /**
    * The value, or `other` when no more values of this label are admitted.
    *

@@ -9,6 +9,7 @@ import { WindowFold } from '../folds/log.ts';
 import type { CollectorContext } from './collector.ts';
 import { ListingError, listPages, type PageBudget } from './listing.ts';
 import { readAll } from './read-all.ts';
+import { readAgainMs } from './settings.ts';
 
 export const PAGE_SIZE = 100;
 
@@ -61,6 +62,7 @@ export async function readWindow(
     admit: (label, value, amount) => context.admit(label, value, amount),
     isSweep,
     dimension: settings.logs.dimension,
+    readAgainMs: readAgainMs(settings),
   });
   const readers = spans.map((span) => new Reader(api, context, span, budget));
   try {

@@ -1,8 +1,9 @@
 /**
  * The message log, window by window: `[watermark, now − lag]`, both borders inclusive. A window is folded only when it
  * was read to the end, and its counts, keys and the new watermark are one commit: whatever happens in between, the
- * next run reads the same window again and nothing is lost or counted twice. Every five minutes the last fifteen are
- * swept for entries that came late.
+ * next run reads the same window again and nothing is lost or counted twice. Every `sweep.every` what was read is swept
+ * for entries that came late: from so long before the last sweep as entries may be late, so that each is met once it
+ * is there.
  *
  * `now` is the earlier of our clock and the service's (its `Date` header, where it sends one). Entries are dated by
  * the service: if our clock went ahead of it, the watermark would pass moments that are yet to come there.
@@ -12,19 +13,15 @@ import { MESSAGE_STATES } from '../domain/log-entry.ts';
 import type { InFlightMessages, LogProgress } from '../domain/observation.ts';
 import { READER_COUNTERS } from '../folds/log-counts.ts';
 import type { LogFoldState, LogFoldStore, LogMemory, OpenMessage } from '../folds/log-store.ts';
-import { completedTrace, type MessageProgress } from '../folds/message-trace.ts';
+import type { MessageProgress } from '../folds/message-trace.ts';
 import { parseRecord } from '../folds/open-message.ts';
 import { progressOfRecord } from '../folds/progress.ts';
 import type { Increment } from '../folds/totals.ts';
 import { apiOf, offReason, type Collected, type Collector } from './collector.ts';
+import { readAgainMs } from './settings.ts';
 import { ListingError, type PageBudget } from './listing.ts';
 import { PAGE_SIZE, readWindow, type LogContext, type Span, type TooMuch, type WindowRead } from './log-window.ts';
 
-const MINUTE_MS = 60_000;
-const SWEEP_EVERY_MS = 5 * MINUTE_MS;
-const SWEEP_REACH_MS = 15 * MINUTE_MS;
-/** Keys are kept this far behind the watermark: further than anything is read again. */
-const KEPT_MS = 20 * MINUTE_MS;
 /** Given up on with one commit; the rest follows with the next. */
 const EXPIRED_AT_ONCE = 1_000;
 /** Messages that are waited for at once; beyond it those that would be given up on first are. */
@@ -133,11 +130,11 @@ class Run {
   /** @returns what is left of it for the next run */
   async #sweep(now: number, begun: LogProgress['sweep']): Promise<LogProgress['sweep']> {
     const { watermark, keptFrom, sweptAt = 0 } = this.#state;
-    if (begun === undefined && now - sweptAt < SWEEP_EVERY_MS) return undefined;
+    const { every, reach } = this.#context.target.settings.logs.sweep;
+    if (begun === undefined && now - sweptAt < every) return undefined;
     const { since, end } = begun ?? { since: now, end: watermark };
-    // One that comes late itself reaches back as much further.
-    const reachMs = SWEEP_REACH_MS + Math.max(0, now - sweptAt - SWEEP_EVERY_MS);
-    const at = Math.max(keptFrom, begun?.at ?? watermark - reachMs);
+    // What has come since the last sweep may be of so long before it.
+    const at = Math.max(keptFrom, begun?.at ?? watermark - reach - Math.max(0, now - sweptAt));
     this.#unswept = at;
     const pace = this.#paceOf(begun?.windowMs);
     const walked = await this.#walk({ isSweep: true, at, end, pace, reserve: this.#pageBudget / 2 });
@@ -224,14 +221,18 @@ class Run {
     const store = this.#context.stores.log;
     const { account } = this.#context.target;
     const watermark = isSweep ? this.#state.watermark : to;
-    const keptFrom = Math.max(this.#state.keptFrom, Math.min(watermark - KEPT_MS, this.#unswept));
+    const keptFrom = Math.max(
+      this.#state.keptFrom,
+      Math.min(watermark - readAgainMs(this.#context.target.settings), this.#unswept),
+    );
     const { form } = this.#state;
     const excess = store.memory(account).open.size - MOST_OPEN;
     const expired =
       excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, watermark, EXPIRED_AT_ONCE);
     const { progress, ...added } = fold.finish((...asked) => store.openRecords(...asked), { form, expired });
-    const told = this.#isTold ? progress() : [];
-    const spans = this.#context.spans?.({
+    const { lines: linesOf, spans: spansOf } = this.#context;
+    const told = linesOf === undefined && spansOf === undefined ? [] : progress();
+    const spans = spansOf?.({
       account,
       from: this.#state.watermark,
       watermark,
@@ -242,7 +243,7 @@ class Run {
       closed: added.closed,
       progressOf: (messageIds) => openProgress(store, account, messageIds, added.opened),
     });
-    const lines = this.#context.lines?.(told);
+    const lines = linesOf?.(told);
     store.commitLog({
       account,
       ...added,
@@ -255,19 +256,6 @@ class Run {
     });
     this.#state = { ...this.#state, watermark, keptFrom };
     if (!isSweep) this.#dropped += dropped;
-    this.#tell(told);
-  }
-
-  get #isTold(): boolean {
-    const { lines, onProgress, onTraces, spans } = this.#context;
-    return [lines, onProgress, onTraces, spans].some((taker) => taker !== undefined);
-  }
-
-  #tell(told: readonly MessageProgress[]): void {
-    const { onProgress, onTraces } = this.#context;
-    if (told.length > 0) onProgress?.(told);
-    const traces = told.map(completedTrace).filter((trace) => trace !== undefined);
-    if (traces.length > 0) onTraces?.(traces.sort((a, b) => a.endedAt - b.endedAt));
   }
 
   #halve({ pages, coveredMs }: TooMuch, spans: readonly Span[], pace: Pace): void {

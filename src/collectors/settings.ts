@@ -43,6 +43,15 @@ export const collectorsSettings = z.strictObject({
         .exactOptional()
         .describe('What else entries are counted by, in `msgsvc_log_events_by_total`; off unless given.'),
       pageBudget: z.int().min(1).max(10_000).default(200).describe('Pages of 100 entries that one run may read.'),
+      sweep: z
+        .strictObject({
+          every: durationSetting({ min: '1s', max: '1h' }).prefault('5m').describe('How often that is looked for.'),
+          reach: durationSetting({ min: '1s', max: '6h' })
+            .prefault('15m')
+            .describe('How late an entry may show and be found all the same; so much of what was read is read again.'),
+        })
+        .prefault({})
+        .describe('Looking for entries that show later than the lag.'),
     })
     .superRefine(refineSchedule, always)
     .prefault({})
@@ -103,6 +112,13 @@ export type CollectorsSettings = z.output<typeof collectorsSettings>;
 const MINUTE_MS = 60_000;
 /** They follow a cursor to its end: how many requests that takes is not known beforehand. */
 const PAGED: readonly CollectorName[] = ['logs', 'workflowDlq'];
+
+/** How far behind the watermark the log is read again, at most: so long its entries must be recognised. Milliseconds. */
+export function readAgainMs(settings: CollectorsSettings): number {
+  const { lag, sweep } = settings.logs;
+  // A sweep begins with the first run after its time, which was as much as an interval after its watermark.
+  return sweep.reach + sweep.every + 2 * timing('logs', settings).intervalMs + lag + MINUTE_MS;
+}
 
 /** When a collector runs, how long it may take, and how old its data may become; milliseconds. */
 export interface CollectorTiming {

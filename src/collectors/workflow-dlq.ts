@@ -5,12 +5,14 @@
  * whole listing), nor an entry whose date the service filters by in another sense than that of its failure. Whoever
  * acts reads for himself; the batch is for looking at.
  *
- * What entered and what left is counted before the batch is published.
+ * What entered and what left is counted before the batch is published. What a listing of several pages does not show
+ * any more is asked for run by run: pages may have shifted.
  */
 import type { MessageApi } from '../client/api.ts';
 import type { Batch } from '../domain/observation.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
-import { foldWorkflowDlq, type DlqReading } from '../folds/workflow-dlq.ts';
+import { foldWorkflowDlq, unexplained, type DlqFoldOptions, type DlqReading } from '../folds/workflow-dlq.ts';
+import { askFor } from './asked-runs.ts';
 import { apiOf, offReason, type Collected, type Collector, type CollectorContext } from './collector.ts';
 import { listPages, type PageBudget } from './listing.ts';
 
@@ -33,36 +35,47 @@ export const workflowDlq: Collector<'workflowDlq'> = {
     const newest = previous === undefined ? undefined : newestOf(previous);
     if (previous !== undefined && newest !== undefined && interval(previous.at) === interval(clock.now())) {
       const added = await list(api, context, budget, newest - OVERLAP_MS);
-      await count(context, added);
+      await count(context, added, api);
       // The border may have passed while this was read; then the batch to come would hide that from the next run.
       if (interval(previous.at) === interval(clock.now())) {
         return { rows: withAdded(previous.rows, added.rows), dropped: Math.max(previous.dropped, added.dropped) };
       }
     }
     const whole = await list(api, context, budget);
-    await count(context, whole);
-    return whole;
+    return count(context, whole, api);
   },
 };
 
-/** Commits what a reading adds, piece by piece: other work comes in between. */
-async function count(context: CollectorContext<'workflowDlq'>, listing: Listing): Promise<void> {
+/**
+ * Commits what a reading adds, piece by piece: other work comes in between.
+ *
+ * @returns the listing, with the runs that it had skipped
+ */
+async function count(
+  context: CollectorContext<'workflowDlq'>,
+  listing: Listing,
+  api: MessageApi,
+): Promise<Collected<'workflowDlq'>> {
   const { clock, stores, target } = context;
   const { account, dlqRetentionMs, settings } = target;
   const keys = stores.flowControl.memory(account).seen;
   const seenAt = clock.monotonic();
   for (const { flowControlKey } of listing.rows) if (flowControlKey !== undefined) keys.add(flowControlKey, seenAt);
-  const reading: DlqReading = { account, ...listing, at: clock.now() };
-  const commits = foldWorkflowDlq(reading, stores.workflowDlq.memory(account), {
+  const options: DlqFoldOptions = {
     admit: (label, value) => context.admit(label, value, 0),
     actedOn: (dlqId) => context.actedOn?.(dlqId),
     ...(dlqRetentionMs !== undefined && { retentionMs: dlqRetentionMs }),
     unseenMs: 2 * settings.workflowDlq.full,
-  });
-  for (const commit of commits) {
+  };
+  const memory = stores.workflowDlq.memory(account);
+  const missing = unexplained({ account, ...listing, at: clock.now() }, memory, options);
+  const { found, ...asked } = await askFor(api, context.signal, missing);
+  const rows = found.length === 0 ? listing.rows : withAdded(listing.rows, found);
+  for (const commit of foldWorkflowDlq({ account, ...listing, rows, ...asked, at: clock.now() }, memory, options)) {
     stores.workflowDlq.commitWorkflowDlq(commit);
     await new Promise((resolve) => setImmediate(resolve));
   }
+  return { rows, dropped: listing.dropped };
 }
 
 type Listing = Collected<'workflowDlq'> & Pick<DlqReading, 'isWhole' | 'pages'>;

@@ -46,9 +46,6 @@ export const ASSUMED = {
 
 /** A page of nothing. */
 const PAGE_BYTES = 100;
-/** The log is read a second time for what came late: a quarter of an hour, every five minutes. */
-const SWEEPS_PER_DAY = 288;
-const SWEPT_TIMES = 3;
 /** Points are compared with their day once an hour, with a reading of their own. */
 const POINT_CHECKS_PER_DAY = 24;
 
@@ -109,10 +106,21 @@ function each(readings: number, things: number, bytes: number): Calls {
 }
 
 const CALLS: { readonly [N in CollectorName]: (account: Account, runs: number, traffic: Traffic) => Calls } = {
-  logs(_account, runs, { messagesPerDay }) {
+  logs(
+    {
+      collectors: {
+        logs: { sweep },
+      },
+    },
+    runs,
+    { messagesPerDay },
+  ) {
     const entries = messagesPerDay * ASSUMED.entriesPerMessage;
     const first = listings(runs, entries / runs, ASSUMED.entryBytes);
-    const again = listings(SWEEPS_PER_DAY, (SWEPT_TIMES * entries) / SWEEPS_PER_DAY, ASSUMED.entryBytes);
+    // What came late is looked for by reading everything again, some times over.
+    const sweeps = Math.min(runs, DAY_MS / sweep.every);
+    const swept = entries * (sweep.reach / DAY_MS + 1 / sweeps);
+    const again = listings(sweeps, swept, ASSUMED.entryBytes);
     return { calls: first.calls + again.calls, bytes: first.bytes + again.bytes };
   },
   accountStats: (_account, runs) => each(runs + Math.min(runs, POINT_CHECKS_PER_DAY), 1, ASSUMED.accountStatsBytes),

@@ -27,11 +27,13 @@ export interface AccountStats {
   readonly monthBillingUsd?: number;
   /** Dollars a day. */
   readonly dailyBillings?: readonly DataPoint[];
+  /** Bytes a day. */
   readonly dailyBandwidths?: readonly DataPoint[];
   readonly dailyRequests?: readonly RequestsPoint[];
   /** Points of the asked period. */
   readonly used?: readonly DataPoint[];
   readonly usedWorkflow?: readonly DataPoint[];
+  /** Bytes. */
   readonly bandwidthUsed?: readonly DataPoint[];
   readonly messages?: readonly NamedSeries[];
   readonly workflowMessages?: readonly NamedSeries[];

@@ -6,6 +6,8 @@ import { counter, family, gauge, histogram } from './metric-spec.ts';
 
 const COLLECTOR = ['collector'] as const;
 
+const mirrored = { mirrored: true } as const;
+
 const collectors = family(
   { heading: 'Collectors', account: true },
   {
@@ -97,7 +99,12 @@ const api = family(
       'configuration',
       'Requests the daemon allows itself per UTC day.',
     ),
-    opsd_api_quota_used_requests: gauge(['api'], 'requests', 'client', 'Requests of this UTC day, by this process.'),
+    opsd_api_quota_used_requests: gauge(
+      ['api'],
+      'requests',
+      'client',
+      'Requests of this UTC day, those before a restart included.',
+    ),
     opsd_api_rate_limit_remaining_requests: gauge(
       ['api', 'window'],
       'requests',
@@ -172,12 +179,13 @@ const daemon = family(
   { heading: 'The daemon', account: false },
   {
     opsd_unknown_outcomes: gauge([], 'items', 'ledger', 'Actions whose outcome is not known.'),
-    opsd_spans_exported_total: counter([], 'items', 'exporter', 'Spans acknowledged by the trace receiver.'),
+    opsd_spans_exported_total: counter([], 'items', 'exporter', 'Spans acknowledged by the trace receiver.', mirrored),
     opsd_spans_dropped_total: counter(
       ['reason'],
       'items',
       'exporter',
       'Spans that will not be delivered: no room to keep them (queue), more than are allowed a second (budget), began too long ago (too_old), a time that makes no sense (unreadable), refused by the receiver (rejected); and those of the daemon itself that were not taken (failed).',
+      mirrored,
     ),
     opsd_spans_export_lag_seconds: histogram(
       [],
@@ -197,12 +205,14 @@ const daemon = family(
       'items',
       'delivery log',
       'Lines about ended messages that were written for log pipelines (telemetry.deliveryEvents).',
+      mirrored,
     ),
     opsd_delivery_events_dropped_total: counter(
       [],
       'items',
       'delivery log',
       'Lines about ended messages for which there was no room: too many waited to be written.',
+      mirrored,
     ),
     opsd_delivery_events_write_failures_total: counter(
       [],

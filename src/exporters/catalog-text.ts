@@ -1,7 +1,10 @@
-/** The catalogue for people: Markdown for the documentation, a plain table for a terminal. */
+/** The catalogue for people: Markdown for the documentation, plain text for a terminal and for what reads lines. */
 import { METRIC_NAMES, labelNamesOf, specOf, type MetricName } from './catalog.ts';
 
-const COLUMNS = ['metric', 'type', 'labels', 'unit', 'source', 'help'] as const;
+/** In the order of the table in the documentation. */
+const DOCUMENT_COLUMNS = ['metric', 'type', 'labels', 'unit', 'source', 'help'] as const;
+/** What is long comes last. */
+const COLUMNS = ['metric', 'type', 'unit', 'labels', 'source', 'help'] as const;
 
 const TITLE = `# Metrics
 
@@ -16,8 +19,8 @@ export function catalogMarkdown(): string {
     return [
       `## ${heading}`,
       '',
-      `| ${COLUMNS.join(' | ')} |`,
-      `|${COLUMNS.map(() => '---|').join('')}`,
+      `| ${DOCUMENT_COLUMNS.join(' | ')} |`,
+      `|${DOCUMENT_COLUMNS.map(() => '---|').join('')}`,
       ...rows,
       '',
     ].join('\n');
@@ -25,26 +28,71 @@ export function catalogMarkdown(): string {
   return [TITLE, ...sections].join('\n');
 }
 
-/** Name, type, labels and help in aligned columns, a heading above each family. */
-export function catalogTable(): string {
-  const shown = (name: MetricName): readonly string[] => {
-    const { type, help } = specOf(name);
-    return [name, type, labelNamesOf(name).join(','), help];
-  };
-  const widths = [0, 1, 2].map((column) => Math.max(...METRIC_NAMES.map((name) => shown(name)[column]!.length)));
-  const lines: string[] = [];
-  for (const [heading, names] of byHeading()) {
-    lines.push(...(lines.length === 0 ? [] : ['']), heading);
-    for (const name of names) {
-      lines.push(
-        shown(name)
-          .map((text, column) => text.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd(),
-      );
-    }
+/** A line each, columns aligned, a heading above each family: for programs that look for lines. */
+export function catalogLines(): string {
+  const row = (name: MetricName): readonly string[] => textCells(name, ',');
+  const widths = COLUMNS.map((_title, column) => Math.max(...METRIC_NAMES.map((name) => row(name)[column]!.length)));
+  return families((name) => [joined(row(name), widths)]);
+}
+
+/** For people in front of a terminal so many columns wide: a table where there is room, else some lines each. */
+export function catalogScreen(width: number): string {
+  if (width < LEAST_TABLE) return families((name) => entry(name, width));
+  const widths = [...TABLE_WIDTHS, width - TABLE_WIDTHS.reduce((sum, column) => sum + column + GAP.length, 0)];
+  const header = joined(COLUMNS, widths);
+  return `${header}\n\n${families((name) => {
+    const cells = textCells(name, ', ').map((text, column) => wrapped(text, widths[column]!));
+    const height = Math.max(...cells.map(({ length }) => length));
+    return Array.from({ length: height }, (_, line) =>
+      joined(
+        cells.map((lines) => lines[line] ?? ''),
+        widths,
+      ),
+    );
+  })}`;
+}
+
+const GAP = '  ';
+/** Of all columns but the last. */
+const TABLE_WIDTHS = [Math.max(...METRIC_NAMES.map(({ length }) => length)), 9, 10, 21, 32];
+/** With less the help would be a column of single words. */
+const LEAST_TABLE = TABLE_WIDTHS.reduce((sum, column) => sum + column + GAP.length, 0) + 36;
+
+function entry(name: MetricName, width: number): string[] {
+  const { type, unit, source, help } = specOf(name);
+  const labels = labelNamesOf(name);
+  const about = `${type} in ${unit}; ${labels.length === 0 ? 'no labels' : `labels: ${labels.join(', ')}`}; source: ${source}`;
+  const indented = (text: string): string[] => wrapped(text, width - 2 * GAP.length).map((line) => GAP + GAP + line);
+  return [GAP + name, ...indented(about), ...indented(help)];
+}
+
+function families(linesOf: (name: MetricName) => readonly string[]): string {
+  return [...byHeading()].map(([heading, names]) => `${[heading, ...names.flatMap(linesOf)].join('\n')}\n`).join('\n');
+}
+
+function joined(cells: readonly string[], widths: readonly number[]): string {
+  return cells
+    .map((text, column) => text.padEnd(widths[column]!))
+    .join(GAP)
+    .trimEnd();
+}
+
+/** At spaces; a word that is longer than a line is cut. */
+function wrapped(text: string, width: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ').flatMap((whole) => pieces(whole, width))) {
+    const last = lines.at(-1)!;
+    if (last === '') lines[lines.length - 1] = word;
+    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
   }
-  return `${lines.join('\n')}\n`;
+  return lines;
+}
+
+function pieces(word: string, width: number): string[] {
+  return Array.from({ length: Math.ceil(word.length / width) }, (_, piece) =>
+    word.slice(piece * width, (piece + 1) * width),
+  );
 }
 
 function byHeading(): Map<string, MetricName[]> {
@@ -54,6 +102,11 @@ function byHeading(): Map<string, MetricName[]> {
 function cells(name: MetricName): readonly string[] {
   const { type, unit, source, help } = specOf(name);
   return [`\`${name}\``, type, labelNamesOf(name).join(', ') || '-', unit, source, help];
+}
+
+function textCells(name: MetricName, separator: string): readonly string[] {
+  const { type, unit, source, help } = specOf(name);
+  return [name, type, unit, labelNamesOf(name).join(separator) || '-', source, help];
 }
 
 function escapeCell(text: string): string {

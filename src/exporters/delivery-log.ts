@@ -1,19 +1,25 @@
 /**
- * Writes the lines of the outbox to a file or to standard output, at least once each. The target is opened anew for each
- * batch, so that rotation by renaming works, and never waited for: a pipe that nobody empties takes no thread and holds
- * up nothing; the lines wait in the store meanwhile.
+ * Writes the lines of the outbox to a file or to standard output, at least once each. A file is opened anew for each
+ * batch, so that rotation by renaming works. Neither is waited for: a pipe that nobody empties takes no thread and holds
+ * up nothing; the lines wait in the store meanwhile. Nothing is kept in this process: what was written is with the
+ * system, whenever the process ends.
  */
-import { constants, type PathLike } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { constants, write } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import type { DeliveryOutbox } from '../folds/delivery-outbox.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventBus } from '../platform/events.ts';
+import { keepAlive } from '../platform/keep-alive.ts';
+import { sleep } from '../platform/sleep.ts';
 import type { TelemetrySettings } from './settings.ts';
 
 const RETRY_MS = 1_000;
 /** A full pipe is looked at again so soon, and told of when it took nothing for so many looks. */
 const FULL_MS = 50;
 const LOOKS_TOLD = 20;
+/** At the end a reader that is slow gets so long, so that its last line is not cut off. */
+const CLOSE_LIMIT_MS = 1_000;
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 export interface DeliveryLogDeps {
@@ -24,8 +30,7 @@ export interface DeliveryLogDeps {
 }
 
 export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryLogDeps): AsyncDisposable {
-  // Standard output by its path: opened anew it may refuse without waiting, and the process's own stays as it is.
-  const target: PathLike = settings.file ?? '/dev/stdout';
+  const target = settings.file === undefined ? standardOutput() : fileTarget(settings.file);
   const stop = new AbortController();
   let running: Promise<void> | undefined;
   /** Ends in the turn in which the outbox was seen to be empty: lines stored after that begin anew. */
@@ -33,6 +38,7 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
   /** What of the oldest lines a full pipe took already. */
   let taken = { id: 0, bytes: 0 };
   let looks = 0;
+  let isFull = false;
 
   function start(): void {
     if (stop.signal.aborted || isBusy) return;
@@ -45,14 +51,15 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
       for (let batch = outbox.next(); batch !== undefined && !stop.signal.aborted; batch = outbox.next()) {
         const bytes = Buffer.from(batch.text);
         if (taken.id !== batch.id) taken = { id: batch.id, bytes: 0 };
-        await using handle = await open(target, FLAGS, 0o640);
-        await writeRest(handle, bytes);
+        await using opened = await target.open();
+        await writeRest(opened, bytes);
         outbox.settle(batch.id);
+        isFull = false;
         events.emit({ type: 'deliveries.written', count: batch.lines });
       }
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException;
-      const isFull = code === 'EAGAIN';
+      isFull = code === 'EAGAIN';
       looks = isFull ? looks + 1 : 0;
       // Whoever reads next has not seen the beginning of what was cut off.
       if (!isFull) taken = { id: 0, bytes: 0 };
@@ -63,11 +70,21 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
     }
   }
 
-  async function writeRest(handle: FileHandle, bytes: Buffer): Promise<void> {
+  async function writeRest(opened: Opened, bytes: Buffer): Promise<void> {
     while (taken.bytes < bytes.length) {
-      const { bytesWritten } = await handle.write(bytes, taken.bytes);
-      taken = { ...taken, bytes: taken.bytes + bytesWritten };
+      const written = await opened.write(bytes, taken.bytes);
+      taken = { ...taken, bytes: taken.bytes + written };
       looks = 0;
+    }
+  }
+
+  async function finish(): Promise<void> {
+    using _alive = keepAlive();
+    for (const until = clock.monotonic() + CLOSE_LIMIT_MS; clock.monotonic() < until;) {
+      await sleep(clock, FULL_MS, stop.signal);
+      start();
+      await running;
+      if (!isFull) return;
     }
   }
 
@@ -77,7 +94,44 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
     async [Symbol.asyncDispose]() {
       subscription[Symbol.dispose]();
       await running;
+      if (isFull) await finish();
       stop.abort();
     },
   };
+}
+
+/** Something to write a batch to; ended with it. */
+interface Opened extends AsyncDisposable {
+  /** @returns how many bytes it took; rejects with EAGAIN when it takes none at present */
+  write(bytes: Buffer, from: number): Promise<number>;
+}
+
+interface Target {
+  open(): Promise<Opened>;
+}
+
+function fileTarget(path: string): Target {
+  return {
+    async open() {
+      const handle = await open(path, FLAGS, 0o640);
+      return {
+        write: async (bytes, from) => (await handle.write(bytes, from)).bytesWritten,
+        [Symbol.asyncDispose]: async () => handle.close(),
+      };
+    },
+  };
+}
+
+/**
+ * The descriptor that the process was given: its path leads nowhere when it is a socket, and may be another user's.
+ * Asking for the stream lets Node set a pipe or socket so that it refuses instead of waiting.
+ */
+function standardOutput(): Target {
+  const { fd } = process.stdout;
+  const writeTo = promisify(write);
+  const opened: Opened = {
+    write: async (bytes, from) => (await writeTo(fd, bytes, from)).bytesWritten,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  return { open: async () => opened };
 }

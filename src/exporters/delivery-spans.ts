@@ -6,7 +6,7 @@ import { destinationOf, storableUrl } from '../folds/destination.ts';
 import type { AttemptTrace, MessageProgress } from '../folds/message-trace.ts';
 import * as semconv from './semconv.ts';
 import type { TelemetrySettings } from './settings.ts';
-import type { Attributes, AttributeValue, Span, SpanLink } from './span.ts';
+import type { Attribute, Attributes, AttributeValue, Span, SpanLink } from './span.ts';
 import { spanIdOf, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
 import { parseTraceparent, type TraceParent } from './traceparent.ts';
 
@@ -38,210 +38,221 @@ const LONGEST_URL = 2_048;
 const EARLIEST_MS = 1_420_070_400_000;
 const LATEST_MS = 4_102_444_800_000;
 
+const SYSTEM: Attribute = [semconv.ATTR_MESSAGING_SYSTEM, 'msgsvc'];
+const DELIVER: Attribute = [semconv.ATTR_MESSAGING_OPERATION_NAME, 'deliver'];
+const PUBLISH: readonly Attribute[] = [
+  [semconv.ATTR_MESSAGING_OPERATION_NAME, 'publish'],
+  [semconv.ATTR_MESSAGING_OPERATION_TYPE, 'send'],
+];
+const IS_OPEN: Attribute = [semconv.ATTR_MSGSVC_OPEN, true];
+const NO_TRANSITIONS: Attribute = [semconv.ATTR_MSGSVC_TRANSITIONS, false];
+const START_UNKNOWN: Attribute = [semconv.ATTR_MSGSVC_START_KNOWN, false];
+const NO_LINKS: readonly SpanLink[] = [];
+
 /** Root first, then waits and attempts in order; undefined when a time of the message makes no sense. */
 export function deliverySpans(message: MessageProgress, telling: Telling, frame: SpanFrame): Span[] | undefined {
   const delivery = new Delivery(message, frame);
-  const spans: Span[] = [];
-  if (telling.root !== undefined) spans.push(...delivery.root(telling.root, telling.isBare === true));
-  if (telling.isBare !== true) {
-    for (const index of telling.attempts) spans.push(...delivery.attempt(index));
-    if (telling.root !== undefined) spans.push(...delivery.lastWait());
+  const isBare = telling.isBare === true;
+  if (telling.root === 'outcome') delivery.addOutcome();
+  else if (telling.root !== undefined) delivery.addRoot(telling.root, isBare);
+  if (!isBare) {
+    for (const index of telling.attempts) delivery.addAttempt(index);
+    if (telling.root !== undefined) delivery.addLastWait();
   }
+  const { spans } = delivery;
   return spans.every(({ startMs, endMs }) => startMs >= EARLIEST_MS && endMs < LATEST_MS) ? spans : undefined;
 }
 
-/** Where the delivery of a message is told of. */
-function deliveryContext(
-  message: Pick<MessageProgress, 'account' | 'messageId' | 'traceparent'>,
-  producer: SpanFrame['producer'],
-): { readonly traceId: string; readonly spanId: string; readonly producer: TraceParent | undefined } {
-  const { account, messageId, traceparent } = message;
-  const found = traceparent === undefined || producer === 'none' ? undefined : parseTraceparent(traceparent);
-  return {
-    traceId: producer === 'parent' && found !== undefined ? found.traceId : traceIdOf(account, messageId),
-    spanId: spanIdOf(account, messageId, 'deliver'),
-    producer: found,
-  };
-}
-
+/** The spans of one message, in the order in which they are added. */
 class Delivery {
+  readonly spans: Span[] = [];
   readonly #message: MessageProgress;
   readonly #frame: SpanFrame;
-  readonly #context: ReturnType<typeof deliveryContext>;
+  readonly #producer: TraceParent | undefined;
+  readonly #traceId: string;
+  readonly #spanId: string;
   readonly #destination: string;
   readonly #common: Attributes;
+  #request: Request | undefined;
 
   constructor(message: MessageProgress, frame: SpanFrame) {
+    const { account, messageId, traceparent, workflowRunId } = message;
+    const { producer } = frame;
     this.#message = message;
     this.#frame = frame;
-    this.#context = deliveryContext(message, frame.producer);
+    this.#producer = traceparent === undefined || producer === 'none' ? undefined : parseTraceparent(traceparent);
+    const isChild = producer === 'parent' && this.#producer !== undefined;
+    this.#traceId = isChild ? this.#producer.traceId : traceIdOf(account, messageId);
+    this.#spanId = spanIdOf(account, messageId, 'deliver');
     this.#destination = destinationOf(message) ?? 'unknown';
-    this.#common = [
-      [semconv.ATTR_MESSAGING_SYSTEM, 'msgsvc'],
-      [semconv.ATTR_MESSAGING_MESSAGE_ID, message.messageId],
-      [semconv.ATTR_MESSAGING_DESTINATION_NAME, this.#destination],
-      ...optional(semconv.ATTR_MESSAGING_MESSAGE_CONVERSATION_ID, message.workflowRunId),
-      [semconv.ATTR_MSGSVC_ACCOUNT, message.account],
-    ];
+    const id: Attribute = [semconv.ATTR_MESSAGING_MESSAGE_ID, messageId];
+    const destination: Attribute = [semconv.ATTR_MESSAGING_DESTINATION_NAME, this.#destination];
+    const run = optional(semconv.ATTR_MESSAGING_MESSAGE_CONVERSATION_ID, workflowRunId);
+    const of: Attribute = [semconv.ATTR_MSGSVC_ACCOUNT, account];
+    this.#common = run === undefined ? [SYSTEM, id, destination, of] : [SYSTEM, id, destination, run, of];
   }
 
-  /** The root with what leads to it, or the end that follows a root of an open message. */
-  root(form: NonNullable<Telling['root']>, isBare: boolean): Span[] {
-    const { end, createdAt } = this.#message;
+  /** The root, and what leads to it. */
+  addRoot(form: 'whole' | 'open', isBare: boolean): void {
+    const { end, createdAt, attempts } = this.#message;
+    const { maxOpenMs, producer: relation } = this.#frame;
+    const producer = this.#producer;
     const startMs = createdAt ?? this.#firstKnown();
-    const endMs = form === 'open' ? startMs + this.#frame.maxOpenMs : end!.at;
-    if (form === 'outcome') {
-      return [
-        this.#child('outcome', {
-          name: 'outcome',
-          startMs: endMs,
-          endMs,
-          isError: end!.outcome === 'failed',
-          attributes: this.#outcome(this.#message.attempts),
-        }),
-        ...this.#step(startMs, endMs),
-      ];
-    }
-    const { producer } = this.#context;
-    const isParent = this.#frame.producer === 'parent' && producer !== undefined;
-    const attempts = this.#message.attempts.filter(({ endedAt }) => endedAt <= endMs);
-    const root: Span = {
-      ...this.#context,
-      ...(isParent && { parentSpanId: producer.spanId, isParentRemote: true }),
+    const endMs = form === 'open' ? startMs + maxOpenMs : end!.at;
+    const known = attempts.reduce((count, { endedAt }) => (endedAt <= endMs ? count + 1 : count), 0);
+    this.spans.push({
+      traceId: this.#traceId,
+      spanId: this.#spanId,
+      ...(relation === 'parent' && producer !== undefined && { parentSpanId: producer.spanId, isParentRemote: true }),
       name: `deliver ${this.#destination}`,
       kind: 'internal',
-      ...within(startMs, endMs, this.#frame.maxOpenMs),
+      startMs: beginning(startMs, endMs, maxOpenMs),
+      endMs,
       isError: form === 'whole' && end!.outcome === 'failed',
+      common: this.#common,
       attributes: [
-        ...this.#common,
-        [semconv.ATTR_MESSAGING_OPERATION_NAME, 'deliver'],
-        ...(form === 'open'
-          ? ([
-              [semconv.ATTR_MSGSVC_OPEN, true],
-              [semconv.ATTR_MSGSVC_ATTEMPTS, attempts.length],
-            ] as const)
-          : this.#outcome(isBare ? undefined : attempts)),
-        ...(isBare ? ([[semconv.ATTR_MSGSVC_TRANSITIONS, false]] as const) : []),
-        ...(createdAt === undefined ? ([[semconv.ATTR_MSGSVC_START_KNOWN, false]] as const) : []),
-        ...wholeTime(startMs, endMs, this.#frame.maxOpenMs),
+        DELIVER,
+        form === 'open' ? IS_OPEN : this.#outcome(),
+        form === 'whole' && isBare ? undefined : [semconv.ATTR_MSGSVC_ATTEMPTS, known],
+        form === 'whole' ? this.#error() : undefined,
+        isBare ? NO_TRANSITIONS : undefined,
+        createdAt === undefined ? START_UNKNOWN : undefined,
+        wholeTime(startMs, endMs, maxOpenMs),
       ],
-      links: this.#frame.producer === 'link' && producer !== undefined ? [producer] : [],
-    };
-    return [root, ...this.#publish(startMs), ...(form === 'whole' ? this.#step(startMs, endMs) : [])];
+      links: relation === 'link' && producer !== undefined ? [producer] : NO_LINKS,
+    });
+    this.#addPublish(startMs);
+    if (form === 'whole') this.#addStep(startMs, endMs);
+  }
+
+  /** The end that follows a root of an open message. */
+  addOutcome(): void {
+    const { end, createdAt } = this.#message;
+    this.#addChild('outcome', {
+      name: 'outcome',
+      startMs: end!.at,
+      endMs: end!.at,
+      isError: end!.outcome === 'failed',
+      attributes: [this.#outcome(), this.#attempts(), this.#error()],
+    });
+    this.#addStep(createdAt ?? this.#firstKnown(), end!.at);
   }
 
   /** The wait before an attempt, where both its ends are known, and the attempt. */
-  attempt(index: number): Span[] {
-    const message = this.#message;
-    const attempt = message.attempts[index]!;
-    const { endedAt, startedAt } = attempt;
+  addAttempt(index: number): void {
+    const { attempts } = this.#message;
+    const attempt = attempts[index]!;
+    const { endedAt, startedAt, responseStatus: status } = attempt;
     let ordinal = 0;
-    while (index > ordinal && message.attempts[index - ordinal - 1]!.endedAt === endedAt) ordinal += 1;
-    const method = (message.method ?? DEFAULT_METHOD).toUpperCase();
-    const spans: Span[] = [];
+    while (index > ordinal && attempts[index - ordinal - 1]!.endedAt === endedAt) ordinal += 1;
     if (startedAt !== undefined) {
-      spans.push(...this.#wait({ part: `wait:${endedAt}:${ordinal}`, before: index, until: startedAt }));
+      this.#addWait({ part: `wait:${endedAt}:${ordinal}`, before: index, until: startedAt });
     }
-    spans.push({
-      ...this.#child(`attempt:${endedAt}:${ordinal}`, {
-        name: METHODS.has(method) ? method : 'HTTP',
-        // Entries of two machines may disagree about the order of what happened: a span never ends before it starts.
-        startMs: Math.min(startedAt ?? endedAt, endedAt),
-        endMs: endedAt,
-        isError: attempt.failure !== undefined,
-        attributes: attemptAttributes(attempt, { index, method, url: message.url }),
-      }),
+    const request = (this.#request ??= requestOf(this.#message));
+    this.#addChild(`attempt:${endedAt}:${ordinal}`, {
+      name: request.name,
       kind: 'client',
+      // Entries of two machines may disagree about the order of what happened: a span never ends before it starts.
+      startMs: Math.min(startedAt ?? endedAt, endedAt),
+      endMs: endedAt,
+      isError: attempt.failure !== undefined,
+      attributes: [
+        request.method,
+        request.original,
+        request.url,
+        request.host,
+        request.port,
+        optional(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE, status !== undefined && status >= 100 ? status : undefined),
+        optional(semconv.ATTR_HTTP_REQUEST_RESEND_COUNT, index > 0 ? index : undefined),
+        optional(semconv.ATTR_ERROR_TYPE, errorType(attempt)),
+        startedAt === undefined ? START_UNKNOWN : undefined,
+      ],
     });
-    return spans;
   }
 
   /** The wait that the end of the message ended: it was cancelled before its next attempt. */
-  lastWait(): Span[] {
+  addLastWait(): void {
     const { attempts, end, activeSince } = this.#message;
-    if (end?.outcome !== 'cancelled' || activeSince !== undefined) return [];
-    return this.#wait({ part: `wait:${end.at}`, before: attempts.length, until: end.at });
+    if (end?.outcome !== 'cancelled' || activeSince !== undefined) return;
+    this.#addWait({ part: `wait:${end.at}`, before: attempts.length, until: end.at });
   }
 
-  #wait({ part, before, until }: { part: string; before: number; until: number }): Span[] {
+  #addWait({ part, before, until }: { part: string; before: number; until: number }): void {
     const { createdAt, dueAt: firstDue, attempts, postponedBy = 'delay' } = this.#message;
     const from = before === 0 ? createdAt : attempts[before - 1]!.endedAt;
-    if (from === undefined || from >= until) return [];
+    if (from === undefined || from >= until) return;
     const dueAt = attempts[before]?.dueAt ?? (before === 0 ? firstDue : undefined);
     const reason = before > 0 ? 'retry' : dueAt !== undefined && dueAt > from ? postponedBy : 'queue';
     const { maxOpenMs } = this.#frame;
-    return [
-      this.#child(part, {
-        name: `wait (${reason})`,
-        ...within(from, until, maxOpenMs),
-        isError: false,
-        attributes: [
-          ...(dueAt !== undefined && until > dueAt ? ([[semconv.ATTR_MSGSVC_OVERDUE_MS, until - dueAt]] as const) : []),
-          ...wholeTime(from, until, maxOpenMs),
-        ],
-      }),
-    ];
+    const overdue = dueAt !== undefined && until > dueAt ? until - dueAt : undefined;
+    this.#addChild(part, {
+      name: `wait (${reason})`,
+      startMs: beginning(from, until, maxOpenMs),
+      endMs: until,
+      isError: false,
+      attributes: [optional(semconv.ATTR_MSGSVC_OVERDUE_MS, overdue), wholeTime(from, until, maxOpenMs)],
+    });
   }
 
   /** Into the producer's trace, so that the delivery is found from there. */
-  #publish(at: number): Span[] {
-    const { producer, traceId, spanId } = this.#context;
-    if (this.#frame.producer !== 'link' || producer === undefined || !producer.sampled) return [];
+  #addPublish(at: number): void {
+    const producer = this.#producer;
+    if (this.#frame.producer !== 'link' || producer === undefined || !producer.sampled) return;
     const { account, messageId } = this.#message;
-    return [
-      {
-        traceId: producer.traceId,
-        spanId: spanIdOf(account, messageId, 'publish'),
-        parentSpanId: producer.spanId,
-        isParentRemote: true,
-        name: `publish ${this.#destination}`,
-        kind: 'producer',
-        startMs: at,
-        endMs: at,
-        isError: false,
-        attributes: [
-          ...this.#common,
-          [semconv.ATTR_MESSAGING_OPERATION_NAME, 'publish'],
-          [semconv.ATTR_MESSAGING_OPERATION_TYPE, 'send'],
-        ],
-        links: [{ traceId, spanId, sampled: true }],
-      },
-    ];
+    this.spans.push({
+      traceId: producer.traceId,
+      spanId: spanIdOf(account, messageId, 'publish'),
+      parentSpanId: producer.spanId,
+      isParentRemote: true,
+      name: `publish ${this.#destination}`,
+      kind: 'producer',
+      startMs: at,
+      endMs: at,
+      isError: false,
+      common: this.#common,
+      attributes: PUBLISH,
+      links: [{ traceId: this.#traceId, spanId: this.#spanId, sampled: true }],
+    });
   }
 
   /** Into the trace of the workflow run, which has all its steps side by side. */
-  #step(startMs: number, endMs: number): Span[] {
-    const { account, messageId, workflowRunId, attempts, end } = this.#message;
-    if (workflowRunId === undefined) return [];
-    const { traceId, spanId } = this.#context;
+  #addStep(startMs: number, endMs: number): void {
+    const { account, messageId, workflowRunId, end } = this.#message;
+    if (workflowRunId === undefined) return;
+    const { maxOpenMs } = this.#frame;
     const failed = this.#frame.failedRun(account, workflowRunId);
-    const links: SpanLink[] = [{ traceId, spanId, sampled: true }];
+    const links: SpanLink[] = [{ traceId: this.#traceId, spanId: this.#spanId, sampled: true }];
     if (failed !== undefined) {
       const spanOfRun = spanIdOf(account, failed, 'run');
       links.push({ traceId: workflowTraceIdOf(account, failed), spanId: spanOfRun, sampled: true });
     }
-    return [
-      {
-        traceId: workflowTraceIdOf(account, workflowRunId),
-        spanId: spanIdOf(account, messageId, 'step'),
-        name: `step ${this.#destination}`,
-        kind: 'internal',
-        ...within(startMs, endMs, this.#frame.maxOpenMs),
-        isError: end?.outcome === 'failed',
-        attributes: [...this.#common, ...this.#outcome(attempts), ...wholeTime(startMs, endMs, this.#frame.maxOpenMs)],
-        links,
-      },
-    ];
+    this.spans.push({
+      traceId: workflowTraceIdOf(account, workflowRunId),
+      spanId: spanIdOf(account, messageId, 'step'),
+      name: `step ${this.#destination}`,
+      kind: 'internal',
+      startMs: beginning(startMs, endMs, maxOpenMs),
+      endMs,
+      isError: end?.outcome === 'failed',
+      common: this.#common,
+      attributes: [this.#outcome(), this.#attempts(), this.#error(), wholeTime(startMs, endMs, maxOpenMs)],
+      links,
+    });
   }
 
-  #outcome(attempts: readonly AttemptTrace[] | undefined): Attributes {
-    const outcome = this.#message.end!.outcome;
-    const last = this.#message.attempts.at(-1);
-    return [
-      [semconv.ATTR_MSGSVC_OUTCOME, outcome],
-      ...optional(semconv.ATTR_MSGSVC_ATTEMPTS, attempts?.length),
-      ...(outcome === 'failed' ? ([[semconv.ATTR_ERROR_TYPE, (last && errorType(last)) ?? '_OTHER']] as const) : []),
-    ];
+  #outcome(): Attribute {
+    return [semconv.ATTR_MSGSVC_OUTCOME, this.#message.end!.outcome];
+  }
+
+  #attempts(): Attribute {
+    return [semconv.ATTR_MSGSVC_ATTEMPTS, this.#message.attempts.length];
+  }
+
+  #error(): Attribute | undefined {
+    const { attempts, end } = this.#message;
+    if (end!.outcome !== 'failed') return undefined;
+    const last = attempts.at(-1);
+    return [semconv.ATTR_ERROR_TYPE, (last && errorType(last)) ?? '_OTHER'];
   }
 
   #firstKnown(): number {
@@ -250,54 +261,63 @@ class Delivery {
     return Math.min(...times, activeSince, end?.at ?? Infinity);
   }
 
-  #child(part: string, content: Pick<Span, 'name' | 'startMs' | 'endMs' | 'isError' | 'attributes'>): Span {
+  #addChild(
+    part: string,
+    content: Pick<Span, 'name' | 'startMs' | 'endMs' | 'isError' | 'attributes'> & { readonly kind?: Span['kind'] },
+  ): void {
     const { account, messageId } = this.#message;
-    return {
-      traceId: this.#context.traceId,
+    this.spans.push({
+      traceId: this.#traceId,
       spanId: spanIdOf(account, messageId, part),
-      parentSpanId: this.#context.spanId,
+      parentSpanId: this.#spanId,
       name: content.name,
-      kind: 'internal',
+      kind: content.kind ?? 'internal',
       startMs: content.startMs,
       endMs: content.endMs,
       isError: content.isError,
-      attributes: [...this.#common, ...content.attributes],
-      links: [],
-    };
+      common: this.#common,
+      attributes: content.attributes,
+      links: NO_LINKS,
+    });
   }
 }
 
 /** A span never ends before it starts, and never starts so long ago that no receiver would take it. */
-function within(fromMs: number, endMs: number, longestMs: number): { startMs: number; endMs: number } {
-  return { startMs: Math.max(Math.min(fromMs, endMs), endMs - longestMs), endMs };
+function beginning(fromMs: number, endMs: number, longestMs: number): number {
+  return Math.max(Math.min(fromMs, endMs), endMs - longestMs);
 }
 
-function wholeTime(fromMs: number, endMs: number, longestMs: number): Attributes {
-  return endMs - fromMs > longestMs ? [[semconv.ATTR_MSGSVC_WHOLE_MS, endMs - fromMs]] : [];
+function wholeTime(fromMs: number, endMs: number, longestMs: number): Attribute | undefined {
+  return endMs - fromMs > longestMs ? [semconv.ATTR_MSGSVC_WHOLE_MS, endMs - fromMs] : undefined;
 }
 
-function attemptAttributes(
-  attempt: AttemptTrace,
-  { index, method, url: text }: { index: number; method: string; url: string | undefined },
-): Attributes {
+/** What all attempts of a message have in common. */
+interface Request {
+  readonly name: string;
+  readonly method: Attribute;
+  readonly original: Attribute | undefined;
+  readonly url: Attribute | undefined;
+  readonly host: Attribute | undefined;
+  readonly port: Attribute | undefined;
+}
+
+function requestOf({ method = DEFAULT_METHOD, url: text }: MessageProgress): Request {
+  const upper = method.toUpperCase();
+  const isKnown = METHODS.has(upper);
   const full = text === undefined ? undefined : storableUrl(text);
   const { host, port } = serverOf(full);
-  const { responseStatus: status } = attempt;
-  return [
-    [semconv.ATTR_HTTP_REQUEST_METHOD, METHODS.has(method) ? method : '_OTHER'],
-    ...optional(semconv.ATTR_HTTP_REQUEST_METHOD_ORIGINAL, METHODS.has(method) ? undefined : method),
-    ...optional(semconv.ATTR_URL_FULL, full?.slice(0, LONGEST_URL)),
-    ...optional(semconv.ATTR_SERVER_ADDRESS, host),
-    ...optional(semconv.ATTR_SERVER_PORT, port),
-    ...optional(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE, status !== undefined && status >= 100 ? status : undefined),
-    ...optional(semconv.ATTR_HTTP_REQUEST_RESEND_COUNT, index > 0 ? index : undefined),
-    ...optional(semconv.ATTR_ERROR_TYPE, errorType(attempt)),
-    ...optional(semconv.ATTR_MSGSVC_START_KNOWN, attempt.startedAt === undefined ? false : undefined),
-  ];
+  return {
+    name: isKnown ? upper : 'HTTP',
+    method: [semconv.ATTR_HTTP_REQUEST_METHOD, isKnown ? upper : '_OTHER'],
+    original: isKnown ? undefined : [semconv.ATTR_HTTP_REQUEST_METHOD_ORIGINAL, upper],
+    url: optional(semconv.ATTR_URL_FULL, full?.slice(0, LONGEST_URL)),
+    host: optional(semconv.ATTR_SERVER_ADDRESS, host),
+    port: optional(semconv.ATTR_SERVER_PORT, port),
+  };
 }
 
-function optional(key: string, value: AttributeValue | undefined): Attributes {
-  return value === undefined ? [] : [[key, value]];
+function optional(key: string, value: AttributeValue | undefined): Attribute | undefined {
+  return value === undefined ? undefined : [key, value];
 }
 
 /** The status where there was an answer, else the bounded reason. */

@@ -142,22 +142,12 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
         return;
       }
       case 'spans.exported':
-        families.add('opsd_spans_exported_total', {}, event.count);
         if (event.lagMs !== undefined) families.observe('opsd_spans_export_lag_seconds', {}, event.lagMs / 1_000);
         return;
       case 'spans.waiting':
         families.set('opsd_spans_waiting', {}, event.spans);
         if (event.oldestAt === undefined) families.remove('opsd_spans_oldest_waiting_timestamp_seconds', {});
         else families.set('opsd_spans_oldest_waiting_timestamp_seconds', {}, event.oldestAt / 1_000);
-        return;
-      case 'spans.dropped':
-        families.add('opsd_spans_dropped_total', { reason: event.reason }, event.count);
-        return;
-      case 'deliveries.written':
-        families.add('opsd_delivery_events_written_total', {}, event.count);
-        return;
-      case 'deliveries.dropped':
-        families.add('opsd_delivery_events_dropped_total', {}, event.count);
         return;
       case 'deliveries.failing':
         families.add('opsd_delivery_events_write_failures_total', {});
@@ -215,6 +205,10 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
         return;
       case 'notice':
       case 'archive.failed':
+      // Counted in the store: see kept-counts.ts.
+      case 'spans.dropped':
+      case 'deliveries.written':
+      case 'deliveries.dropped':
       case 'statistics.checked':
       case 'engine.recovered':
       case 'engine.paused':

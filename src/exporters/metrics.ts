@@ -1,6 +1,6 @@
 /**
- * The metrics of the daemon: tables of series that are brought up to date, without awaiting, at each scrape, and
- * rendered where they changed. A scrape never calls the service nor reads the store, and what fails in one source
+ * The metrics of the daemon: tables of series that are brought up to date as things happen and, without awaiting, at
+ * each scrape, and rendered where they changed. A scrape never calls the service nor reads the store, and what fails in one source
  * withholds that source's metrics and is counted, while the rest is served.
  */
 import { createHash } from 'node:crypto';
@@ -134,9 +134,10 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     spanOf: (account, messageId) => deps.spanOf?.(account, messageId),
     onFailure: () => onFailure('store'),
   });
+  const projections = createProjections({ board, clock, settings, accounts, families, onFailure });
   const parts: readonly (() => void)[] = [
     () => mirror.refresh(),
-    createProjections({ board, clock, settings, accounts, families, onFailure }),
+    () => projections.refresh(),
     createSelfMetrics({
       board,
       families,
@@ -206,6 +207,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     render: (format) => exposition.render(format),
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();
+      projections[Symbol.dispose]();
       mirror[Symbol.dispose]();
     },
   };

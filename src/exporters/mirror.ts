@@ -6,7 +6,7 @@
 import { MESSAGE_STATES } from '../domain/log-entry.ts';
 import { FAILURE_REASONS } from '../domain/reason.ts';
 import { READER_COUNTERS } from '../folds/log-counts.ts';
-import { RETIRED, type HistogramIncrement, type TotalsAdded, type TotalsStore } from '../folds/totals.ts';
+import { OWN, RETIRED, type HistogramIncrement, type TotalsAdded, type TotalsStore } from '../folds/totals.ts';
 import type { Api } from '../platform/events.ts';
 import {
   isMetricName,
@@ -56,7 +56,7 @@ interface Row {
 
 export function createMirror(deps: MirrorDeps): Mirror {
   const { families, totals } = deps;
-  const accounts = new Set(deps.accounts.map(({ name }) => name));
+  const accounts = new Set([OWN, ...deps.accounts.map(({ name }) => name)]);
   const unread = new Set(accounts);
 
   // Subscribed first; nothing is committed between this and the reading, which does not await.
@@ -102,7 +102,8 @@ export function createMirror(deps: MirrorDeps): Mirror {
     if (!isMetricName(metric)) return undefined;
     const spec = specOf(metric);
     if (spec.mirrored !== true || spec.type !== type || labels.length !== spec.labels.length) return undefined;
-    const limited: Labels = { account };
+    if (spec.account !== (account !== OWN)) return undefined;
+    const limited: Labels = spec.account ? { account } : {};
     for (const [index, name] of spec.labels.entries()) {
       const value = labels[index]!;
       if (value === RETIRED) return 'hidden';

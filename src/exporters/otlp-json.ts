@@ -1,11 +1,13 @@
 /** OTLP over JSON, as its mapping has it: ids in hex, times as text, whole numbers as text. */
 import {
+  attributesOf,
   linkFlags,
   SPAN_KINDS,
   STATUS_ERROR,
   spanFlags,
   type Attributes,
   type AttributeValue,
+  type EncodedSpans,
   type Span,
   type SpanHead,
 } from './span.ts';
@@ -19,7 +21,7 @@ export function jsonSpan(span: Span): string {
     kind: SPAN_KINDS[span.kind],
     startTimeUnixNano: nanos(span.startMs),
     endTimeUnixNano: nanos(span.endMs),
-    attributes: pairs(span.attributes),
+    attributes: pairs(attributesOf(span)),
     links: span.links.map((link) => ({ traceId: link.traceId, spanId: link.spanId, flags: linkFlags(link) })),
     status: span.isError ? { code: STATUS_ERROR } : {},
     flags: spanFlags(span),
@@ -27,8 +29,8 @@ export function jsonSpan(span: Span): string {
 }
 
 /** The body of a request: spans that were written before, under what they have in common. */
-export function jsonRequest({ resource, scope }: SpanHead, spans: readonly Uint8Array[]): Uint8Array {
-  const texts = spans.map((span) => Buffer.from(span.buffer, span.byteOffset, span.byteLength).toString('utf8'));
+export function jsonRequest({ resource, scope }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
+  const texts = places.map(({ start, end }) => bytes.toString('utf8', start, end));
   return Buffer.from(
     `{"resourceSpans":[{"resource":${JSON.stringify({ attributes: pairs(resource) })},` +
       `"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[${texts.join(',')}]}]}]}`,

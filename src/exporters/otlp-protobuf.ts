@@ -9,15 +9,30 @@ import {
   spanFlags,
   type Attributes,
   type AttributeValue,
+  type EncodedSpans,
   type Span,
   type SpanHead,
 } from './span.ts';
 import { WireWriter } from './wire-writer.ts';
 
-/** A span as a field of `ScopeSpans`: tag and length stand before it. */
-export function writeSpan(writer: WireWriter, span: Span): void {
+/** Where a writer has the common attributes of the span before: the next one most likely has the same. */
+export interface WrittenCommon {
+  common: Attributes | undefined;
+  at: number;
+  length: number;
+}
+
+/** Spans have some hundred bytes: their length takes two. */
+const LENGTH_BYTES = 2;
+
+/**
+ * A span as a field of `ScopeSpans`: tag and length stand before it.
+ *
+ * @param written of this writer; to be forgotten when what is in the writer is taken out
+ */
+export function writeSpan(writer: WireWriter, span: Span, written: WrittenCommon): void {
   writer.tag(2, 2);
-  const start = writer.open();
+  const begin = writer.open(LENGTH_BYTES);
   writer.hex(1, span.traceId);
   writer.hex(2, span.spanId);
   if (span.parentSpanId !== undefined) writer.hex(4, span.parentSpanId);
@@ -26,27 +41,42 @@ export function writeSpan(writer: WireWriter, span: Span): void {
   writer.varint(SPAN_KINDS[span.kind]);
   writer.time(7, span.startMs);
   writer.time(8, span.endMs);
+  const isWritten = written.common === span.common;
+  if (isWritten) {
+    writer.again(written.at, written.length);
+  } else {
+    written.common = span.common;
+    written.at = writer.length;
+    writeAttributes(writer, 9, span.common);
+    written.length = writer.length - written.at;
+  }
   writeAttributes(writer, 9, span.attributes);
   for (const link of span.links) {
-    writer.message(13, () => {
-      writer.hex(1, link.traceId);
-      writer.hex(2, link.spanId);
-      writer.fixed32(6, linkFlags(link));
-    });
+    writer.tag(13, 2);
+    const start = writer.open();
+    writer.hex(1, link.traceId);
+    writer.hex(2, link.spanId);
+    writer.fixed32(6, linkFlags(link));
+    writer.close(start);
   }
   if (span.isError) {
-    writer.message(15, () => {
-      writer.tag(3, 0);
-      writer.varint(STATUS_ERROR);
-    });
+    writer.tag(15, 2);
+    const start = writer.open();
+    writer.tag(3, 0);
+    writer.varint(STATUS_ERROR);
+    writer.close(start);
   }
   writer.fixed32(16, spanFlags(span));
-  writer.close(start);
+  const moved = writer.close(begin, LENGTH_BYTES);
+  if (!isWritten) written.at += moved;
 }
 
+/** Room for what spans have in common; more is found when it is needed. */
+const HEAD_BYTES = 4_096;
+
 /** The body of a request: spans that were written before, under what they have in common. */
-export function protobufRequest({ resource, scope }: SpanHead, spans: readonly Uint8Array[]): Uint8Array {
-  const writer = new WireWriter();
+export function protobufRequest({ resource, scope }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
+  const writer = new WireWriter(bytes.length + HEAD_BYTES);
   writer.message(1, () => {
     writer.message(1, () => writeAttributes(writer, 1, resource));
     writer.message(2, () => {
@@ -54,14 +84,16 @@ export function protobufRequest({ resource, scope }: SpanHead, spans: readonly U
         writer.text(1, scope.name);
         writer.text(2, scope.version);
       });
-      for (const span of spans) writer.raw(span);
+      for (const { start, end } of places) writer.copy(bytes, start, end);
     });
   });
   return writer.take();
 }
 
-function writeAttributes(writer: WireWriter, field: number, attributes: Attributes): void {
-  for (const [key, value] of attributes) {
+function writeAttributes(writer: WireWriter, field: number, attributes: Span['attributes']): void {
+  for (const attribute of attributes) {
+    if (attribute === undefined) continue;
+    const [key, value] = attribute;
     writer.tag(field, 2);
     const pair = writer.open();
     writer.text(1, key);

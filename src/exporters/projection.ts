@@ -1,4 +1,4 @@
-/** What makes gauges of a batch: a pure function for each collector whose rows are shown as they are. */
+/** What makes gauges of a batch: a function for each collector whose rows are shown as they are. */
 import type { Batch, CollectorName } from '../domain/observation.ts';
 import type { Put } from './families.ts';
 import type { TelemetrySettings } from './settings.ts';
@@ -9,4 +9,12 @@ type ProjectionSettings = TelemetrySettings['metrics'] & {
   readonly dlqRetentionMs?: number;
 };
 
-export type Project<N extends CollectorName> = (batch: Batch<N>, put: Put, settings: ProjectionSettings) => void;
+/**
+ * Where there may be many rows, the work comes in steps: each yields how many rows it took, and others have their turn
+ * in between.
+ */
+export type Project<N extends CollectorName> = (
+  batch: Batch<N>,
+  put: Put,
+  settings: ProjectionSettings,
+) => Iterable<number> | undefined;

@@ -1,13 +1,14 @@
 /**
- * The gauges of the collectors: fresh batches are shown whole, stale ones not at all. A batch is projected once; the
- * scrapes after it find the gauges as they are.
+ * The gauges of the collectors: fresh batches are shown whole, stale ones not at all. A batch is projected once, when it
+ * comes, in slices with turns of the event loop in between, and then takes the place of the one before it in one turn;
+ * a scrape finds the gauges as they are and only looks at their age.
  */
 import type { Batch, CollectorName } from '../domain/observation.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { Clock } from '../platform/clock.ts';
 import { projectAccountStats } from './account-stats.ts';
 import { METRIC_NAMES, specOf, type GaugeName, type MetricName } from './catalog.ts';
-import type { Families, Samples } from './families.ts';
+import type { Families, Put, Samples } from './families.ts';
 import { projectFlowControl } from './flow-control.ts';
 import { projectLogs } from './log-progress.ts';
 import type { Project } from './projection.ts';
@@ -29,7 +30,8 @@ const PROJECTIONS: { readonly [N in CollectorName]: Project<N> } = {
   vectorStats: projectVectorStats,
 };
 
-const PROJECTED = Object.keys(PROJECTIONS) as readonly (keyof typeof PROJECTIONS)[];
+/** Rows projected without a turn of the event loop: about a millisecond. */
+const SLICE_ROWS = 2_048;
 
 /** How long a label set that is gone stays at 0. */
 const LINGER_MS = 86_400_000;
@@ -43,9 +45,23 @@ export interface ProjectionsDeps {
   readonly onFailure: (source: CollectorName) => void;
 }
 
+export interface Projections extends Disposable {
+  /** Withholds what has become too old, without awaiting. */
+  refresh(): void;
+}
+
+interface Arrival {
+  readonly batch: Batch;
+  /** Monotonic. */
+  readonly at: number;
+}
+
 /** What the gauges show of one collector of one account. */
 interface Shown {
-  readonly batch: Batch | undefined;
+  readonly account: string;
+  readonly collector: CollectorName;
+  readonly arrivedAt: number;
+  /** Undefined when they are withheld. */
   readonly samples: Samples | undefined;
 }
 
@@ -56,9 +72,8 @@ interface Remembered {
   seenAt: number;
 }
 
-/** @returns a function that brings the gauges up to date, without awaiting */
-export function createProjections(deps: ProjectionsDeps): () => void {
-  const { board, families } = deps;
+export function createProjections(deps: ProjectionsDeps): Projections {
+  const { board, clock, families } = deps;
   const accounts = deps.accounts.map(({ name }) => name);
   const settings = new Map(
     deps.accounts.map(({ name, dlqRetentionMs }) => [
@@ -66,25 +81,66 @@ export function createProjections(deps: ProjectionsDeps): () => void {
       { ...deps.settings, ...(dlqRetentionMs !== undefined && { dlqRetentionMs }) },
     ]),
   );
+  /** Batches that are not projected yet, the latest of each collector and account. */
+  const arrivals = new Map<string, Arrival>();
   const shown = new Map<string, Shown>();
   const remembered = new Map<string, Map<string, Remembered>>();
+  let isBusy = false;
+  let isOver = false;
 
-  function project<N extends keyof typeof PROJECTIONS>(collector: N, batch: Batch<N>): Samples | undefined {
-    const { put, samples } = families.collect(collector);
-    try {
-      (PROJECTIONS[collector] as Project<N>)(batch, put, settings.get(batch.account)!);
-    } catch {
-      // A gap is better than a wrong number: what was put so far is not the whole.
-      deps.onFailure(collector);
-      return undefined;
+  function arrive(batch: Batch): void {
+    if (!settings.has(batch.account)) return;
+    arrivals.set(keyOf(batch), { batch, at: clock.monotonic() });
+    if (isBusy) return;
+    isBusy = true;
+    void work();
+  }
+
+  /** Ends in the turn in which nothing was left: what arrives after that begins anew. Never rejects. */
+  async function work(): Promise<void> {
+    // Whoever publishes is not kept.
+    await turn();
+    let spent = 0;
+    for (const [key, { batch, at }] of arrivals) {
+      arrivals.delete(key);
+      const { put, samples } = families.collect(batch.collector);
+      let isWhole = true;
+      try {
+        for (const rows of stepsOf(batch, put)) {
+          spent += rows;
+          if (spent < SLICE_ROWS) continue;
+          await turn();
+          if (isOver) return;
+          spent = 0;
+        }
+        linger(samples, key);
+      } catch {
+        // A gap is better than a wrong number: what was put so far is not the whole.
+        isWhole = false;
+        deps.onFailure(batch.collector);
+      }
+      show({ ...batch, arrivedAt: at, samples: isWhole ? samples : undefined });
     }
-    linger(samples, `${collector}\0${batch.account}`);
-    return samples;
+    isBusy = false;
+  }
+
+  function stepsOf<N extends CollectorName>(batch: Batch<N>, put: Put): Iterable<number> {
+    const project = PROJECTIONS[batch.collector] as Project<N>;
+    return project(batch, put, settings.get(batch.account)!) ?? [batch.rows.length];
+  }
+
+  function show({ account, collector, arrivedAt, samples }: Shown): void {
+    shown.set(keyOf({ account, collector }), { account, collector, arrivedAt, samples });
+    const parts = accounts.map((name) => shown.get(keyOf({ account: name, collector }))?.samples);
+    families.exchange(
+      gaugesOf(collector),
+      parts.filter((part) => part !== undefined),
+    );
   }
 
   /** Adds a zero for each label set that earlier batches had and this one has not. */
   function linger(samples: Samples, batchKey: string): void {
-    const now = deps.clock.monotonic();
+    const now = clock.monotonic();
     const known = getOrAdd(remembered, batchKey, () => new Map<string, Remembered>());
     for (const [metric, ofMetric] of samples) {
       if (specOf(metric).lingers !== true) continue;
@@ -98,27 +154,28 @@ export function createProjections(deps: ProjectionsDeps): () => void {
     }
   }
 
-  function refresh(collector: keyof typeof PROJECTIONS): void {
-    let changed = false;
-    for (const account of accounts) {
-      const key = `${collector}\0${account}`;
-      const batch = board.fresh(account, collector);
-      const before = shown.get(key);
-      if (before !== undefined && before.batch === batch) continue;
-      shown.set(key, { batch, samples: batch && project(collector, batch) });
-      changed = true;
-    }
-    if (!changed) return;
-    const parts = accounts.map((account) => shown.get(`${collector}\0${account}`)?.samples);
-    families.exchange(
-      gaugesOf(collector),
-      parts.filter((part) => part !== undefined),
-    );
-  }
-
-  return () => {
-    for (const collector of PROJECTED) refresh(collector);
+  const subscription = board.subscribe(arrive);
+  return {
+    refresh() {
+      for (const one of shown.values()) {
+        if (one.samples === undefined || !board.isStale(one.account, one.collector, one.arrivedAt)) continue;
+        show({ ...one, samples: undefined });
+      }
+    },
+    [Symbol.dispose]() {
+      subscription[Symbol.dispose]();
+      arrivals.clear();
+      isOver = true;
+    },
   };
+}
+
+function keyOf({ account, collector }: Pick<Batch, 'account' | 'collector'>): string {
+  return `${collector}\0${account}`;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function gaugesOf(collector: CollectorName): readonly GaugeName[] {

@@ -4,8 +4,8 @@
  */
 import type { SpanBatch } from '../folds/span-outbox.ts';
 import { jsonRequest, jsonSpan } from './otlp-json.ts';
-import { protobufRequest, writeSpan } from './otlp-protobuf.ts';
-import type { Span, SpanHead } from './span.ts';
+import { protobufRequest, writeSpan, type WrittenCommon } from './otlp-protobuf.ts';
+import type { Span, SpanHead, SpanPlace } from './span.ts';
 import { WireWriter } from './wire-writer.ts';
 
 /** A double for the start, a length. */
@@ -14,6 +14,7 @@ const FRAME_HEAD = 12;
 export class FrameWriter {
   readonly #protocol: SpanBatch['protocol'];
   readonly #writer = new WireWriter();
+  readonly #written: WrittenCommon = { common: undefined, at: 0, length: 0 };
   #spans = 0;
 
   constructor(protocol: SpanBatch['protocol']) {
@@ -29,7 +30,7 @@ export class FrameWriter {
     writer.double(span.startMs);
     const length = writer.reserveUint32();
     if (this.#protocol === 'http/json') writer.raw(Buffer.from(jsonSpan(span)));
-    else writeSpan(writer, span);
+    else writeSpan(writer, span, this.#written);
     writer.setUint32(length, writer.length - length - 4);
     this.#spans += 1;
   }
@@ -38,6 +39,7 @@ export class FrameWriter {
   take(): { readonly body: Uint8Array; readonly spans: number } {
     const spans = this.#spans;
     this.#spans = 0;
+    this.#written.common = undefined;
     return { body: this.#writer.take(), spans };
   }
 }
@@ -52,18 +54,18 @@ export interface SpanRequest {
 
 /** @param notBefore epoch milliseconds */
 export function requestOf(batch: Pick<SpanBatch, 'protocol' | 'head' | 'body'>, notBefore: number): SpanRequest {
-  const spans: Uint8Array[] = [];
+  const places: SpanPlace[] = [];
   let tooOld = 0;
-  const view = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
-  for (let at = 0; at < view.length;) {
-    const start = view.readDoubleLE(at);
-    const end = at + FRAME_HEAD + view.readUInt32LE(at + 8);
-    if (start < notBefore) tooOld += 1;
-    else spans.push(view.subarray(at + FRAME_HEAD, end));
+  const bytes = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
+  for (let at = 0; at < bytes.length;) {
+    const startMs = bytes.readDoubleLE(at);
+    const end = at + FRAME_HEAD + bytes.readUInt32LE(at + 8);
+    if (startMs < notBefore) tooOld += 1;
+    else places.push({ start: at + FRAME_HEAD, end });
     at = end;
   }
-  if (spans.length === 0) return { body: undefined, spans: 0, tooOld };
+  if (places.length === 0) return { body: undefined, spans: 0, tooOld };
   const head = JSON.parse(batch.head) as SpanHead;
-  const body = batch.protocol === 'http/json' ? jsonRequest(head, spans) : protobufRequest(head, spans);
-  return { body, spans: spans.length, tooOld };
+  const write = batch.protocol === 'http/json' ? jsonRequest : protobufRequest;
+  return { body: write(head, { bytes, places }), spans: places.length, tooOld };
 }

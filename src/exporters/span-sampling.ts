@@ -26,20 +26,21 @@ export function tellingOf(
 ): Telling | undefined {
   const { attempts, end, news } = message;
   if (news.isPast === true) return undefined;
-  const isFresh = new Set(news.outcomes);
-  const knew = (index: number): boolean => !isFresh.has(index);
   const slow = (at: number): boolean => isSlow(message, at, settings.slow);
   const knewEnd = end !== undefined && !news.ended;
   const isKeptEnd = end !== undefined && (end.outcome === 'failed' || slow(end.at));
-  const wasKept =
-    isLeftOpen ||
-    sampled(message, settings) ||
-    (knewEnd && isKeptEnd) ||
-    attempts.some(({ endedAt }, index) => knew(index) && slow(endedAt));
+  const wasKept = isLeftOpen || sampled(message, settings) || (knewEnd && isKeptEnd) || knewSlow(message, slow);
   if (!wasKept && !isKeptEnd && !attempts.some(({ endedAt }) => slow(endedAt))) return undefined;
   const told = wasKept ? news.outcomes : attempts.map((_attempt, index) => index);
   if (!news.ended) return isBare || told.length === 0 ? undefined : { attempts: told };
   return { attempts: told, root: isLeftOpen ? 'outcome' : 'whole', isBare };
+}
+
+/** Whether an attempt that was known before had shown it. */
+function knewSlow({ attempts, news }: MessageProgress, slow: (at: number) => boolean): boolean {
+  if (news.outcomes.length === attempts.length) return false;
+  const isFresh = new Set(news.outcomes);
+  return attempts.some(({ endedAt }, index) => !isFresh.has(index) && slow(endedAt));
 }
 
 /** A message begins when it is due. */

@@ -7,7 +7,9 @@ export const SPAN_KINDS = { internal: 1, server: 2, client: 3, producer: 4, cons
 
 export type AttributeValue = string | number | boolean;
 
-export type Attributes = readonly (readonly [key: string, value: AttributeValue])[];
+export type Attribute = readonly [key: string, value: AttributeValue];
+
+export type Attributes = readonly Attribute[];
 
 export interface SpanLink {
   readonly traceId: string;
@@ -27,14 +29,34 @@ export interface Span {
   readonly startMs: number;
   readonly endMs: number;
   readonly isError: boolean;
-  readonly attributes: Attributes;
+  /** Attributes that spans made one after the other share: one list for all of them, before their own. */
+  readonly common: Attributes;
+  /** Its own. What is not known is undefined, and is not sent. */
+  readonly attributes: readonly (Attribute | undefined)[];
   readonly links: readonly SpanLink[];
+}
+
+/** All attributes of a span that are known, in the order in which they are sent. */
+export function attributesOf({ common, attributes }: Span): Attributes {
+  return [...common, ...attributes.filter((attribute) => attribute !== undefined)];
 }
 
 /** What the spans of a request have in common. */
 export interface SpanHead {
   readonly resource: Attributes;
   readonly scope: { readonly name: string; readonly version: string };
+}
+
+/** Where an encoded span lies among others. */
+export interface SpanPlace {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Spans that were encoded before. */
+export interface EncodedSpans {
+  readonly bytes: Buffer;
+  readonly places: readonly SpanPlace[];
 }
 
 const SAMPLED = 1;

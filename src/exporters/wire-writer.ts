@@ -1,12 +1,20 @@
 /** Writes Protocol Buffers' wire format, forwards and without a second pass: a length is filled in when it is known. */
 
 const GROW = 65_536;
-/** Up to here a text is copied character by character, which is faster than a call. */
-const SHORT_TEXT = 48;
+/** Up to here a text is copied character by character, which is faster than a call; its length takes one byte. */
+const SHORT_TEXT = 0x7f;
+const TWO_32 = 4_294_967_296;
+/** The value of a hex digit by its character code. */
+const DIGITS = Uint8Array.from({ length: 0x80 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
 
 export class WireWriter {
-  #bytes = Buffer.allocUnsafe(GROW);
+  #bytes: Buffer;
   #at = 0;
+
+  /** @param size bytes that there is room for at first */
+  constructor(size = GROW) {
+    this.#bytes = Buffer.allocUnsafe(size);
+  }
 
   get length(): number {
     return this.#at;
@@ -14,7 +22,7 @@ export class WireWriter {
 
   /** A copy: the writer may go on. */
   take(): Uint8Array {
-    const taken = Uint8Array.from(this.#bytes.subarray(0, this.#at));
+    const taken = new Uint8Array(this.#bytes.subarray(0, this.#at));
     this.#at = 0;
     return taken;
   }
@@ -23,6 +31,18 @@ export class WireWriter {
     this.#room(bytes.length);
     this.#bytes.set(bytes, this.#at);
     this.#at += bytes.length;
+  }
+
+  copy(bytes: Buffer, start: number, end: number): void {
+    this.#room(end - start);
+    this.#at += bytes.copy(this.#bytes, this.#at, start, end);
+  }
+
+  /** Writes what was written at `start` once more. */
+  again(start: number, length: number): void {
+    this.#room(length);
+    this.#bytes.copyWithin(this.#at, start, start + length);
+    this.#at += length;
   }
 
   double(value: number): void {
@@ -61,18 +81,29 @@ export class WireWriter {
     this.#at = this.#bytes.writeUInt32LE(value, this.#at);
   }
 
-  /** @param ms epoch milliseconds, written as nanoseconds */
+  /** @param ms epoch milliseconds from 1970 on, written as nanoseconds */
   time(field: number, ms: number): void {
     this.tag(field, 1);
     this.#room(8);
-    this.#at = this.#bytes.writeBigUInt64LE(BigInt(Math.round(ms * 1_000)) * 1_000n, this.#at);
+    // 1,000 times the microseconds, in two halves: as one number they would not be exact.
+    const microseconds = Math.round(ms * 1_000);
+    const low = (microseconds % TWO_32) * 1_000;
+    const high = Math.floor(microseconds / TWO_32) * 1_000 + Math.floor(low / TWO_32);
+    this.#at = this.#bytes.writeUInt32LE(low % TWO_32, this.#at);
+    this.#at = this.#bytes.writeUInt32LE(high, this.#at);
   }
 
+  /** @param digits an even number of lower-case hex digits */
   hex(field: number, digits: string): void {
     this.tag(field, 2);
     this.varint(digits.length / 2);
     this.#room(digits.length / 2);
-    this.#at += this.#bytes.write(digits, this.#at, 'hex');
+    const bytes = this.#bytes;
+    let to = this.#at;
+    for (let at = 0; at < digits.length; at += 2) {
+      bytes[to++] = DIGITS[digits.charCodeAt(at)]! * 16 + DIGITS[digits.charCodeAt(at + 1)]!;
+    }
+    this.#at = to;
   }
 
   text(field: number, text: string): void {
@@ -92,25 +123,35 @@ export class WireWriter {
     this.close(start);
   }
 
-  /** Keeps a byte for a length. @returns what `close` takes */
-  open(): number {
-    this.#room(1);
-    this.#at += 1;
+  /**
+   * Keeps room for a length.
+   *
+   * @param lengthBytes bytes that the length will most likely take
+   * @returns what `close` takes
+   */
+  open(lengthBytes = 1): number {
+    this.#room(lengthBytes);
+    this.#at += lengthBytes;
     return this.#at;
   }
 
-  /** Fills the length in; what is long is moved on by the bytes that its length needs more. */
-  close(start: number): void {
+  /**
+   * Fills the length in; where it takes other than the bytes that were kept, what was written since is moved.
+   *
+   * @returns how far it was moved
+   */
+  close(start: number, lengthBytes = 1): number {
     const length = this.#at - start;
-    let more = 0;
+    let more = 1 - lengthBytes;
     for (let rest = length; rest > 0x7f; rest = Math.floor(rest / 128)) more += 1;
-    if (more > 0) {
+    if (more !== 0) {
       this.#room(more);
       this.#bytes.copyWithin(start + more, start, this.#at);
     }
-    this.#at = start - 1;
+    this.#at = start - lengthBytes;
     this.varint(length);
     this.#at = start + more + length;
+    return more;
   }
 
   #ascii(text: string): boolean {
@@ -127,7 +168,10 @@ export class WireWriter {
   }
 
   #room(bytes: number): void {
-    if (this.#at + bytes <= this.#bytes.length) return;
+    if (this.#at + bytes > this.#bytes.length) this.#grow(bytes);
+  }
+
+  #grow(bytes: number): void {
     const grown = Buffer.allocUnsafe(Math.max(2 * this.#bytes.length, this.#at + bytes + GROW));
     grown.set(this.#bytes.subarray(0, this.#at));
     this.#bytes = grown;

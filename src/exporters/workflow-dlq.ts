@@ -7,6 +7,7 @@ import { isStamp } from '../domain/lineage.ts';
 import { failureReason } from '../domain/reason.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import { workflowLabel } from '../domain/workflow-label.ts';
+import { getOrAdd } from '../platform/get-or-add.ts';
 import { memoByText } from '../platform/memo.ts';
 import type { Project } from './projection.ts';
 import { seconds } from './values.ts';
@@ -44,18 +45,43 @@ function labelOf(run: WorkflowDlqEntry): string {
   return label;
 }
 
-export const projectWorkflowDlq: Project<'workflowDlq'> = ({ account, rows, at, dropped }, put, settings) => {
+/** What the runs of one workflow share. */
+interface Workflow {
+  readonly reasons: Map<string, number>;
+  readonly states: Map<string, number>;
+  readonly expiring: number[];
+  oldest: number;
+  newest: number;
+}
+
+/** Rows between two looks at whether others want their turn. */
+const STEP_ROWS = 256;
+
+export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, rows, at, dropped }, put, settings) {
   const { dlqRetentionMs, workflowDlqLabels } = settings;
   const ages = new Map(AGES.map(([age]) => [age, 0]));
   const codes = new Map<string, number>();
   const keys = new Map<string, number>();
   const labels = new Map<string, number>();
-  for (const run of rows) {
-    count(ages, AGES.find(([, belowMs]) => at - run.createdAt < belowMs)![0]);
-    count(codes, run.responseStatus === undefined ? 'none' : String(run.responseStatus));
-    if (run.flowControlKey !== undefined) count(keys, run.flowControlKey);
-    if (!workflowDlqLabels) continue;
-    for (const label of new Set(run.labels)) if (!isStamp(label)) count(labels, label);
+  const workflows = new Map<string, Workflow>();
+  for (let from = 0; from < rows.length; from += STEP_ROWS) {
+    for (const run of rows.slice(from, from + STEP_ROWS)) {
+      count(ages, AGES.find(([, belowMs]) => at - run.createdAt < belowMs)![0]);
+      count(codes, run.responseStatus === undefined ? 'none' : String(run.responseStatus));
+      if (run.flowControlKey !== undefined) count(keys, run.flowControlKey);
+      if (workflowDlqLabels) {
+        for (const label of new Set(run.labels)) if (!isStamp(label)) count(labels, label);
+      }
+      const workflow = getOrAdd(workflows, labelOf(run), newWorkflow);
+      count(workflow.reasons, reasonOf(run));
+      count(workflow.states, stateOf(run));
+      workflow.oldest = Math.min(workflow.oldest, run.createdAt);
+      workflow.newest = Math.max(workflow.newest, run.createdAt);
+      if (dlqRetentionMs === undefined) continue;
+      const leftMs = run.createdAt + dlqRetentionMs - at;
+      for (const [index, [, ms]] of EXPIRING.entries()) if (leftMs <= ms) workflow.expiring[index]! += 1;
+    }
+    yield STEP_ROWS;
   }
   // Rows that could not be understood are runs too: left out, the sums would be wrong.
   put('msgsvc_workflow_dlq_aged_runs', { account, age: 'unknown' }, dropped);
@@ -64,30 +90,37 @@ export const projectWorkflowDlq: Project<'workflowDlq'> = ({ account, rows, at, 
   for (const [code, runs] of codes) put('msgsvc_workflow_dlq_status_runs', { account, code }, runs);
   for (const [key, runs] of byNumber(keys)) {
     put('msgsvc_workflow_dlq_flow_control_runs', { account, flow_control_key: key }, runs);
+    yield 1;
   }
-  for (const [label, runs] of byNumber(labels)) put('msgsvc_workflow_dlq_labeled_runs', { account, label }, runs);
-
-  for (const [workflow, runs] of Map.groupBy(rows, labelOf)) {
-    for (const [reason, { length }] of Map.groupBy(runs, reasonOf)) {
-      put('msgsvc_workflow_dlq_runs', { account, workflow, reason }, length);
-    }
-    for (const [state, { length }] of Map.groupBy(runs, stateOf)) {
-      put('msgsvc_workflow_dlq_failure_function_runs', { account, workflow, state }, length);
-    }
-    let [oldest, newest] = [Infinity, -Infinity];
-    for (const { createdAt } of runs) {
-      oldest = Math.min(oldest, createdAt);
-      newest = Math.max(newest, createdAt);
+  for (const [label, runs] of byNumber(labels)) {
+    put('msgsvc_workflow_dlq_labeled_runs', { account, label }, runs);
+    yield 1;
+  }
+  for (const [workflow, { reasons, states, oldest, newest, expiring }] of workflows) {
+    for (const [reason, runs] of reasons) put('msgsvc_workflow_dlq_runs', { account, workflow, reason }, runs);
+    for (const [state, runs] of states) {
+      put('msgsvc_workflow_dlq_failure_function_runs', { account, workflow, state }, runs);
     }
     put('msgsvc_workflow_dlq_oldest_run_timestamp_seconds', { account, workflow }, seconds(oldest));
     put('msgsvc_workflow_dlq_newest_run_timestamp_seconds', { account, workflow }, seconds(newest));
-    if (dlqRetentionMs === undefined) continue;
-    for (const [within, ms] of EXPIRING) {
-      const expiring = runs.filter(({ createdAt }) => createdAt + dlqRetentionMs - at <= ms).length;
-      put('msgsvc_workflow_dlq_expiring_runs', { account, workflow, within }, expiring);
+    if (dlqRetentionMs !== undefined) {
+      for (const [index, [within]] of EXPIRING.entries()) {
+        put('msgsvc_workflow_dlq_expiring_runs', { account, workflow, within }, expiring[index]);
+      }
     }
+    yield reasons.size + states.size;
   }
 };
+
+function newWorkflow(): Workflow {
+  return {
+    reasons: new Map(),
+    states: new Map(),
+    expiring: EXPIRING.map(() => 0),
+    oldest: Infinity,
+    newest: -Infinity,
+  };
+}
 
 function count(counts: Map<string, number>, value: string): void {
   counts.set(value, (counts.get(value) ?? 0) + 1);

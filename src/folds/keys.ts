@@ -103,7 +103,9 @@ class KeySet {
     let at = 0;
     for (let place = 0; place < this.#table.length; place += LANES) {
       if (this.#table[place + 2] === 0) continue;
-      packed.set(this.#table.subarray(place, place + LANES), at);
+      packed[at] = this.#table[place]!;
+      packed[at + 1] = this.#table[place + 1]!;
+      packed[at + 2] = this.#table[place + 2]!;
       at += LANES;
     }
     return new Uint8Array(packed.buffer);
@@ -170,6 +172,8 @@ class KeySet {
 export class KeySlices {
   readonly sliceMs: number;
   readonly #slices = new Map<number, KeySet>();
+  /** The slice that was asked for last: one entry after the other lies in the same. */
+  #last: { readonly slice: number; readonly keys: KeySet } | undefined;
 
   constructor(sliceMs: number) {
     this.sliceMs = sliceMs;
@@ -182,7 +186,7 @@ export class KeySlices {
   }
 
   has(time: number, key: Key): boolean {
-    return this.#slices.get(Math.floor(time / this.sliceMs))?.has(key) ?? false;
+    return this.#find(Math.floor(time / this.sliceMs))?.has(key) ?? false;
   }
 
   /** Whether it is in any slice. */
@@ -218,6 +222,7 @@ export class KeySlices {
   /** Forgets slices that end before `from` (epoch milliseconds). */
   forgetBefore(from: number): void {
     for (const slice of this.#slices.keys()) if (!this.#reaches(slice, from)) this.#slices.delete(slice);
+    this.#last = undefined;
   }
 
   #reaches(slice: number, from: number): boolean {
@@ -225,8 +230,15 @@ export class KeySlices {
   }
 
   #sliceOf(slice: number): KeySet {
-    let keys = this.#slices.get(slice);
+    let keys = this.#find(slice);
     if (keys === undefined) this.#slices.set(slice, (keys = new KeySet()));
+    return keys;
+  }
+
+  #find(slice: number): KeySet | undefined {
+    if (this.#last?.slice === slice) return this.#last.keys;
+    const keys = this.#slices.get(slice);
+    if (keys !== undefined) this.#last = { slice, keys };
     return keys;
   }
 }

@@ -35,8 +35,7 @@ import { messageProgress } from './progress.ts';
 
 /** A message is waited for this long after its newest entry, or after it was due. */
 export const GIVE_UP_AFTER_MS = 24 * HOUR_MS;
-/** Of a message that ended: how long what is missing of it is waited for. As long as anything is read again. */
-const ENDED_KEPT_MS = 20 * 60_000;
+const READ_AGAIN_MS = 20 * 60_000;
 
 /** What an entry may be counted by, beside its destination. */
 type LogDimension = 'topicName' | 'queueName' | 'scheduleId' | 'label';
@@ -50,6 +49,8 @@ export interface LogWindow {
   /** The window was read before: what is new in it came late. */
   readonly isSweep?: boolean;
   readonly dimension?: LogDimension | undefined;
+  /** How far back the log is read again: what is missing of a message that ended is waited for so long. Default 20 min. */
+  readonly readAgainMs?: number;
 }
 
 export interface FinishOptions {
@@ -136,7 +137,7 @@ export class WindowFold {
 
   /** @param load the records of open messages, by id */
   finish(load: LogFoldStore['openRecords'], { form, expired = [] }: FinishOptions = {}): LogFold {
-    const { account, memory, isSweep = false } = this.#window;
+    const { account, memory, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
     const measures = form !== 'present';
     const counts = this.#counts;
     counts.add('opsd_logs_duplicate_entries_total', this.#repeated);
@@ -157,7 +158,7 @@ export class WindowFold {
         this.#ended.add(folded.record.steps.at(-1)!.time, group.key);
         if (before !== undefined) closed.push(messageId);
       } else {
-        opened.push(openMessage(messageId, folded, group.described));
+        opened.push(openMessage(messageId, folded, { said: group.described, waitMs: readAgainMs }));
       }
     }
     for (const { messageId, record } of expired) {
@@ -232,7 +233,7 @@ export class WindowFold {
 function openMessage(
   messageId: string,
   { destination, record: folded }: MessageFolded,
-  said: MessageDescription,
+  { said, waitMs }: { readonly said: MessageDescription; readonly waitMs: number },
 ): OpenMessage {
   const record = { ...folded, described: storableDescription(folded.described, said) };
   const last = record.steps.at(-1)!;
@@ -240,7 +241,7 @@ function openMessage(
   const created = record.steps.find(({ state }) => state === 'CREATED');
   return {
     messageId,
-    expires: record.end === undefined ? Math.max(last.time, dueAt) + GIVE_UP_AFTER_MS : last.time + ENDED_KEPT_MS,
+    expires: record.end === undefined ? Math.max(last.time, dueAt) + GIVE_UP_AFTER_MS : last.time + waitMs,
     destination,
     ...(record.end === undefined && { dueAt, ...(created !== undefined && { createdAt: created.time }) }),
     record: formatRecord(record),

@@ -155,6 +155,10 @@ function measureAttempts(
 ): { readonly areComplete: boolean; readonly outcomes: number; readonly unjoined: number } {
   let due: number | undefined;
   let active: Step | undefined;
+  /** A failure was told of, and no later attempt. */
+  let isTold = false;
+  /** When the attempt is due that the last RETRY told of; until anything is told of it. */
+  let again: number | undefined;
   let outcomes = 0;
   let unjoined = 0;
   let areComplete = true;
@@ -165,6 +169,8 @@ function measureAttempts(
     } else if (state === 'ACTIVE') {
       if (active !== undefined) areComplete = false;
       active = step;
+      isTold = false;
+      again = undefined;
       if (due === undefined) areComplete &&= isPast;
       else if (step.waitedFrom === undefined) {
         of.observe('msgsvc_message_queue_wait_seconds', Math.max(0, time - due), { messageId, at: time });
@@ -176,6 +182,8 @@ function measureAttempts(
       due = undefined;
     } else if (isOutcome(state)) {
       outcomes += 1;
+      // The attempt before has no outcome yet, and this one's ACTIVE has not come.
+      if (again !== undefined && time >= again) active = undefined;
       if (active === undefined) {
         unjoined += 1;
         areComplete = false;
@@ -187,9 +195,16 @@ function measureAttempts(
         active.measuredTo = time;
       }
       active = undefined;
+      again = undefined;
+      isTold = true;
       due = step.nextDeliveryTime;
     } else if (state === 'RETRY') {
+      // The attempt that made it necessary, or at least its outcome, is missing.
+      if (!isTold || (again !== undefined && time > again)) areComplete &&= isPast;
       due = step.nextDeliveryTime ?? due;
+      again = step.nextDeliveryTime ?? time;
+    } else if (state === 'FAILED' && (!isTold || again !== undefined)) {
+      areComplete &&= isPast;
     }
   }
   return { areComplete: areComplete && active === undefined, outcomes, unjoined };

@@ -1,6 +1,6 @@
 /**
- * What the log tells of one message: what became known of it in one commit, which spans are made of, and its whole
- * delivery once its end is known. Times are epoch milliseconds.
+ * What the log tells of one message, and what of it became known in one commit: which spans and lines are made of.
+ * Times are epoch milliseconds.
  */
 import type { Postponement } from '../domain/log-entry.ts';
 import type { FailureReason } from '../domain/reason.ts';
@@ -58,21 +58,4 @@ export interface MessageProgress extends MessageDescription {
     /** It had ended before, and is not remembered: what stands here is a part, and nothing of it is new. */
     readonly isPast?: true;
   };
-}
-
-/** A message whose creation and end are known. */
-export interface MessageTrace extends MessageDescription {
-  readonly account: string;
-  readonly messageId: string;
-  readonly createdAt: number;
-  readonly endedAt: number;
-  readonly outcome: MessageOutcome;
-  readonly attempts: readonly AttemptTrace[];
-}
-
-/** The trace that this progress completes; undefined when it completes none. */
-export function completedTrace(progress: MessageProgress): MessageTrace | undefined {
-  const { createdAt, dueAt: _dueAt, activeSince: _activeSince, end, news, ...rest } = progress;
-  if (createdAt === undefined || end === undefined || !(news.created || news.ended)) return undefined;
-  return { ...rest, createdAt, endedAt: end.at, outcome: end.outcome };
 }

@@ -79,7 +79,7 @@ export function storableDescription(known: MessageDescription, more: MessageDesc
  * way the next does not begin.
  */
 export function inOrder(steps: Step[]): readonly Step[] {
-  steps.sort(compareEntries);
+  sort(steps);
   let isActive = false;
   for (let at = 0; at < steps.length; at += 1) {
     if (isActive && steps[at]!.state === 'ACTIVE') {
@@ -92,6 +92,22 @@ export function inOrder(steps: Step[]): readonly Step[] {
     else if (isOutcome(state)) isActive = false;
   }
   return steps;
+}
+
+/** So few are sorted faster where they are than by the engine, which copies them; nearly all messages have no more. */
+const FEW = 16;
+
+function sort(steps: Step[]): void {
+  if (steps.length > FEW) {
+    steps.sort(compareEntries);
+    return;
+  }
+  for (let next = 1; next < steps.length; next += 1) {
+    const step = steps[next]!;
+    let at = next;
+    for (; at > 0 && compareEntries(steps[at - 1]!, step) > 0; at -= 1) steps[at] = steps[at - 1]!;
+    steps[at] = step;
+  }
 }
 
 export function isOutcome(state: MessageState): boolean {

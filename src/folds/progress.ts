@@ -12,9 +12,24 @@ export interface ProgressFacts {
   readonly described: MessageDescription;
 }
 
+/** So few steps are looked through faster than a set of them is made; nearly all messages have no more. */
+const FEW = 16;
+
+class Few {
+  readonly #steps: readonly Step[];
+
+  constructor(steps: readonly Step[]) {
+    this.#steps = steps;
+  }
+
+  has(step: Step): boolean {
+    return this.#steps.includes(step);
+  }
+}
+
 export function messageProgress({ account, messageId, folded, described, ...facts }: ProgressFacts): MessageProgress {
   const { steps, end } = folded.record;
-  const fresh = new Set(facts.fresh);
+  const fresh = facts.fresh.length > FEW ? new Set(facts.fresh) : new Few(facts.fresh);
   const created = steps.find((step) => step.state === 'CREATED');
   const { attempts, news, outcomes, activeSince } = attemptsOf(steps, fresh);
   return {
@@ -44,7 +59,7 @@ export function progressOfRecord(account: string, messageId: string, record: Mes
 /** Each outcome is an attempt; it began with the last ACTIVE since the outcome before. */
 function attemptsOf(
   steps: readonly Step[],
-  fresh: ReadonlySet<Step>,
+  fresh: Pick<ReadonlySet<Step>, 'has'>,
 ): {
   readonly attempts: AttemptTrace[];
   readonly news: number[];

@@ -8,6 +8,9 @@
  */
 export const RETIRED = '\0retired';
 
+/** Stands for the daemon itself where an account would: no account has this name. */
+export const OWN = '';
+
 /** A counter's increase; labels in the order of the catalogue's label names, without `account`. */
 export interface Increment {
   readonly metric: string;
@@ -58,6 +61,12 @@ export interface TotalsStore {
   counters(account: string): readonly CounterValue[];
   /** All histograms of an account. */
   histograms(account: string): readonly HistogramValue[];
+  /**
+   * Adds to counters, durably.
+   *
+   * @throws {Error} when it cannot be written; then nothing of it is
+   */
+  add(account: string, increments: readonly Increment[]): void;
   /** Told after each commit that added something. */
   onAdded(listener: (added: TotalsAdded) => void): Disposable;
 }

@@ -11,6 +11,8 @@ export interface KnownRun {
   /** The label it was counted under. */
   readonly workflow: string;
   readonly createdAt: number;
+  /** What it can be asked for by; unknown of runs that an earlier version of the store took up. */
+  readonly workflowRunId?: string;
   /** When it was last known to be there; only of a run that the whole listing before did not show. */
   readonly missedSince?: number;
   /** When it was counted as left; it is remembered for a while, so that it is never counted twice. */

@@ -3,7 +3,8 @@
  * and out when a whole listing no longer shows it; what an incremental reading does not show says nothing.
  *
  * Pages shift while the set changes, so a listing of several pages may skip a run that is still there. Hence a run
- * that is missing, and whose leaving nothing explains, is counted as left once the next whole listing lacks it too.
+ * that is missing, and whose leaving nothing explains, is asked for by itself (`unexplained`), and counted as left when
+ * the service does not know it any more. Where it cannot be asked for, the next whole listing must lack it too.
  * What was counted as left is remembered for a day: shown again, it is neither counted in nor out a second time.
  */
 import { failureReason } from '../domain/reason.ts';
@@ -25,6 +26,8 @@ export const RUN_LIFETIME_BUCKETS = [1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86
 
 const HOUR_MS = 3_600_000;
 const REMEMBERED_MS = 24 * HOUR_MS;
+/** How long a question about a run may stay without an answer. */
+const UNANSWERED_MS = 24 * HOUR_MS;
 /** How far the service's clock may be ahead of ours. */
 const SKEW_MS = 60_000;
 /** Runs of one commit: a transaction must not hold up the event loop. */
@@ -41,6 +44,10 @@ export interface DlqReading {
   readonly dropped: number;
   /** Epoch milliseconds when it ended. */
   readonly at: number;
+  /** Runs that were asked for by themselves, and are not there. */
+  readonly gone?: ReadonlySet<string>;
+  /** False when the service does not answer such a question. */
+  readonly canAsk?: boolean;
 }
 
 export interface DlqFoldOptions {
@@ -83,21 +90,39 @@ export function* foldWorkflowDlq(
   else if (commits.hasAny) yield commits.take();
 }
 
+/** Runs of which a whole listing does not tell whether they have left or were skipped, those missed before first. */
+export function unexplained(reading: DlqReading, memory: WorkflowDlqMemory, options: DlqFoldOptions): KnownRun[] {
+  const { rows, isWhole, dropped, pages } = reading;
+  const { listedAt } = memory;
+  if (!isWhole || dropped > 0 || pages <= 1 || listedAt === undefined) return [];
+  const listed = new Set(rows.map(({ dlqId }) => dlqId));
+  const missing = [...memory.runs.values()].filter(
+    (run) =>
+      run.leftAt === undefined && !listed.has(run.dlqId) && !explains(causeOf(run, { ...options, reading, listedAt })),
+  );
+  return [
+    ...missing.filter(({ missedSince }) => missedSince !== undefined),
+    ...missing.filter(({ missedSince }) => missedSince === undefined),
+  ];
+}
+
 interface EnterOptions extends DlqFoldOptions {
   readonly isBaseline: boolean;
   readonly at: number;
 }
 
 function enter(commits: Commits, row: WorkflowDlqEntry, known: KnownRun | undefined, options: EnterOptions): void {
-  const { dlqId, createdAt } = row;
+  const { dlqId, createdAt, workflowRunId } = row;
   if (known !== undefined && createdAt <= known.createdAt) {
-    if (known.missedSince !== undefined) commits.change(withoutMiss(known));
+    if (known.missedSince !== undefined || known.workflowRunId === undefined) {
+      commits.change({ ...withoutMiss(known), workflowRunId });
+    }
     return;
   }
   // An id that stands for a later failure: the earlier one has left, by whatever brought the run back to life.
   if (known !== undefined && known.leftAt === undefined) commits.left(known, options.actedOn(dlqId) ?? 'elsewhere');
   const workflow = options.admit('workflow', labelOf(row.workflowUrl));
-  commits.change({ dlqId, workflow, createdAt });
+  commits.change({ dlqId, workflow, createdAt, workflowRunId });
   if (!options.isBaseline) commits.entered(workflow, row);
 }
 
@@ -108,21 +133,34 @@ interface MissOptions extends DlqFoldOptions {
 
 /** A run that a whole listing does not show. */
 function miss(commits: Commits, run: KnownRun, options: MissOptions): void {
-  const { reading, listedAt, actedOn } = options;
-  const { at } = reading;
+  const { reading } = options;
+  const { at, pages, gone, canAsk = false } = reading;
   if (run.leftAt !== undefined) {
     if (at - run.leftAt > REMEMBERED_MS) commits.forget(run);
     return;
   }
-  const seenAt = run.missedSince ?? Math.max(listedAt, run.createdAt);
-  const cause = actedOn(run.dlqId) ?? causeOfAge(run.createdAt, seenAt, options);
-  const isExplained = cause === 'resumed' || cause === 'deleted' || cause === 'expired';
-  if (isExplained || reading.pages <= 1 || run.missedSince !== undefined) {
+  const cause = causeOf(run, options);
+  const isUnanswered = !canAsk || run.workflowRunId === undefined || at - lastSeen(run, options) > UNANSWERED_MS;
+  const isMissedAgain = run.missedSince !== undefined && isUnanswered;
+  if (explains(cause) || pages <= 1 || gone?.has(run.dlqId) === true || isMissedAgain) {
     commits.left(run, cause);
     commits.change({ ...withoutMiss(run), leftAt: at });
-  } else {
-    commits.change({ ...run, missedSince: seenAt });
+  } else if (run.missedSince === undefined) {
+    commits.change({ ...run, missedSince: lastSeen(run, options) });
   }
+}
+
+function lastSeen({ missedSince, createdAt }: KnownRun, { listedAt }: MissOptions): number {
+  return missedSince ?? Math.max(listedAt, createdAt);
+}
+
+function causeOf(run: KnownRun, options: MissOptions): LeftCause {
+  return options.actedOn(run.dlqId) ?? causeOfAge(run.createdAt, lastSeen(run, options), options);
+}
+
+/** Of a run that is missing such a cause says that it has left. */
+function explains(cause: LeftCause): boolean {
+  return cause === 'resumed' || cause === 'deleted' || cause === 'expired';
 }
 
 function causeOfAge(createdAt: number, seenAt: number, options: MissOptions): LeftCause {

@@ -94,10 +94,13 @@ export class ObservationBoard {
     return this.isStale(account, collector) ? undefined : this.latest(account, collector);
   }
 
-  /** Whether there is no batch young enough. Age is measured on the monotonic clock: a clock jump withholds nothing. */
-  isStale(account: string, collector: CollectorName): boolean {
+  /**
+   * Whether there is no batch young enough. Age is measured on the monotonic clock: a clock jump withholds nothing.
+   *
+   * @param freshAt when the batch in question came, where it is not the latest; monotonic
+   */
+  isStale(account: string, collector: CollectorName, freshAt = this.#freshAt.get(keyOf(account, collector))): boolean {
     const key = keyOf(account, collector);
-    const freshAt = this.#freshAt.get(key);
     const status = this.#statuses.get(key);
     if (freshAt === undefined || status === undefined) return true;
     return this.#clock.monotonic() - freshAt > status.maxStalenessMs;

@@ -5,6 +5,7 @@
 import type { Batch, CollectorName, Observations } from '../domain/observation.ts';
 import { serviceErrorCode } from '../domain/service-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import type { EventBus } from '../platform/events.ts';
 import { TimeoutError } from '../platform/sleep.ts';
 import type { ObservationBoard } from './board.ts';
@@ -89,5 +90,5 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
 
 function messageOf(error: unknown, signal: AbortSignal): string {
   const told: unknown = signal.aborted && serviceErrorCode(error) === 'aborted' ? signal.reason : error;
-  return told instanceof Error ? told.message : String(told);
+  return errorMessage(told);
 }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { formatAge, formatCount, formatSpan, formatTime, machineTime } from './format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 import { foldedLabels } from './label-table.ts';
+import { reconciliation } from './reconciliation-table.ts';
 import type { AccountView, ActionView, LabelView, PolicyView, SourceState, SourceView, Status } from './status.ts';
 import { STYLE } from './style.ts';
 import { table } from './table.ts';
@@ -76,6 +77,7 @@ export function renderPage(status: Status, options: PageOptions): string {
               <h2 id="sources">Sources</h2>
               ${sources(status.sources, now)}
             </section>
+            ${reconciliation(status.reconciliation, status.sources)}
             <section aria-labelledby="policies">
               <h2 id="policies">Policies</h2>
               ${policies(status.policies, now)}

@@ -9,6 +9,7 @@ import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { Reconciled } from '../domain/statistics.ts';
 import type { ActionOutcome, ActionRecord, RunRecord } from '../ledger/ledger.ts';
 import type { CollectorStatus, ObservationBoard } from '../observations/board.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import type { ServerDeps } from './server.ts';
 import { judge, type Verdict } from './verdict.ts';
 
@@ -177,7 +178,7 @@ function readLedger(
         .reduce((sum, count) => sum + count, 0),
     };
   } catch (error) {
-    return { runs: [], actions: [], unknown: 0, error: error instanceof Error ? error.message : String(error) };
+    return { runs: [], actions: [], unknown: 0, error: errorMessage(error) };
   }
 }
 

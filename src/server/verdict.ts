@@ -43,6 +43,10 @@ export function sourceAnchor(source: { readonly account: string; readonly collec
   return `source-${source.account}-${source.collector}`;
 }
 
+export function reconciliationAnchor(row: { readonly account: string; readonly state: string }): string {
+  return `reconciliation-${row.account}-${row.state}`;
+}
+
 export function policyAnchor(policy: { readonly name: string }): string {
   return `policy-${policy.name}`;
 }
@@ -78,7 +82,7 @@ function gap({ account, state, hour, logs, statistics, isLasting }: Reconciliati
   if (!isLasting) return [];
   const clock = new Date(hour).toISOString().slice(11, 16);
   const text = `${account}: the log and the statistics do not agree on ${state} in the hour from ${clock} UTC (${logs} and ${statistics}), nor in the hour before`;
-  return [{ level: 'attention', text, anchor: sourceAnchor({ account, collector: 'accountStats' }) }];
+  return [{ level: 'attention', text, anchor: reconciliationAnchor({ account, state }) }];
 }
 
 function policyProblems(policy: PolicyView): Problem[] {

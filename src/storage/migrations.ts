@@ -162,4 +162,12 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE notices (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE notice_queue (id INTEGER PRIMARY KEY, receiver TEXT NOT NULL, record TEXT NOT NULL) STRICT;
   `,
+  `
+  -- Requests of a day, counted ahead: after a crash too many, never too few.
+  CREATE TABLE request_use (
+    account TEXT NOT NULL, api TEXT NOT NULL, day INTEGER NOT NULL, used INTEGER NOT NULL,
+    PRIMARY KEY (account, api)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  'ALTER TABLE workflow_dlq_runs ADD COLUMN run_id TEXT',
 ];

@@ -73,7 +73,7 @@ export function createTotals(
     putHistogram.run(account, metric, key, JSON.stringify(after), sum + Number(row?.['sum'] ?? 0));
   }
 
-  function add(account: string, increments: readonly Increment[], histograms: readonly HistogramIncrement[]): void {
+  function addAll(account: string, increments: readonly Increment[], histograms: readonly HistogramIncrement[]): void {
     for (const { metric, labels, by } of increments) addToCounter.run(account, metric, JSON.stringify(labels), by);
     for (const histogram of histograms) addHistogram(account, histogram);
   }
@@ -98,13 +98,14 @@ export function createTotals(
     }
   }
 
-  return {
+  const store: SqliteTotals = {
     retire,
+    add: (account, increments) => store.commit({ account, increments }, () => undefined),
     commit({ account, increments = [], histograms = [] }, work) {
       try {
         transaction(db, () => {
           work();
-          add(account, increments, histograms);
+          addAll(account, increments, histograms);
         });
       } catch (error) {
         onFailure(error as Error);
@@ -132,4 +133,5 @@ export function createTotals(
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
   };
+  return store;
 }

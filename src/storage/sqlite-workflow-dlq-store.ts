@@ -7,11 +7,11 @@ export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): Wor
   const selectListed = db.prepare('SELECT listed_at FROM workflow_dlq_fold WHERE account = ?');
   const putListed = db.prepare('INSERT OR REPLACE INTO workflow_dlq_fold (account, listed_at) VALUES (?, ?)');
   const selectRuns = db.prepare(
-    'SELECT dlq_id, workflow, created, missed_since, left_at FROM workflow_dlq_runs WHERE account = ?',
+    'SELECT dlq_id, workflow, created, run_id, missed_since, left_at FROM workflow_dlq_runs WHERE account = ?',
   );
   const putRun = db.prepare(
-    'INSERT OR REPLACE INTO workflow_dlq_runs (account, dlq_id, workflow, created, missed_since, left_at) ' +
-      'VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO workflow_dlq_runs (account, dlq_id, workflow, created, run_id, missed_since, left_at) ' +
+      'VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
   const deleteRun = db.prepare('DELETE FROM workflow_dlq_runs WHERE account = ? AND dlq_id = ?');
   const memories = new Map<string, WorkflowDlqMemory>();
@@ -22,7 +22,7 @@ export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): Wor
     const names = new Map<string, string>();
     for (const row of selectRuns.iterate(account)) {
       const dlqId = String(row['dlq_id']);
-      const { missed_since: missedSince, left_at: leftAt } = row;
+      const { run_id: runId, missed_since: missedSince, left_at: leftAt } = row;
       // One string for all runs of a workflow.
       const name = String(row['workflow']);
       const workflow = names.get(name) ?? name;
@@ -32,6 +32,7 @@ export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): Wor
         dlqId,
         workflow,
         createdAt: Number(row['created']),
+        ...(runId !== null && { workflowRunId: String(runId) }),
         ...(missedSince !== null && { missedSince: Number(missedSince) }),
         ...(leftAt !== null && { leftAt: Number(leftAt) }),
       });
@@ -53,8 +54,9 @@ export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): Wor
       const remembered = memory(account);
       totals.commit(commit, () => {
         if (listedAt !== undefined) putListed.run(account, listedAt);
-        for (const { dlqId, workflow, createdAt, missedSince = null, leftAt = null } of commit.changed) {
-          putRun.run(account, dlqId, workflow, createdAt, missedSince, leftAt);
+        for (const { dlqId, workflow, createdAt, workflowRunId, missedSince, leftAt } of commit.changed) {
+          const rest = [workflowRunId, missedSince, leftAt].map((value) => value ?? null);
+          putRun.run(account, dlqId, workflow, createdAt, ...rest);
         }
         for (const dlqId of commit.forgotten) deleteRun.run(account, dlqId);
       });

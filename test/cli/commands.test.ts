@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import type { CliPrograms } from '../../src/cli/command.ts';
 import { runCli } from '../../src/cli/cli.ts';
-import { METRIC_NAMES } from '../../src/exporters/catalog.ts';
+import { labelNamesOf, METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { opsd, terminal } from './terminal.ts';
@@ -279,6 +279,33 @@ describe('the catalogues', () => {
     expect(parse((await opsd(['metrics', '-o', 'yaml'])).stdout)).toEqual(json);
     expect((await opsd(['metrics', '--markdown'])).stdout).toContain(`| \`${METRIC_NAMES[0]}\` |`);
   });
+
+  test('metrics shows type, unit, labels, source and help of each, a line each where nobody looks', async () => {
+    const { stdout } = await opsd(['metrics']);
+    for (const name of METRIC_NAMES) {
+      const { type, unit, source, help } = specOf(name);
+      const line = stdout.split('\n').find((text) => text.startsWith(`${name} `));
+      const cells = [name, type, unit, labelNamesOf(name).join(',') || '-', source, help];
+      expect(line?.split(/ {2,}/)).toEqual(cells);
+    }
+  });
+
+  test.each([60, 80, 120, 200, 300])(
+    'metrics fits a terminal of %i columns, and leaves nothing out',
+    async (columns) => {
+      const { stdout } = await opsd(['metrics'], { isTTY: true, columns });
+      const longest = Math.max(...METRIC_NAMES.map(({ length }) => length)) + 2;
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(Math.max(columns, longest));
+      const words = (text: string): Record<string, number> => {
+        const counts: Record<string, number> = {};
+        for (const word of text.split(/[^\w[\].:]+/)) counts[word] = (counts[word] ?? 0) + 1;
+        return counts;
+      };
+      const shown = words(stdout);
+      const whole = METRIC_NAMES.map((name) => [name, specOf(name).unit, specOf(name).help].join(' ')).join(' ');
+      for (const [word, count] of Object.entries(words(whole))) expect(shown[word], word).toBeGreaterThanOrEqual(count);
+    },
+  );
 
   test('schema is a JSON Schema', async () => {
     const { code, stdout } = await opsd(['schema']);

@@ -23,6 +23,7 @@ export interface Terminal {
 export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly isTTY?: boolean;
+  readonly columns?: number;
 }
 
 export function terminal(options: TerminalOptions = {}): Terminal {
@@ -32,7 +33,7 @@ export function terminal(options: TerminalOptions = {}): Terminal {
   const stream = (name: 'stdout' | 'stderr') => ({
     write: (text: string) => void (written[name] += text),
     isTTY: options.isTTY ?? false,
-    columns: 80,
+    columns: options.columns ?? 80,
   });
   return {
     io: {

@@ -1,6 +1,7 @@
 /** What can reach the wire: queries, paths and headers arrive as they were meant, or nothing is sent. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { wireSettings } from '../../src/client/settings.ts';
 import { wireNames } from '../../src/client/wire-names.ts';
 import { publishHeaders } from '../../src/client/headers.ts';
 import { destinationPath, pathSegment, shownDestination } from '../../src/client/path.ts';
@@ -9,7 +10,7 @@ import { InvalidRequestError } from '../../src/client/service-error.ts';
 import { call, clientUnderTest, failureOf, json, type UnderTest } from './client-under-test.ts';
 
 const T = Date.UTC(2026, 10, 20);
-const NAMES = wireNames({ headerPrefix: 'Svc', product: 'msgsvc' });
+const NAMES = wireNames(wireSettings.parse({}));
 const CONTROL = /\p{Cc}/u;
 
 /** Any text, also such as may not pass. */

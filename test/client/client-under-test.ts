@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ManagementApi, MessageApi } from '../../src/client/api.ts';
 import { createClient } from '../../src/client/create-client.ts';
-import type { ClientSettings, WireSettings } from '../../src/client/settings.ts';
+import type { RequestUseStore } from '../../src/domain/request-use.ts';
+import { wireSettings, type ClientSettings, type WireSettings } from '../../src/client/settings.ts';
 import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
 import type { Random } from '../../src/platform/random.ts';
@@ -41,11 +42,12 @@ export interface UnderTestOptions {
   /** Appended to the base URL. */
   readonly prefix?: string;
   readonly limits?: Partial<ClientSettings>;
-  readonly wire?: WireSettings;
+  readonly wire?: Partial<WireSettings>;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly token?: Secret;
   readonly actionToken?: Secret;
+  readonly requestUse?: RequestUseStore;
 }
 
 export async function clientUnderTest(options: UnderTestOptions = {}): Promise<UnderTest> {
@@ -63,11 +65,16 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
         ...(options.actionToken && { actionToken: options.actionToken }),
       },
       managementApi: { url, username: 'owner@example.com', password: Secret.of(PASSWORD) },
-      wire: options.wire ?? { headerPrefix: 'Svc', product: 'msgsvc' },
+      wire: wireSettings.parse(options.wire ?? {}),
       limits: { ...LIMITS, ...options.limits },
     },
     // Without jitter a repeat comes at once, and no test waits for one.
-    { clock: options.clock ?? systemClock, events: bus, random: options.random ?? (() => 0) },
+    {
+      clock: options.clock ?? systemClock,
+      events: bus,
+      random: options.random ?? (() => 0),
+      ...(options.requestUse && { requestUse: options.requestUse }),
+    },
   );
   const close = async (): Promise<void> => client[Symbol.asyncDispose]();
   onTestFinished(close);

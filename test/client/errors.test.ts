@@ -1,5 +1,6 @@
 /** What goes wrong on the wire, by class: code, effect, status, and a message that helps and tells no secret. */
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { RequestUse, RequestUseStore } from '../../src/domain/request-use.ts';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { InvalidRequestError, ServiceError } from '../../src/client/service-error.ts';
@@ -356,6 +357,39 @@ describe('the client itself', () => {
     clock.jump(-120_000);
     expect(client.usage('message').usedToday).toBe(1);
     expect(client.sink.requests).toHaveLength(3);
+  });
+
+  test('the daily budget, kept: the next client goes on with what this one left, each API with its own', async () => {
+    const rows = new Map<string, RequestUse>();
+    const requestUse: RequestUseStore = {
+      load: (account, api) => rows.get(`${account}/${api}`),
+      save: (account, api, use) => void rows.set(`${account}/${api}`, use),
+    };
+    const options = { limits: { requestsPerDay: 2 }, answer: json('{"deleted":0}'), requestUse };
+    const first = await clientUnderTest(options);
+    await first.message.deleteWorkflowDlq(['a'], call);
+    await first.close();
+    const second = await clientUnderTest(options);
+    await second.message.deleteWorkflowDlq(['a'], call);
+    expect(await serviceErrorOf(resume(second))).toMatchObject({ code: 'budget' });
+    expect(second.sink.requests).toHaveLength(1);
+    expect([...rows.keys()]).toEqual(['production/message']);
+  });
+
+  test('the daily budget, kept in a store that fails: told, and no request is held up by it', async () => {
+    const broken = (): never => {
+      throw new Error('disk full');
+    };
+    const client = await clientUnderTest({
+      limits: { requestsPerDay: 2 },
+      answer: json('{"deleted":0}'),
+      requestUse: { load: broken, save: broken },
+    });
+    await client.message.deleteWorkflowDlq(['a'], call);
+    await client.message.deleteWorkflowDlq(['a'], call);
+    expect(await serviceErrorOf(resume(client))).toMatchObject({ code: 'budget' });
+    const told = client.eventsOf('store.failed').map(({ operation, message }) => `${operation}: ${message}`);
+    expect(told).toContain('save of the daily count of requests: disk full');
   });
 
   test.each([

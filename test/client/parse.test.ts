@@ -13,9 +13,10 @@ import { parseAccountStats, parseVectorStats } from '../../src/client/parse/stat
 import { optionalSecondsTime, pointTime, requireTime } from '../../src/client/parse/time.ts';
 import { parseUrlGroups } from '../../src/client/parse/url-group.ts';
 import { parseDelete, parseWorkflowDlqPage } from '../../src/client/parse/workflow-dlq.ts';
+import { wireSettings } from '../../src/client/settings.ts';
 import { wireNames } from '../../src/client/wire-names.ts';
 
-const NAMES = wireNames({ headerPrefix: 'Svc', product: 'msgsvc' });
+const NAMES = wireNames(wireSettings.parse({}));
 const T = Date.UTC(2026, 10, 20, 10, 0, 0);
 
 const body = (value: unknown): Buffer => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
@@ -86,8 +87,8 @@ describe('pages', () => {
       (answer, drops) => parseLogPage(answer, drops, NAMES),
       (answer, drops) => parseWorkflowDlqPage(answer, drops, NAMES),
       (answer, drops) => parseAccountStats(answer, drops, NAMES),
-      (answer, drops) => parseVectorStats(answer, drops, 'i'),
-      (answer, drops) => parseSearchIndex(answer, drops),
+      (answer, drops) => parseVectorStats(answer, drops, { names: NAMES, index: 'i' }),
+      (answer, drops) => parseSearchIndex(answer, drops, { names: NAMES }),
       (answer, drops) => parseRotatedAccount(answer, drops, 'a'),
       parseUrlGroups,
       parseFlowControl,
@@ -369,10 +370,49 @@ describe('other answers', () => {
     expect(drops.count).toBe(4);
   });
 
+  test.each([
+    ['B', 1],
+    ['kB', 1_000],
+    ['KiB', 1_024],
+    ['MB', 1_000_000],
+    ['MiB', 1_048_576],
+    ['GB', 1_000_000_000],
+    ['GiB', 1_073_741_824],
+  ] as const)('bandwidths by day and by point come in %s, others in bytes', (bandwidthUnit, bytes) => {
+    const names = wireNames(wireSettings.parse({ bandwidthUnit }));
+    const points = [{ x: '2026-11-20 10:00:00 +0000 UTC', y: 1.5 }];
+    const inBytes = [{ at: T, value: 1.5 * bytes }];
+    const account = { daily_bandwidths: points, daily_bandwidth_used: points, daily_used: points };
+    expect(parseAccountStats(body(account), new Drops(), names)).toEqual({
+      dailyBandwidths: inBytes,
+      bandwidthUsed: inBytes,
+      used: [{ at: T, value: 1.5 }],
+    });
+    const vector = { daily_bandwidths: points, monthly_bandwidth_usage: 7, storage_usage: 8, data_size: points };
+    expect(parseVectorStats(body(vector), new Drops(), { names, index: 'i' })).toMatchObject({
+      dailyBandwidths: inBytes,
+      monthBandwidthBytes: 7,
+      storageBytes: 8,
+      dataSize: [{ at: T, value: 1.5 }],
+    });
+    const index = { id: 'i', name: 'n', type: 'payg', region: 'r', max_monthly_bandwidth: 9 };
+    expect(parseSearchIndex(body(index), new Drops(), { names })).toMatchObject({ maxMonthlyBandwidth: 9 });
+  });
+
+  test('of an index, whether it belongs to a partner stands in the field that the installation names', () => {
+    const names = wireNames(wireSettings.parse({ integrationEmailField: 'acme_email' }));
+    const record = { id: 'i', name: 'n', type: 'payg', region: 'r', integration_email: 'someone@example.com' };
+    const read = (more: object) => parseSearchIndex(body({ ...record, ...more }), new Drops(), { names });
+    expect(read({})).not.toHaveProperty('hasIntegration');
+    expect(read({ acme_email: '' })).toMatchObject({ hasIntegration: false });
+    expect(read({ acme_email: 'partner@example.com' })).toMatchObject({ hasIntegration: true });
+    expect(JSON.stringify(read({ acme_email: 'partner@example.com' }))).not.toContain('@');
+  });
+
   test('an index: -1 is unlimited only where the interface says so', () => {
     const drops = new Drops();
     const record = { id: 'i', name: 'n', type: 'payg', region: 'r', max_daily_queries: -1, max_vector_count: -1 };
-    expect(parseSearchIndex(body(record), drops)).toEqual({
+    expect(parseSearchIndex(body(record), drops, { names: NAMES })).toEqual({
       index: 'i',
       name: 'n',
       plan: 'payg',
@@ -400,7 +440,7 @@ describe('other answers', () => {
     const values = [
       parseLogPage(recorded('list-logs'), drops, NAMES),
       parseWorkflowDlqPage(recorded('list-workflow-dlq'), drops, NAMES),
-      parseSearchIndex(recorded('get-index'), drops),
+      parseSearchIndex(recorded('get-index'), drops, { names: NAMES }),
     ];
     const text = JSON.stringify(values);
     for (const secret of [

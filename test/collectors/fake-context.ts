@@ -28,7 +28,6 @@ export function context<N extends CollectorName>(more: Partial<CollectorContext<
     clock: new ManualClock(Date.UTC(2026, 10, 20, 10)),
     signal: new AbortController().signal,
     stores: memoryStores(),
-    onTraces: () => undefined,
     admit: (_label, value) => value,
     actedOn: () => undefined,
     ...more,

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { ServiceClient } from '../../src/client/api.ts';
 import { logs } from '../../src/collectors/logs.ts';
 import type { Batch, LogProgress } from '../../src/domain/observation.ts';
+import { deliveryLines } from '../../src/exporters/delivery-line.ts';
 import { WindowFold } from '../../src/folds/log.ts';
-import type { MessageTrace } from '../../src/folds/message-trace.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { countersOf, endsOf, hasEnded, histories, truthOf, type HistoryEntry } from '../support/log-history.ts';
 import { MemoryFoldStore } from '../support/memory-fold-store.ts';
@@ -18,16 +18,17 @@ const LAG = 15 * SECOND;
 
 interface WorldOptions extends Omit<FakeLogOptions, 'clock'> {
   readonly pageBudget?: number;
+  readonly sweep?: { readonly every: string; readonly reach: string };
   readonly dimension?: string;
 }
 
-function world({ pageBudget = 200, dimension, ...options }: WorldOptions = {}) {
+function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions = {}) {
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock, ...options });
   const store = new MemoryFoldStore();
-  const traces: MessageTrace[] = [];
   let previous: Batch<'logs'> | undefined;
-  const watched = target({ settings: { logs: { pageBudget, ...(dimension !== undefined && { dimension }) } } });
+  const chosen = { pageBudget, ...(sweep && { sweep }), ...(dimension !== undefined && { dimension }) };
+  const watched = target({ settings: { logs: chosen } });
   let client = log.client;
   /** Another client from now on. */
   const through = (other: ServiceClient): void => void (client = other);
@@ -39,7 +40,7 @@ function world({ pageBudget = 200, dimension, ...options }: WorldOptions = {}) {
         target: watched,
         clock,
         stores: { ...memoryStores(), log: store },
-        onTraces: (ended) => traces.push(...ended),
+        lines: deliveryLines,
         ...(previous && { previous }),
       }),
     );
@@ -69,7 +70,13 @@ function world({ pageBudget = 200, dimension, ...options }: WorldOptions = {}) {
         .histograms(ACCOUNT)
         .map(({ metric, labels, buckets }) => [[metric, ...labels].join(' '), buckets.reduce((sum, n) => sum + n, 0)]),
     );
-  return { clock, log, store, traces, run, restart, runUntil, through, counters, counts, own };
+  /** Messages of which the end was committed, with how they ended. */
+  const ends = (): { id: string; outcome: string }[] =>
+    store.commits
+      .flatMap(({ lines = [] }) => lines)
+      .map((line) => JSON.parse(line) as Record<string, string>)
+      .map((line) => ({ id: line['messaging.message.id']!, outcome: line['messaging.msgsvc.outcome']! }));
+  return { clock, log, store, ends, run, restart, runUntil, through, counters, counts, own };
 }
 
 function entry(time: number, more: Partial<HistoryEntry> = {}): HistoryEntry {
@@ -153,7 +160,7 @@ describe('each further run', () => {
     expect(w.counters()).toEqual({});
   });
 
-  test('hands traces over after the commit', async () => {
+  test('tells of an end with the commit that counts it', async () => {
     const w = world();
     await w.run();
     w.log.entries.push(
@@ -165,10 +172,10 @@ describe('each further run', () => {
       throw new Error('disk full');
     };
     await expect(w.run()).rejects.toThrow('disk full');
-    expect(w.traces).toEqual([]);
+    expect(w.ends()).toEqual([]);
     w.store.beforeCommit = () => undefined;
     await w.run();
-    expect(w.traces).toMatchObject([{ messageId: 'm', outcome: 'delivered' }]);
+    expect(w.ends()).toEqual([{ id: 'm', outcome: 'delivered' }]);
   });
 
   test('forgets keys and open messages when their time is over', async () => {
@@ -281,7 +288,7 @@ describe('entries without a state', () => {
 });
 
 describe('entries that come late', () => {
-  test('are found by a sweep of the last fifteen minutes every five, and counted as late', async () => {
+  test('are found by a sweep every five minutes, and counted as late', async () => {
     const w = world({ lateBy: ({ messageId }) => (messageId === 'late' ? 120 * SECOND : 0) });
     await w.run();
     w.log.entries.push(entry(1_000), entry(2_000, { messageId: 'late' }));
@@ -310,6 +317,47 @@ describe('entries that come late', () => {
     await w.run();
     expect(w.log.queries.at(-2)).toMatchObject({ fromDate: T0 - LAG, toDate: T0 + 200 * SECOND - LAG });
     expect(w.counters()).toEqual({});
+  });
+
+  test.each([
+    ['fifteen minutes, as it is', undefined, 15 * 60],
+    ['as the configuration says', { every: '40s', reach: '100s' }, 100],
+  ])('are found however the sweeps fall, when they are late by no more than %s', async (_what, sweep, lateSeconds) => {
+    const w = world({ ...(sweep && { sweep }), lateBy: () => lateSeconds * SECOND });
+    await w.run();
+    for (let n = 0; n < 100; n += 1) w.log.entries.push(entry(n * 7_000));
+    for (let n = 0; n < 90; n += 1) {
+      await w.clock.advance(30 * SECOND);
+      await w.run();
+    }
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(100);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(100);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+  });
+
+  test('are found by a sweep that is not done when catching up has gone further than what is recognised', async () => {
+    const timeOf = (n: number): number => Math.round((n * n) / 4);
+    const late = new Set([570, 585, 599].map((n) => `msg-${timeOf(n)}`));
+    const w = world({ pageSize: 10, pageBudget: 12, lateBy: ({ messageId }) => (late.has(messageId) ? 90_000 : 0) });
+    await w.run();
+    // Ever less dense, so that more than one window is swept in a run, and next to nothing in the hours after.
+    for (let n = 1; n <= 600; n += 1) w.log.entries.push(entry(timeOf(n)));
+    for (let n = 0; n < 30; n += 1) w.log.entries.push(entry(6_000_000 + n * 300_000));
+    while (w.clock.now() < T0 + 90_000 + LAG) await w.clock.advance(SECOND);
+    await w.runUntil(T0 + 90_000);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(597);
+    // An outage of hours: the sweep comes before what is new, and takes more than one run.
+    await w.clock.advance(15_000 * SECOND);
+    let ahead = 0;
+    for (let row = await w.run(); row.sweep !== undefined; row = await w.run()) {
+      ahead = Math.max(ahead, row.watermark - row.sweep.at);
+      await w.clock.advance(SECOND);
+    }
+    await w.runUntil(T0 + 15_000_000);
+    expect(ahead).toBeGreaterThan(3_600_000);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(630);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(3);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
   });
 
   test('a sweep of more pages than are left goes on in the next run', async () => {
@@ -503,7 +551,7 @@ describe('whatever happens', () => {
     { minLength: 1, maxLength: 15 },
   );
 
-  test('the counters are the truth, every end is one trace, what is measured is right or counted as unknown', async () => {
+  test('the counters are the truth, every end is told once, what is measured is right or counted as unknown', async () => {
     await fc.assert(
       fc.asyncProperty(histories(T0 + 60_000, 15), course, steps, async (messages, how, course) => {
         const { skew, lateEvery, lateMs, ...options } = how;
@@ -533,7 +581,8 @@ describe('whatever happens', () => {
         for (let end = last + 900_000; w.clock.now() < end; await w.clock.advance(60 * SECOND)) await w.run();
         expect(w.counters()).toEqual(truthOf(messages));
         const ended = messages.filter(hasEnded).map(({ messageId }) => messageId);
-        expect(w.traces.map(({ messageId }) => messageId).toSorted()).toEqual(ended.toSorted());
+        const told = w.ends().map(({ id }) => id);
+        expect(told.toSorted()).toEqual(ended.toSorted());
         const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
         const inFlight = [...w.store.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
         expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());

@@ -45,7 +45,12 @@ describe('a good configuration', () => {
     expect(config.accounts[0]).toMatchObject({
       name: 'main',
       messageApi: { url: 'https://eu.msgsvc.example', token: 't' },
-      wire: { headerPrefix: 'Svc', product: 'msgsvc' },
+      wire: {
+        headerPrefix: 'Svc',
+        product: 'msgsvc',
+        integrationEmailField: 'integration_email',
+        bandwidthUnit: 'B',
+      },
       client: { requestsPerSecond: 10, timeout: 10_000 },
     });
     expect(config.accounts[0]).not.toHaveProperty('url');

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { catalogMarkdown, catalogTable } from '../../src/exporters/catalog-text.ts';
+import { catalogLines, catalogMarkdown } from '../../src/exporters/catalog-text.ts';
 import { METRIC_NAMES, catalog, labelNamesOf, specOf } from '../../src/exporters/catalog.ts';
 import { chunkText, headerText, labelText } from '../../src/exporters/exposition-text.ts';
 import { observe, SeriesTable, setValue } from '../../src/exporters/series.ts';
@@ -83,7 +83,7 @@ describe('names', () => {
 
 test('the catalogue as text names every metric once', () => {
   const markdown = catalogMarkdown();
-  const table = catalogTable();
+  const table = catalogLines();
   for (const name of METRIC_NAMES) {
     expect.soft(markdown.split(`| \`${name}\` |`), name).toHaveLength(2);
     expect

@@ -120,7 +120,7 @@ describe('what the daemon does', () => {
       policy: 'resume',
       account: 'production',
       action: 'workflow-dlq.resume',
-      dlqId: 'dlq-1',
+      target: 'dlq-1',
       workflowRunId: 'wfr_9',
       outcome: 'acked',
       durationMs: 30,

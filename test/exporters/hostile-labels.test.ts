@@ -179,7 +179,7 @@ describe('hostile values', () => {
         account: 'prod',
         policy: 'p',
         action: 'workflow-dlq.resume',
-        dlqId: text,
+        target: text,
         outcome: 'unknown',
         durationMs: 1,
         detail: text,

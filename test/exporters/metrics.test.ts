@@ -161,8 +161,8 @@ describe('a scrape', () => {
   test('after the end of subscriptions counts no further events', async () => {
     const { metrics, events, scrape } = world();
     metrics[Symbol.dispose]();
-    events.emit({ type: 'spans.exported', count: 5 });
-    expect((await scrape()).get('opsd_spans_exported_total')).toBe(0);
+    events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
+    expect((await scrape()).get('opsd_delivery_events_write_failures_total')).toBe(0);
   });
 });
 

@@ -231,10 +231,10 @@ describe('a counter that appears while the daemon runs', () => {
     const { events, clock, scrape } = world(zeroFor);
     const skipped = 'opsd_api_dropped_rows_total{account="prod",operation="list-logs"}';
     events.emit({ type: 'api.rows_dropped', account: 'prod', operation: 'list-logs', count: 3, example: 'x' });
-    events.emit({ type: 'spans.exported', count: 5 });
+    events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
     const before = await scrape();
     // The one was there from the start.
-    expect([before.get(skipped), before.get('opsd_spans_exported_total')]).toEqual([0, 5]);
+    expect([before.get(skipped), before.get('opsd_delivery_events_write_failures_total')]).toEqual([0, 1]);
     await clock.advance(90_000);
     expect((await scrape()).get(skipped)).toBe(3);
   });

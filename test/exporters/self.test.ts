@@ -152,6 +152,8 @@ describe('policies and actions', () => {
     name: 'resume',
     account: 'prod',
     owner: 'sre',
+    action: 'workflow-dlq.resume',
+    campaigns: [],
     source: 'policies.yaml:1',
     schedule: 'every 5m',
     mode: 'enforce',
@@ -169,6 +171,7 @@ describe('policies and actions', () => {
     backlog: 2,
     denials: [],
     evaluationErrors: 0,
+    trigger: 'schedule',
     ...more,
   });
   const labels = 'account="prod",policy="resume"';
@@ -177,7 +180,7 @@ describe('policies and actions', () => {
     const samples = await world({ deps: { policies: () => [policy] } }).scrape();
     expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
     expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
-    expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(Array.from({ length: 8 }, () => 0));
+    expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(Array.from({ length: 9 }, () => 0));
   });
 
   test('count runs, denials and errors', async () => {
@@ -213,7 +216,7 @@ describe('policies and actions', () => {
       policy: 'resume',
       account: 'prod',
       action: 'workflow-dlq.resume',
-      dlqId: 'dlq-1',
+      target: 'dlq-1',
       outcome: name,
       durationMs,
     });
@@ -234,17 +237,12 @@ test('the daemon tells what it is and how it fares', async () => {
   const { events, scrape } = world({
     deps: { stateRestored: true, unknownOutcomes: () => 3, logLines: () => lines },
   });
-  events.emit({ type: 'spans.exported', count: 7 });
-  events.emit({ type: 'spans.dropped', count: 2, reason: 'queue' });
   events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
   events.emit({ type: 'schedule.rearmed', name: 'x', jumpMs: 1 });
   events.emit({ type: 'credential.changed', account: 'prod', credential: 'token' });
   await scrape();
   lines.set('warn', 5);
   const samples = await scrape();
-  expect(samples.get('opsd_spans_exported_total')).toBe(7);
-  expect(samples.get('opsd_spans_dropped_total{reason="queue"}')).toBe(2);
-  expect(samples.get('opsd_spans_dropped_total{reason="failed"}')).toBe(0);
   expect(samples.get('opsd_state_save_failures_total')).toBe(1);
   expect(samples.get('opsd_schedule_rearms_total')).toBe(1);
   expect(samples.get('opsd_credential_rotated_timestamp_seconds{account="prod",credential="token"}')).toBe(NOW / 1_000);

@@ -1,4 +1,5 @@
 /** What the metrics live in: a board, a bus, a clock that stands still, and totals to add to. */
+import { keepCounts } from '../../src/exporters/kept-counts.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from '../../src/exporters/metrics.ts';
 import { telemetrySettings } from '../../src/exporters/settings.ts';
 import type { Batch, CollectorName, Observations } from '../../src/domain/observation.ts';
@@ -57,6 +58,7 @@ export function world(options: WorldOptions = {}): World {
   ];
   const totals = options.totals ?? new MemoryTotals();
   totals.add('prod', options.stored ?? []);
+  keepCounts({ events, totals, clock });
   for (const { name: account } of accounts) {
     for (const collector of options.collectors ?? ALL_COLLECTORS) {
       board.register({ account, collector, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 });

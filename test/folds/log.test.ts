@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { LogEntry, MessageState } from '../../src/domain/log-entry.ts';
 import type { StatedEntry } from '../../src/folds/log-entry.ts';
 import { GIVE_UP_AFTER_MS, WindowFold, type LogFold, type LogWindow } from '../../src/folds/log.ts';
-import { completedTrace, type MessageTrace } from '../../src/folds/message-trace.ts';
+import type { MessageProgress } from '../../src/folds/message-trace.ts';
 import { countersOf, hasEnded, histories, truthOf } from '../support/log-history.ts';
 import { MemoryFoldStore } from '../support/memory-fold-store.ts';
 
@@ -23,17 +23,16 @@ function fold(store: MemoryFoldStore, entries: readonly StatedEntry[], more: Par
   return folding.finish((...asked) => store.openRecords(...asked));
 }
 
+/** @returns what it tells of messages that ended with it */
 function foldAndCommit(
   store: MemoryFoldStore,
   entries: readonly StatedEntry[],
   to: number,
   more: Partial<LogWindow> = {},
-): MessageTrace[] {
+): MessageProgress[] {
   const { progress, ...result } = fold(store, entries, more);
   store.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
-  return progress()
-    .map(completedTrace)
-    .filter((trace) => trace !== undefined);
+  return progress().filter(({ news }) => news.ended);
 }
 
 function entry(time: number, state: MessageState, more: Partial<LogEntry> = {}): StatedEntry {
@@ -57,13 +56,13 @@ describe('whatever the pieces', () => {
     crashEvery: fc.integer({ min: 2, max: 5 }),
   });
 
-  test('the counters are the truth, and each end is one trace', () => {
+  test('the counters are the truth, and each end is told once, whole', () => {
     fc.assert(
       fc.property(histories(T0), cuts, noise, (messages, offsets, { seed, repeatEvery, overlap, crashEvery }) => {
         const all = messages.flatMap((message) => message.entries);
         const borders = [T0, ...offsets.map((offset) => T0 + offset).sort((a, b) => a - b), end];
         const store = new MemoryFoldStore();
-        const traces: MessageTrace[] = [];
+        const ended: MessageProgress[] = [];
         for (let n = 1; n < borders.length; n += 1) {
           const from = borders[n - 1]! - overlap;
           const to = borders[n]!;
@@ -71,17 +70,17 @@ describe('whatever the pieces', () => {
           const read = shuffled([...window, ...window.filter((_, at) => at % repeatEvery === 0)], seed + n);
           // A crash after the fold and before the commit: the window is read again, in another order.
           if (n % crashEvery === 0) fold(store, shuffled(read, seed - n), { from });
-          traces.push(...foldAndCommit(store, read, to, { from }));
+          ended.push(...foldAndCommit(store, read, to, { from }));
         }
         expect(counters(store)).toEqual(truthOf(messages));
-        expect(traces.map(({ messageId }) => messageId).toSorted()).toEqual(
+        expect(ended.map(({ messageId }) => messageId).toSorted()).toEqual(
           messages
             .filter(hasEnded)
             .map(({ messageId }) => messageId)
             .toSorted(),
         );
         const atOnce = foldAndCommit(new MemoryFoldStore(), all, end);
-        expect(byId(traces)).toEqual(byId(atOnce));
+        expect(byId(ended)).toEqual(byId(atOnce));
       }),
       { numRuns: 150 },
     );
@@ -105,8 +104,9 @@ describe('whatever the pieces', () => {
   });
 });
 
-function byId(traces: readonly MessageTrace[]): Record<string, MessageTrace> {
-  return Object.fromEntries(traces.map((trace) => [trace.messageId, trace]));
+/** What is known of each message, whatever of it was news. */
+function byId(ended: readonly MessageProgress[]): Record<string, Omit<MessageProgress, 'news'>> {
+  return Object.fromEntries(ended.map(({ news: _news, ...known }) => [known.messageId, known]));
 }
 
 /** The same values in an order that the seed decides. */
@@ -264,16 +264,55 @@ describe('repetitions', () => {
   });
 });
 
-describe('a trace', () => {
+describe('entries that come later than what follows them', () => {
+  const life = [
+    entry(0, 'CREATED'),
+    entry(10, 'ACTIVE'),
+    entry(30, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 1_000 }),
+    entry(30, 'RETRY', { nextDeliveryTime: T0 + 1_000 }),
+    entry(1_007, 'ACTIVE'),
+    entry(1_300, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 70_000 }),
+    entry(1_300, 'RETRY', { nextDeliveryTime: T0 + 70_000 }),
+    entry(70_001, 'ACTIVE'),
+  ];
+  const failure = [entry(70_500, 'ERROR', { responseStatus: 503 }), entry(70_500, 'FAILED', { responseStatus: 503 })];
+  const pairs = (of: readonly StatedEntry[]): number[][] => of.flatMap((_a, at) => of.map((_b, other) => [at, other]));
+
+  test.each([
+    ['delivered', [...life, entry(70_500, 'DELIVERED', { responseStatus: 200 })]],
+    ['failed', [...life, ...failure]],
+    ['failed at once', [...life.slice(0, 2), ...failure]],
+  ])('change nothing of what is measured of a message that is %s, whichever two they are', (_end, all) => {
+    const atOnce = new MemoryFoldStore();
+    foldAndCommit(atOnce, all, end);
+    for (const late of pairs(all)) {
+      const store = new MemoryFoldStore();
+      const inTime = all.filter((_, at) => !late.includes(at));
+      foldAndCommit(store, inTime, end);
+      for (const at of late) foldAndCommit(store, [all[at]!], end, { isSweep: true });
+      const doubts = store.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
+      expect([late, doubts]).toEqual([late, []]);
+      expect([late, measuredIn(store)]).toEqual([late, measuredIn(atOnce)]);
+    }
+  });
+});
+
+function measuredIn(store: MemoryFoldStore): Record<string, readonly number[]> {
+  return Object.fromEntries(
+    store.histograms(ACCOUNT).map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
+  );
+}
+
+describe('what is told of an end', () => {
   const created = entry(0, 'CREATED', {
     url: 'https://user:pw@api.example.com/x?id=1&token=s3cret',
     traceparent: '00-abc',
     method: 'POST',
   });
 
-  test('tells the attempts of a message that came through', () => {
+  test('has the attempts of a message that came through', () => {
     const store = new MemoryFoldStore();
-    const traces = foldAndCommit(
+    const told = foldAndCommit(
       store,
       [
         created,
@@ -285,13 +324,13 @@ describe('a trace', () => {
       ],
       T0 + 60,
     );
-    expect(traces).toEqual([
+    expect(told).toEqual([
       {
         account: ACCOUNT,
         messageId: 'msg-1',
         createdAt: T0,
-        endedAt: T0 + 55,
-        outcome: 'delivered',
+        dueAt: T0,
+        end: { at: T0 + 55, outcome: 'delivered' },
         url: 'https://api.example.com/x?id=1&token=REDACTED',
         method: 'POST',
         traceparent: '00-abc',
@@ -299,6 +338,7 @@ describe('a trace', () => {
           { dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, responseStatus: 503, failure: 'http' },
           { dueAt: T0 + 40, startedAt: T0 + 40, endedAt: T0 + 55, responseStatus: 200 },
         ],
+        news: { created: true, attempts: [0, 1], outcomes: [0, 1], ended: true },
       },
     ]);
   });
@@ -311,30 +351,30 @@ describe('a trace', () => {
     expect(later).toMatchObject([{ postponedBy: 'not_before', dueAt: T0 + 30 }]);
   });
 
-  test('of a failure ends with what ended it, whether FAILED comes in the same window or not', () => {
+  test('has the failure that ended it, whether FAILED comes in the same window or not', () => {
     const entries = [created, entry(10, 'ACTIVE'), entry(20, 'ERROR', { error: 'ECONNRESET' })];
-    const told = entry(21, 'FAILED', { error: 'ECONNRESET' });
-    const one = foldAndCommit(new MemoryFoldStore(), [...entries, told], T0 + 30);
+    const again = entry(21, 'FAILED', { error: 'ECONNRESET' });
+    const one = foldAndCommit(new MemoryFoldStore(), [...entries, again], T0 + 30);
     const store = new MemoryFoldStore();
-    const two = [...foldAndCommit(store, entries, T0 + 20), ...foldAndCommit(store, [told], T0 + 30)];
+    const two = [...foldAndCommit(store, entries, T0 + 20), ...foldAndCommit(store, [again], T0 + 30)];
     expect(two).toEqual(one);
-    expect(one[0]).toMatchObject({ outcome: 'failed', endedAt: T0 + 20 });
+    expect(one[0]).toMatchObject({ end: { at: T0 + 20, outcome: 'failed' } });
     expect(one[0]?.attempts).toEqual([{ dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, failure: 'connection' }]);
   });
 
   test('a FAILED that no ERROR precedes is an attempt', () => {
-    const traces = foldAndCommit(
+    const told = foldAndCommit(
       new MemoryFoldStore(),
       [created, entry(10, 'ACTIVE'), entry(20, 'FAILED', { responseStatus: 489 })],
       T0 + 30,
     );
-    expect(traces[0]?.attempts).toEqual([
+    expect(told[0]?.attempts).toEqual([
       { dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, responseStatus: 489, failure: 'http' },
     ]);
   });
 
   test('an attempt whose beginning was not seen does not borrow that of the one before', () => {
-    const traces = foldAndCommit(
+    const told = foldAndCommit(
       new MemoryFoldStore(),
       [
         created,
@@ -344,11 +384,11 @@ describe('a trace', () => {
       ],
       T0 + 50,
     );
-    expect(traces[0]?.attempts[1]).toEqual({ dueAt: T0 + 40, endedAt: T0 + 45, responseStatus: 200 });
+    expect(told[0]?.attempts[1]).toEqual({ dueAt: T0 + 40, endedAt: T0 + 45, responseStatus: 200 });
   });
 
   test('a FAILED after the ERROR that told of the attempt is not another', () => {
-    const traces = foldAndCommit(
+    const told = foldAndCommit(
       new MemoryFoldStore(),
       [
         created,
@@ -358,21 +398,24 @@ describe('a trace', () => {
       ],
       T0 + 50,
     );
-    expect(traces[0]).toMatchObject({ outcome: 'failed', endedAt: T0 + 30 });
-    expect(traces[0]?.attempts).toHaveLength(1);
+    expect(told[0]).toMatchObject({ end: { at: T0 + 30, outcome: 'failed' } });
+    expect(told[0]?.attempts).toHaveLength(1);
   });
 
-  test('of a cancelled message may have no attempts', () => {
-    const traces = foldAndCommit(
+  test('may have no attempts, where the message was cancelled', () => {
+    const told = foldAndCommit(
       new MemoryFoldStore(),
       [created, entry(5, 'CANCEL_REQUESTED'), entry(6, 'CANCELLED')],
       T0 + 30,
     );
-    expect(traces).toMatchObject([{ outcome: 'cancelled', endedAt: T0 + 6, attempts: [] }]);
+    expect(told).toMatchObject([{ end: { at: T0 + 6, outcome: 'cancelled' }, attempts: [] }]);
   });
 
-  test('is not made of a message whose creation was not seen', () => {
-    expect(foldAndCommit(new MemoryFoldStore(), [entry(5, 'DELIVERED')], T0 + 30)).toEqual([]);
+  test('has no beginning where the creation was not seen', () => {
+    const told = foldAndCommit(new MemoryFoldStore(), [entry(5, 'DELIVERED')], T0 + 30);
+    expect(told).toMatchObject([{ end: { at: T0 + 5, outcome: 'delivered' } }]);
+    expect(told[0]).not.toHaveProperty('createdAt');
+    expect(told[0]).not.toHaveProperty('dueAt');
   });
 });
 

@@ -17,8 +17,11 @@ const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 10, 20);
 const at = (minute: number): number => T0 + minute * MINUTE;
 
-/** Points of the last hour at `now` (minutes after T0), each minute with what `amount` gives. */
-function hour(now: number, amount: (minute: number) => number | undefined): Interval[] {
+/** What a minute has; undefined when its point is missing. */
+type Amount = (minute: number) => number | undefined;
+
+/** Points of the last hour at `now` (minutes after T0). */
+function hour(now: number, amount: Amount): Interval[] {
   const points = Array.from({ length: 60 }, (_, index) => Math.floor(now) - 59 + index).flatMap((minute) => {
     const value = amount(minute);
     return value === undefined ? [] : [{ at: at(minute), value }];
@@ -36,18 +39,20 @@ function window(now: number, fine: readonly Interval[], coarse?: FoldPoints['coa
   };
 }
 
-function begun(now: number, amount: (minute: number) => number | undefined): SeriesState {
-  return foldPoints(undefined, window(now, hour(now, amount)))!.state;
+/** An answer for the last hour at `now`. */
+function lastHour(now: number, amount: Amount, coarse?: FoldPoints['coarse']): FoldPoints {
+  return window(now, hour(now, amount), coarse);
+}
+
+function begun(now: number, amount: Amount): SeriesState {
+  return foldPoints(undefined, lastHour(now, amount))!.state;
 }
 
 describe('a series of points', () => {
   test('begins at the newest settled point and counts nothing of before', () => {
     const result = foldPoints(
       undefined,
-      window(
-        100.5,
-        hour(100.5, () => 7),
-      ),
+      lastHour(100.5, () => 7),
     )!;
     expect(result).toMatchObject({ increase: 0, points: 0, missed: 0 });
     // Minute 98 ended at 99, which is less than two minutes ago.
@@ -60,10 +65,7 @@ describe('a series of points', () => {
     expect(
       foldPoints(
         undefined,
-        window(
-          100,
-          hour(100, (minute) => (minute >= 99 ? 1 : undefined)),
-        ),
+        lastHour(100, (minute) => (minute >= 99 ? 1 : undefined)),
       ),
     ).toBeUndefined();
   });
@@ -72,19 +74,13 @@ describe('a series of points', () => {
     const state = begun(100, () => 1);
     const result = foldPoints(
       state,
-      window(
-        103,
-        hour(103, (minute) => (minute >= 98 ? 10 : 1)),
-      ),
+      lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
     )!;
     expect(result).toMatchObject({ increase: 30, points: 3, revised: 0, missed: 0 });
     expect(
       foldPoints(
         result.state,
-        window(
-          103,
-          hour(103, (minute) => (minute >= 98 ? 10 : 1)),
-        ),
+        lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
       ),
     ).toMatchObject({
       increase: 0,
@@ -95,42 +91,27 @@ describe('a series of points', () => {
   test('adds what reads higher later, and only counts what reads lower, once', () => {
     const state = foldPoints(
       begun(100, () => 0),
-      window(
-        105,
-        hour(105, () => 5),
-      ),
+      lastHour(105, () => 5),
     )!.state;
     const higher = foldPoints(
       state,
-      window(
-        106,
-        hour(106, (minute) => (minute === 99 ? 8 : 5)),
-      ),
+      lastHour(106, (minute) => (minute === 99 ? 8 : 5)),
     )!;
     expect(higher).toMatchObject({ increase: 3 + 5, revised: 1 });
     const lower = foldPoints(
       higher.state,
-      window(
-        107,
-        hour(107, (minute) => (minute === 99 ? 2 : 5)),
-      ),
+      lastHour(107, (minute) => (minute === 99 ? 2 : 5)),
     )!;
     expect(lower).toMatchObject({ increase: 5, revised: 1 });
     const still = foldPoints(
       lower.state,
-      window(
-        108,
-        hour(108, (minute) => (minute === 99 ? 2 : 5)),
-      ),
+      lastHour(108, (minute) => (minute === 99 ? 2 : 5)),
     )!;
     expect(still).toMatchObject({ increase: 5, revised: 0 });
     // Back to what was counted: nothing is added twice.
     const back = foldPoints(
       still.state,
-      window(
-        109,
-        hour(109, (minute) => (minute === 99 ? 9 : 5)),
-      ),
+      lastHour(109, (minute) => (minute === 99 ? 9 : 5)),
     )!;
     expect(back).toMatchObject({ increase: 1 + 5, revised: 1 });
   });
@@ -140,10 +121,7 @@ describe('a series of points', () => {
     expect(
       foldPoints(
         state,
-        window(
-          101,
-          hour(101, (minute) => (minute < 98 ? 50 : 0)),
-        ),
+        lastHour(101, (minute) => (minute < 98 ? 50 : 0)),
       )!.increase,
     ).toBe(0);
   });
@@ -152,18 +130,12 @@ describe('a series of points', () => {
     const state = begun(100, () => 1);
     const waiting = foldPoints(
       state,
-      window(
-        110,
-        hour(110, (minute) => (minute < 100 ? 1 : undefined)),
-      ),
+      lastHour(110, (minute) => (minute < 100 ? 1 : undefined)),
     )!;
     expect(waiting).toMatchObject({ increase: 2, missed: 0 });
     const whole = foldPoints(
       waiting.state,
-      window(
-        111,
-        hour(111, () => 1),
-      ),
+      lastHour(111, () => 1),
     )!;
     expect(whole).toMatchObject({ increase: 9, missed: 0 });
   });
@@ -172,18 +144,12 @@ describe('a series of points', () => {
     const state = begun(100, () => 1);
     const holey = foldPoints(
       state,
-      window(
-        110,
-        hour(110, (m) => (m === 101 || m === 103 ? undefined : 1)),
-      ),
+      lastHour(110, (m) => (m === 101 || m === 103 ? undefined : 1)),
     )!;
     expect(holey).toMatchObject({ increase: 8, missed: 0 });
     const filled = foldPoints(
       holey.state,
-      window(
-        112,
-        hour(112, (m) => (m === 101 ? undefined : 1)),
-      ),
+      lastHour(112, (m) => (m === 101 ? undefined : 1)),
     )!;
     expect(filled).toMatchObject({ increase: 3, missed: 0 });
     let last = filled;
@@ -191,10 +157,7 @@ describe('a series of points', () => {
     for (let now = 113; now < 200; now++) {
       last = foldPoints(
         last.state,
-        window(
-          now,
-          hour(now, (m) => (m === 101 ? undefined : 1)),
-        ),
+        lastHour(now, (m) => (m === 101 ? undefined : 1)),
       )!;
       missed += last.missed;
     }
@@ -205,17 +168,11 @@ describe('a series of points', () => {
     const state = begun(170, () => 1);
     const late = foldPoints(
       state,
-      window(
-        201,
-        hour(201, (minute) => (minute < 180 ? undefined : 1)),
-      ),
+      lastHour(201, (minute) => (minute < 180 ? undefined : 1)),
     )!;
     const whole = foldPoints(
       late.state,
-      window(
-        202,
-        hour(202, () => 1),
-      ),
+      lastHour(202, () => 1),
     )!;
     expect(late.increase + whole.increase).toBe(202 - 170);
     expect(late.missed + whole.missed).toBe(0);
@@ -237,18 +194,12 @@ describe('a series of points', () => {
     const state = begun(100, () => 1);
     // A day ahead: the newest point is taken as settled while it fills.
     const ahead = foldPoints(state, {
-      ...window(
-        101,
-        hour(101, (m) => (m === 101 ? 3 : 10)),
-      ),
+      ...lastHour(101, (m) => (m === 101 ? 3 : 10)),
       servedAt: at(101 + 1_440),
     })!;
     const after = foldPoints(
       ahead.state,
-      window(
-        110,
-        hour(110, () => 10),
-      ),
+      lastHour(110, () => 10),
     )!;
     expect(ahead.increase + after.increase).toBe(10 * 10);
   });
@@ -284,11 +235,7 @@ describe('a gap', () => {
     const now = 400;
     const result = foldPoints(
       state,
-      window(
-        now,
-        hour(now, () => 1),
-        [coarseOf(now, 12)],
-      ),
+      lastHour(now, () => 1, [coarseOf(now, 12)]),
     )!;
     expect(result.increase).toBe(now - 2 - 98);
     expect(result).toMatchObject({ missed: 0, revised: 0 });
@@ -301,11 +248,7 @@ describe('a gap', () => {
     const windows = [coarseOf(now, 180, 240), coarseOf(now, 12)];
     const result = foldPoints(
       state,
-      window(
-        now,
-        hour(now, () => 1),
-        windows,
-      ),
+      lastHour(now, () => 1, windows),
     )!;
     expect(result.increase + result.missed).toBe(now - 2 - 98);
     expect(result.missed).toBeGreaterThan(29 * 1_440);
@@ -315,11 +258,7 @@ describe('a gap', () => {
     const state = begun(100, () => 1);
     const result = foldPoints(
       state,
-      window(
-        400,
-        hour(400, () => 1),
-        [[]],
-      ),
+      lastHour(400, () => 1, [[]]),
     )!;
     expect(result).toMatchObject({ increase: 57, missed: 341 - 98 });
   });
@@ -327,20 +266,13 @@ describe('a gap', () => {
   test('finds what came late to what was counted before it', () => {
     const state = foldPoints(
       begun(100, () => 1),
-      window(
-        130,
-        hour(130, () => 1),
-      ),
+      lastHour(130, () => 1),
     )!.state;
     const now = 250;
     const more = coarseOf(now, 3).map((point) => (point.from === at(120) ? { ...point, value: 9 } : point));
     const result = foldPoints(
       state,
-      window(
-        now,
-        hour(now, () => 1),
-        [more],
-      ),
+      lastHour(now, () => 1, [more]),
     )!;
     expect(result).toMatchObject({ increase: now - 130 + 6, revised: 1, missed: 0 });
   });
@@ -352,19 +284,12 @@ describe('a coarse point', () => {
   test('that reaches over the beginning of counting revises nothing: it may be what came late before it', () => {
     const state = foldPoints(
       begun(100, () => 1),
-      window(
-        130,
-        hour(130, () => 1),
-      ),
+      lastHour(130, () => 1),
     )!.state;
     const now = 180;
     const result = foldPoints(
       state,
-      window(
-        now,
-        hour(now, () => 1),
-        [[bucket(96, 9), bucket(99, 3)]],
-      ),
+      lastHour(now, () => 1, [[bucket(96, 9), bucket(99, 3)]]),
     )!;
     expect(result).toMatchObject({ revised: 0, increase: now - 130 });
   });
@@ -374,15 +299,12 @@ describe('a coarse point', () => {
     const one = (minute: number) => (isHole(minute) ? undefined : 1);
     const state = foldPoints(
       begun(130, () => 1),
-      window(167, hour(167, one)),
+      lastHour(167, one),
     )!.state;
-    const holey = foldPoints(state, window(201, hour(201, one), [[bucket(141, 3)]]))!;
+    const holey = foldPoints(state, lastHour(201, one, [[bucket(141, 3)]]))!;
     const filled = foldPoints(
       holey.state,
-      window(
-        202,
-        hour(202, () => 1),
-      ),
+      lastHour(202, () => 1),
     )!;
     expect(holey.increase + filled.increase).toBe(202 - 167 + 1);
     expect(holey.missed + filled.missed).toBe(0);

@@ -7,7 +7,6 @@ import { createLogger } from '../../src/platform/logger.ts';
 const account = 'production';
 const api = { account, api: 'message', operation: 'list-logs' } as const;
 const run = {
-  trigger: 'schedule',
   policy: 'p',
   account,
   at: 1,
@@ -16,6 +15,7 @@ const run = {
   backlog: 0,
   denials: [],
   evaluationErrors: 0,
+  trigger: 'schedule',
 } as const;
 const act = { policy: 'p', account, action: 'workflow-dlq.resume', target: 'd', durationMs: 1 } as const;
 const notice = { key: 'held/p', severity: 'warning', summary: 's', detail: 'd', at: 1 } as const;

@@ -36,6 +36,7 @@ const run = {
   backlog: 0,
   denials: [],
   evaluationErrors: 0,
+  trigger: 'schedule',
 } as const;
 
 test('levels say who must act', () => {
@@ -44,7 +45,7 @@ test('levels say who must act', () => {
     policy: 'p',
     account: 'a',
     action: 'workflow-dlq.resume',
-    dlqId: 'd',
+    target: 'd',
     durationMs: 1,
   } as const;
   const log = logOf(

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COLLECTOR_NAMES } from '../../src/domain/observation.ts';
+import type { AccountReading } from '../../src/domain/statistics.ts';
 import type { PolicyStatus } from '../../src/domain/policy-status.ts';
 import type { RunRecord } from '../../src/ledger/ledger.ts';
 import { acceptsGzip } from '../../src/server/reply.ts';
@@ -530,6 +531,70 @@ describe('the page', () => {
     expect(await page(world(), '/?refresh=10')).toContain('<meta http-equiv="refresh" content="10"');
     expect(await page(world(), '/?refresh=0')).not.toContain('http-equiv="refresh"');
     expect(await page(world(), '/?refresh=x"><script>')).not.toContain('<script');
+  });
+});
+
+describe('what log and statistics say of an hour', () => {
+  const hour = Date.UTC(2026, 10, 18, 9);
+
+  async function pageOf(reconciled: NonNullable<AccountReading['reconciled']>): Promise<string> {
+    const deps = busyWorld();
+    const about = { account: 'production', collector: 'accountStats', at: NOW, dropped: 0 } as const;
+    deps.board.publish({ ...about, rows: [{ reconciled }] }, 12);
+    const server = await serving(deps);
+    return (await ask(server.address, '/')).text;
+  }
+
+  /** The cells of a row's table row, as a reader sees them. */
+  function cellsOf(markup: string, anchor: string): string[] {
+    const row = new RegExp(`<tr role="row" id="${anchor}">(.*?)</tr>`, 's').exec(markup)?.[1] ?? '';
+    const cells = [...row.matchAll(/<t[hd] [^>]*>(.*?)<\/t[hd]>/gs)];
+    return cells.map(([, cell]) =>
+      cell!
+        .replaceAll(/<[^>]+>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
+  }
+
+  test('stands in a table: state, hour, both figures, how far apart they are, and the verdict', async () => {
+    const markup = await pageOf([
+      { state: 'CREATED', hour, logs: 1_200, statistics: 1_200, agrees: true, isLasting: false },
+      { state: 'DELIVERED', hour, logs: 1_000, statistics: 1_080, agrees: false, isLasting: false },
+      { state: 'ERROR', hour, logs: 2_000, statistics: 500, agrees: false, isLasting: true },
+      { state: 'CANCELLED', hour, logs: 0, statistics: 40, agrees: false, isLasting: false },
+    ]);
+    const window = '2026-11-18 09:00–10:00';
+    expect(cellsOf(markup, 'reconciliation-production-CREATED')).toEqual([
+      'CREATED production',
+      window,
+      '1,200',
+      '1,200',
+      '0',
+      'they agree',
+    ]);
+    expect(cellsOf(markup, 'reconciliation-production-DELIVERED').slice(2)).toEqual([
+      '1,000',
+      '1,080',
+      '+80 (+8.0 %)',
+      'they differ The hour before does not show the same.',
+    ]);
+    expect(cellsOf(markup, 'reconciliation-production-ERROR').slice(2)).toEqual([
+      '2,000',
+      '500',
+      '−1,500 (−75.0 %)',
+      'they differ In the hour before, too: one of them did not serve what happened.',
+    ]);
+    expect(cellsOf(markup, 'reconciliation-production-CANCELLED')[4]).toBe('+40');
+    // What the verdict at the top tells of leads to its row.
+    expect(markup).toContain('href="#reconciliation-production-ERROR"');
+    expect(markup).not.toContain('href="#reconciliation-production-DELIVERED"');
+  });
+
+  test('says what it takes where nothing can be compared, and nothing at all where no statistics are read', async () => {
+    expect(await pageOf([])).toContain('Nothing can be compared yet.');
+    const server = await serving(world());
+    expect((await ask(server.address, '/')).text).not.toContain('id="reconciliation"');
   });
 });
 

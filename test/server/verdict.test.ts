@@ -82,7 +82,7 @@ describe('the verdict', () => {
         level: 'attention',
         sentence:
           'production: the log and the statistics do not agree on DELIVERED in the hour from 09:00 UTC (1000 and 500), nor in the hour before.',
-        problems: [{ anchor: 'source-production-accountStats' }],
+        problems: [{ anchor: 'reconciliation-production-DELIVERED' }],
       });
     });
   });

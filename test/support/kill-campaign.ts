@@ -1,41 +1,70 @@
 /**
- * The real daemon, killed with SIGKILL again and again at random moments while messages are published, delivered,
- * retried, failed and cancelled, and while the service loses answers and lists entries twice. In the end the metrics
- * are what the service did: counters, histograms and what is in flight.
+ * The real daemon, killed with SIGKILL again and again at random moments, while the embedded service does what a
+ * campaign says and loses, cuts, refuses and repeats answers. Whatever the metrics count never falls and never vanishes
+ * from one life to the next, and in the end they tell what the service did.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
-import { startEmulator } from '../../src/emulator/emulator.ts';
+import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
 import type { FaultRule } from '../../src/emulator/faults.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { seededRandom } from '../../src/platform/random.ts';
 import { addressOf } from './daemon-world.ts';
-import { scrape } from './exposition.ts';
-import { httpSink } from './http-sink.ts';
-import { logTruth, toldByMetrics, type LogTruth } from './log-truth.ts';
+import { scrape, type Exposition } from './exposition.ts';
+import { httpSink, type Answer } from './http-sink.ts';
 import { opsd, type Program } from './program.ts';
-import { logsUntil, publish } from './service.ts';
+import { TEST_TOKEN, type Service } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
-const ACCOUNT = 'acc-1';
-const TOKEN = 'token-1';
+export const ACCOUNT = 'acc-1';
 
-const FAULTS: readonly FaultRule['fault'][] = [
-  { kind: 'lost' },
-  { kind: 'truncated' },
-  { kind: 'status', status: 503 },
-  { kind: 'duplicate', share: 0.3 },
-];
+/** What a campaign has to do with. */
+export interface CampaignBed {
+  readonly emulator: Emulator;
+  readonly service: Service;
+  /** Where messages and runs can be delivered to. */
+  readonly sinkUrl: string;
+  /** A random whole number below this. */
+  readonly below: (max: number) => number;
+}
 
-export interface KillCampaign {
+export interface Campaign<Truth> {
+  /** The account's keys in the configuration, beside its APIs, and other top-level keys. */
+  readonly account: string;
+  readonly telemetry?: string;
+  /** What is there before the daemon first starts. */
+  readonly before?: () => void;
+  /** Whether counting has begun. */
+  readonly hasBegun: (metrics: Exposition) => boolean;
+  readonly faults: readonly FaultRule[];
+  /** While a daemon lives, or starts. */
+  readonly alive: () => Promise<void>;
+  /** While none does. */
+  readonly dead?: () => Promise<void>;
+  /** A daemon that runs was asked, just before it is killed. */
+  readonly seen?: (metrics: Exposition) => void;
+  /** Lets what is under way come to its end, without faults, and tells what the service did. */
+  readonly truth: () => Promise<Truth>;
+  readonly told: (metrics: Exposition) => Truth;
+  /** What else must be so in the end. */
+  readonly check?: (metrics: Exposition) => void;
+}
+
+export interface Kills {
   readonly kills: number;
   readonly seed: number;
+  /** How the campaign's destination answers. */
+  readonly answer: Answer;
 }
 
 /** @returns what was true in the end, and told */
-export async function killCampaign({ kills, seed }: KillCampaign): Promise<LogTruth> {
+export async function killCampaign<Truth>(
+  { kills, seed, answer }: Kills,
+  make: (bed: CampaignBed) => Campaign<Truth>,
+): Promise<Truth> {
   const random = seededRandom(seed);
   const below = (max: number): number => Math.floor(random() * max);
   const emulator = await startEmulator({
@@ -43,92 +72,85 @@ export async function killCampaign({ kills, seed }: KillCampaign): Promise<LogTr
     random: seededRandom(seed + 1),
     control: true,
     listen: { host: '127.0.0.1', port: 0 },
-    accounts: [{ id: ACCOUNT, token: TOKEN }],
+    accounts: [{ id: ACCOUNT, token: TEST_TOKEN }],
     management: { username: 'user', password: 'password' },
     enforceLimits: false,
   });
   onTestFinished(() => emulator.stop());
-  const service = { url: emulator.url, token: TOKEN };
-  const tried = new Set<string>();
-  const sink = await httpSink(({ url, headers }, response) => {
-    const id = String(headers['svc-message-id']);
-    const fails = url.startsWith('/bad') || (url.startsWith('/flaky') && !tried.has(id));
-    tried.add(id);
-    response.writeHead(fails ? 503 : 200).end();
-  });
+  const sink = await httpSink(answer);
+  const campaign = make({ emulator, service: { url: emulator.url, token: TEST_TOKEN }, sinkUrl: sink.url, below });
   const file = join(tempDir(), 'opsd.yaml');
-  writeFileSync(
-    file,
-    `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${emulator.url}", token: ${TOKEN} }
-    client: { requestsPerSecond: 200 }
-    collectors:
-      logs: { every: 1s, lag: 1s }
-      workflowDlq: { enabled: false }
-      urlGroups: { enabled: false }
-`,
-  );
+  writeFileSync(file, configOf(emulator.url, campaign));
   const run = (): Program => opsd(['run', '--config', file]);
 
-  async function publishSome(): Promise<void> {
-    const to = (path: string, headers: Record<string, string> = {}): Promise<void> =>
-      publish(service, `${sink.url}/${path}`, { 'Svc-Retry-Delay': '400', ...headers });
-    await Promise.all([
-      to('good'),
-      to('good', { 'Svc-Delay': '1s' }),
-      to('flaky', { 'Svc-Retries': '2' }),
-      to('bad', { 'Svc-Retries': String(below(2)) }),
-      to('later', { 'Svc-Delay': '1h' }),
-    ]);
-    const waiting = emulator.messages(ACCOUNT).filter(({ state, url }) => state === 'CREATED' && url.endsWith('later'));
-    if (waiting.length > 3) emulator.cancelMessage(ACCOUNT, waiting[below(waiting.length)]!.id);
-  }
-
-  // Counting begins before the first message.
+  campaign.before?.();
+  // Counting begins before anything happens.
   const first = run();
   const url = await addressOf(first);
-  const watermark = 'opsd_logs_watermark_timestamp_seconds';
-  await until({ what: 'counting has begun' }, async () => (await scrape(url)).value(watermark) !== undefined);
-  first.kill('SIGKILL');
-  await first.ended;
+  await until({ what: 'counting has begun' }, async () => campaign.hasBegun(await scrape(url)));
+  await kill(first);
 
-  for (const fault of FAULTS) {
-    emulator.control.faults.add({ operations: ['list-logs'], probability: 0.1, fault });
-  }
-  for (let kill = 0; kill < kills; kill += 1) {
+  for (const fault of campaign.faults) emulator.control.faults.add(fault);
+  let counted = new Map<string, number>();
+  for (let life = 0; life < kills; life += 1) {
     const daemon = run();
-    await publishSome();
+    await campaign.alive();
     // Half of the time while it starts, else while it reads.
-    if (below(2) === 0) await daemon.logged('the daemon runs');
+    const address = below(2) === 0 ? await addressOf(daemon) : undefined;
     await new Promise((resolve) => setTimeout(resolve, below(1_500)));
-    daemon.kill('SIGKILL');
-    await daemon.ended;
+    if (address !== undefined) {
+      const metrics = await scrape(address);
+      counted = grown(counted, metrics);
+      campaign.seen?.(metrics);
+    }
+    await kill(daemon);
+    await campaign.dead?.();
   }
   emulator.control.faults.clear();
-  await until({ what: 'every message that is due has ended' }, () =>
-    emulator
-      .messages(ACCOUNT)
-      .every(({ state, url: to }) => ['DELIVERED', 'FAILED', 'CANCELLED'].includes(state) || to.endsWith('later')),
-  );
 
-  const truth = logTruth((await logsUntil(service, systemClock.now() + 60_000)).toReversed());
+  const truth = await campaign.truth();
   const last = run();
   const address = await addressOf(last);
-  let told: LogTruth | undefined;
-  await until({ what: 'every entry is counted', timeoutMs: 30_000 }, async () => {
-    told = toldByMetrics(await scrape(address));
-    return told.finished >= truth.finished && told.created >= truth.created;
-  }).catch(() => undefined);
+  await until({ what: 'everything is counted', timeoutMs: 40_000 }, async () =>
+    isDeepStrictEqual(campaign.told(await scrape(address)), truth),
+  ).catch(() => undefined);
   const metrics = await scrape(address);
-  expect(toldByMetrics(metrics)).toEqual(truth);
-  for (const doubt of ['unjoined_deliveries', 'unjoined_attempts', 'revised_durations', 'given_up_messages']) {
-    expect(metrics.value(`opsd_logs_${doubt}_total`), doubt).toBe(0);
-  }
+  expect(campaign.told(metrics)).toEqual(truth);
+  grown(counted, metrics);
+  campaign.check?.(metrics);
   last.kill('SIGTERM');
   expect(await last.ended).toEqual({ code: 0, signal: null });
   return truth;
+}
+
+async function kill(daemon: Program): Promise<void> {
+  daemon.kill('SIGKILL');
+  await daemon.ended;
+}
+
+function configOf(url: string, { account, telemetry = '' }: Pick<Campaign<unknown>, 'account' | 'telemetry'>): string {
+  return `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+telemetry: { metrics: { newSeriesZeroFor: 0s, ${telemetry} } }
+accounts:
+  - name: production
+    messageApi: { url: "${url}", token: ${TEST_TOKEN} }
+    managementApi: { url: "${url}", accountId: ${ACCOUNT}, username: user, password: password }
+    client: { requestsPerSecond: 200 }
+    collectors:
+${account}
+`;
+}
+
+/** What is counted of the service, by series; all that was counted before is there and has not fallen. */
+function grown(before: ReadonlyMap<string, number>, metrics: Exposition): Map<string, number> {
+  const now = new Map(
+    metrics.samples
+      .filter(({ name }) => name.startsWith('msgsvc_') && /_(total|count|sum|bucket)$/.test(name))
+      .map(({ name, labels, value }) => [`${name} ${JSON.stringify(labels)}`, value]),
+  );
+  const lost = [...before].filter(([series, value]) => !((now.get(series) ?? -1) >= value));
+  expect(lost).toEqual([]);
+  return now;
 }

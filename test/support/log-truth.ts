@@ -1,8 +1,9 @@
 /**
  * What the metrics of the log must say, worked out from the service's own log message by message, by other means than
- * the daemon's: whole lives, read at the end, without faults.
+ * the daemon's: whole lives, read at the end, without faults. Each series by itself, with its labels and buckets.
  */
 import type { LogProgress } from '../../src/domain/observation.ts';
+import { LOG_BUCKETS, type LogHistogram } from '../../src/folds/log-histograms.ts';
 import type { TotalsStore } from '../../src/folds/totals.ts';
 import type { Exposition } from './exposition.ts';
 
@@ -10,150 +11,203 @@ export interface TruthRow {
   readonly time: number;
   readonly messageId: string;
   readonly state: string;
+  readonly url?: string;
+  readonly topicName?: string;
+  readonly queueName?: string;
   readonly nextDeliveryTime?: number;
   readonly responseStatus?: number;
+  readonly error?: string;
 }
 
-/** Observations and their sum in seconds. */
-type Measured = readonly [count: number, sum: number];
-
+/** Series by name and label values, parted by spaces; those that never counted anything are left out. */
 export interface LogTruth {
-  readonly states: Readonly<Record<string, number>>;
-  readonly created: number;
-  readonly finished: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly attempts: number;
-  readonly failedAttempts: number;
-  readonly inFlight: number;
-  readonly delivery: Measured;
-  readonly attempt: Measured;
-  readonly wait: Measured;
-  readonly retryDelay: Measured;
-  readonly deliveryAttempts: Measured;
+  readonly counters: Readonly<Record<string, number>>;
+  /** The sum, and then how many there are up to each bound, the last without one. */
+  readonly histograms: Readonly<Record<string, readonly number[]>>;
+  /** Messages by destination. */
+  readonly inFlight: Readonly<Record<string, number>>;
+}
+
+const COUNTERS: Readonly<Record<string, readonly string[]>> = {
+  msgsvc_log_events_total: ['state'],
+  msgsvc_messages_created_total: ['destination'],
+  msgsvc_messages_finished_total: ['destination'],
+  msgsvc_message_cancellations_total: ['destination'],
+  msgsvc_message_attempts_total: ['destination'],
+  msgsvc_message_failures_total: ['destination', 'reason', 'code'],
+  msgsvc_message_attempt_failures_total: ['destination', 'reason', 'code'],
+};
+
+const HISTOGRAMS: Readonly<Record<LogHistogram, readonly string[]>> = {
+  msgsvc_message_delivery_duration_seconds: ['destination'],
+  msgsvc_message_attempt_duration_seconds: ['destination'],
+  msgsvc_message_queue_wait_seconds: ['destination'],
+  msgsvc_message_delivery_attempts: [],
+  msgsvc_message_retry_delay_seconds: [],
+};
+
+const ENDS = ['DELIVERED', 'FAILED', 'CANCELLED'];
+
+/** All series of a counter together. */
+export function total({ counters }: LogTruth, metric: string): number {
+  return Object.entries(counters).reduce((sum, [name, value]) => sum + (name.split(' ')[0] === metric ? value : 0), 0);
 }
 
 /** @param rows every entry, in the order in which the service wrote them */
-export function logTruth(rows: readonly TruthRow[]): LogTruth {
-  const states: Record<string, number> = {};
+export function logTruth(rows: Iterable<TruthRow>): LogTruth {
+  const truth = new Truth();
   const lives = new Map<string, TruthRow[]>();
   for (const row of rows) {
-    states[row.state] = (states[row.state] ?? 0) + 1;
+    truth.count(`msgsvc_log_events_total ${row.state}`);
     const life = lives.get(row.messageId);
     if (life === undefined) lives.set(row.messageId, [row]);
     else life.push(row);
   }
-  const delivery: number[] = [];
-  const attempt: number[] = [];
-  const wait: number[] = [];
-  const retryDelay: number[] = [];
-  const deliveryAttempts: number[] = [];
-  let finished = 0;
-  for (const life of lives.values()) {
-    let due = 0;
-    let begun = 0;
-    let tries = 0;
-    const first = Math.max(life[0]!.time, life[0]!.nextDeliveryTime ?? 0);
-    for (const { state, time, nextDeliveryTime } of life) {
-      if (state === 'CREATED') due = first;
-      if (state === 'ACTIVE') {
-        wait.push(time - due);
-        begun = time;
-      }
-      if (state === 'ERROR' || state === 'DELIVERED') {
-        attempt.push(time - begun);
-        tries += 1;
-      }
-      if (state === 'ERROR' && nextDeliveryTime !== undefined) {
-        retryDelay.push(nextDeliveryTime - time);
-        due = nextDeliveryTime;
-      }
-      if (state === 'DELIVERED') {
-        delivery.push(time - first);
-        deliveryAttempts.push(tries);
-      }
+  for (const life of lives.values()) live(life, truth);
+  return truth.told();
+}
+
+function live(life: readonly TruthRow[], truth: Truth): void {
+  const [created] = life;
+  const destination = destinationOf(created!);
+  const first = Math.max(created!.time, created!.nextDeliveryTime ?? 0);
+  let due = first;
+  let begun = 0;
+  let tries = 0;
+  let lastError = '';
+  for (const { state, time, nextDeliveryTime, responseStatus, error } of life) {
+    if (state === 'CREATED') truth.count(`msgsvc_messages_created_total ${destination}`);
+    if (state === 'CANCELLED') truth.count(`msgsvc_message_cancellations_total ${destination}`);
+    if (state === 'ACTIVE') {
+      truth.measure(`msgsvc_message_queue_wait_seconds ${destination}`, time - due);
+      begun = time;
     }
-    if (life.some(({ state }) => ['DELIVERED', 'FAILED', 'CANCELLED'].includes(state))) finished += 1;
+    if (state === 'ERROR' || state === 'DELIVERED') {
+      truth.count(`msgsvc_message_attempts_total ${destination}`);
+      truth.measure(`msgsvc_message_attempt_duration_seconds ${destination}`, time - begun);
+      tries += 1;
+    }
+    if (state === 'ERROR') {
+      lastError = responseStatus === undefined ? `${reasonOf(error ?? '')} ` : `http ${responseStatus}`;
+      truth.count(`msgsvc_message_attempt_failures_total ${destination} ${lastError}`);
+    }
+    if (state === 'ERROR' && nextDeliveryTime !== undefined) {
+      truth.measure('msgsvc_message_retry_delay_seconds', nextDeliveryTime - time);
+      due = nextDeliveryTime;
+    }
+    if (state === 'FAILED') truth.count(`msgsvc_message_failures_total ${destination} ${lastError}`);
+    if (state === 'DELIVERED') {
+      truth.measure(`msgsvc_message_delivery_duration_seconds ${destination}`, time - first);
+      truth.measure('msgsvc_message_delivery_attempts', tries);
+    }
   }
-  return {
-    states,
-    created: states['CREATED'] ?? 0,
-    finished,
-    failed: states['FAILED'] ?? 0,
-    cancelled: states['CANCELLED'] ?? 0,
-    attempts: (states['ERROR'] ?? 0) + (states['DELIVERED'] ?? 0),
-    failedAttempts: states['ERROR'] ?? 0,
-    inFlight: lives.size - finished,
-    delivery: measured(delivery, 1_000),
-    attempt: measured(attempt, 1_000),
-    wait: measured(wait, 1_000),
-    retryDelay: measured(retryDelay, 1_000),
-    deliveryAttempts: measured(deliveryAttempts, 1),
-  };
+  if (life.some(({ state }) => ENDS.includes(state))) truth.count(`msgsvc_messages_finished_total ${destination}`);
+  else truth.fly(destination);
+}
+
+function destinationOf({ topicName, queueName, url }: TruthRow): string {
+  return topicName ?? queueName ?? new URL(url!).host;
+}
+
+/** Of the ways in which the tests' destinations fail without an answer. */
+function reasonOf(error: string): string {
+  return /timed out/.test(error) ? 'timeout' : 'connection';
+}
+
+class Truth {
+  readonly #counters = new Map<string, number>();
+  readonly #histograms = new Map<string, { ms: number; readonly buckets: number[] }>();
+  readonly #inFlight = new Map<string, number>();
+
+  count(series: string): void {
+    this.#counters.set(series, (this.#counters.get(series) ?? 0) + 1);
+  }
+
+  fly(destination: string): void {
+    this.#inFlight.set(destination, (this.#inFlight.get(destination) ?? 0) + 1);
+  }
+
+  /** @param amount milliseconds, or a number */
+  measure(series: string, amount: number): void {
+    const name = series.split(' ')[0] as LogHistogram;
+    const bounds = [...LOG_BUCKETS[name], Infinity];
+    let shape = this.#histograms.get(series);
+    if (shape === undefined) this.#histograms.set(series, (shape = { ms: 0, buckets: bounds.map(() => 0) }));
+    const counted = Math.max(0, amount);
+    shape.ms += counted;
+    bounds.forEach((bound, at) => (shape.buckets[at]! += counted <= bound * scaleOf(name) ? 1 : 0));
+  }
+
+  told(): LogTruth {
+    const histograms = [...this.#histograms].map(([series, { ms, buckets }]) => {
+      const sum = ms / scaleOf(series.split(' ')[0]!);
+      return [series, [rounded(sum), ...buckets]] as const;
+    });
+    return {
+      counters: Object.fromEntries(this.#counters),
+      histograms: Object.fromEntries(histograms),
+      inFlight: Object.fromEntries(this.#inFlight),
+    };
+  }
+}
+
+function scaleOf(metric: string): number {
+  return metric.endsWith('_seconds') ? 1_000 : 1;
+}
+
+/** Sums are of whole milliseconds. */
+function rounded(sum: number): number {
+  return Math.round(sum * 1_000) / 1_000;
 }
 
 /** The same, as the daemon's metrics tell it. */
 export function toldByMetrics(metrics: Exposition): LogTruth {
-  return told({
-    states: metrics.all('msgsvc_log_events_total').map(({ labels, value }) => [labels['state']!, value]),
-    counter: (name) => metrics.sum(name),
-    histogram: (name) => [metrics.sum(`${name}_count`), metrics.sum(`${name}_sum`)],
-    inFlight: metrics.sum('msgsvc_messages_in_flight'),
-  });
+  const nameOf = (metric: string, names: readonly string[], labels: Readonly<Record<string, string>>): string =>
+    [metric, ...names.map((name) => labels[name]!)].join(' ');
+  const counters = Object.entries(COUNTERS).flatMap(([metric, names]) =>
+    metrics.all(metric).map(({ labels, value }) => [nameOf(metric, names, labels), value] as const),
+  );
+  const histograms = Object.entries(HISTOGRAMS).flatMap(([metric, names]) =>
+    metrics.all(`${metric}_sum`).map(({ labels, value }) => {
+      const buckets = metrics
+        .all(`${metric}_bucket`, labels)
+        .map(({ labels: { le }, value: count }) => [le === '+Inf' ? Infinity : Number(le), count] as const)
+        .toSorted(([a], [b]) => a - b);
+      return [nameOf(metric, names, labels), [rounded(value), ...buckets.map(([, count]) => count)]] as const;
+    }),
+  );
+  const inFlight = metrics
+    .all('msgsvc_messages_in_flight')
+    .map(({ labels, value }) => [labels['destination']!, value] as const);
+  return withoutNothing(counters, histograms, inFlight);
 }
 
 /** The same, as the store and the collector's last batch tell it. */
 export function toldByStore(totals: TotalsStore, account: string, { inFlight = [] }: LogProgress): LogTruth {
-  const counters = totals.counters(account);
-  const histograms = totals.histograms(account);
-  const add = (sum: number, value: number): number => sum + value;
-  return told({
-    states: counters
-      .filter(({ metric }) => metric === 'msgsvc_log_events_total')
-      .map(({ labels, value }) => [labels[0]!, value]),
-    counter: (name) =>
-      counters
-        .filter(({ metric }) => metric === name)
-        .map(({ value }) => value)
-        .reduce(add, 0),
-    histogram: (name) => {
-      const found = histograms.filter(({ metric }) => metric === name);
-      return [found.flatMap(({ buckets }) => buckets).reduce(add, 0), found.map(({ sum }) => sum).reduce(add, 0)];
-    },
-    inFlight: inFlight.map(({ messages }) => messages).reduce(add, 0),
+  const nameOf = (metric: string, labels: readonly string[]): string => [metric, ...labels].join(' ');
+  const counters = totals
+    .counters(account)
+    .filter(({ metric }) => metric in COUNTERS)
+    .map(({ metric, labels, value }) => [nameOf(metric, labels), value] as const);
+  const histograms = totals.histograms(account).map(({ metric, labels, buckets, sum }) => {
+    let upTo = 0;
+    return [nameOf(metric, labels), [rounded(sum), ...buckets.map((count) => (upTo += count))]] as const;
   });
+  return withoutNothing(
+    counters,
+    histograms,
+    inFlight.map(({ destination, messages }) => [destination, messages] as const),
+  );
 }
 
-interface Told {
-  readonly states: readonly (readonly [state: string, count: number])[];
-  readonly counter: (name: string) => number;
-  readonly histogram: (name: string) => Measured;
-  readonly inFlight: number;
-}
-
-function told({ states, counter, histogram: raw, inFlight }: Told): LogTruth {
-  const histogram = (name: string): Measured => {
-    const [count, sum] = raw(name);
-    return [count, Math.round(sum * 1_000) / 1_000];
-  };
+function withoutNothing(
+  counters: readonly (readonly [string, number])[],
+  histograms: readonly (readonly [string, readonly number[]])[],
+  inFlight: readonly (readonly [string, number])[],
+): LogTruth {
   return {
-    states: Object.fromEntries(states.filter(([, count]) => count > 0)),
-    created: counter('msgsvc_messages_created_total'),
-    finished: counter('msgsvc_messages_finished_total'),
-    failed: counter('msgsvc_message_failures_total'),
-    cancelled: counter('msgsvc_message_cancellations_total'),
-    attempts: counter('msgsvc_message_attempts_total'),
-    failedAttempts: counter('msgsvc_message_attempt_failures_total'),
-    inFlight,
-    delivery: histogram('msgsvc_message_delivery_duration_seconds'),
-    attempt: histogram('msgsvc_message_attempt_duration_seconds'),
-    wait: histogram('msgsvc_message_queue_wait_seconds'),
-    retryDelay: histogram('msgsvc_message_retry_delay_seconds'),
-    deliveryAttempts: histogram('msgsvc_message_delivery_attempts'),
+    counters: Object.fromEntries(counters.filter(([, value]) => value > 0)),
+    histograms: Object.fromEntries(histograms.filter(([, told]) => told.at(-1)! > 0)),
+    inFlight: Object.fromEntries(inFlight.filter(([, messages]) => messages > 0)),
   };
-}
-
-function measured(amounts: readonly number[], scale: number): Measured {
-  const sum = amounts.reduce((total, amount) => total + Math.max(0, amount), 0);
-  return [amounts.length, Math.round((sum / scale) * 1_000) / 1_000];
 }

@@ -10,9 +10,12 @@ export interface LogRow {
   readonly messageId: string;
   readonly state: string;
   readonly url: string;
+  readonly topicName?: string;
+  readonly queueName?: string;
   readonly labels?: readonly string[];
   readonly nextDeliveryTime?: number;
   readonly responseStatus?: number;
+  readonly error?: string;
 }
 
 export interface FailedRun {
@@ -36,7 +39,7 @@ async function call(service: Service, method: string, path: string, init: CallIn
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-  return JSON.parse(text) as unknown;
+  return text === '' ? undefined : (JSON.parse(text) as unknown);
 }
 
 /** All pages of a listing, in the order of the service. */
@@ -54,19 +57,47 @@ async function pages<T>(service: Service, path: string, rows: (page: Record<stri
 
 /** Entries of the log up to a moment (epoch milliseconds, inclusive). */
 export function logsUntil(service: Service, toDate: number): Promise<LogRow[]> {
-  return pages<LogRow>(service, `/v2/logs?toDate=${toDate}`, (page) => page['logs']!);
+  // Of a million rows only what is looked at is kept.
+  return pages<LogRow>(service, `/v2/logs?toDate=${toDate}`, (page) => page['logs']!.map(slim));
+}
+
+function slim(row: LogRow): LogRow {
+  const { time, messageId, state, url, topicName, queueName, labels, nextDeliveryTime, responseStatus, error } = row;
+  return {
+    time,
+    messageId,
+    state,
+    url,
+    ...(topicName !== undefined && { topicName }),
+    ...(queueName !== undefined && { queueName }),
+    ...(labels !== undefined && { labels }),
+    ...(nextDeliveryTime !== undefined && { nextDeliveryTime }),
+    ...(responseStatus !== undefined && { responseStatus }),
+    ...(error !== undefined && { error }),
+  };
 }
 
 export function failedRuns(service: Service): Promise<FailedRun[]> {
   return pages<FailedRun>(service, '/v2/workflows/dlq?count=100', (page) => page['messages']!);
 }
 
+/** @returns the message's id; of a group's messages the first one's */
 export async function publish(
   service: Service,
   destination: string,
   headers: Record<string, string> = {},
+): Promise<string> {
+  const answer = await call(service, 'POST', `/v2/publish/${destination}`, { headers, body: '{}' });
+  return [answer as { messageId: string }].flat()[0]!.messageId;
+}
+
+export async function putEndpoints(
+  service: Service,
+  group: string,
+  endpoints: readonly { readonly name: string; readonly url: string }[],
 ): Promise<void> {
-  await call(service, 'POST', `/v2/publish/${destination}`, { headers, body: '{}' });
+  const headers = { 'content-type': 'application/json' };
+  await call(service, 'POST', `/v2/topics/${group}/endpoints`, { headers, body: JSON.stringify({ endpoints }) });
 }
 
 /** @returns the run's id */
@@ -77,4 +108,13 @@ export async function trigger(
 ): Promise<string> {
   const answer = await call(service, 'POST', `/v2/trigger/${workflowUrl}`, { headers, body: '{}' });
   return (answer as { workflowRunId: string }).workflowRunId;
+}
+
+/** Somebody else than the daemon resumes failed runs, or deletes them. */
+export async function resumeRuns(service: Service, dlqIds: readonly string[]): Promise<void> {
+  await call(service, 'POST', `/v2/workflows/dlq/resume?dlqIds=${dlqIds.join(',')}`);
+}
+
+export async function removeRuns(service: Service, dlqIds: readonly string[]): Promise<void> {
+  await call(service, 'DELETE', `/v2/workflows/dlq?dlqIds=${dlqIds.join(',')}`);
 }

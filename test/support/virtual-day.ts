@@ -1,179 +1,209 @@
 /**
- * A day of a busy log in virtual time, read by the real collector into a real store through everything that goes wrong:
- * entries that show late, twice, answers that get lost, outages, a process that dies before a commit or right after it,
- * and starts again with what the store has.
+ * A day of a busy account in virtual time: the embedded service really accepts and delivers over HTTP while the test
+ * moves its clock; the real client reads its log over HTTP, and the real collector counts into a real store. Through
+ * everything that goes wrong: answers that fail, get lost, break off or never end, entries that show late and twice,
+ * outages, and a process that dies before a commit or right after it and starts again with what the store has.
  */
 import { join } from 'node:path';
-import type { LogQuery, Page } from '../../src/client/api.ts';
+import { onTestFinished } from 'vitest';
+import { createClient } from '../../src/client/create-client.ts';
+import { clientSettings, wireSettings } from '../../src/client/settings.ts';
 import { logs } from '../../src/collectors/logs.ts';
-import type { LogEntry, MessageState } from '../../src/domain/log-entry.ts';
 import type { Batch, LogProgress } from '../../src/domain/observation.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { serviceErrorCode } from '../../src/domain/service-error.ts';
+import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import type { FaultRule } from '../../src/emulator/faults.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { EventBus } from '../../src/platform/events.ts';
+import { type Random, seededRandom } from '../../src/platform/random.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import { createLogFoldStore } from '../../src/storage/sqlite-log-fold-store.ts';
 import { createTotals } from '../../src/storage/sqlite-totals.ts';
 import { openStore } from '../../src/storage/sqlite.ts';
 import { ACCOUNT, context, target } from '../collectors/fake-context.ts';
-import { clientOf, FakeServiceError } from '../collectors/fake-service.ts';
-import { logTruth, toldByStore, type LogTruth } from './log-truth.ts';
+import { DayTraffic } from './day-traffic.ts';
+import { logTruth, toldByStore, total, type LogTruth } from './log-truth.ts';
+import { logsUntil, TEST_TOKEN } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 
 const START = Date.UTC(2026, 10, 20);
 const MINUTE = 60_000;
-const PAGE = 100;
-/** Sweeps surely find what is late by less. */
-const MOST_LATE = 8 * MINUTE;
+const POLL_MS = 30_000;
+/** Sweeps surely find what is late by no more. */
+const MOST_LATE = 15 * MINUTE;
+/** After the last message: until its last retry is over, and every sweep that may find something. */
+const QUIET_POLLS = (120 * MINUTE) / POLL_MS;
+/** Of what the traffic makes, its retries included. */
+const ENTRIES_PER_MESSAGE = 3.7;
+/** How much faster than the service's time stands still the client's waits and timeouts pass. */
+const HURRY = 20;
+
+/** What goes wrong with answers, and how often. */
+const FAULTS: readonly (readonly [fault: FaultRule['fault'], probability: number])[] = [
+  [{ kind: 'status', status: 500 }, 0.005],
+  [{ kind: 'status', status: 503, retryAfter: 1 }, 0.005],
+  [{ kind: 'rate-limit', form: 'burst' }, 0.002],
+  [{ kind: 'lost' }, 0.005],
+  [{ kind: 'truncated' }, 0.001],
+  [{ kind: 'truncated', how: 'connection' }, 0.005],
+  [{ kind: 'repeated-cursor' }, 0.002],
+  [{ kind: 'duplicate', share: 0.02 }, 1],
+  [{ kind: 'duplicate', share: 0.02, when: 'later' }, 1],
+  [{ kind: 'late', ms: 100_000, share: 0.006 }, 1],
+  [{ kind: 'late', ms: MOST_LATE, share: 0.002 }, 1],
+];
+
+const DOWN: FaultRule['fault'] = { kind: 'status', status: 503 };
 
 export interface VirtualDay {
+  /** Entries of the log, more or less. */
   readonly entries: number;
   readonly hours: number;
   readonly seed: number;
-  /** Share of entries that show late. */
-  readonly lateShare: number;
+}
+
+interface Facts {
+  readonly created: number;
+  readonly attempts: number;
 }
 
 export interface DayTold {
   readonly truth: LogTruth;
   readonly told: LogTruth;
+  /** What the service told of itself beside its log, and the same in the truth. */
+  readonly facts: Facts;
+  readonly shown: Facts;
+  readonly entries: number;
   /** What the reader counted of itself. */
   readonly own: (metric: string) => number;
   readonly crashes: number;
+  /** Requests that met a fault other than what comes late or twice. */
+  readonly faults: number;
+  readonly outages: number;
 }
 
-export async function virtualDay({ entries: wanted, hours, seed, lateShare }: VirtualDay): Promise<DayTold> {
+export async function virtualDay({ entries, hours, seed }: VirtualDay): Promise<DayTold> {
   const random = seededRandom(seed);
-  const rows = dayOfLog(wanted, hours * 60 * MINUTE, random);
-  const shown = rows.map((row) => row.time + (random() < lateShare ? random() * MOST_LATE : 0));
+  const emulator = await startEmulator({
+    clock: systemClock,
+    time: 'virtual',
+    startAt: START,
+    random: seededRandom(seed + 1),
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [{ id: 'acc-1', token: TEST_TOKEN }],
+    management: { username: 'user', password: 'password' },
+    enforceLimits: false,
+    logMaxEntries: 2 * entries + 10_000,
+  });
+  onTestFinished(() => emulator.stop());
+  const facts = { created: 0, attempts: 0 };
+  emulator.onFact((_account, { kind }) => {
+    if (kind === 'created') facts.created += 1;
+    if (kind === 'attempt') facts.attempts += 1;
+  });
+  const polls = (hours * 60 * MINUTE) / POLL_MS;
+  const traffic = new DayTraffic({ emulator, random, messagesAtOnce: entries / ENTRIES_PER_MESSAGE / polls });
+  await traffic.begin();
+  for (const [fault, probability] of FAULTS) {
+    emulator.control.faults.add({ operations: ['list-logs'], probability, fault });
+  }
   const path = join(tempDir(), 'opsd.db');
-  const clock = new ManualClock(START);
-  const client = clientOf({ message: { listLogs: (query) => Promise.resolve(list(query)) } });
-  const end = rows.at(-1)!.time + 40 * MINUTE;
-  let isDown = false;
-  let crashes = 0;
-
-  function list(query: LogQuery): Page<LogEntry> {
-    if (isDown || random() < 0.002) throw new FakeServiceError(isDown ? 'connection' : 'timeout');
-    const { fromDate = 0, toDate = Infinity, cursor } = query;
-    const first = firstFrom(rows, fromDate);
-    let at = cursor === undefined ? firstFrom(rows, toDate + 1) - 1 : Number(cursor);
-    const value: LogEntry[] = [];
-    const now = clock.now();
-    for (; at >= first && value.length < PAGE; at -= 1) {
-      const row = rows[at]!;
-      if (shown[at]! > now || (query.messageId !== undefined && row.messageId !== query.messageId)) continue;
-      value.push(row);
-      if (random() < 0.01) value.push(row);
-    }
-    return { value, dropped: 0, ...(at >= first && { cursor: String(at) }), servedAt: Math.floor(now / 1_000) * 1_000 };
-  }
-
-  /** A process: it runs until it dies or the day is over. */
-  async function live(): Promise<DayTold | undefined> {
-    using store = openStore(path);
-    const totals = createTotals(store);
-    const folds = createLogFoldStore(store, totals);
-    let dies = false;
-    const mortal: typeof folds = {
-      ...folds,
-      commitLog(commit) {
-        dies = random() < 0.01;
-        if (dies && random() < 0.5) throw new Error('killed before the commit');
-        folds.commitLog(commit);
-        if (dies) throw new Error('killed after the commit');
-      },
+  const day: Day = { emulator, traffic, random, path, polls, poll: 0, outages: 0, downUntil: 0 };
+  for (let crashes = 0; ; crashes += 1) {
+    const lived = await live(day);
+    if (lived === undefined) continue;
+    const faults = emulator.control.faults.list().filter(({ fault }) => !('share' in fault));
+    const met = faults.reduce((sum, { hits }) => sum + hits, 0);
+    emulator.control.faults.clear();
+    const rows = await logsUntil({ url: emulator.url, token: TEST_TOKEN }, emulator.control.clock().now);
+    const truth = logTruth(rows.toReversed());
+    const shown = {
+      created: total(truth, 'msgsvc_messages_created_total'),
+      attempts: total(truth, 'msgsvc_message_attempts_total'),
     };
-    const watched = target({ settings: { logs: { pageBudget: 400 } } });
-    let previous: Batch<'logs'> | undefined;
-    let row: LogProgress | undefined;
-    while (clock.now() < end) {
-      const stores = { ...context<'logs'>().stores, log: mortal };
-      const at = context<'logs'>({ target: watched, clock, stores, ...(previous && { previous }) });
-      const collected = await logs.collect(client, at).catch((error: unknown) => {
-        if (!(error instanceof FakeServiceError) && !dies) throw error;
-      });
-      if (dies) {
-        crashes += 1;
-        return undefined;
-      }
-      if (collected !== undefined) {
-        row = collected.rows[0]!;
-        previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), ...collected };
-      }
-      // An outage now and then: of half an hour at most, so that not all of it is late.
-      if (random() < 0.002) {
-        isDown = true;
-        await clock.advance(Math.floor(random() * 30) * MINUTE);
-        isDown = false;
-      }
-      await clock.advance(30_000);
-    }
-    const own = (metric: string): number =>
-      totals.counters(ACCOUNT).find((counter) => counter.metric === metric)?.value ?? 0;
-    const counts = new Map(totals.counters(ACCOUNT).map(({ metric }) => [metric, own(metric)]));
-    const told = toldByStore(totals, ACCOUNT, row!);
-    return { truth: logTruth(rows), told, crashes, own: (metric) => counts.get(metric) ?? 0 };
-  }
-
-  for (;;) {
-    const ended = await live();
-    if (ended !== undefined) return ended;
+    return { ...lived, truth, facts, shown, entries: rows.length, crashes, faults: met, outages: day.outages };
   }
 }
 
-function firstFrom(rows: readonly LogEntry[], time: number): number {
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (rows[middle]!.time < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+interface Day {
+  readonly emulator: Emulator;
+  readonly traffic: DayTraffic;
+  readonly random: Random;
+  readonly path: string;
+  /** With traffic; then it is quiet. */
+  readonly polls: number;
+  /** The next one. */
+  poll: number;
+  outages: number;
+  /** The poll before which nothing is answered. */
+  downUntil: number;
 }
 
-/** Lives of messages that begin evenly over the time; in order of time, each life in its own order. */
-function dayOfLog(wanted: number, ms: number, random: () => number): (LogEntry & { readonly state: MessageState })[] {
-  const rows: (LogEntry & { readonly state: MessageState })[] = [];
-  const messages = Math.ceil(wanted / 3.4);
-  for (let n = 0; rows.length < wanted; n += 1) {
-    const url = `https://host-${n % 7}.example/orders/${n}`;
-    const messageId = `msg_${n.toString(36)}`;
-    let time = START + 1_000 + Math.floor((n / messages) * ms);
-    const log = (state: MessageState, more: Partial<LogEntry> = {}): void => {
-      rows.push({ time, messageId, state, url, labels: [], ...more });
-    };
-    const after = (most: number): void => void (time += 1 + Math.floor(random() * most));
-    const fate = random();
-    if (fate < 0.01) {
-      log('CREATED', { nextDeliveryTime: time + 10 * 24 * 60 * MINUTE });
-      continue;
+/** A process: it runs until it dies, or the day is over. */
+async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined> {
+  const { emulator, random } = day;
+  const clock = hurried(() => emulator.control.clock().now);
+  using store = openStore(day.path);
+  const totals = createTotals(store);
+  const folds = createLogFoldStore(store, totals);
+  await using client = createClient(
+    {
+      account: ACCOUNT,
+      messageApi: { url: emulator.url, token: Secret.of(TEST_TOKEN) },
+      wire: wireSettings.parse({}),
+      limits: clientSettings.parse({ requestsPerSecond: 1_000, requestsPerDay: 1e9, timeout: '5m' }),
+    },
+    { clock, events: new EventBus(), random },
+  );
+  let dies = false;
+  const mortal: typeof folds = {
+    ...folds,
+    commitLog(commit) {
+      dies = random() < 0.01;
+      if (dies && random() < 0.5) throw new Error('killed before the commit');
+      folds.commitLog(commit);
+      if (dies) throw new Error('killed after the commit');
+    },
+  };
+  const watched = target({ settings: { logs: { pageBudget: 400 } } });
+  const stores = { ...context<'logs'>().stores, log: mortal };
+  let previous: Batch<'logs'> | undefined;
+  let row: LogProgress | undefined;
+  while (day.poll < day.polls + QUIET_POLLS) {
+    const at = context<'logs'>({ target: watched, clock, stores, ...(previous && { previous }) });
+    const collected = await logs.collect(client, at).catch((error: unknown) => {
+      if (!dies && serviceErrorCode(error) === undefined) throw error;
+    });
+    if (dies) return undefined;
+    if (collected !== undefined) {
+      row = collected.rows[0]!;
+      previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), ...collected };
     }
-    log('CREATED');
-    if (fate < 0.02) {
-      after(5_000);
-      log('CANCEL_REQUESTED');
-      log('CANCELLED');
-      continue;
-    }
-    const failures = fate < 0.1 ? 1 + Math.floor(random() * 3) : 0;
-    for (let failure = 0; failure < failures; failure += 1) {
-      after(400);
-      log('ACTIVE');
-      after(900);
-      const delay = 1_000 + Math.floor(random() * 20 * MINUTE);
-      log('ERROR', { responseStatus: 503, nextDeliveryTime: time + delay });
-      log('RETRY', { nextDeliveryTime: time + delay });
-      time += delay;
-    }
-    after(400);
-    log('ACTIVE');
-    after(900);
-    if (fate > 0.03) {
-      log('DELIVERED', { responseStatus: 200 });
-    } else {
-      log('ERROR', { error: 'connect ECONNREFUSED' });
-      log('FAILED', { error: 'connect ECONNREFUSED' });
-    }
+    // Nothing happens before counting has begun.
+    if (row !== undefined) await next(day);
   }
-  return rows.sort((a, b) => a.time - b.time);
+  const counts = new Map(totals.counters(ACCOUNT).map(({ metric, value }) => [metric, value]));
+  return { told: toldByStore(totals, ACCOUNT, row!), own: (metric) => counts.get(metric) ?? 0 };
+}
+
+/** The time until the next poll; now and then an outage begins, of half an hour at most so that not all is late. */
+async function next(day: Day): Promise<void> {
+  const { emulator, traffic, random, polls } = day;
+  const poll = day.poll++;
+  await (poll < polls ? traffic.poll(POLL_MS) : traffic.quiet(POLL_MS));
+  const { faults } = emulator.control;
+  if (poll === day.downUntil) faults.list().forEach(({ id, fault }) => fault === DOWN && faults.remove(id));
+  if (poll >= polls || poll <= day.downUntil || random() >= 0.005) return;
+  faults.add({ operations: ['list-logs'], fault: DOWN });
+  day.outages += 1;
+  day.downUntil = poll + 1 + Math.floor(random() * 60);
+}
+
+/** The service's time; what waits beside it does so twenty times as fast. */
+function hurried(now: () => number): Clock {
+  return {
+    now,
+    monotonic: () => systemClock.monotonic() * HURRY,
+    after: (ms, run) => systemClock.after(ms / HURRY, run),
+  };
 }

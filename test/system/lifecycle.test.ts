@@ -129,6 +129,27 @@ test('a lost answer is not asked for again; reading tells what became of it', as
   expect(outcomes).toContain('unknown');
 });
 
+test('kill -9 and a restart within a day do not begin the daily quota of requests anew', async () => {
+  const world = await daemonWorld();
+  const config = repairConfig(world, { mode: 'audit', every: '1m' }).replace(
+    'requestsPerSecond: 100',
+    'requestsPerSecond: 100, requestsPerDay: 12',
+  );
+  const isUsedUp = async (url: string): Promise<boolean> =>
+    (await scrape(url)).sum('opsd_collector_skipped_total', { reason: 'quota' }) > 0;
+  const daemon = world.run(config);
+  await until({ what: 'some of it is used' }, () => world.proxy.passed.length >= 6);
+  daemon.kill('SIGKILL');
+  expect((await daemon.ended).signal).toBe('SIGKILL');
+  const again = world.run(config);
+  const url = await addressOf(again);
+  await until({ what: 'it is used up' }, () => isUsedUp(url));
+  expect((await scrape(url)).value('opsd_api_quota_used_requests', { api: 'message' })).toBe(12);
+  expect(world.proxy.passed.length).toBeLessThanOrEqual(12);
+  again.kill('SIGTERM');
+  expect((await again.ended).code).toBe(0);
+});
+
 test('the daemon starts, serves and ends while the service is away, and says so', async () => {
   const world = await daemonWorld();
   const nowhere = { proxy: { ...world.proxy, url: 'http://127.0.0.1:9' } };

@@ -30,6 +30,9 @@ test('a browser shows what is read, what policies do and what was done, without 
   ]) {
     expect(dom).toContain(source);
   }
+  // An hour is not over yet: what it takes stands there.
+  expect(dom).toContain('Log and statistics');
+  expect(dom).toContain('Nothing can be compared yet.');
   expect(dom).toContain('resume-billing');
   expect(dom).toContain('enforce');
   expect(dom).toContain('resume-onboarding');

@@ -41,6 +41,29 @@ accounts:
   expect(metrics.all('opsd_collector_success').filter(({ value }) => value !== 1)).toEqual([]);
 });
 
+test('tells of each ended message on standard output, one line each, and nothing else there', async () => {
+  const world = await daemonWorld();
+  const config = repairConfig(world, { mode: 'audit', every: '1h' }).replace(
+    'telemetry: {',
+    'telemetry: { deliveryEvents: { stdout: true },',
+  );
+  const daemon = world.run(config);
+  await addressOf(daemon);
+  world.destination.answerWith((_request, response) => void response.end());
+  for (let message = 0; message < 3; message++) await publish(world.service, `${world.destination.url}/orders`);
+  await until({ what: 'three lines' }, () => daemon.stdout().split('\n').length > 3);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  const lines = daemon.stdout().trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject(
+    Array.from({ length: 3 }, () => ({
+      'event.name': 'msgsvc.delivery.ended',
+      'messaging.msgsvc.account': 'production',
+      'messaging.msgsvc.outcome': 'delivered',
+    })),
+  );
+});
+
 test('the shortest configuration works: a name, an address, a token', async () => {
   const world = await daemonWorld();
   const daemon = world.run(

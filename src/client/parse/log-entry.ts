@@ -16,6 +16,7 @@ import {
 } from './reader.ts';
 import { storedHeaders } from './stored-headers.ts';
 import { optionalTime, requireTime } from './time.ts';
+import { withoutBodies } from './unread-bodies.ts';
 
 const STATES: ReadonlySet<string> = new Set(MESSAGE_STATES);
 
@@ -37,7 +38,7 @@ export interface LogPage {
 }
 
 export function parseLogPage(body: Buffer, drops: Drops, names: WireNames): LogPage {
-  const { page, cursor } = parsePage(body);
+  const { page, cursor } = parsePage(withoutBodies(body));
   const what = ['logs', 'events'].find((key) => page[key] !== undefined);
   if (what === undefined) throw new MalformedAnswer('neither logs nor events is there');
   const rows = rowsOf(drops, page[what], { what, parse: (row) => parseEntry(row, names) });

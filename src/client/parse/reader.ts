@@ -78,9 +78,9 @@ export function rowsOf<T>(drops: Drops, list: unknown, options: { what: string; 
   if (list === null) return [];
   if (!Array.isArray(list)) throw new UnreadableField(`${what}: not a list`);
   const rows: T[] = [];
-  for (const [position, row] of list.entries()) {
+  for (let position = 0; position < list.length; position += 1) {
     try {
-      rows.push(parse(objectOf(row, 'row')));
+      rows.push(parse(objectOf(list[position], 'row')));
     } catch (error) {
       if (!(error instanceof UnreadableField)) throw error;
       drops.add(`${what}[${position}].${error.message}`);

@@ -1,5 +1,6 @@
 /** Search index records (interface 2.8). Their tokens, owners and addresses are not read. */
 import type { SearchIndex } from '../../domain/search-index.ts';
+import type { WireNames } from '../wire-names.ts';
 import {
   compact,
   objectOf,
@@ -14,8 +15,12 @@ import {
 import { pointsOf } from './statistics.ts';
 import { optionalSecondsTime } from './time.ts';
 
-/** @param asked the id that was asked for; a new index is named by the record */
-export function parseSearchIndex(body: Buffer, drops: Drops, asked?: string): SearchIndex {
+/** `asked`: the id that was asked for; a new index is named by the record. */
+export function parseSearchIndex(
+  body: Buffer,
+  drops: Drops,
+  { names, asked }: { readonly names: WireNames; readonly asked?: string },
+): SearchIndex {
   const row = objectOf(parseJson(body), 'answer');
   const count = (field: string): number | undefined => drops.field(() => optionalCount(row, field));
   const limit = (field: string): number | undefined => drops.field(() => optionalLimit(row, field));
@@ -35,7 +40,7 @@ export function parseSearchIndex(body: Buffer, drops: Drops, asked?: string): Se
     maxWritesPerRequest: count('max_writes_per_request'),
     createdAt: drops.field(() => optionalSecondsTime(row, 'creation_time')),
     inputEnrichmentEnabled: drops.field(() => optionalBoolean(row, 'input_enrichment_enabled')),
-    hasIntegration: drops.field(() => isSet(row, 'integration_email')),
+    hasIntegration: drops.field(() => isSet(row, names.integrationEmailField)),
     throughput: pointsOf(drops, row, 'throughput_vector'),
   });
 }

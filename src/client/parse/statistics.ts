@@ -31,19 +31,23 @@ export function parseAccountStats(body: Buffer, drops: Drops, names: WireNames):
       dlqMessages: drops.field(() => optionalCount(row, 'dlq_message_count')),
       monthBillingUsd: drops.field(() => optionalNumber(row, 'total_monthly_billing')),
       dailyBillings: points('daily_billings'),
-      dailyBandwidths: points('daily_bandwidths'),
+      dailyBandwidths: inBytes(points('daily_bandwidths'), names),
       dailyRequests: listOf(drops, row, { field: 'daily_requests', parse: parseRequestsPoint }),
       used: points('daily_used'),
       usedWorkflow: points('daily_used_workflow'),
-      bandwidthUsed: points('daily_bandwidth_used'),
+      bandwidthUsed: inBytes(points('daily_bandwidth_used'), names),
       messages: series(names.dailyMessagesField),
       workflowMessages: series('daily_workflow_messages'),
     }),
   );
 }
 
-/** @param index the id that was asked for */
-export function parseVectorStats(body: Buffer, drops: Drops, index: string): VectorStats {
+/** `index`: the id that was asked for. */
+export function parseVectorStats(
+  body: Buffer,
+  drops: Drops,
+  { names, index }: { readonly names: WireNames; readonly index: string },
+): VectorStats {
   const row = objectOf(parseJson(body), 'answer');
   const count = (field: string): number | undefined => drops.field(() => optionalCount(row, field));
   const points = (field: string): readonly DataPoint[] | undefined => pointsOf(drops, row, field);
@@ -59,7 +63,7 @@ export function parseVectorStats(body: Buffer, drops: Drops, index: string): Vec
     monthReranks: count('monthly_rerank_count'),
     monthBandwidthBytes: count('monthly_bandwidth_usage'),
     monthCostUsd: drops.field(() => optionalNumber(row, 'monthly_cost')),
-    dailyBandwidths: points('daily_bandwidths'),
+    dailyBandwidths: inBytes(points('daily_bandwidths'), names),
     dataSize: points('data_size'),
   });
   return {
@@ -82,6 +86,14 @@ export function parseVectorStats(body: Buffer, drops: Drops, index: string): Vec
       update: points('update_throughput'),
     }),
   };
+}
+
+/** Bandwidths of which the interface does not show the unit. */
+function inBytes(
+  points: readonly DataPoint[] | undefined,
+  { bytesOfBandwidth }: WireNames,
+): readonly DataPoint[] | undefined {
+  return points?.map(({ at, value }) => ({ at, value: value * bytesOfBandwidth }));
 }
 
 /** Points of a field that need not be there. */

@@ -9,9 +9,19 @@ export interface StoredHeaders {
   notBefore?: string;
 }
 
+const FIELDS = [
+  'traceparent',
+  'flowControlKey',
+  'workflowRunId',
+  'delay',
+  'notBefore',
+] as const satisfies readonly (keyof StoredHeaders)[];
+
 /** What a header name means: which field it is, if any, and whether the message forwards it. */
 interface Meaning {
   readonly field: keyof StoredHeaders | undefined;
+  /** The field as a bit; 0 when it is none. */
+  readonly bit: number;
   readonly isForwarded: boolean;
 }
 
@@ -28,7 +38,8 @@ export function storedHeaders(header: unknown, names: WireNames): StoredHeaders 
   if (typeof header !== 'object' || header === null) return found;
   let known = meanings.get(names);
   if (known === undefined) meanings.set(names, (known = new Map()));
-  let forwarded: Set<keyof StoredHeaders> | undefined;
+  // Bits of the fields, and no set: an entry has one such header or two.
+  let forwarded = 0;
   for (const key in header) {
     let meaning = known.get(key);
     if (meaning === undefined) {
@@ -36,13 +47,13 @@ export function storedHeaders(header: unknown, names: WireNames): StoredHeaders 
       if (known.size >= REMEMBERED) known.clear();
       known.set(key, meaning);
     }
-    const { field, isForwarded } = meaning;
-    if (field === undefined || (!isForwarded && forwarded?.has(field) === true)) continue;
+    const { field, bit, isForwarded } = meaning;
+    if (field === undefined || (!isForwarded && (forwarded & bit) !== 0)) continue;
     const value: unknown = (header as Record<string, unknown>)[key];
     const text: unknown = Array.isArray(value) ? value[0] : value;
     if (typeof text !== 'string' || text === '' || text.startsWith('REDACTED:')) continue;
     found[field] = text;
-    if (isForwarded) (forwarded ??= new Set()).add(field);
+    if (isForwarded) forwarded |= bit;
   }
   return found;
 }
@@ -51,14 +62,10 @@ function meaningOf(key: string, names: WireNames): Meaning {
   const { forwardPrefix } = names.stored;
   const lower = key.toLowerCase();
   const isForwarded = lower.startsWith(forwardPrefix);
-  return { field: fieldOf(isForwarded ? lower.slice(forwardPrefix.length) : lower, names), isForwarded };
+  const field = fieldOf(isForwarded ? lower.slice(forwardPrefix.length) : lower, names);
+  return { field, bit: field === undefined ? 0 : 1 << FIELDS.indexOf(field), isForwarded };
 }
 
 function fieldOf(name: string, { stored }: WireNames): keyof StoredHeaders | undefined {
-  if (name === 'traceparent') return 'traceparent';
-  if (name === stored.flowControlKey) return 'flowControlKey';
-  if (name === stored.workflowRunId) return 'workflowRunId';
-  if (name === stored.delay) return 'delay';
-  if (name === stored.notBefore) return 'notBefore';
-  return undefined;
+  return FIELDS.find((field) => name === (field === 'traceparent' ? field : stored[field]));
 }

@@ -1,0 +1,71 @@
+/** Messages that are delivered, retried, failed and cancelled while the daemon that counts their log is killed. */
+import { expect } from 'vitest';
+import type { Answer } from './http-sink.ts';
+import type { Campaign, CampaignBed } from './kill-campaign.ts';
+import { ACCOUNT } from './kill-campaign.ts';
+import { logTruth, toldByMetrics, type LogTruth } from './log-truth.ts';
+import { logsUntil, publish } from './service.ts';
+import { until } from './until.ts';
+
+/** How late entries show, and how many do. */
+const LATE = { kind: 'late', ms: 4_000, share: 0.03 } as const;
+
+/** Fails each message at `flaky` once, and those at `bad` for good. */
+export function answerMessages(): Answer {
+  const tried = new Set<string>();
+  return ({ url, headers }, response) => {
+    const id = String(headers['svc-message-id']);
+    const fails = url.startsWith('/bad') || (url.startsWith('/flaky') && !tried.has(id));
+    tried.add(id);
+    response.writeHead(fails ? 503 : 200).end();
+  };
+}
+
+export function killedLogs({ emulator, service, sinkUrl, below }: CampaignBed): Campaign<LogTruth> {
+  const listing = { operations: ['list-logs'] };
+  const to = (path: string, headers: Record<string, string> = {}): Promise<string> =>
+    publish(service, `${sinkUrl}/${path}`, { 'Svc-Retry-Delay': '400', ...headers });
+  return {
+    account: `
+      logs: { every: 1s, lag: 1s, sweep: { every: 2s, reach: 5s } }
+      workflowDlq: { enabled: false }
+      urlGroups: { enabled: false }
+      accountStats: { enabled: false }`,
+    hasBegun: (metrics) => metrics.value('opsd_logs_watermark_timestamp_seconds') !== undefined,
+    faults: [
+      { ...listing, probability: 0.1, fault: { kind: 'lost' } },
+      { ...listing, probability: 0.1, fault: { kind: 'truncated' } },
+      { ...listing, probability: 0.1, fault: { kind: 'status', status: 503 } },
+      { ...listing, probability: 0.1, fault: { kind: 'duplicate', share: 0.3 } },
+      { ...listing, fault: LATE },
+    ],
+    async alive() {
+      await Promise.all([
+        to('good'),
+        to('good', { 'Svc-Delay': '1s' }),
+        to('flaky', { 'Svc-Retries': '2' }),
+        to('bad', { 'Svc-Retries': String(below(2)) }),
+        to('later', { 'Svc-Delay': '1h' }),
+      ]);
+      const waiting = emulator
+        .messages(ACCOUNT)
+        .filter(({ state, url }) => state === 'CREATED' && url.endsWith('later'));
+      if (waiting.length > 3) emulator.cancelMessage(ACCOUNT, waiting[below(waiting.length)]!.id);
+    },
+    async truth() {
+      await until({ what: 'every message that is due has ended' }, () =>
+        emulator
+          .messages(ACCOUNT)
+          .every(({ state, url }) => ['DELIVERED', 'FAILED', 'CANCELLED'].includes(state) || url.endsWith('later')),
+      );
+      return logTruth((await logsUntil(service, emulator.control.clock().now + 60_000)).toReversed());
+    },
+    told: toldByMetrics,
+    check(metrics) {
+      expect(metrics.value('opsd_logs_late_entries_total')).toBeGreaterThan(0);
+      for (const doubt of ['unjoined_deliveries', 'unjoined_attempts', 'revised_durations', 'given_up_messages']) {
+        expect(metrics.value(`opsd_logs_${doubt}_total`), doubt).toBe(0);
+      }
+    },
+  };
+}

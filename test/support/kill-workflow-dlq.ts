@@ -1,0 +1,91 @@
+/**
+ * Runs that fail, and are resumed or deleted by somebody else, while the daemon that counts what enters and leaves the
+ * workflow DLQ is killed. There are more workflows than places for them: those that have one keep it.
+ */
+import { expect } from 'vitest';
+import type { Exposition } from './exposition.ts';
+import { ACCOUNT, type Campaign, type CampaignBed } from './kill-campaign.ts';
+import { removeRuns, resumeRuns, trigger } from './service.ts';
+import { until } from './until.ts';
+
+const WORKFLOWS = ['order', 'mail', 'invoice', 'parcel', 'refund', 'survey'];
+const PLACES = 3;
+/** More than a page, so that no listing alone shows that a run has left. */
+const BEFORE = 130;
+const ENTERED = 'msgsvc_workflow_dlq_entered_runs_total';
+const LEFT = 'msgsvc_workflow_dlq_left_runs_total';
+
+interface Told {
+  readonly entered: number;
+  readonly left: Readonly<Record<string, number>>;
+  readonly held: number;
+}
+
+export function killedWorkflowDlq({ emulator, service, sinkUrl, below }: CampaignBed): Campaign<Told> {
+  let failed = 0;
+  let removed = 0;
+  /** Runs that the daemon is known to have counted in: one that comes and goes unseen is in neither sum. */
+  let counted: string[] = [];
+  const operations = ['list-workflow-dlq'];
+  const held = (): string[] => emulator.workflowDlq(ACCOUNT).map(({ dlqId }) => dlqId);
+  emulator.onFact((_account, fact) => {
+    if (fact.kind === 'attempt' && fact.workflow && fact.outcome === 'failed') failed += 1;
+  });
+  const workflowUrl = (): string => `${sinkUrl}/bad/${WORKFLOWS[below(WORKFLOWS.length)]!}`;
+
+  async function removeSome(): Promise<void> {
+    const chosen = counted.splice(0, below(4));
+    if (chosen.length === 0) return;
+    removed += chosen.length;
+    await (below(2) === 0 ? removeRuns(service, chosen) : resumeRuns(service, chosen));
+  }
+
+  return {
+    account: `
+      workflowDlq: { every: 1s, full: 10s }
+      logs: { enabled: false }
+      accountStats: { enabled: false }
+      urlGroups: { enabled: false }`,
+    telemetry: `labels: { workflow: { max: ${PLACES} } }`,
+    before() {
+      emulator.control.seed({ failedRuns: [{ url: `${sinkUrl}/bad/order`, count: BEFORE, status: 503 }] });
+    },
+    hasBegun: (metrics) => metrics.value('opsd_workflow_dlq_listing_complete') === 1,
+    faults: [
+      { operations, probability: 0.1, fault: { kind: 'lost' } },
+      { operations, probability: 0.1, fault: { kind: 'truncated' } },
+      { operations, probability: 0.1, fault: { kind: 'status', status: 503 } },
+      { operations, probability: 0.2, fault: { kind: 'duplicate', share: 0.3 } },
+    ],
+    async alive() {
+      for (let runs = below(4); runs >= 0; runs -= 1) await trigger(service, workflowUrl(), { 'Svc-Retries': '0' });
+      await removeSome();
+    },
+    dead: removeSome,
+    seen(metrics) {
+      if (metrics.sum(ENTERED) === failed) counted = held().toSorted(() => below(3) - 1);
+    },
+    async truth() {
+      await emulator.idle();
+      await until({ what: 'every run has failed' }, () => held().length === BEFORE + failed - removed);
+      return { entered: failed, left: { elsewhere: removed }, held: held().length };
+    },
+    told: (metrics) => ({
+      entered: metrics.sum(ENTERED),
+      left: leftOf(metrics),
+      held: metrics.sum('msgsvc_workflow_dlq_runs'),
+    }),
+    check(metrics) {
+      const workflows = new Set(metrics.all(ENTERED).map(({ labels }) => labels['workflow']));
+      expect(workflows.size).toBe(PLACES + 1);
+      expect(workflows).toContain('other');
+    },
+  };
+}
+
+/** By cause. */
+function leftOf(metrics: Exposition): Record<string, number> {
+  const causes = new Set(metrics.all(LEFT).map(({ labels }) => labels['cause']!));
+  const sums = [...causes].map((cause) => [cause, metrics.sum(LEFT, { cause })] as const);
+  return Object.fromEntries(sums.filter(([, runs]) => runs > 0));
+}
