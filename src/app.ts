@@ -4,6 +4,7 @@
  */
 import type { ServiceClient } from './client/api.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
+import { startHookListener } from './app-hooks.ts';
 import { createPolicies } from './app-policies.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
@@ -19,6 +20,7 @@ import { deliverySpanOf } from './exporters/delivery-exemplar.ts';
 import { createMetrics } from './exporters/metrics.ts';
 import type { FoldStores } from './folds/stores.ts';
 import { createSpanExport } from './exporters/spans.ts';
+import { createNotifier } from './notifications/notifier.ts';
 import { ObservationBoard } from './observations/board.ts';
 import { announceChecks } from './observations/statistics-checks.ts';
 import { collectorTask } from './observations/run-collector.ts';
@@ -34,6 +36,7 @@ import { createLedger } from './storage/sqlite-ledger.ts';
 import { createLogFoldStore } from './storage/sqlite-log-fold-store.ts';
 import { createSeriesStore } from './storage/sqlite-series-store.ts';
 import { createFlowControlStore } from './storage/sqlite-flow-control-store.ts';
+import { createNoticeStore } from './storage/sqlite-notice-store.ts';
 import { createDeliveryOutbox } from './storage/sqlite-delivery-outbox.ts';
 import { createSpanOutbox } from './storage/sqlite-span-outbox.ts';
 import { createTotals } from './storage/sqlite-totals.ts';
@@ -164,6 +167,9 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     build: { version: options.version, revision: env['OPSD_REVISION'] ?? 'unknown' },
   });
   stack.use(metrics);
+  const notifier = createNotifier({ settings: config.notifications, store: createNoticeStore(store), clock, events });
+  ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
+  policies.engine.takeUp(notifier.standing().map(({ at, isResolved: _standing, ...told }) => ({ ...told, since: at })));
   const { deliveryEvents } = config.telemetry;
   if (deliveryEvents !== undefined) {
     const lines = createDeliveryLog({ outbox: deliveries, settings: deliveryEvents, clock, events });
@@ -243,6 +249,16 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const server = await startServer(serverDeps, config.server.listen);
   ending('HTTP server', 3_000, () => server.close());
 
+  const hooks = await startHookListener(config, {
+    clock,
+    logger,
+    events,
+    ledger,
+    policies: () => policies.compiled,
+    run: (policy, trigger) => policies.runSoon(policy, trigger),
+  });
+  if (hooks !== undefined) ending('hooks', 3_000, () => hooks.close());
+
   scheduler.start();
   // First to end: nothing new begins, what runs may finish, and only then goes what it runs on.
   ending('runs in progress', 15_000, () => scheduler.stop());
@@ -251,6 +267,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const owned = stack.move();
   return {
     address: server.address,
+    ...(hooks !== undefined && { hooks: hooks.address }),
     socketPath,
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };
