@@ -225,7 +225,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
       backup: (file: string) => backupStore(store, file),
       adopt: (reason: string) => {
         const because = ledger.mustBeAdopted;
-        ledger.adopt({ at: clock.now(), by: 'opsd state adopt', reason });
+        ledger.adopt({ at: clock.now(), by: 'local', reason });
         return because;
       },
     },

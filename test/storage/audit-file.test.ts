@@ -146,6 +146,14 @@ test('what cannot be written to the audit log does not happen', async () => {
   expect(await audit.verify()).not.toHaveProperty('finding');
 });
 
+test('what a failed append left behind is gone with the next one', async () => {
+  const { open, auditPath } = world();
+  const { ledger, audit } = open();
+  appendFileSync(auditPath, '{"half":'.repeat(1_000));
+  intentFor(ledger, 'a');
+  expect(await audit.verify()).toEqual({ records: 3, head: audit.head(), isTorn: false });
+});
+
 test('an audit log that cannot be opened leaves a daemon that does nothing, and says why', () => {
   const { open, close, path, auditPath } = world();
   open();
