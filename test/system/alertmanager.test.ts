@@ -96,7 +96,7 @@ test('a hold of the daemon is an alert, stays one over kill -9, and ends when th
   // Four hours ahead: nothing but its own end can end it.
   const told = config(
     world,
-    `notifications: { alertmanager: { url: "${am.url}", resendEvery: 1h, labels: { cluster: eu } } }`,
+    `notifications: { alertmanager: { url: "${am.url}", resendEvery: 1h, labels: { cluster: eu } }, infoAfter: 1s }`,
   );
   const pause = join(world.folder, 'PAUSE');
   writeFileSync(pause, '');
