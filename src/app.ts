@@ -4,6 +4,7 @@
  */
 import type { ServiceClient } from './client/api.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
+import { startHookListener } from './app-hooks.ts';
 import { createPolicies } from './app-policies.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
@@ -20,6 +21,7 @@ import { keepCounts } from './exporters/kept-counts.ts';
 import { createMetrics } from './exporters/metrics.ts';
 import type { FoldStores } from './folds/stores.ts';
 import { createSpanExport } from './exporters/spans.ts';
+import { createNotifier } from './notifications/notifier.ts';
 import { ObservationBoard } from './observations/board.ts';
 import { announceChecks } from './observations/statistics-checks.ts';
 import { collectorTask } from './observations/run-collector.ts';
@@ -35,6 +37,7 @@ import { createLedger } from './storage/sqlite-ledger.ts';
 import { createLogFoldStore } from './storage/sqlite-log-fold-store.ts';
 import { createSeriesStore } from './storage/sqlite-series-store.ts';
 import { createFlowControlStore } from './storage/sqlite-flow-control-store.ts';
+import { createNoticeStore } from './storage/sqlite-notice-store.ts';
 import { createDeliveryOutbox } from './storage/sqlite-delivery-outbox.ts';
 import { createRequestUseStore } from './storage/sqlite-request-use.ts';
 import { createSpanOutbox } from './storage/sqlite-span-outbox.ts';
@@ -169,6 +172,9 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     build: { version: options.version, revision: env['OPSD_REVISION'] ?? 'unknown' },
   });
   stack.use(metrics);
+  const notifier = createNotifier({ settings: config.notifications, store: createNoticeStore(store), clock, events });
+  ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
+  policies.engine.takeUp(notifier.standing().map(({ at, isResolved: _standing, ...told }) => ({ ...told, since: at })));
   const { deliveryEvents } = config.telemetry;
   if (deliveryEvents !== undefined) {
     const lines = createDeliveryLog({ outbox: deliveries, settings: deliveryEvents, clock, events });
@@ -224,7 +230,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
       backup: (file: string) => backupStore(store, file),
       adopt: (reason: string) => {
         const because = ledger.mustBeAdopted;
-        ledger.adopt({ at: clock.now(), by: 'opsd state adopt', reason });
+        ledger.adopt({ at: clock.now(), by: 'local', reason });
         return because;
       },
     },
@@ -248,6 +254,16 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const server = await startServer(serverDeps, config.server.listen);
   ending('HTTP server', 3_000, () => server.close());
 
+  const hooks = await startHookListener(config, {
+    clock,
+    logger,
+    events,
+    ledger,
+    policies: () => policies.compiled,
+    run: (policy, trigger) => policies.runSoon(policy, trigger),
+  });
+  if (hooks !== undefined) ending('hooks', 3_000, () => hooks.close());
+
   scheduler.start();
   // First to end: nothing new begins, what runs may finish, and only then goes what it runs on.
   ending('runs in progress', 15_000, () => scheduler.stop());
@@ -256,6 +272,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const owned = stack.move();
   return {
     address: server.address,
+    ...(hooks !== undefined && { hooks: hooks.address }),
     socketPath,
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };

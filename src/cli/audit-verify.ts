@@ -14,7 +14,10 @@ export async function verifyCommand(call: Call, files: AuditFiles): Promise<numb
   try {
     verdict = await verifyAudit(files.audit, known.head);
   } catch (error) {
-    throw unreadable(files.audit, error as NodeJS.ErrnoException);
+    const failure = error as NodeJS.ErrnoException;
+    if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadable(files.audit, failure);
+    io.stdout.write(`${files.audit} is missing. It had ${known.head.sequence} records by ${known.source}.\n`);
+    return EXIT.held;
   }
   const { records, head, finding, isTorn } = verdict;
   if (finding !== undefined) {
@@ -51,7 +54,7 @@ async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<K
   }
   const { storedHead } = await import('../storage/backup.ts');
   const head = storedHead(store);
-  return { ...(head !== undefined && { head }), source: 'the head that the store knows; no daemon runs' };
+  return { ...(head !== undefined && { head }), source: 'the head in the store, as no daemon runs' };
 }
 
 function parseHead(text: string): AuditHead {

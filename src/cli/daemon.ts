@@ -29,6 +29,8 @@ export interface DaemonOptions {
 export interface Daemon extends AsyncDisposable {
   /** `http://HOST:PORT` */
   readonly address: string;
+  /** The same of the hooks, where they listen. */
+  readonly hooks?: string;
   /** The unix socket that the commands talk to. */
   readonly socketPath: string;
 }
@@ -67,7 +69,12 @@ export async function runUntilStopped(run: DaemonRun, io: CliIo, start: StartDae
   });
   try {
     logger.info(
-      { url: daemon.address, socket: daemon.socketPath, accounts: run.config.accounts.length },
+      {
+        url: daemon.address,
+        ...(daemon.hooks !== undefined && { hooks: daemon.hooks }),
+        socket: daemon.socketPath,
+        accounts: run.config.accounts.length,
+      },
       'the daemon runs',
     );
     using _watching = run.onStarted?.(daemon);

@@ -16,6 +16,11 @@ export class Conditions {
     this.#events = deps.events;
   }
 
+  /** What an earlier process told and did not end: it stands on, and is not told again. */
+  takeUp(told: readonly Condition[]): void {
+    for (const condition of told) if (!this.#standing.has(condition.key)) this.#standing.set(condition.key, condition);
+  }
+
   /** Begins it, or tells anew when another guard or severity has taken its place. */
   stands(condition: Omit<Condition, 'since'> & { readonly since?: number }): void {
     const before = this.#standing.get(condition.key);

@@ -5,7 +5,7 @@ import { leastMode, type Trigger } from '../domain/plan.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import { breaker } from '../guardrails/campaign.ts';
-import type { Verbs } from '../ledger/verbs.ts';
+import type { Condition, Verbs } from '../ledger/verbs.ts';
 import type { Policy } from '../policies/policy.ts';
 import { Authority } from './authority.ts';
 import { judgeCampaigns, type Change } from './campaigns.ts';
@@ -27,6 +27,8 @@ export interface Engine extends Verbs {
    * outcome in the ledger and an event, not a rejection.
    */
   run(policy: string, signal: AbortSignal, trigger?: Trigger): Promise<RunResult>;
+  /** At start: conditions that an earlier process told of. Those of policies that run no more end. */
+  takeUp(told: readonly Condition[]): void;
   /** At start, before the first run: what a crash left behind becomes unknown, then is resolved by reading. */
   recover(signal: AbortSignal): Promise<void>;
   /** Learns by reading what became of earlier acts. To be called every so often; never overlaps itself. */
@@ -71,6 +73,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     for (const change of changes) tellCampaign(change);
     noteUnknown();
     noteApprovals();
+    notePauses();
     continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
   }
 
@@ -124,6 +127,23 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     conditions.keepOnly('approval/', new Set(waiting.map(({ plan }) => `approval/${plan.policy}`)));
   }
 
+  /** Pauses stand until a person lifts them; those of a group are told of as its halt. */
+  function notePauses(): void {
+    const pauses = ledger.pauses().filter(({ scope }) => !scope.startsWith('group/'));
+    for (const { scope, reason, at, by } of pauses) {
+      const policy = byName.get(scope.replace(/^policy\//, ''));
+      conditions.stands({
+        key: `paused/${scope}`,
+        severity: by === 'engine' ? 'critical' : 'warning',
+        ...(policy !== undefined && about(policy)),
+        summary: `Paused: ${scope}`,
+        detail: `${reason} (by ${by}); nothing is done until opsd unpause`,
+        since: at,
+      });
+    }
+    conditions.keepOnly('paused/', new Set(pauses.map(({ scope }) => `paused/${scope}`)));
+  }
+
   /** @param changed policies whose campaigns were judged just now: they go on at once */
   function continueCampaigns(changed: ReadonlySet<string>): void {
     const now = clock.now();
@@ -164,6 +184,14 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       const policy = byName.get(name);
       if (policy === undefined) throw new Error(`there is no policy ${name}`);
       return inTurn(policy, { trigger, signal });
+    },
+    takeUp(told) {
+      conditions.takeUp(told);
+      const over = told.filter(({ key, policy = '' }) => {
+        const runs = byName.has(policy) && byName.get(policy)!.mode !== 'off';
+        return /^(?:held|halted)\//.test(key) && !runs;
+      });
+      for (const { key } of over) conditions.ended(key);
     },
     async recover(signal) {
       const unknown = abandonIntents(parts);

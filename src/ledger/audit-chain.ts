@@ -62,6 +62,11 @@ export function canonical(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
 }
 
+/** Stands for a text that may carry a secret, such as the URL that names a group: equal texts have equal stands. */
+export function standIn(text: string): string {
+  return sha256(text).slice(0, 12);
+}
+
 function shortened(entry: AuditEntry): Record<string, AuditValue | undefined> {
   return Object.fromEntries(
     Object.entries(entry).map(([key, value]) => [key, typeof value === 'string' ? value.slice(0, MAX_TEXT) : value]),

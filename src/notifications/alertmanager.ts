@@ -46,7 +46,7 @@ function current(book: NoticeBook, clock: Clock): readonly KeptNotice[] {
   for (const kept of book.kept()) {
     if (kept.endedAt !== undefined && clock.now() - kept.endedAt > FORGET_ENDS_MS) book.forget(kept);
   }
-  return book.kept();
+  return book.kept().filter(({ isUntold }) => isUntold === undefined);
 }
 
 /** @param standsUntil end of one that stands, epoch milliseconds */

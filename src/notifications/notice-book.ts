@@ -17,6 +17,8 @@ export interface NoticeBookOptions {
   receiverOf(notice: Notice): string | undefined;
   /** Whether ends are kept until `forget`. */
   readonly keepsEnded: boolean;
+  /** How long a condition of severity `info` lasts before it is told, milliseconds. */
+  readonly infoAfterMs: number;
 }
 
 export class NoticeBook {
@@ -59,6 +61,18 @@ export class NoticeBook {
     this.#listeners.add(listener);
   }
 
+  /** Tells of those that have lasted long enough by now. @returns when to ask again, epoch milliseconds; Infinity: never */
+  tellDue(now: number): number {
+    let next = Infinity;
+    for (const kept of this.#notices.values()) {
+      if (kept.isUntold === undefined) continue;
+      const dueAt = kept.startedAt + this.#options.infoAfterMs;
+      if (dueAt > now) next = Math.min(next, dueAt);
+      else this.#queue(this.#told(kept));
+    }
+    return next;
+  }
+
   /** Those that stand, and ends that nobody has forgotten. */
   kept(): readonly KeptNotice[] {
     return [...this.#notices.values()];
@@ -69,6 +83,11 @@ export class NoticeBook {
     const isStanding = known !== undefined && known.endedAt === undefined;
     if (notice.isResolved) {
       if (!isStanding) return;
+      if (known.isUntold !== undefined) {
+        this.#put(notice.key, undefined);
+        this.#news();
+        return;
+      }
       // Texts of the end may be shorter; who and what it concerned stays.
       const ended = { notice: { ...known.notice, ...notice }, startedAt: known.startedAt, endedAt: notice.at };
       this.#put(notice.key, this.#options.keepsEnded ? ended : undefined);
@@ -78,18 +97,18 @@ export class NoticeBook {
         this.#lost('all', 'full');
         return;
       }
-      const begun = { notice, startedAt: notice.at };
+      const mayWait = notice.severity === 'info' && this.#options.infoAfterMs > 0;
+      const begun: KeptNotice = { notice, startedAt: notice.at, ...(mayWait && { isUntold: true }) };
       this.#put(notice.key, begun);
-      this.#queue(begun);
+      if (!mayWait) this.#queue(begun);
     } else {
-      const later = { notice, startedAt: known.startedAt };
       if (isSameText(known.notice, notice)) return;
-      this.#put(notice.key, later);
-      if (rank(notice.severity) > rank(known.notice.severity)) this.#queue(later);
+      const later = { ...known, notice };
+      const isWorse = rank(notice.severity) > rank(known.notice.severity);
+      if (isWorse) this.#queue(this.#told(later));
+      else this.#put(notice.key, later);
     }
-    this.#tell();
-    this.#isNews = true;
-    this.#saveLater();
+    this.#news();
   }
 
   /** Forgets an end, unless the condition has begun again meanwhile. */
@@ -129,6 +148,18 @@ export class NoticeBook {
       const { message } = error as Error;
       this.#options.events.emit({ type: 'store.failed', operation: 'save of notices', message });
     }
+  }
+
+  #told({ isUntold: _untold, ...kept }: KeptNotice): KeptNotice {
+    this.#put(kept.notice.key, kept);
+    this.#news();
+    return kept;
+  }
+
+  #news(): void {
+    this.#tell();
+    this.#isNews = true;
+    this.#saveLater();
   }
 
   #put(key: string, kept: KeptNotice | undefined): void {

@@ -8,6 +8,8 @@ export interface KeptNotice {
   readonly startedAt: number;
   /** Absent while it stands. */
   readonly endedAt?: number;
+  /** While it has not lasted long enough for people to be told. */
+  readonly isUntold?: true;
 }
 
 export interface QueuedNotice {

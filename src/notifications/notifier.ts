@@ -16,6 +16,7 @@ import { Bell } from './bell.ts';
 import { sendToWebhook } from './webhook.ts';
 
 const TIMEOUT_MS = 10_000;
+const LONGEST_WAIT_MS = 3_600_000;
 
 export interface NotifierDeps {
   readonly settings: NotificationSettings;
@@ -40,6 +41,7 @@ export function createNotifier({ settings, store, clock, events }: NotifierDeps)
       store,
       events,
       keepsEnded: alertmanager !== undefined,
+      infoAfterMs: settings.infoAfter,
       receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
     },
     [...webhooks.keys()],
@@ -61,6 +63,9 @@ export function createNotifier({ settings, store, clock, events }: NotifierDeps)
     const { receiver, resendEvery: resendMs, labels } = alertmanager;
     send((bell) => sendToAlertmanager({ ...shared, receiver, bell, resendMs, labels }));
   }
+  send(async (bell) => {
+    for (;;) await bell.wait(Math.min(book.tellDue(clock.now()) - clock.now(), LONGEST_WAIT_MS), stop.signal);
+  });
   const subscription = events.subscribe((event) => {
     if (event.type !== 'notice') return;
     const { type: _type, ...notice } = event;

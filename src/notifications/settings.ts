@@ -54,6 +54,9 @@ export const notificationSettings = z.strictObject({
     .superRefine(oneSecret('token', 'optional'), always)
     .exactOptional()
     .describe('Where notices go as alerts.'),
+  infoAfter: durationSetting({ min: '0s', max: '7d' })
+    .prefault('15m')
+    .describe('How long a condition of severity info lasts before people are told; all others are told at once.'),
   owners: z
     .record(z.string().min(1), z.strictObject({ webhook: webhookSettings.describe('The webhook of this owner.') }))
     .default({})

@@ -45,7 +45,7 @@ export interface ServerDeps {
 }
 
 /** What commands ask of the store. */
-export interface StateVerbs {
+interface StateVerbs {
   /** Where the audit log ends; undefined while nothing was written. */
   auditHead(): AuditHead | undefined;
   /** A copy as of one moment, on the daemon's machine. Rejects with words for its operator. */

@@ -50,7 +50,7 @@ export async function backupStore({ db }: Store, file: string): Promise<{ readon
 export function restoreStore(file: string, path: string, options: { readonly label: string }): string | undefined {
   if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
   // Held until the end: no daemon can begin on a store that is being replaced.
-  using _lock = existsSync(path) ? lockStore(path) : undefined;
+  using lock = existsSync(path) ? lockStore(path) : undefined;
   const part = `${path}.restoring`;
   for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
   try {
@@ -62,10 +62,14 @@ export function restoreStore(file: string, path: string, options: { readonly lab
     for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
     throw explain(error, file);
   }
-  const kept = existsSync(path) ? `${path}.before-restore-${options.label}` : undefined;
-  if (kept !== undefined) renameSync(path, kept);
-  // What a crash left in the log of the old file does not belong to the new one.
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${kept ?? path}-wal${kept === undefined ? '.left' : ''}`);
+  let kept: string | undefined;
+  if (lock !== undefined) {
+    // What a crash left in its write-ahead log goes into the old store; nothing of it may meet the new one.
+    lock.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    kept = `${path}.before-restore-${options.label}`;
+    renameSync(path, kept);
+  }
+  rmSync(`${path}-wal`, { force: true });
   renameSync(part, path);
   sync(dirname(path));
   return kept;

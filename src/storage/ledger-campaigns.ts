@@ -1,5 +1,6 @@
 /** Campaigns: of a policy and group at most one has not ended. */
 import type { Campaign } from '../domain/campaign.ts';
+import { standIn } from '../ledger/audit-chain.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -40,6 +41,7 @@ export function createCampaigns({
           policy,
           account,
           campaign: id,
+          group: standIn(group),
           from,
           state,
           step,

@@ -1,4 +1,5 @@
 /** Pauses: each stands with its first reason until a person lifts it. */
+import { standIn } from '../ledger/audit-chain.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -13,7 +14,7 @@ export function createPauses({ db, change }: Journal): Pick<Ledger, 'pause' | 'p
   return {
     pause: ({ scope, reason, at, by }) =>
       change((tell) => {
-        if (insert.run(scope, reason, at, by).changes > 0) tell({ type: 'pause', scope, reason, by });
+        if (insert.run(scope, reason, at, by).changes > 0) tell({ type: 'pause', scope: told(scope), reason, by });
       }),
     pauses: () =>
       select.all().map((row) => ({
@@ -25,8 +26,13 @@ export function createPauses({ db, change }: Journal): Pick<Ledger, 'pause' | 'p
     unpause: ({ scope, at, reason, by }) =>
       change((tell) => {
         const scopes = lift.all(at, reason, by, scope ?? null).map((row) => String(row['scope']));
-        if (scopes.length > 0) tell({ type: 'unpause', scopes, reason, by });
+        if (scopes.length > 0) tell({ type: 'unpause', scopes: scopes.map(told), reason, by });
         return scopes.length;
       }),
   };
+}
+
+/** `group/POLICY/GROUP` with what stands for the group: a URL may carry a secret. */
+function told(scope: string): string {
+  return scope.replace(/^(group\/[^/]*\/)(.*)$/s, (_all, start: string, group: string) => start + standIn(group));
 }

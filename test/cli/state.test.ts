@@ -1,6 +1,7 @@
 /** `opsd audit` and `opsd state` over a real store, with and without a daemon's server. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -124,7 +125,7 @@ describe('opsd audit verify', () => {
     close();
     const offline = await opsd(['audit', 'verify', ...args]);
     expect(offline.stdout).toMatch(
-      /is whole: 3 records, head 3:[0-9a-f]{64}\n.*the head that the store knows; no daemon runs/,
+      /is whole: 3 records, head 3:[0-9a-f]{64}\n.*the head in the store, as no daemon runs/,
     );
     expect(offline.code).toBe(0);
     await serve();
@@ -144,6 +145,10 @@ describe('opsd audit verify', () => {
     const changed = await opsd(['audit', 'verify', ...args]);
     expect(changed).toMatchObject({ code: 3, stderr: '' });
     expect(changed.stdout).toContain(`${auditPath}:3: record 3 was changed`);
+    rmSync(auditPath);
+    const missing = await opsd(['audit', 'verify', ...args]);
+    expect(missing).toMatchObject({ code: 3, stderr: '' });
+    expect(missing.stdout).toContain('is missing. It had 3 records by the head in the store, as no daemon runs.');
     writeFileSync(auditPath, text.split('\n').slice(0, 2).join('\n') + '\n');
     const cut = await opsd(['audit', 'verify', ...args]);
     expect(cut.code).toBe(3);
@@ -196,6 +201,27 @@ describe('opsd state', () => {
     expect(adopted.stdout).toMatch(/^Adopted, although the store was restored from a copy/);
     const shown = await opsd(['audit', ...args, '-o', 'jsonl']);
     expect(shown.stdout.trimEnd().split('\n').at(-1)).toContain('"reason":"compared"');
+  });
+
+  test('keeps what a crash left in the write-ahead log of the store that it replaces', async () => {
+    const crashed = installed();
+    const running = installed();
+    const { store, ledger } = running.open();
+    await backupStore(store, join(crashed.folder, 'copy.db'));
+    intentFor(ledger, 'last');
+    for (const suffix of ['', '-wal', '.audit.jsonl']) copyFileSync(running.path + suffix, crashed.path + suffix);
+    const restored = await opsd(['state', 'restore', join(crashed.folder, 'copy.db'), ...crashed.args]);
+    expect(restored.code).toBe(0);
+    expect(existsSync(`${crashed.path}-wal`)).toBe(false);
+    const claims = (path: string): unknown => {
+      using db = new DatabaseSync(path);
+      return db
+        .prepare('SELECT target FROM intents')
+        .all()
+        .map((row) => row['target']);
+    };
+    expect(claims(`${crashed.path}.before-restore-20261118T103000Z`)).toEqual(['last']);
+    expect(claims(crashed.path)).toEqual([]);
   });
 
   test('a file that is no store is not put in the place of one', async () => {

@@ -133,3 +133,17 @@ test('an end that nobody takes is forgotten after an hour: by then the alert has
   });
   expect(store.load().notices).toEqual([]);
 });
+
+test('a condition of severity info is no alert before it has lasted', async () => {
+  const sink = await httpSink();
+  const { start, tell, clock } = noticeWorld();
+  start({ alertmanager: { url: sink.url }, infoAfter: '30s' });
+  tell({ severity: 'info' });
+  tell({ key: 'other' });
+  await came(sink, 1);
+  expect(posts(sink)[0]).toMatchObject([{ labels: { notice: 'other' } }]);
+  await until({ what: 'the wait' }, () => clock.nextIn === 30_000);
+  await clock.advance(30_000);
+  await came(sink, 2);
+  expect(posts(sink)[1]).toHaveLength(2);
+});

@@ -70,6 +70,7 @@ test('every change of state is a record, and none holds what an entry carried', 
   ledger.recordOutcome(id, { at: 1_100, outcome: 'acked', newRunId: 'wfr_new', detail: 'Bearer abc', done: 1 });
   ledger.finishRun(run, { at: 1_200, outcome: 'acted', matched: 1, acted: 1, backlog: 0, detail: 'a header' });
   ledger.pause({ scope: 'engine', reason: 'books', at: 1_300, by: 'engine' });
+  ledger.pause({ scope: 'group/p/https://u:p@host/', reason: 'odd', at: 1_350, by: 'anna' });
   ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
   ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'waiting' });
   ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
@@ -95,6 +96,7 @@ test('every change of state is a record, and none holds what an entry carried', 
     'outcome',
     'run.finished',
     'pause',
+    'pause',
     'unpause',
     'plan.saved',
     'plan.decided',
@@ -102,6 +104,9 @@ test('every change of state is a record, and none holds what an entry carried', 
     'campaign',
   ]);
   expect((await records())[2]).toMatchObject({ sequence: 3, intent: id, target: 'a', action: 'workflow-dlq.resume' });
+  const [, scoped] = (await records()).filter(({ type }) => type === 'pause');
+  const campaign = (await records()).at(-1)!;
+  expect(scoped).toMatchObject({ scope: `group/p/${String(campaign['group'])}` });
   const text = readFileSync(auditPath, 'utf8');
   for (const secret of ['tenant', 'a body', 'token', 'u:p', 'Bearer', 'header']) expect(text).not.toContain(secret);
   expect(statSync(auditPath).mode & 0o777).toBe(0o600);
@@ -144,6 +149,14 @@ test('what cannot be written to the audit log does not happen', async () => {
   renameSync(`${auditPath}.away`, auditPath);
   expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS).ok).toBe(true);
   expect(await audit.verify()).not.toHaveProperty('finding');
+});
+
+test('what a failed append left behind is gone with the next one', async () => {
+  const { open, auditPath } = world();
+  const { ledger, audit } = open();
+  appendFileSync(auditPath, '{"half":'.repeat(1_000));
+  intentFor(ledger, 'a');
+  expect(await audit.verify()).toEqual({ records: 3, head: audit.head(), isTorn: false });
 });
 
 test('an audit log that cannot be opened leaves a daemon that does nothing, and says why', () => {

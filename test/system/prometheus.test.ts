@@ -1,10 +1,10 @@
 /** A real Prometheus scrapes the daemon and answers queries about it. */
 import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { otlpSink } from '../support/otlp-sink.ts';
 import { installed, opsd, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -24,15 +24,6 @@ interface Target {
   readonly scrapePool: string;
   readonly lastError: string;
   readonly health: string;
-}
-
-/** A port that was free a moment ago: Prometheus cannot be asked which one it took. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Prometheus with a job for each address; ends with the test. */

@@ -1,0 +1,156 @@
+/** A real Alertmanager, both ways: it shows what the daemon tells people, and its alerts make policies run. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
+import { scrape } from '../support/exposition.ts';
+import { freePort } from '../support/free-port.ts';
+import { installed, start } from '../support/program.ts';
+import { TEST_TOKEN } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const TOKEN = 'canary-alertmanager-token';
+
+interface Alert {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAt: string;
+}
+
+/** Ends with the test. @param webhook where it sends every alert, again and again */
+async function alertmanager(program: string, webhook = 'http://127.0.0.1:1/') {
+  const folder = tempDir();
+  const port = await freePort();
+  writeFileSync(join(folder, 'token'), TOKEN);
+  writeFileSync(
+    join(folder, 'am.yml'),
+    `
+route: { receiver: opsd, group_wait: 0s, group_interval: 1s, repeat_interval: 1s }
+receivers:
+  - name: opsd
+    webhook_configs:
+      - url: "${webhook}"
+        http_config: { authorization: { credentials_file: "${join(folder, 'token')}" } }
+`,
+  );
+  const server = start(program, [
+    `--config.file=${join(folder, 'am.yml')}`,
+    `--storage.path=${join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--cluster.listen-address=',
+  ]);
+  const url = `http://127.0.0.1:${port}`;
+  await until({ what: 'Alertmanager is ready', timeoutMs: 20_000 }, () =>
+    fetch(`${url}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return {
+    url,
+    /** Alerts that fire. */
+    alerts: async () => (await (await fetch(`${url}/api/v2/alerts`)).json()) as readonly Alert[],
+    async post(alert: object): Promise<void> {
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await fetch(`${url}/api/v2/alerts`, { method: 'POST', headers, body: JSON.stringify([alert]) });
+      expect(answer.status).toBe(200);
+    },
+    stop: () => server.kill('SIGTERM'),
+  };
+}
+
+function config(world: DaemonWorld, more: string): string {
+  return `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+accounts:
+  - name: production
+    messageApi: { url: "${world.proxy.url}", token: ${TEST_TOKEN} }
+    collectors: { workflowDlq: { every: 1s, full: 10s } }
+engine: { killSwitchFile: PAUSE }
+telemetry: { metrics: { newSeriesZeroFor: 0s } }
+${more}
+policies:
+  - name: resume-billing
+    account: production
+    owner: payments
+    mode: enforce
+    every: 1s
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+  - name: on-alert
+    account: production
+    mode: enforce
+    on: { alert: BillingDown }
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+`;
+}
+
+test('a hold of the daemon is an alert, stays one over kill -9, and ends when the hold ends', async ({ skip }) => {
+  const program = installed('prometheus-alertmanager') ?? installed('alertmanager');
+  if (program === undefined) skip('alertmanager is not installed');
+  const world = await daemonWorld();
+  const am = await alertmanager(program!);
+  // Four hours ahead: nothing but its own end can end it.
+  const told = config(
+    world,
+    `notifications: { alertmanager: { url: "${am.url}", resendEvery: 1h, labels: { cluster: eu } }, infoAfter: 1s }`,
+  );
+  const pause = join(world.folder, 'PAUSE');
+  writeFileSync(pause, '');
+  const first = world.run(told);
+  const alert = await until({ what: 'the hold is an alert', timeoutMs: 20_000 }, async () =>
+    (await am.alerts()).find(({ labels }) => labels['alertname'] === 'OpsdHeld'),
+  );
+  expect(alert.labels).toMatchObject({
+    cluster: 'eu',
+    notice: 'held/resume-billing',
+    policy: 'resume-billing',
+    account: 'production',
+    owner: 'payments',
+    guard: 'kill_switch',
+  });
+  expect(alert.annotations['summary']).toContain('resume-billing');
+  first.kill('SIGKILL');
+  await first.ended;
+  rmSync(pause);
+  expect(await am.alerts()).toMatchObject([{ labels: { notice: 'held/resume-billing' }, startsAt: alert.startsAt }]);
+
+  const second = world.run(told);
+  await until({ what: 'the alert has ended', timeoutMs: 20_000 }, async () => (await am.alerts()).length === 0);
+  am.stop();
+  second.kill('SIGTERM');
+  expect((await second.ended).code).toBe(0);
+}, 90_000);
+
+test('an alert that Alertmanager repeats makes its policy run once', async ({ skip }) => {
+  const program = installed('prometheus-alertmanager') ?? installed('alertmanager');
+  if (program === undefined) skip('alertmanager is not installed');
+  const world = await daemonWorld();
+  writeFileSync(join(world.folder, 'am-token'), `${TOKEN}\n`);
+  const hooks = 'hooks: { listen: "127.0.0.1:0", alertmanager: { main: { tokenFile: am-token } } }';
+  const daemon = world.run(config(world, `${hooks}\nlog: { level: debug }`));
+  const ready = await daemon.logged('the daemon runs');
+  const am = await alertmanager(program!, `${String(ready['hooks'])}/hooks/alertmanager/main`);
+  const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
+    (await scrape(String(ready['url']))).value(name, labels) ?? 0;
+  const received = (status: string) => value('opsd_alerts_received_total', { receiver: 'main', status });
+  const labels = { alertname: 'BillingDown', severity: 'page' };
+  await am.post({ labels, startsAt: new Date().toISOString() });
+
+  await until({ what: 'it is repeated', timeoutMs: 30_000 }, async () => (await received('firing')) >= 3);
+  await am.post({ labels, endsAt: new Date().toISOString() });
+  await until({ what: 'its end has come', timeoutMs: 30_000 }, async () => (await received('resolved')) >= 1);
+  expect(await value('opsd_policy_triggers_total', { policy: 'on-alert', trigger: 'alert' })).toBe(1);
+  expect(await value('opsd_hook_requests_total', { hook: 'alertmanager', code: '202' })).toBeGreaterThanOrEqual(4);
+  const runs = daemon.log().filter((line) => line['msg'] === 'a policy is triggered');
+  expect(runs).toMatchObject([{ policy: 'on-alert', kind: 'alert', name: 'BillingDown' }]);
+  expect(String(runs[0]!['key'])).toMatch(/^main\/[0-9a-f]{16}\/20/);
+
+  am.stop();
+  daemon.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+  expect(daemon.stderr()).not.toContain(TOKEN);
+}, 90_000);
