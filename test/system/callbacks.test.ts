@@ -1,0 +1,124 @@
+/** The service's own failure callbacks, signed, reach the daemon; and no secret of hooks or notifications comes out. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { scrape } from '../support/exposition.ts';
+import { freePort } from '../support/free-port.ts';
+import { httpSink } from '../support/http-sink.ts';
+import { emulatorProgram, opsd } from '../support/program.ts';
+import { publish, TEST_TOKEN } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const KEY = 'canary-signing-key-1c';
+const TOKEN = 'canary-callback-token-2d';
+const AM_TOKEN = 'canary-alert-token-3e';
+const NOTIFY = 'canary-notify-path-4f';
+const NOTIFY_TOKEN = 'canary-notify-token-5a';
+const NOTIFY_HEADER = 'canary-notify-header-6b';
+const BODY = 'canary-message-body-7c';
+const QUERY = 'canary-message-query-8d';
+const CANARIES = [KEY, TOKEN, AM_TOKEN, NOTIFY, NOTIFY_TOKEN, NOTIFY_HEADER, BODY, QUERY];
+
+test('a failure callback of the service is taken, makes its policy run, and leaves no secret anywhere', async () => {
+  const emulator = await emulatorProgram([`--signing-key=${KEY}`]);
+  const service = { url: emulator.url, token: TEST_TOKEN };
+  const destination = await httpSink((_request, response) => void response.writeHead(503).end(BODY));
+  const people = await httpSink((_request, response) => void response.writeHead(500).end());
+  const folder = tempDir();
+  writeFileSync(join(folder, 'callback-token'), TOKEN);
+  writeFileSync(join(folder, 'signing-keys'), `some-older-key\n${KEY}\n`);
+  writeFileSync(join(folder, 'notify'), `${people.url}/${NOTIFY}`);
+  writeFileSync(join(folder, 'PAUSE'), '');
+  const hooks = `http://127.0.0.1:${await freePort()}`;
+  const hook = `${hooks}/hooks/callbacks/production`;
+  writeFileSync(
+    join(folder, 'opsd.yaml'),
+    `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+log: { level: debug }
+accounts:
+  - name: production
+    messageApi: { url: "${emulator.url}", token: ${TEST_TOKEN} }
+    collectors: { workflowDlq: { every: 1s, full: 10s } }
+engine: { killSwitchFile: PAUSE }
+telemetry: { metrics: { newSeriesZeroFor: 0s } }
+hooks:
+  listen: ${new URL(hooks).host}
+  alertmanager: { main: { token: "\${env:AM_TOKEN}" } }
+  callbacks: { production: { tokenFile: callback-token, signingKeysFile: signing-keys, url: "${hook}" } }
+notifications:
+  infoAfter: 0s
+  webhook: { urlFile: notify, token: "\${env:NOTIFY_TOKEN}", headers: { X-Key: "\${env:NOTIFY_HEADER}" } }
+policies:
+  - name: on-callback
+    account: production
+    mode: enforce
+    on: { failureCallback: true }
+    select: { resource: message-dlq, anyLabel: [billing] }
+    where: '"billing" in entry.labels'
+    action: { type: message-dlq.delete }
+`,
+  );
+  const daemon = opsd(['run', '--config', join(folder, 'opsd.yaml')], {
+    env: { AM_TOKEN, NOTIFY_TOKEN, NOTIFY_HEADER },
+  });
+  const url = String((await daemon.logged('the daemon runs'))['url']);
+  const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
+    (await scrape(url)).value(name, labels) ?? 0;
+  const headers = (token: string) => ({
+    'Svc-Retries': '0',
+    'Svc-Failure-Callback': hook,
+    'Svc-Failure-Callback-Forward-Authorization': `Bearer ${token}`,
+    'Svc-Failure-Callback-Forward-Opsd-Label': 'billing',
+    'Svc-Failure-Callback-Retries': '0',
+  });
+
+  await publish(service, `${destination.url}/orders?api_key=${QUERY}`, headers(TOKEN));
+  await until(
+    { what: 'the callback is taken' },
+    async () =>
+      (await value('opsd_callbacks_received_total', { account: 'production', kind: 'failure_callback' })) === 1,
+  );
+  await publish(service, `${destination.url}/orders`, headers('guess'));
+  await until(
+    { what: 'one with another token is not' },
+    async () => (await value('opsd_callbacks_rejected_total', { account: 'production', reason: 'unauthorized' })) === 1,
+  );
+  const forged = await fetch(hook, { method: 'POST', headers: { Authorization: `Bearer ${TOKEN}` }, body: BODY });
+  expect(forged.status).toBe(400);
+  const unsigned = JSON.stringify({ sourceMessageId: 'm', dlqId: 'd', body: BODY });
+  const answer = await fetch(hook, { method: 'POST', headers: { Authorization: `Bearer ${TOKEN}` }, body: unsigned });
+  expect(answer.status).toBe(401);
+
+  await until(
+    { what: 'the policy has run', timeoutMs: 30_000 },
+    async () => (await value('opsd_policy_triggers_total', { policy: 'on-callback', trigger: 'callback' })) === 1,
+  );
+  await until({ what: 'people are told that it is held', timeoutMs: 20_000 }, () => people.requests.length > 0);
+  expect(people.requests[0]).toMatchObject({
+    url: `/${NOTIFY}`,
+    headers: { authorization: `Bearer ${NOTIFY_TOKEN}`, 'x-key': NOTIFY_HEADER },
+  });
+  await daemon.logged('notifications cannot be delivered; they wait');
+
+  const seen: Record<string, string> = { arguments: readFileSync(`/proc/${daemon.pid}/cmdline`, 'utf8') };
+  for (const path of ['/metrics', '/', '/api/v1/status', '/api/v1/policies', '/api/v1/actions']) {
+    seen[path] = await (await fetch(url + path)).text();
+  }
+  daemon.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+  seen['log'] = daemon.stderr() + daemon.stdout();
+  for (const file of readdirSync(folder).filter((name) => name.startsWith('opsd.db'))) {
+    seen[file] = readFileSync(join(folder, file), 'latin1');
+  }
+  expect(seen['opsd.db']).toContain('held/on-callback');
+  expect(seen['opsd.db']).toContain('/orders');
+  for (const [place, text] of Object.entries(seen)) {
+    expect(text.length, place).toBeGreaterThan(0);
+    for (const canary of [...CANARIES, Buffer.from(BODY).toString('base64')]) {
+      expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
+    }
+  }
+}, 90_000);
