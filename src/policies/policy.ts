@@ -67,7 +67,7 @@ export interface PolicyLimits {
   readonly maxRaisePerMonthUsd?: number;
 }
 
-export interface Ramp {
+interface Ramp {
   readonly groupBy: 'workflowUrl' | 'destination';
   readonly start: number;
   readonly factor: number;

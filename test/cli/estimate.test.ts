@@ -8,6 +8,7 @@ import { createClient } from '../../src/client/create-client.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from '../../src/collectors/index.ts';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/load.ts';
+import { overviewOf } from '../../src/config/overview.ts';
 import { COLLECTOR_NAMES, type Batch, type CollectorName } from '../../src/domain/observation.ts';
 import { METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
 import { estimateSeries, isBounded } from '../../src/exporters/series-estimate.ts';
@@ -198,6 +199,55 @@ telemetry: { metrics: { maxSeries: 2000, labels: { destination: { max: 5 } } } }
   const estimate = estimateOf(roomy, { messagesPerDay: 1_000, failedRuns: 0 });
   expect(estimate.warnings).toEqual([]);
   expect(estimateText(estimate)).toContain('1,000 messages a day');
+});
+
+test('of policies only those that list count, and in modes that run', () => {
+  const config = configOf(`
+accounts:
+  - { name: a, url: embedded, budget: { knownUsd: 100, assertedOn: 2026-11-01 } }
+  - { name: quiet, url: embedded, mode: off }
+policies:
+  - { name: resume, account: a, select: { resource: workflow-dlq }, action: { type: workflow-dlq.resume } }
+  - { name: muted, account: quiet, select: { resource: workflow-dlq }, action: { type: workflow-dlq.resume } }
+  - name: delete
+    account: a
+    every: 12h
+    select: { resource: workflow-dlq }
+    where: entry.cause == "permanent"
+    action: { type: workflow-dlq.delete, archive: { dir: archive } }
+  - name: by-hand
+    account: a
+    on: { hand: true }
+    select: { resource: workflow-dlq }
+    action: { type: workflow-dlq.resume }
+  - name: prune
+    account: a
+    every: 1h
+    select: { resource: message-dlq, failedBefore: 1d, everything: true }
+    action: { type: message-dlq.prune }
+  - name: budget
+    account: a
+    select: { resource: account-budget }
+    where: spend.hoursLeft < 24.0
+    action: { type: budget.raise, step: { percent: 20 }, ceilingUsd: 400 }
+`);
+  const { loads } = estimateOf(config, { messagesPerDay: 0, failedRuns: 0 });
+  const policies = loads.filter(({ reader }) => reader.startsWith('policy '));
+  expect(policies.map(({ reader, runsPerDay }) => [reader, runsPerDay])).toEqual([
+    ['policy resume', 288],
+    ['policy delete', 2],
+    ['policy by-hand', 0],
+  ]);
+  expect(
+    overviewOf(config).policies.map(({ name, effectiveMode, schedule }) => [name, effectiveMode, schedule]),
+  ).toEqual([
+    ['resume', 'audit', 'every 5m'],
+    ['muted', 'off', 'every 5m'],
+    ['delete', 'audit', 'every 12h'],
+    ['by-hand', 'audit', 'by hand'],
+    ['prune', 'audit', 'every 1h'],
+    ['budget', 'audit', 'every 15m'],
+  ]);
 });
 
 describe('series', () => {
