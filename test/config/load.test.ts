@@ -70,6 +70,13 @@ describe('a good configuration', () => {
 storage: { sqlite: { path: state/opsd.db } }
 engine: { killSwitchFile: PAUSE }
 policyFiles: []
+policies:
+  - name: delete-hopeless
+    account: short
+    every: 1h
+    select: { resource: workflow-dlq }
+    where: entry.cause == "permanent"
+    action: { type: workflow-dlq.delete, archive: { dir: ./archive } }
 accounts:
   - name: main
     messageApi: { url: "https://a.example", tokenFile: secrets/token, actionTokenFile: ../action }
@@ -77,6 +84,7 @@ accounts:
   - { name: short, url: "https://a.example", tokenFile: ./token }
 `);
     expect(config.storage.sqlite.path).toBe('/etc/opsd/state/opsd.db');
+    expect(config.policies[0]?.settings.action).toMatchObject({ archive: { dir: '/etc/opsd/archive' } });
     expect(config.engine.killSwitchFile).toBe('/etc/opsd/PAUSE');
     expect(config.accounts[0]).toMatchObject({
       messageApi: { tokenFile: '/etc/opsd/secrets/token', actionTokenFile: '/etc/action' },
