@@ -35,7 +35,8 @@ export function checkPolicies(lists: readonly PolicyList[], config: Place): Poli
       faults.push(...checkAccount(policy, path, accounts));
       faults.push(...checkExpressions(policy, path, source));
       const account = accounts.get(textAt(policy, ['account']) ?? '');
-      if (account !== undefined) faults.push(...neverMatches(policy, path, account));
+      if (account !== undefined)
+        faults.push(...neverMatches(policy, path, account), ...neverTold(policy, path, config));
       return faults.map((fault) => ({ source, fault }));
     }),
   );
@@ -196,6 +197,27 @@ function neverMatches(policy: Place, path: readonly PropertyKey[], account: Plac
       `${textAt(account, ['limits', 'dlqRetention'])}`,
     'make grace or select.failedBefore shorter',
   );
+}
+
+/** What only hooks tell: alerts, and dead messages. */
+function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): Fault[] {
+  const faults: Fault[] = [];
+  const warn = (keys: readonly string[], message: string, help: string): void => {
+    const place = placeAt(policy, keys);
+    if (place !== undefined) faults.push({ ...at(place, [...path, ...keys]), message, help, severity: 'warning' });
+  };
+  const account = textAt(policy, ['account']) ?? '';
+  const hasCallbacks = placeAt(config, ['hooks', 'callbacks', account]) !== undefined;
+  const addCallbacks = `add hooks.callbacks.${account}`;
+  if ((placeAt(config, ['hooks', 'alertmanager'])?.entries?.size ?? 0) === 0) {
+    warn(['on', 'alert'], 'never runs: nobody tells the daemon of alerts', 'add hooks.alertmanager');
+  }
+  if (hasCallbacks) return faults;
+  warn(['on', 'failureCallback'], 'never runs: no callbacks of this account are taken', addCallbacks);
+  if (textAt(policy, ['action', 'type']) === 'message-dlq.delete') {
+    warn(['action', 'type'], 'never matches: only failure callbacks tell the ids of dead messages', addCallbacks);
+  }
+  return faults;
 }
 
 function textAt(place: Place, path: readonly string[]): string | undefined {

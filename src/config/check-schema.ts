@@ -102,7 +102,7 @@ function faultsOf(issue: Issue, context: Context): Fault[] {
   const holder = issue.code === 'custom' ? issue.path : issue.path.slice(0, -1);
   const meant = [...(misspelt.get(pathText(holder))?.values() ?? [])];
   if (missing.some((key) => meant.includes(key))) return [];
-  const at = mark(place ?? placeAt(root, holder), missing.length > 0);
+  const at = mark(place ?? nearestAbove(root, holder), missing.length > 0);
   return [
     {
       ...at,
@@ -110,6 +110,15 @@ function faultsOf(issue: Issue, context: Context): Fault[] {
       ...explain({ issue, schema: schemaAt(schema, issue.path, root.value), place }),
     },
   ];
+}
+
+/** What is left out is told of where it would stand. */
+function nearestAbove(root: Place, path: readonly PropertyKey[]): Place | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const place = placeAt(root, path.slice(0, length));
+    if (place !== undefined) return place;
+  }
+  return root;
 }
 
 /** Keys of which one is needed and none is there. */

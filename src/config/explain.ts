@@ -26,7 +26,10 @@ interface Given {
 export function explain(given: Given): Explanation {
   const { issue, place, schema } = given;
   if (place === undefined && issue.code !== 'custom') {
-    const about = describe(schema);
+    const about =
+      issue.code === 'invalid_value' && issue.values.length > 1
+        ? `one of ${issue.values.map(String).join(', ')}`
+        : describe(schema);
     return { message: 'required key is missing', ...(about === undefined ? {} : { help: about }) };
   }
   if (place?.value === null) {

@@ -17,13 +17,16 @@ const flowControl = z.strictObject({
     .describe('Period of the rate.'),
 });
 
+/** Few, so that what becomes of a resumed run is known soon. */
+export const DEFAULT_RETRIES = 1;
+
 export const resumeAction = z.strictObject({
   type: z.literal('workflow-dlq.resume').describe('Resume each selected run, one request a run.'),
   retries: z
     .int()
     .min(0)
     .max(10)
-    .default(1)
+    .default(DEFAULT_RETRIES)
     .describe('Retries of each step of the resumed run: few, so that what becomes of it is known soon.'),
   flowControlIfAbsent: flowControl
     .prefault({})

@@ -49,7 +49,7 @@ function resumePolicy(settings: SettingsOf<'workflow-dlq.resume'>, source: strin
     ...baseOf(settings, source),
     action: {
       type: action.type,
-      ...(action.retries !== undefined && { retries: action.retries }),
+      retries: action.retries,
       ...(enabled && { flowControlIfAbsent: { key, ...flowControl, period: period / 1_000 } }),
     },
     where: whereOf(settings, source, WORKFLOW_ENTRY),

@@ -158,7 +158,7 @@ function visitCall(
     }
     state.reads.add(name);
   } else if (!FUNCTIONS.has(name)) {
-    return { message: WHY_NOT[name] ?? `${name}() is not part of this language`, offset };
+    return { message: WHY_NOT[name] ?? unknownFunction(name, state), offset };
   }
   if (name === 'has') return visitHas(node, args[0], state);
   if (name === 're' || name === 'glob') {
@@ -235,6 +235,12 @@ function fieldRead(node: ASTNode, state: State): FieldRead | undefined {
 
 function isVariable(name: string, state: State): boolean {
   return Object.hasOwn(state.variables, name);
+}
+
+function unknownFunction(name: string, { hasFacts }: State): string {
+  const known = [...(hasFacts ? Object.keys(FACT_FUNCTIONS) : []), ...FUNCTIONS];
+  const near = known.find((other) => other.length > 3 && isNear(other.toLowerCase(), name.toLowerCase()));
+  return `${name}() is not part of this language${near === undefined ? '' : `; did you mean ${near}()?`}`;
 }
 
 function unknownField({ variable, field }: FieldRead, state: State): string {

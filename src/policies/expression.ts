@@ -43,13 +43,13 @@ export function compileExpression<Facts>(
   try {
     parsed = language.environment.parse(source);
   } catch (error) {
-    return refused(error);
+    return refused(error, environment.name);
   }
   // First what a policy may not say: its messages tell more than the type checker's.
   const { complaint, reads } = lint(parsed.ast, environment);
   if (complaint !== undefined) return { ok: false, ...complaint };
   const checked = parsed.check();
-  if (!checked.valid) return refused(checked.error);
+  if (!checked.valid) return refused(checked.error, environment.name);
   if (checked.type !== 'bool') {
     return { ok: false, message: `the result must be bool, not ${checked.type}`, offset: 0 };
   }
@@ -179,13 +179,27 @@ function languageNumber(value: number, type: string | undefined): unknown {
   return type === 'int' ? BigInt(Math.trunc(value)) : value;
 }
 
-function refused(error: unknown): RefusedExpression {
+/** Where a variable of another resource belongs. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  entry: 'there is no `entry` here; `where` of policies over entries sees it, one by one',
+  spend: 'there is no `spend` here; `where` of budget.raise sees it',
+  budget: 'there is no `budget` here; `where` of budget.raise sees it',
+};
+
+function refused(error: unknown, environment: ExpressionEnvironment<never>['name']): RefusedExpression {
   const known = error as {
     readonly summary?: string;
     readonly range?: { readonly start: number };
   };
   const offset = known.range?.start ?? 0;
   const message = known.summary ?? (error instanceof Error ? error.message : String(error));
+  const unknown = /^Unknown variable: (\w+)$/i.exec(message)?.[1];
+  if (unknown !== undefined) {
+    const isFact = Object.hasOwn(FACT_FUNCTIONS, unknown);
+    const words =
+      isFact && environment === 'precondition' ? `${unknown} is a function; write ${unknown}(…)` : undefined;
+    return { ok: false, message: words ?? ELSEWHERE[unknown] ?? `unknown variable: ${unknown}`, offset };
+  }
   return { ok: false, message: message.replaceAll('google.protobuf.', '').replace(/^\w/, lower), offset };
 }
 

@@ -100,5 +100,5 @@ export const rampSettings = z
   })
   .superRefine(({ start, max }, context) => {
     if (typeof start !== 'number' || typeof max !== 'number' || start <= max) return;
-    context.addIssue({ code: 'custom', path: ['start'], message: `must be at most ramp.max, which is ${max}` });
+    context.addIssue({ code: 'custom', message: `start is ${start}, and max is ${max}; make max as large at least` });
   }, always);

@@ -57,7 +57,7 @@ function ownOf(settings: PolicySettings): Own {
         maxMatched: limits.maxMatched,
         onTrip: asksPerson(limits.onTrip),
         attempts: limits.attempts.max,
-        ...defined({ retries: action.retries }),
+        retries: action.retries,
         rampStart: ramp.start,
         rampFactor: ramp.factor,
         rampMax: ramp.max,
@@ -65,14 +65,12 @@ function ownOf(settings: PolicySettings): Own {
       },
       atLeast: {
         settle: ramp.settle,
+        ...(flow.enabled && { period: flow.period }),
         ...Object.fromEntries(limits.attempts.backoff.map((wait, index) => [`backoff${index}`, wait])),
       },
       same: {
         groupBy: ramp.groupBy,
         backoffs: limits.attempts.backoff.length,
-        // Without it a run has its own, which may be fewer.
-        retries: action.retries === undefined ? 'own' : 'said',
-        ...(flow.enabled && { period: flow.period }),
       },
     };
   }

@@ -4,6 +4,7 @@ import { POLICY_MODES } from '../domain/plan.ts';
 import { always, durationSetting, toldApart } from '../platform/settings.ts';
 import {
   budgetAction,
+  DEFAULT_RETRIES,
   messageDeleteAction,
   pruneAction,
   resumeAction,
@@ -70,12 +71,14 @@ const resumeSettings = z
     const max = policy.limits?.attempts?.max;
     const retries = policy.action?.retries;
     if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
+    // Whatever of the two is written: at its default neither is too much by itself.
+    const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
     context.addIssue({
       code: 'custom',
-      path: ['limits', 'attempts', 'max'],
+      path,
       message:
-        `${max} resumes of ${1 + retries} tries each are more than ${MAX_AMPLIFICATION} tries of one run; ` +
-        'lower it, or action.retries',
+        `a run would be tried up to ${max * (1 + retries)} times (${max} resumes of ${1 + retries} tries each), ` +
+        `and ${MAX_AMPLIFICATION} is the most; lower limits.attempts.max or action.retries`,
     });
   }, always);
 

@@ -46,7 +46,7 @@ const windowSettings = z
   })
   .superRefine((window, context) => {
     if (window.from !== window.to) return;
-    const message = 'is when it opens; as it is the window is never open';
+    const message = 'is the same as from, and the window is never open; write 24:00 for the end of the day';
     context.addIssue({ code: 'custom', path: ['to'], message });
   }, always);
 

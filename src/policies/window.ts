@@ -50,20 +50,20 @@ function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean
   return (isToday && from <= minute) || (days.includes((day + 6) % 7) && minute < to);
 }
 
-/** A window opens at its time, or where the clocks jump into it. */
+/** A window opens at its time, which may come twice or never, or where the clocks jump into it. */
 function nextOpening(window: PolicyWindow, now: number): number {
   const { timezone, from } = window;
   let best = Infinity;
-  for (let day = -1; day <= LOOK_AHEAD_DAYS && best === Infinity; day++) {
+  // What a later day finds is later than its beginning.
+  for (let day = -1; day <= LOOK_AHEAD_DAYS && best > now + day * DAY_MS; day++) {
     const start = now + day * DAY_MS;
-    const before = offsetAt(timezone, start);
-    const after = offsetAt(timezone, start + DAY_MS);
-    const midnight = Math.floor((start + before) / DAY_MS) * DAY_MS;
-    const starts = [before, after].flatMap((offset) =>
-      [0, DAY_MS].map((later) => midnight + later + from * MINUTE_MS - offset),
-    );
-    const candidates = before === after ? starts : [...starts, changeBetween(timezone, start, start + DAY_MS)];
-    best = Math.min(...candidates.filter((at) => at > now && isOpen(window, at)), Infinity);
+    const offsets = [offsetAt(timezone, start), offsetAt(timezone, start + DAY_MS)] as const;
+    const midnight = Math.floor((start + offsets[0]) / DAY_MS) * DAY_MS;
+    const candidates = offsets
+      .flatMap((offset) => [0, DAY_MS].map((later) => midnight + later + from * MINUTE_MS - offset))
+      .filter((at) => civil(timezone, at).minute === from % 1_440);
+    if (offsets[0] !== offsets[1]) candidates.push(changeBetween(timezone, start, start + DAY_MS));
+    best = Math.min(best, ...candidates.filter((at) => at > now && isOpen(window, at)));
   }
   return best;
 }
