@@ -64,8 +64,11 @@ function openFile(path: string, store: Store, clock: Clock): AuditFile {
   }
   const { instance, epoch } = store;
   const inode = fstatSync(fd).ino;
+  let isOpen = true;
 
   function append(entry: AuditEntry): AuditHead {
+    // The number of a closed file may be another file's by now.
+    if (!isOpen) throw new Error('the audit log is closed: the daemon stops');
     // A file that was moved away would take the records with it.
     if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
       throw new Error(`${path} was moved or removed while the daemon runs: put it back, or restart the daemon`);
@@ -91,7 +94,10 @@ function openFile(path: string, store: Store, clock: Clock): AuditFile {
     append,
     head: () => head,
     verify: () => verifyAudit(path, readHead(store.db)),
-    [Symbol.dispose]: () => closeSync(fd),
+    [Symbol.dispose]() {
+      if (isOpen) closeSync(fd);
+      isOpen = false;
+    },
   };
 }
 

@@ -151,6 +151,15 @@ test('what cannot be written to the audit log does not happen', async () => {
   expect(await audit.verify()).not.toHaveProperty('finding');
 });
 
+test('nothing is written, and nothing done, once the log is closed', () => {
+  const { open } = world();
+  const { ledger, audit } = open();
+  const run = ledger.beginRun(planOf(), 1);
+  audit[Symbol.dispose]();
+  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow('the audit log is closed');
+  expect(ledger.isClaimed('production', 'a')).toBe(false);
+});
+
 test('what a failed append left behind is gone with the next one', async () => {
   const { open, auditPath } = world();
   const { ledger, audit } = open();
