@@ -1,7 +1,8 @@
-/** The composition root's part about what others tell the daemon: the listener of the hooks, with their secrets. */
+/** The composition root's part about what others tell the daemon: the listener of the hooks, and the secrets of all who call. */
 import type { Config } from './config/config.ts';
 import type { EventBus } from './platform/events.ts';
 import { Secret } from './platform/secret.ts';
+import type { ApiToken } from './server/access.ts';
 import { startHooks, type HookDeps, type Hooks } from './server/hooks.ts';
 import type { RunningServer } from './server/http-listener.ts';
 
@@ -9,6 +10,20 @@ import type { RunningServer } from './server/http-listener.ts';
 export async function startHookListener(config: Config, deps: HookDeps): Promise<RunningServer | undefined> {
   const { listen } = config.hooks;
   return listen === undefined ? undefined : startHooks(deps, hooksOf(config, deps.events), listen);
+}
+
+/** Those who may do more than read over the daemon's own address. */
+export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
+  return server.tokens.map(({ name, role, token, tokenFile }) => ({
+    name,
+    role,
+    token:
+      token === undefined
+        ? Secret.fromFile(tokenFile!, () =>
+            events.emit({ type: 'credential.changed', account: '', credential: `server.tokens.${name}` }),
+          )
+        : Secret.of(token),
+  }));
 }
 
 function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {

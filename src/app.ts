@@ -4,7 +4,7 @@
  */
 import type { ServiceClient } from './client/api.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
-import { startHookListener } from './app-hooks.ts';
+import { apiTokens, startHookListener } from './app-hooks.ts';
 import { createPolicies } from './app-policies.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
@@ -225,12 +225,13 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     readiness: () => readiness(board, clock.now() - startedAt),
     policies: policies.statuses,
     engine: policies.engine,
+    tokens: apiTokens(config, events),
     state: {
       auditHead: () => audit.head(),
       backup: (file: string) => backupStore(store, file),
-      adopt: (reason: string) => {
+      adopt: (reason: string, by: string) => {
         const because = ledger.mustBeAdopted;
-        ledger.adopt({ at: clock.now(), by: 'local', reason });
+        ledger.adopt({ at: clock.now(), by, reason });
         return because;
       },
     },

@@ -40,6 +40,10 @@ export function composeConfig(parts: ConfigParts): Config {
   const { webhook, alertmanager } = settings.notifications;
   return {
     ...settings,
+    server: {
+      ...settings.server,
+      tokens: settings.server.tokens.map((token) => withAbsolute(token, ['tokenFile'], absolute)),
+    },
     storage: { ...settings.storage, sqlite: { path: absolute(settings.storage.sqlite.path) } },
     accounts: settings.accounts.map((account) => composeAccount(account, absolute)),
     hooks: {

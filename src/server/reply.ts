@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'too_large'
   | 'refused'
   | 'unauthorized'
+  | 'forbidden'
   | 'bad_signature'
   | 'replay'
   | 'busy'

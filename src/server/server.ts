@@ -1,6 +1,6 @@
 /**
- * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads; the verbs are
- * on the unix socket.
+ * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads, unless a token
+ * says otherwise; over the unix socket everything is allowed.
  */
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { AuditHead } from '../ledger/audit-log.ts';
@@ -10,6 +10,7 @@ import type { ObservationBoard } from '../observations/board.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ListenAddress } from '../platform/settings.ts';
+import type { ApiToken } from './access.ts';
 import { startListener, type RunningServer } from './http-listener.ts';
 import type { MetricsFormat } from './metrics-format.ts';
 import type { PageLink } from './page.ts';
@@ -17,10 +18,16 @@ import { answer } from './routes.ts';
 import type { SharedBody } from './shared-body.ts';
 import type { ApiUsage, LabelView } from './status.ts';
 
+/** What is shown of the ledger. */
+type LedgerReader = Pick<
+  Ledger,
+  'recentActions' | 'lastRuns' | 'unknownOutcomes' | 'pauses' | 'storedPlans' | 'storedPlan' | 'runs' | 'action'
+>;
+
 export interface ServerDeps {
   readonly clock: Clock;
   readonly board: ObservationBoard;
-  readonly ledger: Pick<Ledger, 'recentActions' | 'lastRuns' | 'unknownOutcomes'>;
+  readonly ledger: LedgerReader;
   readonly logger: Logger;
   metrics(format: MetricsFormat): Promise<SharedBody & { readonly contentType: string }>;
   /** Whether the scheduler turns; never depends on the service. */
@@ -30,6 +37,8 @@ export interface ServerDeps {
   /** What a person may ask of the engine. */
   readonly engine: Verbs;
   readonly state: StateVerbs;
+  /** Who may do what over TCP; without any it only reads. */
+  readonly tokens?: readonly ApiToken[];
   readonly accounts: readonly {
     readonly name: string;
     readonly messageApiUrl?: string;
@@ -51,7 +60,7 @@ interface StateVerbs {
   /** A copy as of one moment, on the daemon's machine. Rejects with words for its operator. */
   backup(file: string): Promise<{ readonly bytes: number }>;
   /** @returns why it was not to be trusted until now; undefined when nothing was to be adopted */
-  adopt(reason: string): string | undefined;
+  adopt(reason: string, by: string): string | undefined;
 }
 
 /** @throws {ListenError} saying which address, why, and what to do */
@@ -60,6 +69,6 @@ export function startServer(
   listen: ListenAddress | { readonly socketPath: string },
 ): Promise<RunningServer> {
   const { clock, logger } = deps;
-  const verbs = 'socketPath' in listen;
-  return startListener({ clock, logger, listen, answer: (asked) => answer({ ...asked, deps, verbs }) });
+  const access = { isLocal: 'socketPath' in listen, tokens: deps.tokens ?? [] };
+  return startListener({ clock, logger, listen, answer: (asked) => answer({ ...asked, deps, access }) });
 }

@@ -2,9 +2,42 @@
 import { z } from 'zod';
 import { oneSecret, secret, secretFile } from '../client/settings.ts';
 import { always, baseUrlSetting, listenSetting } from '../platform/settings.ts';
+import { ROLES } from './access.ts';
+
+/** Who else may not stand in the audit log under these names. */
+const OWN_NAMES = ['local', 'engine'];
+const TOKEN_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63; not local or engine';
+
+const apiToken = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/, TOKEN_NAME)
+      .refine((name) => !OWN_NAMES.includes(name), TOKEN_NAME)
+      .describe('Stands in the audit log for whoever uses the token.'),
+    role: z
+      .enum(ROLES)
+      .describe(
+        'viewer asks what policies say of an entry; operator also plans, applies, approves, rejects and pauses; admin also unpauses and adopts.',
+      ),
+    token: secret('The bearer token; several on a line each are all taken').exactOptional(),
+    tokenFile: secretFile('the bearer token; several on a line each are all taken').exactOptional(),
+  })
+  .superRefine(oneSecret('token'), always);
 
 export const serverSettings = z.strictObject({
   listen: listenSetting().prefault('127.0.0.1:10777').describe('Address of metrics, health and pages.'),
+  tokens: z
+    .array(apiToken)
+    .default([])
+    .superRefine((tokens, context) => {
+      for (const [index, { name }] of tokens.entries()) {
+        if (tokens.findIndex((other) => other.name === name) === index) continue;
+        const message = `two tokens are named ${name}; the audit log could not tell who it was`;
+        context.addIssue({ code: 'custom', path: [index, 'name'], message });
+      }
+    }, always)
+    .describe('Who may do more than read over `listen`, by bearer token. Without any it is read-only.'),
 });
 
 const HOOK_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63';

@@ -7,11 +7,14 @@ import type { CollectorName } from '../domain/observation.ts';
 import type { RunOutcome } from '../domain/plan.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { Reconciled } from '../domain/statistics.ts';
-import type { ActionOutcome, ActionRecord, RunRecord } from '../ledger/ledger.ts';
+import type { ActionOutcome, ActionRecord, Pause, RunRecord } from '../ledger/ledger.ts';
+import type { Condition } from '../ledger/verbs.ts';
 import type { CollectorStatus, ObservationBoard } from '../observations/board.ts';
 import { errorMessage } from '../platform/error-message.ts';
 import type { ServerDeps } from './server.ts';
+import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 import { judge, type Verdict } from './verdict.ts';
+import { withoutQueries } from './without-queries.ts';
 
 /**
  * `ok`: the last run succeeded. `failing`: it did not, what it read before still stands. `stale`: what was read is too
@@ -30,7 +33,14 @@ export interface SourceView extends CollectorStatus {
   readonly countedUntilAt?: number;
 }
 
-interface RunView {
+/** One run of a policy: `/api/v1/runs`. */
+export interface RunView {
+  readonly id: number;
+  readonly policy: string;
+  readonly account: string;
+  readonly planId: string;
+  /** What made it run: `schedule`, `campaign`, `hand`, `alert`, `callback`. */
+  readonly trigger: string;
   readonly at: number;
   readonly finishedAt?: number;
   /** `running` until it ended; after a crash, until the policy's next run. */
@@ -44,7 +54,7 @@ interface RunView {
 /** One policy: `/api/v1/policies`. */
 export interface PolicyView extends PolicyStatus {
   /** Absent when it never ran. */
-  readonly lastRun?: RunView;
+  readonly lastRun?: Omit<RunView, 'policy' | 'account'>;
 }
 
 /** One act, newest first: `/api/v1/actions`. */
@@ -65,6 +75,10 @@ export interface ActionView {
   readonly outcomeAt?: number;
   readonly detail?: string;
   readonly newRunId?: string;
+  /** Entries that it might touch, and that the service said it did. */
+  readonly worth: number;
+  readonly done?: number;
+  readonly runId: number;
 }
 
 /** Requests since the start of the UTC day, and what the daemon allows itself. */
@@ -119,6 +133,11 @@ export interface Status {
   readonly sources: readonly SourceView[];
   /** By account and state; empty where nothing can be compared (yet). */
   readonly reconciliation: readonly ReconciliationView[];
+  /** What stands: holds, halted groups, plans that wait; the worst first. */
+  readonly conditions: readonly Condition[];
+  readonly pauses: readonly Pause[];
+  /** Plans that wait for a person. */
+  readonly plans: readonly StoredPlanView[];
   readonly policies: readonly PolicyView[];
   readonly actions: readonly ActionView[];
   /** Acts of which nobody knows yet what became of them. */
@@ -130,15 +149,22 @@ export interface Status {
 /** What of `ServerDeps` a status is made of. */
 export type StatusDeps = Pick<
   ServerDeps,
-  'clock' | 'board' | 'ledger' | 'health' | 'readiness' | 'policies' | 'accounts' | 'apiUsage' | 'version' | 'startedAt'
->;
+  'clock' | 'board' | 'health' | 'readiness' | 'policies' | 'accounts' | 'apiUsage' | 'version' | 'startedAt'
+> & {
+  readonly ledger: Pick<
+    ServerDeps['ledger'],
+    'recentActions' | 'lastRuns' | 'unknownOutcomes' | 'pauses' | 'storedPlans'
+  >;
+  readonly engine: Pick<ServerDeps['engine'], 'conditions'>;
+};
 
 /** @param actionLimit how many actions to read, newest first */
 export function readStatus(deps: StatusDeps, actionLimit: number): Status {
   const at = deps.clock.now();
   const health = deps.health();
   const readiness = deps.readiness();
-  const ledger = readLedger(deps.ledger, actionLimit);
+  const ledger = readLedger(deps, actionLimit, at);
+  const conditions = deps.engine.conditions().toSorted(bySeverity);
   const facts = {
     at,
     version: deps.version,
@@ -150,7 +176,10 @@ export function readStatus(deps: StatusDeps, actionLimit: number): Status {
     accounts: deps.accounts.map((account) => ({ ...account, usage: deps.apiUsage?.(account.name) ?? [] })),
     sources: deps.board.statuses().map((status) => sourceView(deps.board, status)),
     reconciliation: deps.accounts.flatMap(({ name: account }) => reconciliationOf(deps.board, account)),
-    policies: deps.policies().map((policy) => policyView(policy, ledger.runs)),
+    conditions: withoutQueries(conditions),
+    pauses: withoutQueries(ledger.pauses),
+    plans: ledger.plans,
+    policies: ledger.policies,
     actions: ledger.actions,
     unknownOutcomes: ledger.unknown,
     ...(ledger.error !== undefined && { storeError: ledger.error }),
@@ -158,27 +187,40 @@ export function readStatus(deps: StatusDeps, actionLimit: number): Status {
   return { ...facts, verdict: judge(facts) };
 }
 
-/** A store that cannot be read must not take the page down with it: the page is where one looks then. */
-function readLedger(
-  ledger: StatusDeps['ledger'],
-  limit: number,
-): {
-  readonly runs: readonly RunRecord[];
+const SEVERITIES: readonly Condition['severity'][] = ['critical', 'warning', 'info'];
+
+function bySeverity(a: Condition, b: Condition): number {
+  return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || a.since - b.since;
+}
+
+interface LedgerFacts {
+  readonly policies: readonly PolicyView[];
   readonly actions: readonly ActionView[];
   readonly unknown: number;
+  readonly pauses: readonly Pause[];
+  readonly plans: readonly StoredPlanView[];
   readonly error?: string;
-} {
+}
+
+/**
+ * A store that cannot be read must not take the page down with it: the page is where one looks then. What policies are
+ * (campaigns, pauses) stands in the store, too.
+ */
+function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number): LedgerFacts {
   try {
+    const runs = ledger.lastRuns();
     return {
-      runs: ledger.lastRuns(),
-      actions: ledger.recentActions(limit).map(actionView),
+      policies: policies().map((policy) => withoutQueries(policyView(policy, runs))),
+      actions: limit === 0 ? [] : ledger.recentActions(limit).map(actionView),
       unknown: ledger
         .unknownOutcomes()
         .values()
         .reduce((sum, count) => sum + count, 0),
+      pauses: ledger.pauses(),
+      plans: ledger.storedPlans(['waiting'], at).map(storedPlanView),
     };
   } catch (error) {
-    return { runs: [], actions: [], unknown: 0, error: errorMessage(error) };
+    return { policies: [], actions: [], unknown: 0, pauses: [], plans: [], error: errorMessage(error) };
   }
 }
 
@@ -209,44 +251,49 @@ function sourceState(status: CollectorStatus, stale: boolean): SourceState {
 function policyView(policy: PolicyStatus, runs: readonly RunRecord[]): PolicyView {
   const run = runs.find((candidate) => candidate.policy === policy.name && candidate.account === policy.account);
   if (run === undefined) return policy;
-  const { at, finishedAt, outcome, matched, acted, backlog, detail } = run;
-  return {
-    ...policy,
-    lastRun: {
-      at,
-      ...(finishedAt !== undefined && { finishedAt }),
-      outcome: outcome ?? 'running',
-      matched,
-      acted,
-      backlog,
-      ...(detail !== undefined && { detail }),
-    },
-  };
+  const { policy: _policy, account: _account, ...lastRun } = runView(run);
+  return { ...policy, lastRun };
 }
 
-function actionView(record: ActionRecord): ActionView {
+export function runView(run: RunRecord): RunView {
+  const { id, policy, account, planId, trigger, at, finishedAt, outcome, matched, acted, backlog, detail } = run;
+  return withoutQueries({
+    id,
+    policy,
+    account,
+    planId,
+    trigger: trigger.kind,
+    at,
+    ...(finishedAt !== undefined && { finishedAt }),
+    outcome: outcome ?? 'running',
+    matched,
+    acted,
+    backlog,
+    ...(detail !== undefined && { detail }),
+  });
+}
+
+export function actionView(record: ActionRecord): ActionView {
   const { proposal } = record;
-  const { policy, account, action, target } = proposal;
-  return {
+  const { policy, account, action, target, worth } = proposal;
+  return withoutQueries({
     id: record.id,
     at: record.at,
+    runId: record.runId,
     policy,
     account,
     action,
     target,
+    worth,
     ...('workflowRunId' in proposal && {
       workflowRunId: proposal.workflowRunId,
-      workflowUrl: withoutQuery(proposal.workflowUrl),
+      workflowUrl: proposal.workflowUrl,
     }),
     ...('attempt' in proposal && { attempt: proposal.attempt }),
-    outcome: record.outcome ?? 'pending',
+    outcome: record.outcome ?? ('pending' as const),
     ...(record.outcomeAt !== undefined && { outcomeAt: record.outcomeAt }),
     ...(record.detail !== undefined && { detail: record.detail }),
     ...(record.newRunId !== undefined && { newRunId: record.newRunId }),
-  };
-}
-
-/** Queries of URLs may carry tokens, and this is shown to whoever can reach the address. */
-function withoutQuery(url: string): string {
-  return url.split(/[?#]/, 1)[0]!;
+    ...(record.done !== undefined && { done: record.done }),
+  });
 }

@@ -1,4 +1,6 @@
 /** How the daemon is, in one sentence: what is wrong comes first, the worst of it at the front. Pure. */
+import type { Pause } from '../ledger/ledger.ts';
+import type { Condition } from '../ledger/verbs.ts';
 import { formatAge } from './format.ts';
 import type { PolicyView, ReconciliationView, SourceView, Status } from './status.ts';
 
@@ -25,7 +27,9 @@ export function judge(status: Omit<Status, 'verdict'>): Verdict {
     ...daemonProblems(status),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
     ...status.reconciliation.flatMap(gap),
-    ...status.policies.flatMap(policyProblems),
+    ...status.pauses.flatMap(pauseOfAll),
+    ...status.conditions.map(standing),
+    ...status.policies.flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
   ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
   const [worst, ...others] = problems;
@@ -85,14 +89,28 @@ function gap({ account, state, hour, logs, statistics, isLasting }: Reconciliati
   return [{ level: 'attention', text, anchor: reconciliationAnchor({ account, state }) }];
 }
 
-function policyProblems(policy: PolicyView): Problem[] {
+/** The row of the page on which conditions stand. */
+export const STANDING_ANCHOR = 'standing';
+
+function standing({ severity, summary, detail }: Condition): Problem {
+  const level = severity === 'critical' ? 'trouble' : 'attention';
+  return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: STANDING_ANCHOR };
+}
+
+function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
+  if (scope !== 'engine') return [];
+  const text = `Everything is paused by ${by}: ${reason}; opsd unpause --reason TEXT lifts it`;
+  return [{ level: 'trouble', text, anchor: STANDING_ANCHOR }];
+}
+
+function policyProblems(policy: PolicyView, { conditions, pauses }: Omit<Status, 'verdict'>): Problem[] {
   const problems: Problem[] = [];
   const anchor = policyAnchor(policy);
   const outcome = policy.lastRun?.outcome;
   const detail = policy.lastRun?.detail === undefined ? '' : `: ${policy.lastRun.detail}`;
   if (outcome === 'error' || outcome === 'aborted' || outcome === 'halted') {
     problems.push({ level: 'trouble', text: `The last run of ${policy.name} ended as ${outcome}${detail}`, anchor });
-  } else if (outcome === 'held') {
+  } else if (outcome === 'held' && !conditions.some(({ key }) => key === `held/${policy.name}`)) {
     problems.push({ level: 'attention', text: `${policy.name} is held${detail}`, anchor });
   } else if (outcome === 'incomplete') {
     problems.push({
@@ -101,7 +119,8 @@ function policyProblems(policy: PolicyView): Problem[] {
       anchor,
     });
   }
-  if (policy.effectiveMode !== policy.mode) {
+  const isOneOfAll = policy.reducedBy?.startsWith('paused:') === true && pauses.some(({ scope }) => scope === 'engine');
+  if (policy.effectiveMode !== policy.mode && !isOneOfAll) {
     const why = policy.reducedBy === undefined ? '' : `: ${policy.reducedBy}`;
     const text = `${policy.name} is written as ${policy.mode} and runs as ${policy.effectiveMode}${why}`;
     // A pause that the daemon put on itself needs a person.
@@ -113,7 +132,7 @@ function policyProblems(policy: PolicyView): Problem[] {
 
 function unknownOutcomes(status: Omit<Status, 'verdict'>): Problem[] {
   const count = status.unknownOutcomes;
-  if (count === 0) return [];
+  if (count === 0 || status.conditions.some(({ key }) => key.startsWith('unknown/'))) return [];
   const text =
     count === 1
       ? 'What became of one action is unknown; its entry stays untouched until reading tells'

@@ -6,15 +6,18 @@ import { COLLECTOR_NAMES } from '../../src/domain/observation.ts';
 import type { AccountReading } from '../../src/domain/statistics.ts';
 import type { PolicyStatus } from '../../src/domain/policy-status.ts';
 import type { RunRecord } from '../../src/ledger/ledger.ts';
+import type { Verbs } from '../../src/ledger/verbs.ts';
 import { acceptsGzip } from '../../src/server/reply.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { action, ask, NOW, plan, proposal, scrapeBody, serving, world, type World } from './world.ts';
+import { action, ask, engine, ledger, NOW, plan, proposal, scrapeBody, serving, world, type World } from './world.ts';
 
 const CANARY = `<script>alert("x")</script>'&`;
 
 const POLICY: PolicyStatus = {
   name: 'resume-billing',
   account: 'production',
+  action: 'workflow-dlq.resume',
+  campaigns: [],
   owner: 'payments',
   description: 'Billing runs get more tries.',
   source: 'policies/billing.yaml:3',
@@ -29,6 +32,8 @@ const RUN: RunRecord = {
   id: 4,
   policy: 'resume-billing',
   account: 'production',
+  planId: '9f3c2a',
+  trigger: { kind: 'schedule' },
   at: NOW - 120_000,
   finishedAt: NOW - 119_000,
   outcome: 'acted',
@@ -37,19 +42,25 @@ const RUN: RunRecord = {
   backlog: 182,
 };
 
+const PLANNED: Partial<Verbs> = {
+  plan: (policy) =>
+    policy === POLICY.name ? Promise.resolve({ ok: true, plan: plan() }) : engine().plan(policy, ASKED, STILL),
+};
+const ASKED = { by: 'local', save: false };
+const STILL = new AbortController().signal;
+
 function busyWorld(overrides: Partial<World> = {}): World {
   const deps = world({
     policies: () => [POLICY],
-    plan: (policy) => Promise.resolve(policy === POLICY.name ? plan() : undefined),
-    ledger: {
-      unknownOutcomes: () => new Map(),
+    engine: engine(PLANNED),
+    ledger: ledger({
       lastRuns: () => [RUN],
       recentActions: (limit) =>
         [
           action({ id: 2 }),
           action({ outcome: 'acked', outcomeAt: NOW - 59_000, detail: 'ok', newRunId: 'wfr_2' }),
         ].slice(0, limit),
-    },
+    }),
     accounts: [
       { name: 'production', messageApiUrl: 'https://eu.example', managementApiUrl: 'https://api.example' },
       { name: 'staging', messageApiUrl: 'https://eu.example' },
@@ -194,6 +205,9 @@ describe('the JSON API', () => {
       ready: true,
       readyDetail: 'first round done',
       unknownOutcomes: 0,
+      conditions: [],
+      pauses: [],
+      waitingPlans: 0,
       verdict: {
         level: 'trouble',
         sentence: 'production urlGroups is failing (forbidden): it never succeeded; and 1 more.',
@@ -260,20 +274,24 @@ describe('the JSON API', () => {
   });
 
   test('policies', async () => {
-    const { id: _id, policy: _policy, account: _account, ...lastRun } = RUN;
-    expect(await get('/api/v1/policies')).toEqual({ at: NOW, policies: [{ ...POLICY, lastRun }] });
+    const { policy: _policy, account: _account, ...run } = RUN;
+    const shown = { ...POLICY, lastRun: { ...run, trigger: 'schedule' } };
+    expect(await get('/api/v1/policies')).toEqual({ at: NOW, policies: [shown] });
+    expect(await get('/api/v1/policies/resume-billing')).toEqual({ at: NOW, policy: shown });
+    expect(await get('/api/v1/policies/x')).toMatchObject({ error: { code: 'unknown_policy' } });
   });
 
   test('a run without an end is running', async () => {
     const { outcome: _outcome, finishedAt: _finishedAt, ...running } = RUN;
     const deps = busyWorld({
-      ledger: { lastRuns: () => [running], recentActions: () => [], unknownOutcomes: () => new Map() },
+      ledger: ledger({ lastRuns: () => [running] }),
     });
     expect(await get('/api/v1/policies', deps)).toMatchObject({ policies: [{ lastRun: { outcome: 'running' } }] });
   });
 
   test('actions', async () => {
-    const { lineage: _l, failedAt: _f, labels: _s, cause: _c, status: _t, ...shown } = proposal();
+    const { policy, account, action: type, target, worth, workflowRunId, workflowUrl, attempt } = proposal();
+    const shown = { runId: 1, policy, account, action: type, target, worth, workflowRunId, workflowUrl, attempt };
     expect(await get('/api/v1/actions')).toEqual({
       at: NOW,
       actions: [
@@ -303,29 +321,12 @@ describe('the JSON API', () => {
       throw new Error('disk I/O error');
     };
     const { address } = await serving(
-      world({ ledger: { recentActions: broken, lastRuns: broken, unknownOutcomes: broken } }),
+      world({ ledger: ledger({ recentActions: broken, lastRuns: broken, unknownOutcomes: broken }) }),
     );
     const answer = await ask(address, path);
     expect(answer.status).toBe(503);
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'store_unavailable' } });
     expect((await ask(address, '/')).text).toContain('The store cannot be read: disk I/O error.');
-  });
-});
-
-describe('unpause', () => {
-  const ASK = { method: 'POST', body: JSON.stringify({ reason: 'spoke to the service' }) };
-
-  test('lifts what the engine paused over the unix socket alone, for a reason', async () => {
-    const reasons: string[] = [];
-    const deps = busyWorld({ unpause: (reason) => reasons.push(reason) });
-    const tcp = await serving(deps);
-    expect((await ask(tcp.address, '/api/v1/unpause', ASK)).status).toBe(403);
-    const socket = await serving(deps, { socketPath: join(tempDir(), 's') });
-    expect((await ask(socket.address, '/api/v1/unpause', { method: 'POST', body: '{}' })).status).toBe(400);
-    expect(reasons).toEqual([]);
-    const answer = await ask(socket.address, '/api/v1/unpause', ASK);
-    expect(JSON.parse(answer.text)).toEqual({ lifted: 1 });
-    expect(reasons).toEqual(['spoke to the service']);
   });
 });
 
@@ -337,7 +338,7 @@ describe('state', () => {
     const state = {
       auditHead: () => ({ sequence: 7, hash: 'abc' }),
       backup: async (path: string) => (asked.push(path), { bytes: 12 }),
-      adopt: (reason: string) => (asked.push(reason), 'it was restored'),
+      adopt: (reason: string, by: string) => (asked.push(`${reason} by ${by}`), 'it was restored'),
     };
     const deps = busyWorld({ state });
     const tcp = await serving(deps);
@@ -361,7 +362,7 @@ describe('state', () => {
       { adopted: 'it was restored' },
       { head: { sequence: 7, hash: 'abc' } },
     ]);
-    expect(asked).toEqual(['/backup/copy.db', 'looked']);
+    expect(asked).toEqual(['/backup/copy.db', 'looked by local']);
   });
 
   test('that cannot be copied or adopted says why', async () => {
@@ -371,63 +372,12 @@ describe('state', () => {
     const state = { auditHead: () => undefined, backup: async () => refuse(), adopt: refuse };
     const socket = await serving(busyWorld({ state }), { socketPath: join(tempDir(), 's') });
     for (const path of ['/api/v1/state/backup', '/api/v1/state/adopt']) {
-      const answer = await ask(socket.address, path, post({ file: '/x', reason: 'x' }));
+      const body = path.endsWith('backup') ? { file: '/x' } : { reason: 'x' };
+      const answer = await ask(socket.address, path, post(body));
       expect(answer.status).toBe(409);
       expect(answer.text).toContain('no room');
     }
     expect(JSON.parse((await ask(socket.address, '/api/v1/audit/head')).text)).toEqual({ head: null });
-  });
-});
-
-describe('plan', () => {
-  const ASK = { method: 'POST', body: JSON.stringify({ policy: 'resume-billing' }) };
-
-  test('is refused over TCP, and nothing is planned', async () => {
-    let planned = 0;
-    const { address } = await serving(busyWorld({ plan: () => Promise.resolve((planned++, plan())) }));
-    const answer = await ask(address, '/api/v1/plan', ASK);
-    expect(answer.status).toBe(403);
-    expect(JSON.parse(answer.text)).toEqual({
-      error: { code: 'read_only', message: expect.stringContaining('read-only') as string },
-    });
-    expect(planned).toBe(0);
-  });
-
-  test('answers with the plan over the unix socket, which reads as well', async () => {
-    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
-    const answer = await ask(address, '/api/v1/plan', ASK);
-    expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.text)).toEqual(plan());
-    expect((await ask(address, '/-/healthy')).status).toBe(200);
-    expect((await ask(address, '/api/v1/plan')).headers['allow']).toBe('POST');
-  });
-
-  test.each([
-    ['no JSON', 'policy', 400, 'bad_request'],
-    ['no object', '"x"', 400, 'bad_request'],
-    ['no policy', '{}', 400, 'bad_request'],
-    ['a policy that is no text', '{"policy": 1}', 400, 'bad_request'],
-    ['an empty policy', '{"policy": ""}', 400, 'bad_request'],
-    ['an unknown policy', '{"policy": "resume-bilng"}', 404, 'unknown_policy'],
-    ['too long a body', `{"policy": "${'x'.repeat(70_000)}"}`, 413, 'too_large'],
-  ])('refuses %s', async (_what, body, status, code) => {
-    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
-    const answer = await ask(address, '/api/v1/plan', { method: 'POST', body });
-    expect(answer.status).toBe(status);
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { code } });
-  });
-
-  test('refuses a long body of unsaid length', async () => {
-    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
-    const headers = { 'Transfer-Encoding': 'chunked' };
-    const answer = await ask(address, '/api/v1/plan', { method: 'POST', headers, body: 'x'.repeat(70_000) });
-    expect(answer.status).toBe(413);
-  });
-
-  test('names the policies that there are', async () => {
-    const { address } = await serving(busyWorld(), { socketPath: join(tempDir(), 's') });
-    const answer = await ask(address, '/api/v1/plan', { method: 'POST', body: '{"policy": "x"}' });
-    expect(answer.text).toContain('There is no policy named x. Policies: resume-billing.');
   });
 });
 
@@ -443,11 +393,10 @@ describe('the page', () => {
       policies: () => [
         { ...POLICY, name: CANARY, owner: CANARY, description: CANARY, source: CANARY, reducedBy: CANARY },
       ],
-      ledger: {
-        unknownOutcomes: () => new Map(),
+      ledger: ledger({
         lastRuns: () => [{ ...RUN, policy: CANARY, outcome: 'held', detail: CANARY }],
         recentActions: () => [action({ proposal: proposal(hostile), detail: CANARY, newRunId: CANARY })],
-      },
+      }),
       accounts: [{ name: CANARY, messageApiUrl: CANARY, managementApiUrl: CANARY }],
       links: [{ label: CANARY, href: CANARY }],
       readiness: () => ({ ready: false, detail: CANARY }),

@@ -8,7 +8,7 @@ import { ListenError } from '../../src/server/listen.ts';
 import { startServer } from '../../src/server/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { ask, plan, scrapeBody, serving, world } from './world.ts';
+import { ask, engine, plan, scrapeBody, serving, world } from './world.ts';
 
 /** A raw connection, and all that came over it. */
 function raw(address: string): Socket & { received: string } {
@@ -189,10 +189,14 @@ describe('clients', () => {
   test('that go away end the plan they asked for', async () => {
     let signal: AbortSignal | undefined;
     const deps = world({
-      plan: (_policy, given) => {
-        signal = given;
-        return new Promise((_resolve, reject) => given.addEventListener('abort', () => reject(given.reason as Error)));
-      },
+      engine: engine({
+        plan: (_policy, _request, given) => {
+          signal = given;
+          return new Promise((_resolve, reject) =>
+            given.addEventListener('abort', () => reject(given.reason as Error)),
+          );
+        },
+      }),
     });
     const { address } = await serving(deps, { socketPath: join(tempDir(), 's') });
     const impatient = new AbortController();
@@ -257,11 +261,13 @@ describe('stopping', () => {
   test('gives a plan up with an answer', async () => {
     let begun = false;
     const deps = world({
-      plan: (_policy, signal) =>
-        new Promise((_resolve, reject) => {
-          begun = true;
-          signal.addEventListener('abort', () => reject(signal.reason as Error));
-        }),
+      engine: engine({
+        plan: (_policy, _request, signal) =>
+          new Promise((_resolve, reject) => {
+            begun = true;
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+      }),
     });
     const server = await serving(deps, { socketPath: join(tempDir(), 's') });
     const asked = ask(server.address, '/api/v1/plan', { method: 'POST', body: '{"policy":"x"}' });
@@ -276,7 +282,9 @@ describe('stopping', () => {
 
   test('lets a short plan finish', async () => {
     let finish: (() => void) | undefined;
-    const deps = world({ plan: () => new Promise((resolve) => (finish = () => resolve(plan()))) });
+    const deps = world({
+      engine: engine({ plan: () => new Promise((resolve) => (finish = () => resolve({ ok: true, plan: plan() }))) }),
+    });
     const server = await serving(deps, { socketPath: join(tempDir(), 's') });
     const asked = ask(server.address, '/api/v1/plan', { method: 'POST', body: '{"policy":"x"}' });
     await until({ what: 'the plan has begun' }, () => finish !== undefined);

@@ -4,11 +4,13 @@ import type { AccountReading } from '../../src/domain/statistics.ts';
 import type { PolicyStatus } from '../../src/domain/policy-status.ts';
 import type { RunRecord } from '../../src/ledger/ledger.ts';
 import { readStatus } from '../../src/server/status.ts';
-import { action, NOW, world, type World } from './world.ts';
+import { action, engine, ledger, NOW, world, type World } from './world.ts';
 
 const POLICY: PolicyStatus = {
   name: 'resume-billing',
   account: 'production',
+  action: 'workflow-dlq.resume',
+  campaigns: [],
   source: 'policies/billing.yaml:3',
   schedule: 'every 5m',
   mode: 'enforce',
@@ -33,9 +35,15 @@ function fail(deps: World): void {
 }
 
 function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'] {
-  const run = { id: 1, policy: 'resume-billing', account: 'production', at: NOW, matched: 3, acted: 0, backlog: 3 };
+  const of = {
+    policy: 'resume-billing',
+    account: 'production',
+    planId: '9f3c2a',
+    trigger: { kind: 'schedule' },
+  } as const;
+  const run = { id: 1, ...of, at: NOW, matched: 3, acted: 0, backlog: 3 };
   const full = { ...run, ...(outcome !== undefined && { outcome }), ...(detail !== undefined && { detail }) };
-  return { recentActions: () => [], lastRuns: () => [full], unknownOutcomes: () => new Map() };
+  return ledger({ lastRuns: () => [full] });
 }
 
 describe('the verdict', () => {
@@ -148,20 +156,73 @@ describe('the verdict', () => {
   test('unknown outcomes ask for attention, all of them, however long ago', () => {
     const actions = [action({ id: 2, outcome: 'acked' })];
     const deps = world({
-      ledger: {
+      ledger: ledger({
         recentActions: () => actions,
-        lastRuns: () => [],
         unknownOutcomes: () =>
           new Map([
             ['p', 20],
             ['q', 4],
           ]),
-      },
+      }),
     });
     expect(verdict(deps)).toMatchObject({
       level: 'attention',
       sentence: 'What became of 24 actions is unknown; their entries stay untouched until reading tells.',
     });
+  });
+
+  const HELD = {
+    key: 'held/resume-billing',
+    severity: 'warning',
+    policy: 'resume-billing',
+    guard: 'quota',
+    summary: 'quota holds resume-billing',
+    detail: '429 within 10 min',
+    since: NOW - 600_000,
+  } as const;
+
+  test('what stands is said once, with its detail', () => {
+    const run = lastRun('held', 'quota: 429 within 10 min');
+    const deps = world({ policies: () => [POLICY], ledger: run, engine: engine({ conditions: () => [HELD] }) });
+    expect(verdict(deps)).toMatchObject({
+      level: 'attention',
+      sentence: 'quota holds resume-billing: 429 within 10 min.',
+      problems: [{ anchor: 'standing' }],
+    });
+    // Until the first run after a restart nothing stands, and the last run still tells.
+    expect(verdict(world({ policies: () => [POLICY], ledger: run })).sentence).toBe(
+      'resume-billing is held: quota: 429 within 10 min.',
+    );
+  });
+
+  test('a group that was given up on is trouble', () => {
+    const condition = { ...HELD, key: 'halted/resume-billing/x', severity: 'critical' } as const;
+    expect(verdict(world({ engine: engine({ conditions: () => [condition] }) }))).toMatchObject({ level: 'trouble' });
+  });
+
+  test('unknown outcomes that stand as a condition are not told twice', () => {
+    const condition = { ...HELD, key: 'unknown/resume-billing', summary: 'outcomes of resume-billing are unknown' };
+    const deps = world({
+      engine: engine({ conditions: () => [condition] }),
+      ledger: ledger({ unknownOutcomes: () => new Map([['resume-billing', 3]]) }),
+    });
+    expect(verdict(deps).problems).toHaveLength(1);
+  });
+
+  test('a pause of everything is one problem, however many policies there are', () => {
+    const reducedBy = 'paused: the service is odd; opsd unpause lifts it';
+    const paused = { ...POLICY, effectiveMode: 'off', reducedBy } as const;
+    const deps = world({
+      policies: () => [paused, { ...paused, name: 'other' }],
+      ledger: ledger({
+        pauses: () => [{ scope: 'engine', reason: 'the service is odd', at: NOW - 60_000, by: 'local' }],
+      }),
+    });
+    expect(verdict(deps)).toMatchObject({
+      level: 'trouble',
+      sentence: 'Everything is paused by local: the service is odd; opsd unpause --reason TEXT lifts it.',
+    });
+    expect(verdict(deps).problems).toHaveLength(1);
   });
 
   test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
@@ -193,7 +254,7 @@ describe('the verdict', () => {
       throw new Error('disk I/O error');
     };
     const status = readStatus(
-      world({ ledger: { recentActions: broken, lastRuns: broken, unknownOutcomes: broken } }),
+      world({ ledger: ledger({ recentActions: broken, lastRuns: broken, unknownOutcomes: broken }) }),
       20,
     );
     expect(status.storeError).toBe('disk I/O error');

@@ -2,8 +2,9 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import type { Plan, Proposal } from '../../src/domain/plan.ts';
-import type { ActionRecord } from '../../src/ledger/ledger.ts';
+import type { Plan, ResumeProposal } from '../../src/domain/plan.ts';
+import type { ActionRecord, StoredPlan } from '../../src/ledger/ledger.ts';
+import type { Refusal, Verbs } from '../../src/ledger/verbs.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
@@ -24,15 +25,14 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
   const log: string[] = [];
   return {
     board: new ObservationBoard(clock),
-    unpause: () => 0,
+    engine: engine(),
     state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
-    ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => new Map() },
+    ledger: ledger(),
     logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
     metrics: () => Promise.resolve(scrapeBody('# HELP a b\na 1\n')),
     health: () => ({ healthy: true, detail: 'the scheduler turns' }),
     readiness: () => ({ ready: true, detail: 'first round done' }),
     policies: () => [],
-    plan: () => Promise.resolve(undefined),
     accounts: [],
     links: [],
     version: '0.1.0',
@@ -40,6 +40,42 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
     ...overrides,
     clock,
     log,
+  };
+}
+
+/** A ledger in which nothing stands, but for what a test says. */
+export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDeps['ledger'] {
+  return {
+    recentActions: () => [],
+    lastRuns: () => [],
+    unknownOutcomes: () => new Map(),
+    pauses: () => [],
+    storedPlans: () => [],
+    storedPlan: () => undefined,
+    runs: () => [],
+    action: () => undefined,
+    ...overrides,
+  };
+}
+
+/** An engine without policies, but for what a test says. */
+export function engine(overrides: Partial<Verbs> = {}): Verbs {
+  const unknown = (policy: string): Refusal => ({
+    ok: false,
+    code: 'unknown_policy',
+    message: `There is no policy named ${policy}. Policies: resume-billing.`,
+  });
+  const noPlan: Refusal = { ok: false, code: 'unknown_plan', message: 'There is no plan x.' };
+  return {
+    conditions: () => [],
+    plan: (policy) => Promise.resolve(unknown(policy)),
+    apply: () => Promise.resolve(noPlan),
+    approve: () => noPlan,
+    reject: () => noPlan,
+    explain: (id) => Promise.resolve({ id, policies: [], actions: [] }),
+    pause: () => undefined,
+    unpause: () => 0,
+    ...overrides,
   };
 }
 
@@ -103,11 +139,14 @@ export function ask(address: string, path: string, options: Ask = {}): Promise<A
   });
 }
 
-export function proposal(overrides: Partial<Proposal> = {}): Proposal {
+export function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {
   return {
     policy: 'resume-billing',
     account: 'production',
     action: 'workflow-dlq.resume',
+    target: 'dlq-8812',
+    group: 'https://app.example.com/api/workflows/invoice',
+    worth: 1,
     dlqId: 'dlq-8812',
     workflowRunId: 'wfr_k2f',
     workflowUrl: 'https://app.example.com/api/workflows/invoice',
@@ -122,12 +161,15 @@ export function proposal(overrides: Partial<Proposal> = {}): Proposal {
 }
 
 export function action(overrides: Partial<ActionRecord> = {}): ActionRecord {
-  return { id: 1, at: NOW - 60_000, runId: 1, proposal: proposal(), ...overrides };
+  return { id: 1, at: NOW - 60_000, runId: 1, epoch: 1, proposal: proposal(), ...overrides };
 }
 
 export function plan(overrides: Partial<Plan> = {}): Plan {
   return {
     id: '9f3c2a',
+    hash: '9f3c2a'.padEnd(64, '0'),
+    action: 'workflow-dlq.resume',
+    trigger: { kind: 'hand' },
     policy: 'resume-billing',
     account: 'production',
     source: 'policies/billing.yaml:3',
@@ -137,10 +179,26 @@ export function plan(overrides: Partial<Plan> = {}): Plan {
     effectiveMode: 'enforce',
     read: { pages: 20, entries: 241, complete: true, echoChecked: 241, clockSkewMs: 400 },
     chosen: [proposal()],
+    checks: [],
+    selected: 189,
+    matched: 183,
     backlog: 182,
+    campaigns: [],
+    notes: [],
     skipped: [{ guard: 'where', reason: 'permanent 400', count: 6 }],
     evaluationErrors: 0,
     caps: [{ scope: 'policy', window: 'hour', used: 64, limit: 2_000 }],
+    ...overrides,
+  };
+}
+
+export function storedPlan(overrides: Partial<StoredPlan> = {}): StoredPlan {
+  return {
+    plan: plan(),
+    targets: ['dlq-8812', 'dlq-8813'],
+    savedAt: NOW - 120_000,
+    expiresAt: NOW + 3_600_000,
+    state: 'waiting',
     ...overrides,
   };
 }

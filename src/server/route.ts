@@ -1,0 +1,44 @@
+/** What a route is, and what it is given. */
+import type { Access } from './access.ts';
+import type { Asked } from './http-listener.ts';
+import { HttpError, type Reply } from './reply.ts';
+import type { ServerDeps } from './server.ts';
+
+export interface RouteContext extends Asked {
+  readonly deps: ServerDeps;
+  readonly access: Access;
+  /** What stands in the place of `{id}`. */
+  readonly id: string;
+}
+
+export interface Route {
+  /** Exact, or with `{id}` for its last part. */
+  readonly path: string;
+  readonly method: 'GET' | 'POST';
+  readonly handle: (context: RouteContext) => Reply | Promise<Reply>;
+}
+
+const PLACEHOLDER = '{id}';
+const MAX_ID = 400;
+
+/** @returns what stands for `{id}`, or an empty text; undefined when the path is another */
+export function matchPath(pattern: string, path: string): string | undefined {
+  if (!pattern.endsWith(PLACEHOLDER)) return pattern === path ? '' : undefined;
+  const start = pattern.slice(0, -PLACEHOLDER.length);
+  const rest = path.slice(start.length);
+  if (!path.startsWith(start) || rest === '' || rest.includes('/') || rest.length > MAX_ID) return undefined;
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A whole number within bounds, from the query. */
+export function limitOf(query: URLSearchParams, bounds: { readonly standard: number; readonly max: number }): number {
+  const limit = query.has('limit') ? Number(query.get('limit')) : bounds.standard;
+  if (!Number.isInteger(limit) || limit < 1 || limit > bounds.max) {
+    throw new HttpError(400, 'bad_request', `limit must be a whole number from 1 to ${bounds.max}.`);
+  }
+  return limit;
+}
