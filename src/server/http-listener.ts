@@ -25,6 +25,8 @@ export interface Asked {
   readonly query: URLSearchParams;
   /** Aborted when the caller goes away, or the server stops. */
   readonly signal: AbortSignal;
+  /** From now on the connection may be silent for as long as this answer takes. For callers who are known. */
+  readonly mayTakeLong: () => void;
 }
 
 export interface ListenerOptions {
@@ -65,7 +67,7 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   server.on('clientError', refuseMalformed);
   const isSocket = 'socketPath' in listen;
   if (!isSocket) {
-    // A plan may take minutes without a byte, so the socket, whose peers are trusted, has neither limit.
+    // The socket, whose peers are trusted, has neither limit.
     server.timeout = STALLED_MS;
     server.maxConnections = MAX_TCP_CONNECTIONS;
   }
@@ -108,7 +110,9 @@ async function serve(exchange: Exchange): Promise<void> {
   try {
     const { path, query } = splitTarget(request.url ?? '/');
     const signal = AbortSignal.any([gone.signal, stop.givenUp.signal]);
-    const reply = await options.answer({ request, path, query, signal });
+    // Where somebody hears of the timeout, Node does not cut the connection for it.
+    const mayTakeLong = (): void => void response.once('timeout', () => undefined);
+    const reply = await options.answer({ request, path, query, signal, mayTakeLong });
     // A body that was not read would be taken for the next request's wait: end the connection instead.
     const unread = !request.complete && request.method !== 'GET' && request.method !== 'HEAD';
     // An answer that began before the stop may have promised to keep the connection.

@@ -39,11 +39,9 @@ function refused({ code, message }: Refusal): HttpError {
 }
 
 /** Reading the service for a plan may take minutes without a byte; those who may ask for it are waited for. */
-const LONGEST_MS = 900_000;
-
-function allowLong({ request, access }: RouteContext, needs: Role, command: string): Caller {
+function allowLong({ request, access, mayTakeLong }: RouteContext, needs: Role, command: string): Caller {
   const caller = allow(request, access, needs, command);
-  request.socket.setTimeout(access.isLocal ? 0 : LONGEST_MS);
+  mayTakeLong();
   return caller;
 }
 

@@ -64,7 +64,7 @@ describe('the JSON Schema', () => {
 
   test('marks what is a secret', () => {
     const secrets = all.filter(([path]) => /\.(?:token|actionToken|password|signingKeys)$/.test(path));
-    expect(secrets).toHaveLength(10);
+    expect(secrets).toHaveLength(11);
     expect(secrets.filter(([, node]) => node.writeOnly !== true)).toEqual([]);
   });
 });
