@@ -67,7 +67,6 @@ export function connection(account: Account, embedded: Embedded | undefined, eve
       searchIndexes: account.searchIndexes,
       vectorIndexes: account.vectorIndexes,
       ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
-      ...(account.budget !== undefined && { budgetUsd: account.budget.knownUsd || Infinity }),
       settings: account.collectors,
     },
   };

@@ -69,6 +69,9 @@ export function createPolicies(deps: PoliciesDeps): Policies {
         {
           mode: account.mode,
           ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+          ...(account.limits.priceUsdPer100kMessages !== undefined && {
+            priceUsdPer100kMessages: account.limits.priceUsdPer100kMessages,
+          }),
         },
       ]),
     ),

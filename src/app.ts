@@ -11,6 +11,7 @@ import type { Daemon, DaemonOptions } from './cli/daemon.ts';
 import { createClient } from './client/create-client.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from './collectors/index.ts';
 import type { Config } from './config/config.ts';
+import { knownBudget } from './domain/known-budget.ts';
 import { COLLECTOR_NAMES, type CollectorName } from './domain/observation.ts';
 import { createFacts } from './engine/facts.ts';
 import type { Undertaking } from './exporters/daemon-spans.ts';
@@ -23,6 +24,7 @@ import type { FoldStores } from './folds/stores.ts';
 import { createSpanExport } from './exporters/spans.ts';
 import { createNotifier } from './notifications/notifier.ts';
 import { ObservationBoard } from './observations/board.ts';
+import { RecentAttempts } from './observations/recent-attempts.ts';
 import { announceChecks } from './observations/statistics-checks.ts';
 import { collectorTask } from './observations/run-collector.ts';
 import { logEvents } from './platform/event-log.ts';
@@ -120,7 +122,15 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   if (spans !== undefined) ending('span export', 5_000, async () => spans[Symbol.asyncDispose]());
 
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
-  const facts = createFacts({ board, ledger, events, clock, accounts: accounts.map(({ account }) => account) });
+  const attempts = new RecentAttempts(clock);
+  const facts = createFacts({
+    board,
+    attempts,
+    ledger,
+    events,
+    clock,
+    accounts: accounts.map(({ account }) => account),
+  });
   stack.use(facts);
   const policies = createPolicies({
     config,
@@ -283,6 +293,12 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     return spans === undefined ? work() : spans.own.during(undertaking, work);
   }
 
+  function budgetOf(account: string): { readonly budgetUsd?: number } {
+    const { budget } = config.accounts.find(({ name }) => name === account)!;
+    const known = knownBudget(budget, ledger.raises(account, 0));
+    return known === undefined ? {} : { budgetUsd: known.knownUsd };
+  }
+
   function watch<N extends CollectorName>(
     collector: Collector<N>,
     target: CollectorTarget,
@@ -319,6 +335,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
             stores,
             ...(spans !== undefined && { spans: spans.source }),
             ...(config.telemetry.deliveryEvents !== undefined && { lines: deliveryLines }),
+            onAttempts: (read) => attempts.take(account, read),
+            ...budgetOf(account),
             admit: (label, value, amount) => metrics.admit(account, label, value, amount),
             actedOn: (dlqId) => (ledger.actionOn(account, dlqId) === undefined ? undefined : 'resumed'),
             ...(previous !== undefined && { previous }),

@@ -3,6 +3,7 @@
  * schedules, keeps nothing between runs, and answers with a complete batch or not at all.
  */
 import type { ServiceClient } from '../client/api.ts';
+import type { EndedAttemptsRead } from '../domain/ended-attempts.ts';
 import type { Batch, CollectorName, Observations } from '../domain/observation.ts';
 import type { MessageProgress } from '../folds/message-trace.ts';
 import type { SpanSource } from '../folds/span-outbox.ts';
@@ -23,8 +24,6 @@ export interface CollectorTarget {
   readonly vectorIndexes: readonly string[];
   /** Milliseconds that the service keeps dead letters; absent when that is not known. */
   readonly dlqRetentionMs?: number;
-  /** What may be spent in a month, where the configuration says it; Infinity when there is no limit. */
-  readonly budgetUsd?: number;
   readonly settings: CollectorsSettings;
 }
 
@@ -37,6 +36,8 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   readonly spans?: SpanSource;
   /** Makes the lines that are stored with a commit, for log pipelines. Absent when nobody wants them. */
   readonly lines?: (progress: readonly MessageProgress[]) => readonly string[];
+  /** Takes the attempts to deliver that ended, as they were counted; called after each commit of the log. */
+  readonly onAttempts?: (read: EndedAttemptsRead) => void;
   /**
    * The value, or `other` when no more values of this label are admitted.
    *
@@ -49,6 +50,8 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   ): string;
   /** What the daemon itself did to an entry of the workflow DLQ; undefined when nothing that had an effect. */
   actedOn?(dlqId: string): 'resumed' | 'deleted' | undefined;
+  /** What may be spent in a month, where that is known; Infinity when there is no limit. */
+  readonly budgetUsd?: number;
   /** The latest batch of this collector for this account, however old. */
   readonly previous?: Batch<N>;
 }

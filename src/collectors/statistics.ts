@@ -77,7 +77,7 @@ async function collectAccount(
         })
       : undefined;
   const pointsCheck = await checkedPoints(context, servedAt, read);
-  const spend = spendOf(fine, days, { at: servedAt, budgetUsd: target.budgetUsd });
+  const spend = spendOf(fine, days, { at: servedAt, budgetUsd: context.budgetUsd });
   return {
     rows: [{ ...fine, folded, spend, ...(reconciled && { reconciled }), ...(pointsCheck && { pointsCheck }) }],
     dropped: answer.dropped + rest.dropped,

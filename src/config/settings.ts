@@ -38,6 +38,12 @@ const limitSettings = z.strictObject({
   requestsPerSecond: limit('Requests a second (max_requests_per_second).'),
   parallelism: limit('Deliveries to one endpoint at the same time (max_parallelism).'),
   globalParallelism: limit('Deliveries to all endpoints at the same time (max_global_parallelism).'),
+  priceUsdPer100kMessages: z
+    .number()
+    .positive()
+    .max(10_000)
+    .exactOptional()
+    .describe('Dollars for 100,000 messages; with it engine.caps.spendUsdPerDay bounds what resumes may cost.'),
   dlqRetention: durationSetting({ min: '1m', max: '3650d' })
     .exactOptional()
     .describe(

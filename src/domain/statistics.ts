@@ -50,6 +50,16 @@ export interface FoldedSeries {
 
 /** Where the spend of the month is going. What cannot be known is absent. */
 export interface Spend {
+  /** Billed in the month so far; dollars. */
+  readonly monthUsd?: number;
+  /** Of today, and as much of yesterday as makes 24 hours, taking its billing as even; dollars. */
+  readonly last24hUsd?: number;
+  /** Median of the last 14 whole days; absent while fewer than 3 of them are known. */
+  readonly medianDayUsd?: number;
+  /** Dollars a day, by the last whole days. */
+  readonly paceUsd?: number;
+  /** Requests of the last 24 hours, as `last24hUsd`. */
+  readonly requestsLastDay?: number;
   /** Dollars at the end of the month. */
   readonly forecastUsd?: number;
   /** Epoch milliseconds when the known budget is used up; absent when that is not this month. */

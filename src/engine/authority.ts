@@ -9,6 +9,9 @@ import { isNarrower } from '../policies/scope.ts';
 import { outsideWindow } from '../policies/window.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
+/** So far back an act of unknown outcome is looked for: longer than any guard waits for it. */
+const DAY_MS = 86_400_000;
+
 export interface EffectiveMode {
   readonly mode: PolicyMode;
   /** Why it is less than the policy's own. */
@@ -64,6 +67,8 @@ export class Authority {
     const leaseLost = ledger.leaseLost();
     const window = outsideWindow(policy.windows, now);
     const lastIntentAt = at.first ? ledger.lastIntentAt(policy.name) : undefined;
+    const isPrune = policy.action.type === 'message-dlq.prune';
+    const lastUnknownAt = isPrune ? ledger.lastUnknownAt(policy.name, now - DAY_MS) : undefined;
     const known = at.first && policy.preconditions.length > 0 ? facts.preconditions(policy.account) : undefined;
     const unmet = (known === undefined ? [] : policy.preconditions).flatMap((condition) => {
       const verdict = condition.evaluate(known!, trigger);
@@ -74,6 +79,7 @@ export class Authority {
       ...(window !== undefined && { outsideWindow: window }),
       unmet,
       ...(lastIntentAt !== undefined && { lastIntentAt }),
+      ...(lastUnknownAt !== undefined && { lastUnknownAt }),
       minInterval: at.first ? policy.limits.minInterval : 0,
       now,
     };

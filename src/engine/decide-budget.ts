@@ -15,7 +15,7 @@ export async function decideBudget(policy: BudgetPolicy, context: PlanContext, d
   const now = deps.clock.now();
   const { spend, known } = deps.facts.budget(policy.account);
   if (known !== undefined) draft.notes.push(knowledge(known, now));
-  if (spend.hoursLeft !== undefined) draft.notes.push(`Hours left at this pace: ${spend.hoursLeft.toFixed(1)}.`);
+  if (Number.isFinite(spend.hoursLeft)) draft.notes.push(`Hours left at this pace: ${spend.hoursLeft!.toFixed(1)}.`);
   if (known !== undefined && spend.fresh) {
     const verdict = policy.where.evaluate({ spend, budget: known }, context.trigger);
     if (verdict !== 'match') {

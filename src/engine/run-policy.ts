@@ -42,7 +42,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     ({ plan } = decided.decision);
     runId = deps.ledger.beginRun(plan, at);
     const result = await actOn(policy, { id: runId, ...decided }, options, deps);
-    deps.ledger.finishRun(runId, { at: deps.clock.now(), ...ledgerFields(result) });
+    deps.ledger.finishRun(runId, { at: deps.clock.now(), ...ledgerFields(result, plan) });
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);
     return result;

@@ -82,6 +82,15 @@ function outcomeOf({ acted, unknown, left, stopped }: Books, planned: number): R
   return left === planned && stopped.guard !== 'interrupted' ? 'held' : 'halted';
 }
 
-export function ledgerFields({ outcome, matched, acted, backlog, detail }: RunResult) {
-  return { outcome, matched, acted, backlog, ...(detail !== undefined && { detail }) };
+export function ledgerFields({ outcome, matched, acted, backlog, detail, stopped }: RunResult, plan: Plan) {
+  // What waits for a person waits because of another guard, or of the policy's own mode.
+  const stoppedBy = stopped?.guard === 'approval' ? (plan.needsApproval?.guard ?? 'approval') : stopped?.guard;
+  return {
+    outcome,
+    matched,
+    acted,
+    backlog,
+    ...(detail !== undefined && { detail }),
+    ...(stoppedBy !== undefined && { stoppedBy }),
+  };
 }

@@ -19,7 +19,7 @@ export function destinationOf(entry: Pick<LogEntry, 'topicName' | 'queueName' | 
 const parsedHost = memoByText(REMEMBERED, (url) => URL.parse(url)?.host ?? '');
 
 /** Paths are many and hosts are few: only what stands before the path is parsed, and each once. */
-function hostOf(url: string): string | undefined {
+export function hostOf(url: string): string | undefined {
   const scheme = url.indexOf('://');
   if (scheme === -1) return undefined;
   let end = scheme + 3;

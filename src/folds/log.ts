@@ -6,7 +6,9 @@
  * An end is DELIVERED, CANCELLED, or a final failure: an ERROR without a next delivery and with nothing later, or
  * FAILED. A message has one end, whichever entries tell of it, and whether they fall into one window or two.
  */
+import type { EndedAttempts } from '../domain/ended-attempts.ts';
 import type { LogEntry, MessageState } from '../domain/log-entry.ts';
+import { AttemptsByHost } from './ended-attempts.ts';
 import { emptyKey, KeySlices, setEntryKey, setTextKey, type Key } from './keys.ts';
 import { LogCounts, type Admit } from './log-counts.ts';
 import { rankOf, STATE_ORDER, type StatedEntry } from './log-entry.ts';
@@ -24,6 +26,7 @@ import type { MessageDescription, MessageProgress } from './message-trace.ts';
 import {
   describe,
   formatRecord,
+  isOutcome,
   parseRecord,
   stepOf,
   storableDescription,
@@ -63,6 +66,7 @@ export interface FinishOptions {
 export interface LogFold extends Required<
   Pick<LogCommit, 'increments' | 'histograms' | 'hours' | 'seen' | 'ended' | 'opened' | 'closed'>
 > {
+  readonly attempts: readonly EndedAttempts[];
   /** What became known of each message that has new entries; put together when it is asked for. */
   readonly progress: () => MessageProgress[];
 }
@@ -74,6 +78,8 @@ interface Group {
   readonly described: Described;
   target: string | undefined;
   readonly targetKey: Key;
+  /** An end without an answer of its own: an attempt where no ERROR told of it. */
+  failed: StatedEntry | undefined;
 }
 
 export class WindowFold {
@@ -83,6 +89,7 @@ export class WindowFold {
   readonly #seen: KeySlices;
   readonly #ended: KeySlices;
   readonly #hours = new Map<number, number[]>();
+  readonly #attempts = new AttemptsByHost();
   readonly #key = emptyKey();
   #delivered: string | undefined;
   #repeated = 0;
@@ -131,6 +138,8 @@ export class WindowFold {
     this.#fresh += 1;
     this.#countHour(time, state);
     this.#countValue(entry);
+    if (isOutcome(state)) this.#attempts.add(entry);
+    else if (state === 'FAILED') group.failed = entry;
     group.steps.push(stepOf(entry));
     describe(group.described, entry);
   }
@@ -153,6 +162,10 @@ export class WindowFold {
       const before = stored === undefined ? undefined : parseRecord(stored);
       const folded = this.#fold(messageId, group, { before, measures });
       touched.push([messageId, group, folded]);
+      const isTold = folded.isPast || folded.record.steps.some(({ state }) => state === 'ERROR');
+      if (group.failed !== undefined && !isTold) {
+        this.#attempts.add(group.failed);
+      }
       // Of a message that is told of once, only that it ended is kept.
       if (folded.isComplete || (!measures && folded.record.end !== undefined)) {
         this.#ended.add(folded.record.steps.at(-1)!.time, group.key);
@@ -174,6 +187,7 @@ export class WindowFold {
       ended: this.#ended,
       opened,
       closed,
+      attempts: this.#attempts.all(),
       progress: () =>
         touched.map(([messageId, { steps: fresh, described: said }, folded]) => {
           const described = storableDescription(folded.record.described, said);
@@ -185,7 +199,14 @@ export class WindowFold {
   #groupOf(messageId: string): Group {
     let group = this.#groups.get(messageId);
     if (group === undefined) {
-      group = { key: emptyKey(), steps: [], described: {}, target: undefined, targetKey: emptyKey() };
+      group = {
+        key: emptyKey(),
+        steps: [],
+        described: {},
+        target: undefined,
+        targetKey: emptyKey(),
+        failed: undefined,
+      };
       setTextKey(group.key, messageId);
       this.#groups.set(messageId, group);
     }

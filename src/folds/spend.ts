@@ -10,7 +10,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Billing lags: yesterday is whole an hour after its end. */
 const LAG_MS = HOUR_MS;
-const DAYS = 7;
+const PACE_DAYS = 7;
+/** Whole days that are kept: what is usual is judged by them. */
+const DAYS = 14;
+const LEAST_DAYS = 3;
 /** From so many days on the extremes are left out. */
 const DAYS_TO_TRIM = 5;
 /** Without a whole day, today counts when so much of it has passed. */
@@ -47,16 +50,45 @@ export function spendOf(
   // More than the days together, soon after the turn: it has not begun anew yet.
   if (at < begins + TURNS_WITHIN_MS && daily.length > 0 && spent > ofDays * 1.5) return {};
   const pace = paceOf(days, daily, at);
-  if (spent >= budgetUsd) {
-    const exhaustedAt = momentOf(budgetUsd, daily, at);
-    return { ...(pace !== undefined && { forecastUsd: spent + (pace * (ends - at)) / DAY_MS }), exhaustedAt };
-  }
-  if (pace === undefined) return {};
-  const exhaustedAt = pace > 0 ? at + ((budgetUsd - spent) / pace) * DAY_MS : Infinity;
+  const last24hUsd = lastDay(stats.dailyBillings, days, at);
+  const medianDayUsd = medianOf(days);
+  const requestsLastDay = lastDay(stats.dailyRequests, new Map(), at);
+  const exhaustedAt =
+    spent >= budgetUsd
+      ? momentOf(budgetUsd, daily, at)
+      : pace !== undefined && pace > 0
+        ? at + ((budgetUsd - spent) / pace) * DAY_MS
+        : Infinity;
   return {
-    forecastUsd: spent + (pace * (ends - at)) / DAY_MS,
+    monthUsd: spent,
+    ...(last24hUsd !== undefined && { last24hUsd }),
+    ...(medianDayUsd !== undefined && { medianDayUsd }),
+    ...(requestsLastDay !== undefined && { requestsLastDay }),
+    ...(pace !== undefined && { paceUsd: pace, forecastUsd: spent + (pace * (ends - at)) / DAY_MS }),
     ...(exhaustedAt < ends && { exhaustedAt }),
   };
+}
+
+/** Today, and the part of yesterday that lies within 24 hours; undefined when a day of them is not told. */
+function lastDay(
+  daily: readonly { readonly at: number; readonly value: number }[] | undefined,
+  before: BilledDays,
+  at: number,
+): number | undefined {
+  const day = Math.floor(at / DAY_MS);
+  const of = (wanted: number): number | undefined =>
+    daily?.find((point) => Math.floor(point.at / DAY_MS) === wanted && point.value >= 0)?.value;
+  // On the first of a month the answer no longer has the day before.
+  const [today, yesterday] = [of(day), of(day - 1) ?? before.get(day - 1)];
+  if (today === undefined || yesterday === undefined) return undefined;
+  return today + yesterday * (1 - (at - day * DAY_MS) / DAY_MS);
+}
+
+function medianOf(days: BilledDays): number | undefined {
+  const values = [...days.values()].sort((a, b) => a - b);
+  if (values.length < LEAST_DAYS) return undefined;
+  const middle = Math.floor(values.length / 2);
+  return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
 }
 
 /** Dollars a day; undefined when too little is known. */
@@ -65,7 +97,7 @@ function paceOf(
   daily: readonly { readonly at: number; readonly value: number }[],
   at: number,
 ): number | undefined {
-  const known = [...days.values()].sort((a, b) => a - b);
+  const known = recentDays(days, at).sort((a, b) => a - b);
   if (known.length > 0) {
     const typical = known.length >= DAYS_TO_TRIM ? known.slice(1, -1) : known;
     return typical.reduce((sum, value) => sum + value, 0) / typical.length;
@@ -74,6 +106,11 @@ function paceOf(
   const today = daily.find((point) => Math.floor(point.at / DAY_MS) * DAY_MS === midnight);
   if (today === undefined || at - midnight < LEAST_OF_TODAY_MS) return undefined;
   return (today.value * DAY_MS) / (at - midnight);
+}
+
+function recentDays(days: BilledDays, at: number): number[] {
+  const first = Math.floor((at - LAG_MS) / DAY_MS) - PACE_DAYS;
+  return [...days].filter(([day]) => day >= first).map(([, value]) => value);
 }
 
 /** When the days of the month together passed an amount, taking each day's billing as even. */

@@ -132,6 +132,8 @@ export interface RunFacts {
   readonly lastIntentAt?: number;
   /** Milliseconds; not asked before the further requests of a run. */
   readonly minInterval: number;
+  /** Epoch milliseconds when the last prune was sent of which nobody knows what it deleted. */
+  readonly lastUnknownAt?: number;
   readonly now: number;
 }
 

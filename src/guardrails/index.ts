@@ -11,6 +11,7 @@ import { claim } from './claim.ts';
 import { completeRead } from './complete-read.ts';
 import { confirmation } from './confirmation.ts';
 import { destination } from './destination.ts';
+import { coolDown } from './cool-down.ts';
 import { echoCheck } from './echo-check.ts';
 import { failureFunction } from './failure-function.ts';
 import { foreignActor } from './foreign-actor.ts';
@@ -40,6 +41,7 @@ export const GUARDS: readonly Guard[] = [
   { name: 'window', stage: 'run', check: window },
   { name: 'precondition', stage: 'run', check: precondition },
   { name: 'min_interval', stage: 'run', check: minInterval },
+  { name: 'cool_down', stage: 'run', check: coolDown },
   { name: 'complete_read', stage: 'read', check: completeRead },
   { name: 'echo_check', stage: 'read', check: echoCheck },
   { name: 'sanity', stage: 'read', check: sanity },

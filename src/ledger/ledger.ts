@@ -126,6 +126,8 @@ export interface Ledger {
       readonly acted: number;
       readonly backlog: number;
       readonly detail?: string;
+      /** The guard that stopped it. */
+      readonly stoppedBy?: string;
     },
   ): void;
 
@@ -180,6 +182,10 @@ export interface Ledger {
   ): number;
   /** The last intent of a policy. */
   lastIntentAt(policy: string): number | undefined;
+  /** When the last act since `since` was sent of which it was not, or is not, known what it did. */
+  lastUnknownAt(policy: string, since: number): number | undefined;
+  /** Tries of the runs that were resumed since `since`: each once, and as often as it may be retried. */
+  resumedTries(account: string, since: number): number;
   /** Budget raises that may have had an effect, since `since`, oldest first. */
   raises(
     account: string,
@@ -260,5 +266,7 @@ export interface Ledger {
   actionsOn(account: string | undefined, id: string): readonly ActionRecord[];
   /** The last run of each policy. */
   lastRuns(): readonly RunRecord[];
+  /** Policies of which a run was stopped by this guard, since `since`. */
+  stoppedBy(guard: string, since: number): readonly string[];
   runs(filter: { readonly policy?: string; readonly limit: number }): readonly RunRecord[];
 }

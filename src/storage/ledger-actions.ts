@@ -16,6 +16,11 @@ export const ACTION_QUERIES = {
   history:
     'SELECT count(*) AS attempts, max(at) AS last_at FROM intents WHERE account = ? AND lineage = ? AND stands = 1',
   lastIntent: 'SELECT max(at) AS at FROM intents WHERE policy = ?',
+  lastUnknown: `SELECT max(at) AS at FROM intents i WHERE policy = ? AND at > ? AND
+    EXISTS (SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('unknown', 'undecidable'))`,
+  // Of a run whose retries were not set, as many as the service has by default.
+  resumedTries: `SELECT coalesce(sum(1 + coalesce(json_extract(proposal, '$.retries'), 3)), 0) AS tries FROM intents
+    WHERE at > ? AND account = ? AND action = 'workflow-dlq.resume' AND stands = 1`,
   raises: `${ACTIONS} WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.stands = 1 ORDER BY i.at, i.id`,
   step: `${ACTIONS} WHERE i.campaign = ? AND i.step = ? ORDER BY i.id`,
   recent: `${ACTIONS} ORDER BY i.id DESC LIMIT ?`,
@@ -36,6 +41,8 @@ type ActionReads = Pick<
   | 'historyOf'
   | 'resumedFrom'
   | 'lastIntentAt'
+  | 'lastUnknownAt'
+  | 'resumedTries'
   | 'raises'
   | 'stepActs'
   | 'recentActions'
@@ -51,6 +58,8 @@ export function createActionReads({ db }: Journal): ActionReads {
   const selectResumed = prepare('resumedFrom');
   const selectHistory = prepare('history');
   const selectLastIntent = prepare('lastIntent');
+  const selectLastUnknown = prepare('lastUnknown');
+  const selectTries = prepare('resumedTries');
   const selectRaises = prepare('raises');
   const selectStep = prepare('step');
   const selectRecent = prepare('recent');
@@ -91,6 +100,8 @@ export function createActionReads({ db }: Journal): ActionReads {
       return typeof run === 'string' ? run : undefined;
     },
     lastIntentAt: (policy) => numberOf(selectLastIntent.get(policy)?.['at']),
+    lastUnknownAt: (policy, since) => numberOf(selectLastUnknown.get(policy, since)?.['at']),
+    resumedTries: (account, since) => Number(selectTries.get(since, account)?.['tries']),
     raises: (account, since) => selectRaises.all(account, since).map(actionOf).flatMap(raiseOf),
     stepActs: (campaign, step) => selectStep.all(campaign, step).map(actionOf),
     recentActions: (limit) => selectRecent.all(limit).map(actionOf),

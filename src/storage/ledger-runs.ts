@@ -11,12 +11,18 @@ export const LAST_RUNS = `
   )
   SELECT r.* FROM names JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE policy = names.policy) ORDER BY r.policy`;
 
-export function createRuns({ db, change }: Journal): Pick<Ledger, 'beginRun' | 'finishRun' | 'lastRuns' | 'runs'> {
+export const STOPPED_BY = 'SELECT DISTINCT policy FROM runs WHERE stopped_by = ? AND at > ?';
+
+export function createRuns({
+  db,
+  change,
+}: Journal): Pick<Ledger, 'beginRun' | 'finishRun' | 'lastRuns' | 'runs' | 'stoppedBy'> {
   const insert = db.prepare('INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?)');
   const update = db.prepare(
-    'UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ? WHERE id = ? RETURNING policy, account',
+    'UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ? WHERE id = ? RETURNING policy, account',
   );
   const selectLast = db.prepare(LAST_RUNS);
+  const selectStopped = db.prepare(STOPPED_BY);
   const selectNewest = db.prepare('SELECT * FROM runs ORDER BY id DESC LIMIT ?');
   const selectOfPolicy = db.prepare('SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?');
 
@@ -37,12 +43,13 @@ export function createRuns({ db, change }: Journal): Pick<Ledger, 'beginRun' | '
         });
         return run;
       }),
-    finishRun: (run, { at, outcome, matched, acted, backlog, detail }) =>
+    finishRun: (run, { at, outcome, matched, acted, backlog, detail, stoppedBy }) =>
       change((tell) => {
-        const row = update.get(at, outcome, matched, acted, backlog, detail ?? null, run);
+        const row = update.get(at, outcome, matched, acted, backlog, detail ?? null, stoppedBy ?? null, run);
         const [policy, account] = [String(row?.['policy']), String(row?.['account'])];
         tell({ type: 'run.finished', policy, account, run, outcome, matched, acted, backlog });
       }),
+    stoppedBy: (guard, since) => selectStopped.all(guard, since).map((row) => String(row['policy'])),
     lastRuns: () => selectLast.all().map(runOf),
     runs: ({ policy, limit }) =>
       (policy === undefined ? selectNewest.all(limit) : selectOfPolicy.all(policy, limit)).map(runOf),

@@ -70,10 +70,11 @@ export const MIGRATIONS: readonly string[] = [
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     policy TEXT NOT NULL, account TEXT NOT NULL, plan_id TEXT NOT NULL, at INTEGER NOT NULL, cause TEXT NOT NULL,
     finished_at INTEGER, outcome TEXT, matched INTEGER NOT NULL DEFAULT 0, acted INTEGER NOT NULL DEFAULT 0,
-    backlog INTEGER NOT NULL DEFAULT 0, detail TEXT
+    backlog INTEGER NOT NULL DEFAULT 0, detail TEXT, stopped_by TEXT
   ) STRICT;
   CREATE INDEX runs_policy ON runs (policy, id);
   CREATE INDEX runs_at ON runs (at);
+  CREATE INDEX runs_stopped ON runs (stopped_by, at) WHERE stopped_by IS NOT NULL;
 
   -- subject is the run or message that the entry was made of. stands is 0 once the act was proven to have done nothing.
   CREATE TABLE intents (

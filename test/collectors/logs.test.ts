@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ServiceClient } from '../../src/client/api.ts';
 import { logs } from '../../src/collectors/logs.ts';
+import type { EndedAttemptsRead } from '../../src/domain/ended-attempts.ts';
 import type { Batch, LogProgress } from '../../src/domain/observation.ts';
 import { deliveryLines } from '../../src/exporters/delivery-line.ts';
 import { WindowFold } from '../../src/folds/log.ts';
@@ -26,6 +27,7 @@ function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions 
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock, ...options });
   const store = new MemoryFoldStore();
+  const reads: EndedAttemptsRead[] = [];
   let previous: Batch<'logs'> | undefined;
   const chosen = { pageBudget, ...(sweep && { sweep }), ...(dimension !== undefined && { dimension }) };
   const watched = target({ settings: { logs: chosen } });
@@ -41,6 +43,7 @@ function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions 
         clock,
         stores: { ...memoryStores(), log: store },
         lines: deliveryLines,
+        onAttempts: (read) => void reads.push(read),
         ...(previous && { previous }),
       }),
     );
@@ -76,7 +79,7 @@ function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions 
       .flatMap(({ lines = [] }) => lines)
       .map((line) => JSON.parse(line) as Record<string, string>)
       .map((line) => ({ id: line['messaging.message.id']!, outcome: line['messaging.msgsvc.outcome']! }));
-  return { clock, log, store, ends, run, restart, runUntil, through, counters, counts, own };
+  return { clock, log, store, reads, ends, run, restart, runUntil, through, counters, counts, own };
 }
 
 function entry(time: number, more: Partial<HistoryEntry> = {}): HistoryEntry {
@@ -116,6 +119,30 @@ describe('each further run', () => {
     await w.clock.advance(30 * SECOND);
     await w.run();
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(4);
+  });
+
+  test('tells the attempts that ended, and from when on it has watched', async () => {
+    const w = world();
+    await w.run();
+    await w.clock.advance(30 * SECOND);
+    w.log.entries.push(entry(10_000, { state: 'DELIVERED' }), entry(11_000, { state: 'ERROR' }));
+    await w.run();
+    const attempts = [{ host: 'a.example', minute: T0, delivered: 1, failed: 1 }];
+    expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts }]);
+  });
+
+  test('that sweeps for what came late tells it as watched since the watermark, not since the sweep', async () => {
+    const w = world();
+    await w.run();
+    for (let minute = 1; minute <= 6; minute += 1) {
+      await w.clock.advance(60 * SECOND);
+      if (minute === 5) w.log.entries.push(entry(30_000, { state: 'DELIVERED' }));
+      await w.run();
+    }
+    const [sweep] = w.reads.filter(({ attempts }) => attempts.length > 0);
+    expect(sweep?.attempts).toEqual([{ host: 'a.example', minute: T0, delivered: 1, failed: 0 }]);
+    expect(sweep?.from).toBe(sweep?.watermark);
+    for (const [at, { from }] of w.reads.entries()) expect(from).toBe(w.reads[at - 1]?.watermark ?? T0 - LAG);
   });
 
   test('goes on after a restart where it had come', async () => {

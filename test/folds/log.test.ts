@@ -30,7 +30,7 @@ function foldAndCommit(
   to: number,
   more: Partial<LogWindow> = {},
 ): MessageProgress[] {
-  const { progress, ...result } = fold(store, entries, more);
+  const { progress, attempts: _attempts, ...result } = fold(store, entries, more);
   store.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
   return progress().filter(({ news }) => news.ended);
 }
@@ -116,6 +116,43 @@ function shuffled<T>(values: readonly T[], seed: number): T[] {
     .sort((a, b) => a.rank - Math.floor(a.rank) - (b.rank - Math.floor(b.rank)))
     .map(({ value }) => value);
 }
+
+describe('attempts that ended', () => {
+  const attempts = (entries: readonly StatedEntry[], store = new MemoryFoldStore()) => fold(store, entries).attempts;
+  const MINUTE = 60_000;
+  const host = 'api.example.com';
+
+  test('are counted by host and minute of their entries: each try, not each message', () => {
+    const entries = [
+      entry(1, 'CREATED'),
+      entry(2, 'ACTIVE'),
+      entry(3, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + MINUTE }),
+      entry(4, 'RETRY'),
+      entry(MINUTE, 'DELIVERED', { responseStatus: 200 }),
+      entry(5, 'DELIVERED', { messageId: 'msg-2', url: 'https://other.example:8443/?q' }),
+      entry(6, 'CANCELLED', { messageId: 'msg-3' }),
+    ];
+    expect(attempts(entries)).toEqual([
+      { host, minute: T0, delivered: 0, failed: 1 },
+      { host, minute: T0 + MINUTE, delivered: 1, failed: 0 },
+      { host: 'other.example:8443', minute: T0, delivered: 1, failed: 0 },
+    ]);
+  });
+
+  test('a FAILED counts where no ERROR told of the attempt', () => {
+    expect(attempts([entry(1, 'FAILED')])).toEqual([{ host, minute: T0, delivered: 0, failed: 1 }]);
+    expect(attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([{ host, minute: T0, delivered: 0, failed: 1 }]);
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
+    expect(attempts([entry(9, 'FAILED')], store)).toEqual([]);
+  });
+
+  test('what was counted is not counted again', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
+    expect(attempts([entry(2, 'DELIVERED')], store)).toEqual([]);
+  });
+});
 
 describe('a final failure', () => {
   const failures = 'msgsvc_message_failures_total api.example.com http 500';

@@ -59,8 +59,9 @@ describe('the forecast', () => {
   test('leaves out a day whose billing may not have come yet', () => {
     const midnight = NOVEMBER + 10 * DAY;
     const stats = billing(midnight, (day) => (day === 10 ? 1 : 10));
-    expect([...billedDays(NONE, stats, midnight + HOUR / 2).values()]).toEqual([10, 10, 10, 10, 10, 10, 10]);
-    expect([...billedDays(NONE, stats, midnight + 2 * HOUR).values()]).toEqual([10, 10, 10, 10, 10, 10, 1]);
+    const tens = (count: number) => Array.from({ length: count }, () => 10);
+    expect([...billedDays(NONE, stats, midnight + HOUR / 2).values()]).toEqual(tens(9));
+    expect([...billedDays(NONE, stats, midnight + 2 * HOUR).values()]).toEqual([...tens(9), 1]);
   });
 
   test('is withheld while the total is still that of the month before, or is not told', () => {
@@ -94,7 +95,56 @@ describe('the budget', () => {
   test('lasts when nothing is spent', () => {
     const at = NOVEMBER + 10 * DAY;
     const stats = billing(at, () => 0);
-    expect(spendOf(stats, billedDays(NONE, stats, at), { at, budgetUsd: 20 })).toEqual({ forecastUsd: 0 });
+    expect(spendOf(stats, billedDays(NONE, stats, at), { at, budgetUsd: 20 })).toEqual({
+      monthUsd: 0,
+      last24hUsd: 0,
+      medianDayUsd: 0,
+      paceUsd: 0,
+      forecastUsd: 0,
+    });
+  });
+});
+
+describe('what is usual', () => {
+  test('is the median of the last 14 whole days, and not known of fewer than 3', () => {
+    const at = NOVEMBER + 20 * DAY + 12 * HOUR;
+    // Days 7 to 20 are the last 14: of 7 to 20 dollars.
+    const stats = billing(at, (day) => day);
+    expect(spendOf(stats, billedDays(NONE, stats, at), { at }).medianDayUsd).toBe(13.5);
+    for (const [wholeDays, median] of [
+      [2, undefined],
+      [3, 2],
+    ] as const) {
+      const early = NOVEMBER + wholeDays * DAY + 12 * HOUR;
+      const few = billing(early, (day) => day);
+      expect(spendOf(few, billedDays(NONE, few, early), { at: early }).medianDayUsd).toBe(median);
+    }
+  });
+
+  test('the pace is that of the last seven days all the same', () => {
+    const at = NOVEMBER + 20 * DAY + 12 * HOUR;
+    const stats = billing(at, (day) => (day <= 13 ? 1_000 : 10));
+    expect(spendOf(stats, billedDays(NONE, stats, at), { at }).paceUsd).toBeCloseTo(10, 6);
+  });
+});
+
+describe('the last 24 hours', () => {
+  test('are today and the part of yesterday that lies within them', () => {
+    const at = NOVEMBER + 10 * DAY + 6 * HOUR;
+    const stats = billing(at, (day) => (day === 10 ? 40 : 8));
+    expect(spendOf(stats, NONE, { at }).last24hUsd).toBeCloseTo(2 + 30, 6);
+    const dailyRequests = [
+      { at: NOVEMBER + 9 * DAY, value: 400 },
+      { at: NOVEMBER + 10 * DAY, value: 7 },
+    ];
+    expect(spendOf({ ...stats, dailyRequests }, NONE, { at }).requestsLastDay).toBeCloseTo(307, 6);
+  });
+
+  test('on the first of a month stand on what was kept of the day before, and are not known without it', () => {
+    const at = NOVEMBER + 6 * HOUR;
+    const stats = billing(at, () => 8);
+    expect(spendOf(stats, new Map([[NOVEMBER / DAY - 1, 4]]), { at }).last24hUsd).toBeCloseTo(2 + 3, 6);
+    expect(spendOf(stats, NONE, { at }).last24hUsd).toBeUndefined();
   });
 });
 

@@ -11,6 +11,7 @@ import { caps } from '../../src/guardrails/caps.ts';
 import { claim } from '../../src/guardrails/claim.ts';
 import { completeRead } from '../../src/guardrails/complete-read.ts';
 import { confirmation } from '../../src/guardrails/confirmation.ts';
+import { coolDown } from '../../src/guardrails/cool-down.ts';
 import { destination } from '../../src/guardrails/destination.ts';
 import { echoCheck } from '../../src/guardrails/echo-check.ts';
 import { failureFunction } from '../../src/guardrails/failure-function.ts';
@@ -159,6 +160,16 @@ test.each([
   const said = minInterval(run(over));
   if (passes) expect(said).toBeUndefined();
   else expect(said).toBe('the last act was at 2025-11-20T11:00:00.001Z, the next may be at 2025-11-20T12:00:00.001Z');
+});
+
+test.each([
+  ['none', {}, true],
+  ['one moment short', { lastUnknownAt: NOW - HOUR + 1 }, false],
+  ['just long enough', { lastUnknownAt: NOW - HOUR }, true],
+])('cool_down after a prune of which nobody knows: %s', (_what, over, passes) => {
+  const reason =
+    'what the prune at 2025-11-20T11:00:00.001Z deleted is not known; the next may be at 2025-11-20T12:00:00.001Z';
+  expect(coolDown(run(over))).toBe(passes ? undefined : reason);
 });
 
 test.each([
@@ -672,6 +683,11 @@ describe('raises of the budget', () => {
   ])('surge: %#', (spend, reason) => {
     expect(surge({ ...facts, spend })).toEqual({ verdict: 'approve', reason });
     expect(surge({ ...facts, spend, isApproved: true })).toBeUndefined();
+  });
+
+  test('surge asks nobody where the messages are not counted: the spend has shown a loop', () => {
+    expect(surge({ ...facts, spend: { ...spend, ownMessagesLastDay: 9 } })).toBeUndefined();
+    expect(surge({ ...facts, spend: { ...spend, messagesLastDay: 9 } })).toBeUndefined();
   });
 
   test('surge tolerates a tenth of own messages', () => {

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { knownBudget, type BudgetRaise } from '../../src/domain/known-budget.ts';
+
+const DAY = 86_400_000;
+const ASSERTED = Date.UTC(2026, 10, 1);
+const asserted = { knownUsd: 100, assertedOn: ASSERTED, maxAge: 10 * DAY };
+const raise = (at: number, toUsd: number, outcome?: string): BudgetRaise => ({
+  at,
+  toUsd,
+  ...(outcome !== undefined && { outcome }),
+});
+const OF_CONFIGURATION = { knownUsd: 100, origin: 'configuration', assertedAt: ASSERTED, maxAgeMs: 10 * DAY };
+
+test.each([
+  ['nothing', undefined, [], undefined],
+  ['an assertion', asserted, [], OF_CONFIGURATION],
+  ['one without a day', { knownUsd: 100, maxAge: DAY }, [], { knownUsd: 100, origin: 'configuration', maxAgeMs: DAY }],
+  ['no limit', { ...asserted, knownUsd: 0 }, [], { ...OF_CONFIGURATION, knownUsd: Infinity }],
+  [
+    'a later raise',
+    asserted,
+    [raise(ASSERTED, 120, 'acked')],
+    { knownUsd: 120, origin: 'ledger', assertedAt: ASSERTED, maxAgeMs: 10 * DAY },
+  ],
+  ['an earlier raise', asserted, [raise(ASSERTED - 1, 120, 'verified')], OF_CONFIGURATION],
+  ['an earlier raise that nobody knows of', asserted, [raise(ASSERTED - 1, 120, 'unknown')], OF_CONFIGURATION],
+  [
+    'the last of two',
+    asserted,
+    [raise(ASSERTED + 1, 120, 'verified'), raise(ASSERTED + 2, 140, 'resolved_done')],
+    { knownUsd: 140, origin: 'ledger', assertedAt: ASSERTED + 2, maxAgeMs: 10 * DAY },
+  ],
+  [
+    'a raise alone',
+    undefined,
+    [raise(7, 120, 'verified')],
+    { knownUsd: 120, origin: 'ledger', assertedAt: 7, maxAgeMs: 45 * DAY },
+  ],
+] as const)('%s', (_what, assertion, raises, known) => {
+  expect(knownBudget(assertion, raises)).toEqual(known);
+});
+
+test.each(['unknown', 'undecidable', undefined])(
+  'after a raise whose outcome is %s nobody knows the budget',
+  (outcome) => {
+    const raises = [raise(ASSERTED + 1, 120, 'verified'), raise(ASSERTED + 2, 140, outcome)];
+    expect(knownBudget(asserted, raises)).toBeUndefined();
+  },
+);
