@@ -1,0 +1,183 @@
+/**
+ * An account in trouble, in virtual time: the embedded service really runs workflows and delivers over HTTP while the
+ * test moves its clock, and the real engine acts through the real client, with real ledger, actions and guards. What
+ * the daemon's scheduler and collectors do is done here, at their default intervals.
+ */
+import { onTestFinished } from 'vitest';
+import { createActions } from '../../src/actions/index.ts';
+import { createClient } from '../../src/client/create-client.ts';
+import { clientSettings, wireSettings } from '../../src/client/settings.ts';
+import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import type { EngineFacts } from '../../src/engine/engine-deps.ts';
+import { createEngine, type Engine } from '../../src/engine/engine.ts';
+import { GUARDS } from '../../src/guardrails/index.ts';
+import type { ActionRecord, Ledger } from '../../src/ledger/ledger.ts';
+import { ObservationBoard } from '../../src/observations/board.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
+import { seededRandom } from '../../src/platform/random.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import type { Policy } from '../../src/policies/policy.ts';
+import { engineSettings } from '../../src/policies/settings.ts';
+import { memoryLedger } from './memory-ledger.ts';
+import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
+
+export const ACCOUNT = 'acc-1';
+export const HOST = 'app.example.com';
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+const START = Date.UTC(2026, 10, 18, 8);
+const SETTLE_EVERY_MS = 15_000;
+const WINDOW_MS = 15 * MINUTE;
+/** How much faster than the service's time stands still the client's waits pass. */
+const HURRY = 50;
+const NEVER = new AbortController().signal;
+
+export interface IncidentOptions {
+  readonly policies: readonly Policy[];
+  readonly seed?: number;
+  readonly facts?: Partial<EngineFacts>;
+  /** What happens in each virtual minute, before the daemon looks. */
+  readonly minute?: (stage: IncidentStage) => Promise<void>;
+}
+
+export interface IncidentStage {
+  readonly emulator: Emulator;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly events: OpsEvent[];
+  readonly service: Service;
+  /** Epoch milliseconds of the service. */
+  now(): number;
+  /** Minutes since the start. */
+  minute(): number;
+  run(minutes: number, until?: () => boolean): Promise<void>;
+  /** Resumes that were sent, oldest first. */
+  resumes(): readonly ActionRecord[];
+  /** A message to the host, for its traffic. */
+  send(path: string): Promise<void>;
+  /** A workflow run without retries. */
+  start(path: string, headers?: Record<string, string>): Promise<void>;
+}
+
+export async function incidentStage(options: IncidentOptions): Promise<IncidentStage> {
+  const random = seededRandom(options.seed ?? 1);
+  const emulator = await startEmulator({
+    clock: systemClock,
+    time: 'virtual',
+    startAt: START,
+    random,
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [{ id: ACCOUNT, token: TEST_TOKEN }],
+    management: { username: 'user', password: 'password' },
+    enforceLimits: false,
+  });
+  onTestFinished(() => emulator.stop());
+  const now = (): number => emulator.control.clock().now;
+  // Waits of the client are real, those of the daemon are the service's.
+  const waiting: Clock = {
+    now,
+    monotonic: () => systemClock.monotonic() * HURRY,
+    after: (ms, run) => systemClock.after(ms / HURRY, run),
+  };
+  const clock: Clock = { ...waiting, monotonic: now };
+  const bus = new EventBus();
+  const events: OpsEvent[] = [];
+  bus.subscribe((event) => {
+    if (event.type !== 'api.request' && event.type !== 'api.throttled') events.push(event);
+  });
+  const client = createClient(
+    {
+      account: ACCOUNT,
+      messageApi: { url: emulator.url, token: Secret.of(TEST_TOKEN) },
+      wire: wireSettings.parse({}),
+      limits: clientSettings.parse({ requestsPerSecond: 1_000, requestsPerDay: 1e9, timeout: '5m' }),
+    },
+    { clock: waiting, events: bus, random },
+  );
+  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const actions = createActions(new Map([[ACCOUNT, client]]), { clock, events: bus, accountIds: new Map() });
+  const board = new ObservationBoard(clock);
+  board.register({
+    account: ACCOUNT,
+    collector: 'workflowDlq',
+    schedule: 'every 1m',
+    intervalMs: MINUTE,
+    maxStalenessMs: HOUR,
+  });
+  const ended: { readonly at: number; readonly delivered: boolean }[] = [];
+  emulator.onFact((_account, fact) => {
+    if (fact.kind === 'attempt') ended.push({ at: fact.at, delivered: fact.outcome === 'delivered' });
+  });
+  const ledger = memoryLedger();
+  const soon = new Set<string>();
+  const engine = createEngine({
+    policies: options.policies,
+    settings: engineSettings.parse({}),
+    accounts: new Map([[ACCOUNT, { mode: 'enforce', dlqRetentionMs: 7 * 24 * HOUR }]]),
+    actions,
+    ledger,
+    board,
+    clock,
+    events: bus,
+    guards: GUARDS,
+    killSwitch: () => undefined,
+    runSoon: (policy) => void soon.add(policy),
+    facts: {
+      deliveries() {
+        while (ended.length > 0 && ended[0]!.at <= now() - WINDOW_MS) ended.shift();
+        return { delivered: ended.filter(({ delivered }) => delivered).length, all: ended.length };
+      },
+      refusedAt: () => undefined,
+      preconditions: () => {
+        throw new Error('no policy of this test has preconditions');
+      },
+      budget: () => ({ spend: { fresh: false } }),
+      dlqMessages: () => undefined,
+      ...options.facts,
+    },
+  });
+
+  async function look(): Promise<void> {
+    const { entries: rows } = await actions.list(ACCOUNT, {}, NEVER);
+    board.publish({ account: ACCOUNT, collector: 'workflowDlq', at: now(), rows, dropped: 0 }, 10);
+  }
+
+  async function runDue(minute: number): Promise<void> {
+    for (const { name, when } of options.policies) {
+      if ('every' in when && (minute * MINUTE) % when.every === 0) await engine.run(name, NEVER);
+    }
+  }
+
+  const service = { url: emulator.url, token: TEST_TOKEN };
+  const stage: IncidentStage = {
+    emulator,
+    engine,
+    ledger,
+    events,
+    service,
+    now,
+    minute: () => Math.round((now() - START) / MINUTE),
+    async run(minutes, until = () => false) {
+      for (let i = 0; i < minutes && !until(); i++) {
+        await options.minute?.(stage);
+        await look();
+        await runDue(stage.minute());
+        for (let quarter = 0; quarter < MINUTE / SETTLE_EVERY_MS; quarter++) {
+          await emulator.advance(SETTLE_EVERY_MS);
+          await engine.settle(NEVER);
+          for (const policy of soon) {
+            soon.delete(policy);
+            await engine.run(policy, NEVER, { kind: 'campaign' });
+          }
+        }
+      }
+    },
+    resumes: () => ledger.recentActions(100_000).toReversed(),
+    send: async (path) => void (await publish(service, `https://${HOST}${path}`, { 'Svc-Retries': '0' })),
+    start: async (path, headers = {}) =>
+      void (await trigger(service, `https://${HOST}${path}`, { 'Svc-Retries': '0', ...headers })),
+  };
+  return stage;
+}

@@ -1,0 +1,121 @@
+/**
+ * The incidents that every default was walked through, against the embedded service in virtual time. A default that is
+ * changed has to pass them again.
+ */
+import { expect, test } from 'vitest';
+import { HOST, HOUR, incidentStage, MINUTE, type IncidentStage } from '../support/incident-stage.ts';
+import { policyOf } from '../support/policies.ts';
+
+const LONG = 300_000;
+
+/** Four lines, as the documentation shows them, and all else by default. */
+function fourLines(name: string, over: Readonly<Record<string, unknown>> = {}) {
+  return policyOf('workflow-dlq.resume', {
+    name,
+    account: 'acc-1',
+    mode: 'enforce',
+    select: { resource: 'workflow-dlq', anyLabel: ['billing'] },
+    ...over,
+  });
+}
+
+/** Sizes of a group's steps, in their order. */
+function steps(stage: IncidentStage, path: string): number[] {
+  const sizes = new Map<string, number>();
+  for (const { proposal } of stage.resumes()) {
+    if (proposal.action !== 'workflow-dlq.resume' || !proposal.workflowUrl.endsWith(path)) continue;
+    const key = `${proposal.campaign!.id} ${proposal.campaign!.step}`;
+    sizes.set(key, (sizes.get(key) ?? 0) + 1);
+  }
+  return [...sizes.values()];
+}
+
+test(
+  'a destination is down for two hours, 5,000 runs fail, and it is repaired',
+  async () => {
+    let isDown = true;
+    let failed = 0;
+    const stage = await incidentStage({
+      policies: [fourLines('resume-billing')],
+      async minute({ start, send }) {
+        if (isDown)
+          for (let i = 0; i < 42 && failed < 5_000; i++, failed++) await start('/invoice', { 'Svc-Label': 'billing' });
+        // The other traffic of the host.
+        for (let i = 0; i < 5; i++) await send('/events');
+      },
+    });
+    await stage.emulator.destinations.script(HOST, [{ status: 503, times: 1_000_000 }]);
+    await stage.run(120);
+    expect(failed).toBe(5_000);
+    // While it is down nothing is sent, or single canaries; and it is said why.
+    expect(stage.resumes().length).toBeLessThanOrEqual(3);
+    const held = stage.engine.conditions().find(({ key }) => key === 'held/resume-billing');
+    expect(['destination', 'arrivals', 'ramp']).toContain(held?.guard);
+
+    isDown = false;
+    await stage.emulator.destinations.script(HOST, [{ status: 200, times: 1_000_000 }]);
+    const repairedAt = stage.now();
+    const before = stage.resumes().length;
+    const verifiedAfter = () =>
+      stage
+        .resumes()
+        .slice(before)
+        .find(({ outcome }) => outcome === 'acked' || outcome === 'verified')?.at;
+    await stage.run(16, () => verifiedAfter() !== undefined);
+    expect(verifiedAfter()! - repairedAt).toBeLessThanOrEqual(15 * MINUTE);
+
+    await stage.run(180, () => stage.emulator.workflowDlq('acc-1').length === 0);
+    expect(stage.emulator.workflowDlq('acc-1')).toEqual([]);
+    expect((stage.now() - repairedAt) / HOUR).toBeLessThanOrEqual(2.1);
+    const sizes = steps(stage, '/invoice');
+    expect(sizes.slice(sizes.indexOf(3) - 1, sizes.indexOf(3) + 7)).toEqual([1, 3, 9, 27, 81, 243, 500, 500]);
+    // Nobody was resumed twice, and the destination saw no more than the flow control allows.
+    expect(new Set(stage.resumes().map(({ proposal }) => proposal.target)).size).toBe(stage.resumes().length);
+  },
+  LONG,
+);
+
+test(
+  'a bad deploy makes every resumed run of one workflow fail',
+  async () => {
+    const stage = await incidentStage({
+      policies: [fourLines('resume-billing')],
+      async minute({ send }) {
+        for (let i = 0; i < 10; i++) await send('/events');
+      },
+    });
+    const { destinations } = stage.emulator;
+    await destinations.script(`${HOST}/events`, [{ status: 200, times: 1_000_000 }]);
+    await destinations.script(`${HOST}/a`, [{ status: 503, times: 1_000_000 }]);
+    await destinations.script(`${HOST}/b`, [
+      { status: 503, times: 20 },
+      { status: 200, times: 1_000_000 },
+    ]);
+    for (let i = 0; i < 20; i++) {
+      await stage.start('/a', { 'Svc-Label': 'billing' });
+      await stage.start('/b', { 'Svc-Label': 'billing' });
+    }
+    await stage.run(180);
+    // Of the broken workflow one canary is lost in each interval of the breaker.
+    expect(steps(stage, '/a').every((size) => size === 1)).toBe(true);
+    expect(steps(stage, '/a').length).toBeLessThanOrEqual(3);
+    // It says which group, and why.
+    expect(stage.engine.conditions()).toContainEqual(
+      expect.objectContaining({
+        key: `halted/resume-billing/https://${HOST}/a`,
+        policy: 'resume-billing',
+        group: `https://${HOST}/a`,
+        detail: expect.stringContaining('failed') as string,
+      }),
+    );
+    // The other workflow of the policy was never stopped.
+    expect(steps(stage, '/b').reduce((sum, size) => sum + size, 0)).toBe(20);
+    expect(stage.emulator.workflowDlq('acc-1').map(({ url }) => url)).toEqual(Array(20).fill(`https://${HOST}/a`));
+
+    await destinations.script(`${HOST}/a`, [{ status: 200, times: 1_000_000 }]);
+    await stage.run(8 * 60, () => stage.emulator.workflowDlq('acc-1').length === 0);
+    expect(stage.emulator.workflowDlq('acc-1')).toEqual([]);
+    expect(stage.engine.conditions()).toEqual([]);
+  },
+  LONG,
+);
