@@ -25,7 +25,7 @@ export type HookRefusal = (typeof HOOK_REFUSALS)[number];
 
 /** Why a notification will not be delivered. */
 export const NOTIFICATION_LOSSES = ['full', 'rejected', 'too_old', 'no_receiver'] as const;
-export type NotificationLoss = (typeof NOTIFICATION_LOSSES)[number];
+type NotificationLoss = (typeof NOTIFICATION_LOSSES)[number];
 
 export type OpsEvent =
   | {

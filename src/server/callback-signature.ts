@@ -13,7 +13,7 @@ const LEEWAY_S = 60;
 /** Ids that are remembered until they expire; the oldest make room, since what is taken twice does no harm. */
 const MAX_SEEN = 10_000;
 
-export interface SignedRequest {
+interface SignedRequest {
   /** Value of the signature's header. */
   readonly signature: string | undefined;
   readonly body: Buffer;

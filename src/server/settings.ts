@@ -85,5 +85,3 @@ export const hooksSettings = z.strictObject({
     .default({})
     .describe('Accounts whose callbacks are taken, by the name of the account, at `/hooks/callbacks/ACCOUNT`.'),
 });
-
-export type HooksSettings = z.output<typeof hooksSettings>;

@@ -131,6 +131,32 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     held: ['dlq-001'],
   },
+  cool_down: {
+    story: 'a prune ten minutes after one whose answer was lost',
+    options: {
+      policies: [
+        anyPolicy('message-dlq.prune', {
+          name: 'prune',
+          account: 'production',
+          mode: 'enforce',
+          limits: { probation: { runs: 1 } },
+        }),
+      ],
+    },
+    prepare: (w) => {
+      w.dlq.messages = 500;
+      w.dlq.answers = ['lost'];
+    },
+    look: async (w) => {
+      // The first run is on probation.
+      for (let i = 0; i < 3; i++) {
+        await w.engine.run('prune', NEVER);
+        await w.clock.advance(10 * MINUTE);
+      }
+      return w.dlq.pruned;
+    },
+    held: [1],
+  },
   complete_read: {
     story: 'a page that fails',
     prepare: (w) => {
