@@ -44,7 +44,7 @@ export interface PoliciesDeps {
 export interface Policies {
   readonly engine: Engine;
   readonly compiled: readonly Policy[];
-  statuses(): PolicyStatus[];
+  readonly statuses: () => PolicyStatus[];
   /** Runs a policy now, in its turn. */
   runSoon(policy: string, trigger: Trigger): void;
   /** Resolves what a crash left behind, and puts the policies on the schedule. */
@@ -97,7 +97,9 @@ export function createPolicies(deps: PoliciesDeps): Policies {
   });
 
   function track(work: Promise<unknown>): void {
-    const tracked = work.finally(() => underWay.delete(tracked));
+    const tracked = work
+      .catch((error: unknown) => logger.error({ error: (error as Error).message }, 'a run of a policy failed'))
+      .finally(() => underWay.delete(tracked));
     underWay.add(tracked);
   }
 

@@ -28,9 +28,11 @@ export function withinCaps<P extends Proposal>(
   }
   const chosen: P[] = [];
   for (const proposal of allowed) {
-    if (proposal.worth > room) break;
-    room -= proposal.worth;
-    chosen.push(proposal);
+    // A page may be smaller; an entry is one or none.
+    const fits = proposal.action === 'message-dlq.prune' ? Math.min(proposal.worth, room) : proposal.worth;
+    if (fits === 0 || fits > room) break;
+    room -= fits;
+    chosen.push({ ...proposal, worth: fits });
   }
   return { chosen, caps };
 }

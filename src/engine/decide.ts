@@ -2,7 +2,7 @@
  * From a policy to its plan: read, test, choose. Nothing here acts or writes; a run and a dry run are the same up to
  * this point.
  */
-import type { Plan } from '../domain/plan.ts';
+import type { Denial } from '../domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import { decideBudget } from './decide-budget.ts';
 import { decideDeadLetters } from './decide-dead-letters.ts';
@@ -30,7 +30,7 @@ export async function decide(policy: Policy, context: PlanContext, deps: DecideD
   }
 }
 
-/** A plan in which nothing was read, because something already said no. */
-export function unreadPlan(policy: Policy, context: PlanContext, stopped: NonNullable<Plan['stopped']>): Plan {
-  return new Draft(policy, { ...context, stopped }).finish({}).plan;
+/** Nothing was read, because something already said no. */
+export function unread(policy: Policy, context: PlanContext, stopped: Denial): Decision {
+  return new Draft(policy, { ...context, stopped }).finish({});
 }

@@ -21,12 +21,17 @@ export function useUp(policy: Policy, ledger: Ledger, now: number): void {
   }
 }
 
-/** @returns the plan that waits now: this one, or an older one that still means something */
+/**
+ * @returns the plan that waits now: this one, or an older one that still means something; undefined when a person has
+ *   said no to this very plan, which then is not asked for again as long as it would have waited
+ */
 export function awaitApproval(
   { plan, targets }: Decision,
   options: { readonly ledger: Ledger; readonly now: number; readonly expireAfterMs: number },
-): StoredPlan {
+): StoredPlan | undefined {
   const { ledger, now, expireAfterMs } = options;
+  const refused = ledger.storedPlan(plan.hash, now);
+  if (refused?.state === 'rejected' && now < refused.expiresAt) return undefined;
   const waiting = ledger.storedPlans(['waiting'], now).find((stored) => stored.plan.policy === plan.policy);
   if (waiting !== undefined && stillMeans(waiting, plan, new Set(targets))) return waiting;
   const stored: StoredPlan = { plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'waiting' };

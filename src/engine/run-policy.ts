@@ -4,7 +4,7 @@ import { isResume, type Policy } from '../policies/policy.ts';
 import { policyScope } from './authority.ts';
 import { endDrained } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
-import { decide, unreadPlan } from './decide.ts';
+import { decide, unread } from './decide.ts';
 import { execute, type Books, type ExecuteDeps } from './execute.ts';
 import { approvedTargets, awaitApproval, useUp } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
@@ -71,10 +71,7 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   const { applied, trigger, signal } = options;
   const context = contextOf(policy, { at, trigger, signal }, deps);
   const denial = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: true, trigger }));
-  if (denial !== undefined) {
-    const plan = unreadPlan(policy, context, denial);
-    return { decision: { plan, targets: [], tally: undefined as never }, isApproved: false };
-  }
+  if (denial !== undefined) return { decision: unread(policy, context, denial), isApproved: false };
   if (applied !== undefined) {
     const only = new Set(applied.targets);
     const { notAfter, overruled } = applied;
@@ -131,12 +128,8 @@ async function actOn(
     result = concluded(policy, plan, books, unbalanced);
   }
   if (result.outcome === 'waiting' && result.stopped?.guard === 'approval') waitForPerson(policy, decision, deps);
-  if (plan.read?.complete === true) {
-    deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
-    if (isResume(policy)) endDrained(policy, groupsOf(plan), deps);
-  } else if (policy.action.type === 'message-dlq.prune') {
-    deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
-  }
+  if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
+  if (isResume(policy) && plan.read?.complete === true) endDrained(policy, groupsOf(plan), deps);
   return result;
 }
 
@@ -183,7 +176,9 @@ function monthOf(at: number): string {
 function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void {
   const { ledger, clock, settings } = deps;
   const expireAfterMs = settings.approvals.expireAfter;
-  const { plan } = awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
+  const waiting = awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
+  if (waiting === undefined) return;
+  const { plan } = waiting;
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;
   deps.conditions.stands({
     key: `approval/${policy.name}`,

@@ -75,8 +75,10 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   if (mode === 'off' || mode === 'audit') {
     return { ok: false, code: 'mode', message: `Policy ${found.name} is in ${mode}: its plans cannot be applied.` };
   }
-  const decision = { state: 'used' as const, at: deps.clock.now(), ...person };
-  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  // Where a person is needed, this is the approval of all that was shown: the steps that follow need no other.
+  const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
+  const decision = { state: lasts ? ('approved' as const) : ('used' as const), at: deps.clock.now(), ...person };
+  if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${found.name}`);
   const bounds = stored.plan.chosen.flatMap((act) => (act.action === 'message-dlq.prune' ? [act.filter.toDate] : []));
   const result = await deps.inTurn(found, {

@@ -52,6 +52,8 @@ export class FakeDlq {
   messages = 0;
   readonly pruned: (readonly string[] | number)[] = [];
   readonly budgets: number[] = [];
+  /** How many more than asked a delete of messages says it deleted. */
+  surplus = 0;
   /** Called before a delete is answered. */
   onDelete: () => void | Promise<void> = () => undefined;
   /** Called before a resume is answered. */
@@ -131,7 +133,7 @@ export class FakeDlq {
     this.messages -= done;
     const answer = this.answers.shift();
     if (answer === 'lost') throw failure('connection', 'possible', 'reset before an answer');
-    return { deleted: done };
+    return { deleted: done + this.surplus };
   }
 
   #setBudget(dollars: number): void {

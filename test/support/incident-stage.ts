@@ -56,9 +56,9 @@ export interface IncidentStage {
   /** Resumes that were sent, oldest first. */
   resumes(): readonly ActionRecord[];
   /** A message to the host, for its traffic. */
-  send(path: string): Promise<void>;
+  readonly send: (path: string) => Promise<void>;
   /** A workflow run without retries. */
-  start(path: string, headers?: Record<string, string>): Promise<void>;
+  readonly start: (path: string, headers?: Record<string, string>) => Promise<void>;
 }
 
 export async function incidentStage(options: IncidentOptions): Promise<IncidentStage> {

@@ -1,0 +1,267 @@
+/** Deletes, prunes and budgets: what their runs do, and what becomes of answers that are lost. */
+import { describe, expect, test } from 'vitest';
+import { GUARDS } from '../../src/guardrails/index.ts';
+import { policyOf } from '../support/policies.ts';
+import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
+
+const DAY = 24 * HOUR;
+
+function outcomes(w: World): (string | undefined)[] {
+  return w.ledger
+    .recentActions(100)
+    .map(({ outcome }) => outcome)
+    .toReversed();
+}
+
+describe('a prune', () => {
+  const prune = (over: object = {}) =>
+    policyOf('message-dlq.prune', {
+      name: 'prune',
+      account: 'production',
+      mode: 'enforce',
+      limits: { maxPerRun: 200, maxPerHour: 1_000, probation: { runs: 1 } },
+      ...over,
+    });
+
+  async function proven(messages: number): Promise<World> {
+    const w = world({ policies: [prune()], guards: GUARDS });
+    w.dlq.messages = messages;
+    await w.engine.run('prune', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'probation' } });
+    expect(w.dlq.pruned).toEqual([]);
+    return w;
+  }
+
+  test('begins with one message, goes on by pages of at most a hundred, and ends where nothing is left', async () => {
+    const w = await proven(150);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 100, 49]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 3, backlog: 0 });
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['verified', 'verified', 'verified']);
+    expect(w.ledger.recentActions(1)[0]).toMatchObject({ done: 49, proposal: { target: 'prune/2/3', worth: 99 } });
+  });
+
+  test('stays within what a run may delete', async () => {
+    const w = await proven(1_000);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 100, 99]);
+  });
+
+  test('makes its pages as small as the caps want them, and goes on when there is room again', async () => {
+    const w = world({ policies: [prune({ limits: { probation: { runs: 1 } } })], guards: GUARDS });
+    w.dlq.messages = 1_000;
+    await w.engine.run('prune', NEVER);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 99]);
+    await w.engine.run('prune', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'caps' } });
+    await w.clock.advance(HOUR + MINUTE);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 99, 1, 99]);
+  });
+
+  test('of which an answer is lost ends, is never sent again, and says that nobody knows', async () => {
+    const w = await proven(1_000);
+    w.dlq.answers = ['good', 'lost'];
+    await w.engine.run('prune', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'cool_down' } });
+    await w.clock.advance(HOUR);
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['verified', 'undecidable']);
+    expect(w.dlq.pruned).toEqual([1, 100]);
+  });
+
+  test('that deletes more than a page holds pauses the whole engine', async () => {
+    const w = await proven(10);
+    w.dlq.surplus = 1;
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toHaveLength(1);
+    expect(w.ledger.pauses()).toMatchObject([
+      { scope: 'engine', reason: expect.stringContaining('more_than_asked') as string },
+    ]);
+  });
+});
+
+describe('a delete of messages', () => {
+  test('takes the ids that failure callbacks told, one a request, and forgets none that is unclear', async () => {
+    const policy = policyOf('message-dlq.delete', {
+      name: 'delete-dead',
+      account: 'production',
+      mode: 'enforce',
+      where: 'has(entry.status) && entry.status == 404',
+      limits: { probation: { runs: 1 } },
+    });
+    const w = world({ policies: [policy], guards: GUARDS });
+    for (const [dlqId, status, labels] of [
+      ['m-1', 404, []],
+      ['m-2', 503, []],
+      ['m-3', 404, ['legal-hold']],
+      ['m-4', 404, []],
+    ] as const) {
+      w.ledger.noteDeadLetter({
+        account: 'production',
+        dlqId,
+        messageId: `msg-${dlqId}`,
+        learnedAt: w.clock.now(),
+        status,
+        labels,
+      });
+    }
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toEqual([]);
+    w.dlq.answers = ['lost'];
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toEqual([['m-1'], ['m-4']]);
+    expect(w.lastRun().denials).toEqual(
+      expect.arrayContaining([
+        { guard: 'where', count: 1 },
+        { guard: 'protected', count: 1 },
+      ]),
+    );
+    expect(outcomes(w)).toEqual(['unknown', 'acked']);
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toHaveLength(2);
+    // The same id once more does what it did once.
+    await w.clock.advance(6 * MINUTE);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.pruned).toEqual([['m-1'], ['m-4'], ['m-1']]);
+    expect(outcomes(w)).toEqual(['resolved_done', 'verified']);
+  });
+});
+
+describe('a delete of runs', () => {
+  test('waits out its grace from the first match, and begins anew for what no longer matched in between', async () => {
+    const policy = policyOf('workflow-dlq.delete', {
+      name: 'delete-hopeless',
+      account: 'production',
+      mode: 'enforce',
+      action: { archive: { dir: '/nonexistent', require: false }, grace: '72h' },
+      limits: { probation: { runs: 1 } },
+    });
+    const w = world({ policies: [policy], guards: GUARDS });
+    w.dlq.add({ responseStatus: 404 });
+    const second = w.dlq.add({ responseStatus: 404 });
+    await w.engine.run('delete-hopeless', NEVER);
+    await w.clock.advance(DAY);
+    w.dlq.entries.set(second.dlqId, { ...second, responseStatus: 503 });
+    await w.engine.run('delete-hopeless', NEVER);
+    w.dlq.entries.set(second.dlqId, second);
+    await w.clock.advance(2 * DAY);
+    await w.engine.run('delete-hopeless', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'probation' } });
+    await w.engine.run('delete-hopeless', NEVER);
+    expect(w.dlq.deleted).toEqual(['dlq-001']);
+    await w.clock.advance(6 * MINUTE);
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['verified']);
+  });
+});
+
+describe('a raise of the budget', () => {
+  const raise = (over: object = {}) =>
+    policyOf('budget.raise', {
+      name: 'raise',
+      account: 'production',
+      mode: 'enforce',
+      action: { step: { percent: 20, roundUpTo: 10 }, ceilingUsd: 150 },
+      ...over,
+    });
+  const spend = { monthUsd: 90, last24hUsd: 5, medianDayUsd: 4, hoursLeft: 10, fresh: true };
+
+  function near(w: World, over: object = {}, knownUsd = 100): void {
+    const known = { knownUsd, origin: 'configuration' as const, assertedAt: w.clock.now(), maxAgeMs: 45 * DAY };
+    w.facts = { budget: () => ({ spend: { ...spend, at: w.clock.now(), ...over }, known }) };
+  }
+
+  async function readings(w: World, count: number, apart = 16 * MINUTE): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await w.engine.run('raise', NEVER);
+      await w.clock.advance(apart);
+    }
+  }
+
+  test('needs two readings, a quarter of an hour apart', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    await readings(w, 1, 5 * MINUTE);
+    await readings(w, 1, 11 * MINUTE);
+    expect(w.dlq.budgets).toEqual([]);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('needs them five minutes apart when fewer than three hours are left', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, { hoursLeft: 2 });
+    await readings(w, 2, 5 * MINUTE);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('begins its readings anew when the condition ceases, and when the month turns', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    await readings(w, 1);
+    near(w, { hoursLeft: 100 });
+    await readings(w, 1);
+    near(w);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([]);
+    await w.clock.advance(Date.UTC(2025, 11, 1) - w.clock.now());
+    near(w);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([]);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('stops at its ceiling, and says so', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, {}, 140);
+    await readings(w, 2);
+    expect(w.dlq.budgets).toEqual([150]);
+    near(w, { monthUsd: 140 }, 150);
+    await w.clock.advance(DAY);
+    near(w, { monthUsd: 140 }, 150);
+    await readings(w, 2);
+    expect(w.dlq.budgets).toEqual([150]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'raise_limits' } });
+  });
+
+  test('whose answer is lost is set once more, to the same amount', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    w.dlq.answers = ['lost'];
+    await readings(w, 2);
+    expect(outcomes(w)).toEqual(['unknown']);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.budgets).toEqual([120, 120]);
+    expect(outcomes(w)).toEqual(['resolved_done']);
+  });
+
+  test('is a question to a person when the spend is not usual, with the hours left', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, { last24hUsd: 20, hoursLeft: 6 });
+    await readings(w, 2);
+    expect(w.dlq.budgets).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
+    const [waiting] = w.ledger.storedPlans(['waiting'], w.clock.now());
+    expect(waiting!.plan.needsApproval).toMatchObject({
+      guard: 'surge',
+      reason: expect.stringContaining('6.0 hours left') as string,
+    });
+    w.engine.approve(waiting!.plan.id, { by: 'tom' });
+    await w.engine.run('raise', NEVER);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('does nothing, and is no hold, while the condition is not met', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, { hoursLeft: 100 });
+    await readings(w, 2);
+    expect(w.runs()).toEqual(['nothing', 'nothing']);
+    w.facts = { budget: () => ({ spend: { fresh: false } }) };
+    await readings(w, 1);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'known_budget' } });
+  });
+});
