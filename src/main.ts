@@ -31,12 +31,30 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
+/** Questions go to stderr, so that the answer of the command can be piped. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // In the middle of a line Ctrl-C is a key, not a signal.
+  terminal.once('SIGINT', () => onSignal('SIGINT'));
+  try {
+    // Where the input ends, the question has no answer.
+    const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+    return await Promise.race([terminal.question(question, { signal: controller.signal }), ended]);
+  } catch (error) {
+    throw controller.signal.aborted ? (controller.signal.reason as Error) : error;
+  } finally {
+    terminal.close();
+  }
+}
+
 const io = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   signal: controller.signal,
   clock: systemClock,
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
 
 /** Loaded when a daemon is wanted: the other commands need none of it. */

@@ -9,6 +9,9 @@ import { ACTION_TYPES } from '../src/domain/plan.ts';
 import { catalogMarkdown } from '../src/exporters/catalog-text.ts';
 import { METRIC_NAMES, specOf } from '../src/exporters/catalog.ts';
 import { GUARDS } from '../src/guardrails/index.ts';
+import { ROLES } from '../src/server/access.ts';
+import { API_ROUTES } from '../src/server/api-routes.ts';
+import { VERB_ROUTES } from '../src/server/verb-routes.ts';
 import { alertOf } from '../src/notifications/alertmanager.ts';
 import { webhookMessage } from '../src/notifications/webhook.ts';
 import {
@@ -151,6 +154,41 @@ hooks:
     const types = all?.ok === true ? all.config.policies.map(({ settings }) => settings.action.type) : [];
     expect(types).toEqual(ACTION_TYPES);
   });
+});
+
+describe('docs/api.md', () => {
+  const text = read('docs/api.md');
+  const cells = firstCells(text);
+
+  test('has every address, and no other', () => {
+    const paths = [...API_ROUTES, ...VERB_ROUTES].map(({ path }) => path);
+    expect(cells.filter((cell) => cell.startsWith('/'))).toEqual(paths);
+  });
+
+  test('has every role and every code of the API', () => {
+    expect(cells.filter((cell) => (ROLES as readonly string[]).includes(cell))).toEqual(ROLES);
+    const codes = read('src/server/reply.ts').match(/(?<=^ {2}\| ')\w+(?=')/gm)!;
+    // The hooks answer with texts, and have addresses of their own.
+    const ofHooks = ['bad_signature', 'replay', 'busy'];
+    expect(codes.filter((code) => !ofHooks.includes(code) && !cells.includes(code))).toEqual([]);
+  });
+
+  test('shows tokens that load', () => {
+    const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
+    const loaded = parseConfig(account + blocks(text, 'yaml')[0]!, {
+      file: 'api.md',
+      baseDir: ROOT,
+      env: {},
+      secrets: false,
+    });
+    expect(loaded).toMatchObject({ ok: true, config: { server: { tokens: [{ name: 'oncall', role: 'operator' }] } } });
+  });
+});
+
+test.each(['docs/operating.md', 'docs/api.md', 'docs/policies.md'])('%s links to files that exist', (file) => {
+  const links = [...read(file).matchAll(/\]\(([\w-]+\.md)\)/g)].map((match) => match[1]!);
+  expect(links.length).toBeGreaterThan(0);
+  for (const link of links) expect(() => read(`docs/${link}`), link).not.toThrow();
 });
 
 describe('docs/guards.md', () => {

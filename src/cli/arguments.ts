@@ -17,7 +17,10 @@ export function parseArguments(
 ): { readonly values: OptionValues; readonly positionals: readonly string[] } {
   const options = optionsOf(command);
   const config = Object.fromEntries(
-    Object.entries(options).map(([name, { type, short }]) => [name, { type, ...(short !== undefined && { short }) }]),
+    Object.entries(options).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short !== undefined && { short }), ...(multiple && { multiple }) },
+    ]),
   );
   refuseUnknown(command, args, config);
   const { values, positionals } = parseStrictly(args, config);
@@ -28,7 +31,9 @@ export function parseArguments(
   return { values, positionals };
 }
 
-type ParserOptions = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string }>>;
+type ParserOptions = Readonly<
+  Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string; readonly multiple?: true }>
+>;
 
 /** The parser's own message for these cannot say what was meant. */
 function refuseUnknown(command: Command, args: readonly string[], options: ParserOptions): void {
@@ -41,9 +46,13 @@ function refuseUnknown(command: Command, args: readonly string[], options: Parse
   }
 }
 
-function parseStrictly(args: readonly string[], options: ParserOptions) {
+function parseStrictly(
+  args: readonly string[],
+  options: ParserOptions,
+): { readonly values: OptionValues; readonly positionals: readonly string[] } {
   try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+    const parsed = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+    return { values: parsed.values as OptionValues, positionals: parsed.positionals };
   } catch (error) {
     throw new UsageError(firstSentence((error as Error).message), { cause: error });
   }

@@ -3,7 +3,7 @@ import type { AuditRecord } from '../ledger/audit-log.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command, type OptionValues } from './command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import { OUTPUT_OPTION, outputFormat, textTable, writeData } from './output.ts';
-import { SOCKET_OPTION } from './socket-option.ts';
+import { SOCKET_OPTION } from './daemon-option.ts';
 
 export const auditCommand: Command = {
   name: 'audit',

@@ -17,6 +17,8 @@ export interface CliIo {
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Asks the person at the terminal for a line; absent where there is none. Rejects when the signal aborts. */
+  readonly ask?: (question: string) => Promise<string>;
 }
 
 /** The long-running programs, which need the whole daemon. They resolve with the exit code. */
@@ -31,9 +33,11 @@ export interface OptionSpec {
   /** What stands for the value in the help: `FILE`. */
   readonly value?: string;
   readonly help: string;
+  /** May be given several times. */
+  readonly multiple?: true;
 }
 
-export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
+export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export interface Call {
   readonly io: CliIo;

@@ -1,141 +1,169 @@
-/** The running daemon, over the unix socket beside its store. */
-import { request } from 'node:http';
+/** What commands ask of the running daemon. */
 import type { Plan } from '../domain/plan.ts';
 import type { AuditHead } from '../ledger/audit-log.ts';
+import type { Explanation, RunSummary } from '../ledger/verbs.ts';
 import { CommandError } from './command.ts';
-import { printable } from './output.ts';
-
-const MAX_ANSWER_BYTES = 64 * 1_048_576;
+import { exchange, isRecord, placeOf, type DaemonCall } from './daemon-exchange.ts';
 
 /** Where the daemon of a store listens. */
 export function socketPathOf(storePath: string): string {
   return `${storePath}.sock`;
 }
 
-export interface DaemonCall {
-  readonly socketPath: string;
-  readonly signal: AbortSignal;
+export interface PlanOptions {
+  /** Keeps it, so that it can be applied. */
+  readonly save: boolean;
+  readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
 }
 
 /**
  * What the policy would do now. The daemon reads the service for it, which may take minutes.
  *
- * @throws {CommandError} when no daemon answers, or it refuses
+ * @throws {CommandError} when no daemon answers, or it refuses; as all of these do
  */
-export async function requestPlan(policy: string, call: DaemonCall): Promise<Plan> {
-  const answer = await exchange(call, { method: 'POST', path: '/api/v1/plan', body: JSON.stringify({ policy }) });
-  if (!isPlan(answer)) throw new CommandError(`what listens on ${call.socketPath} did not answer with a plan`);
-  return answer;
+export async function requestPlan(policy: string, options: PlanOptions, call: DaemonCall): Promise<Plan> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/plan', body: { policy, ...options } });
+  return planOf(answer, call);
 }
 
 /** Names of the daemon's policies, in the order of its configuration. */
 export async function requestPolicies(call: DaemonCall): Promise<readonly string[]> {
-  const answer = await exchange(call, { method: 'GET', path: '/api/v1/policies' });
-  const policies = isRecord(answer) && Array.isArray(answer['policies']) ? (answer['policies'] as unknown[]) : [];
-  return policies.flatMap((policy) => (isRecord(policy) && typeof policy['name'] === 'string' ? [policy['name']] : []));
+  const { policies } = await exchange(call, { method: 'GET', path: '/api/v1/policies' });
+  const rows = Array.isArray(policies) ? (policies as unknown[]) : [];
+  return rows.flatMap((policy) => (isRecord(policy) && typeof policy['name'] === 'string' ? [policy['name']] : []));
 }
 
-/** Lifts the pauses that the daemon put on itself. @returns how many there were */
-export async function requestUnpause(reason: string, call: DaemonCall): Promise<number> {
-  const answer = await exchange(call, { method: 'POST', path: '/api/v1/unpause', body: JSON.stringify({ reason }) });
-  return isRecord(answer) ? Number(answer['lifted']) : 0;
+/** A plan that was kept. */
+export interface KeptPlan {
+  readonly id: string;
+  readonly state: string;
+  readonly expiresAt: number;
+  /** Acts that an approval covers. */
+  readonly covers: number;
+  readonly plan: Plan;
+}
+
+export async function requestStoredPlan(id: string, call: DaemonCall): Promise<KeptPlan> {
+  const answer = await exchange(call, { method: 'GET', path: `/api/v1/plans/${encodeURIComponent(id)}` });
+  const kept = isRecord(answer['plan']) ? answer['plan'] : {};
+  return {
+    id: String(kept['id']),
+    state: String(kept['state']),
+    expiresAt: Number(kept['expiresAt']),
+    covers: Number(kept['covers']),
+    plan: planOf(kept['plan'], call),
+  };
+}
+
+export interface Applied {
+  readonly plan: Plan;
+  readonly result: RunSummary;
+}
+
+export async function requestApply(id: string, reason: string | undefined, call: DaemonCall): Promise<Applied> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/apply', body: { plan: id, reason } });
+  const { result } = answer;
+  if (!isRecord(result) || typeof result['outcome'] !== 'string') throw notOpsd(call, 'with how the run ended');
+  return { plan: planOf(answer['plan'], call), result: result as unknown as RunSummary };
+}
+
+/** @returns the plan's new state, as `/api/v1/plans` shows it */
+export async function requestDecision(
+  verb: 'approve' | 'reject',
+  decision: { readonly plan: string; readonly reason?: string },
+  call: DaemonCall,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { plan } = await exchange(call, { method: 'POST', path: `/api/v1/${verb}`, body: decision });
+  return isRecord(plan) ? plan : {};
+}
+
+/** An act as `/api/v1/actions` shows it. */
+export interface ActionRow {
+  readonly id: number;
+  readonly at: number;
+  readonly policy: string;
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: string;
+  readonly detail?: string;
+  readonly newRunId?: string;
+}
+
+export interface ExplainedEntry {
+  readonly id: string;
+  readonly policies: readonly Explanation[];
+  readonly actions: readonly ActionRow[];
+}
+
+export async function requestExplain(id: string, call: DaemonCall): Promise<ExplainedEntry> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/explain', body: { id } });
+  if (!Array.isArray(answer['policies']) || !Array.isArray(answer['actions']))
+    throw notOpsd(call, 'with an explanation');
+  return answer as unknown as ExplainedEntry;
+}
+
+/** @returns what is paused: `engine`, or `policy/NAME` */
+export async function requestPause(
+  pause: { readonly reason: string; readonly policy?: string },
+  call: DaemonCall,
+): Promise<string> {
+  const { paused } = await exchange(call, { method: 'POST', path: '/api/v1/pause', body: pause });
+  if (typeof paused !== 'string') throw notOpsd(call, 'that it paused');
+  return paused;
+}
+
+/** @returns how many pauses and halts were lifted */
+export async function requestUnpause(
+  lifted: { readonly reason: string; readonly policy?: string; readonly group?: string },
+  call: DaemonCall,
+): Promise<number> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/unpause', body: lifted });
+  return Number(answer['lifted']);
+}
+
+export interface StandingPause {
+  readonly scope: string;
+  readonly reason: string;
+  readonly at: number;
+  readonly by: string;
+}
+
+/** The pauses that stand. */
+export async function requestPauses(call: DaemonCall): Promise<readonly StandingPause[]> {
+  const { pauses } = await exchange(call, { method: 'GET', path: '/api/v1/conditions' });
+  return Array.isArray(pauses) ? (pauses as StandingPause[]) : [];
 }
 
 /** Where the daemon's audit log ends; undefined while nothing was written. */
 export async function requestAuditHead(call: DaemonCall): Promise<AuditHead | undefined> {
-  const answer = await exchange(call, { method: 'GET', path: '/api/v1/audit/head' });
-  const head = isRecord(answer) ? answer['head'] : undefined;
+  const { head } = await exchange(call, { method: 'GET', path: '/api/v1/audit/head' });
   if (!isRecord(head)) return undefined;
   return { sequence: Number(head['sequence']), hash: String(head['hash']) };
 }
 
 /** A copy of the store, made by the daemon. @returns its size in bytes */
 export async function requestBackup(file: string, call: DaemonCall): Promise<number> {
-  const answer = await exchange(call, { method: 'POST', path: '/api/v1/state/backup', body: JSON.stringify({ file }) });
-  return isRecord(answer) ? Number(answer['bytes']) : 0;
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/state/backup', body: { file } });
+  return Number(answer['bytes']);
 }
 
 /** @returns why the store was not trusted until now; undefined when it was */
 export async function requestAdopt(reason: string, call: DaemonCall): Promise<string | undefined> {
-  const answer = await exchange(call, {
-    method: 'POST',
-    path: '/api/v1/state/adopt',
-    body: JSON.stringify({ reason }),
-  });
-  const adopted = isRecord(answer) ? answer['adopted'] : undefined;
+  const { adopted } = await exchange(call, { method: 'POST', path: '/api/v1/state/adopt', body: { reason } });
   return typeof adopted === 'string' ? adopted : undefined;
 }
 
-interface Exchange {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly body?: string;
-}
-
-async function exchange(call: DaemonCall, { method, path, body }: Exchange): Promise<unknown> {
-  const { status, text } = await send(call, { method, path, ...(body !== undefined && { body }) });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new CommandError(`what listens on ${call.socketPath} is not opsd: it did not answer with JSON`);
-  }
-  if (status === 200) return value;
-  const error = isRecord(value) ? value['error'] : undefined;
-  const said = isRecord(error) && typeof error['message'] === 'string' ? printable(error['message']) : `HTTP ${status}`;
-  throw new CommandError(`the daemon refused: ${said}`);
-}
-
-function send(call: DaemonCall, { method, path, body }: Exchange): Promise<{ status: number; text: string }> {
-  const { socketPath, signal } = call;
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error): void => {
-      reject(signal.aborted ? (signal.reason as Error) : explain(error, socketPath));
-    };
-    const sent = request({ socketPath, method, path, signal, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        chunks.push(chunk);
-        if (bytes > MAX_ANSWER_BYTES) response.destroy(new Error('its answer is too long'));
-      });
-      response.on('error', fail);
-      response.on('end', () => {
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
-      });
-    });
-    sent.on('error', fail);
-    sent.setHeader('Content-Type', 'application/json');
-    sent.end(body);
-  });
-}
-
-function explain(error: NodeJS.ErrnoException, socketPath: string): CommandError {
-  switch (error.code ?? '') {
-    case 'ENOENT':
-    case 'ECONNREFUSED':
-      return new CommandError(
-        `no daemon listens on ${socketPath}. Start it with opsd run, or name its configuration with --config or its socket with --socket.`,
-        { cause: error },
-      );
-    case 'EACCES':
-    case 'EPERM':
-      return new CommandError(`this user may not use ${socketPath}: run the command as the user of the daemon.`, {
-        cause: error,
-      });
-    default:
-      return new CommandError(`the daemon on ${socketPath} did not answer: ${error.message}`, { cause: error });
-  }
-}
-
 const PLAN_STATES: readonly unknown[] = ['nothing', 'changes', 'held', 'aborted'] satisfies Plan['state'][];
+const PLAN_LISTS = ['chosen', 'checks', 'skipped', 'campaigns', 'caps', 'notes'] satisfies (keyof Plan)[];
 
 /** Enough to tell a plan from anything else; the daemon is of this program, perhaps of another version. */
-function isPlan(value: unknown): value is Plan {
-  return isRecord(value) && PLAN_STATES.includes(value['state']) && Array.isArray(value['chosen']);
+function planOf(value: unknown, call: DaemonCall): Plan {
+  const isPlan =
+    isRecord(value) && PLAN_STATES.includes(value['state']) && PLAN_LISTS.every((list) => Array.isArray(value[list]));
+  if (!isPlan) throw notOpsd(call, 'with a plan');
+  return value as unknown as Plan;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+function notOpsd(call: DaemonCall, what: string): CommandError {
+  return new CommandError(`what listens on ${placeOf(call)} did not answer ${what}`);
 }

@@ -1,11 +1,16 @@
 /** The commands, in the order of the help. */
+import { applyCommand } from './apply.ts';
+import { approveCommand } from './approve.ts';
 import { auditCommand } from './audit.ts';
 import { checkCommand } from './check.ts';
 import type { Command } from './command.ts';
 import { demoCommand } from './demo.ts';
 import { emulatorCommand } from './emulator.ts';
+import { explainCommand } from './explain.ts';
 import { metricsCommand } from './metrics.ts';
+import { pauseCommand } from './pause.ts';
 import { planCommand } from './plan.ts';
+import { rejectCommand } from './reject.ts';
 import { runCommand } from './run.ts';
 import { schemaCommand } from './schema.ts';
 import { stateCommand } from './state.ts';
@@ -20,6 +25,11 @@ export const COMMANDS: readonly Command[] = [
   emulatorCommand,
   checkCommand,
   planCommand,
+  applyCommand,
+  approveCommand,
+  rejectCommand,
+  explainCommand,
+  pauseCommand,
   unpauseCommand,
   auditCommand,
   stateCommand,

@@ -63,6 +63,18 @@ export function usesColor(stream: TextStream, env: CliIo['env']): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
+export interface TextStyle {
+  readonly color: boolean;
+  /** Columns of the terminal; absent where nothing needs to be cut. */
+  readonly width?: number;
+}
+
+export function textStyle(io: CliIo, name: 'stdout' | 'stderr' = 'stdout'): TextStyle {
+  const stream = io[name];
+  const { columns = 0, isTTY } = stream;
+  return { color: usesColor(stream, io.env), ...(isTTY === true && columns > 0 && { width: columns }) };
+}
+
 const STYLES = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan: '36' } as const;
 export type Style = keyof typeof STYLES;
 

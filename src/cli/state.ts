@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from './command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
-import { findSocket, SOCKET_OPTION } from './socket-option.ts';
+import { findSocket, SOCKET_OPTION } from './daemon-option.ts';
 
 export const stateCommand: Command = {
   name: 'state',

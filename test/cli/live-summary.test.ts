@@ -28,7 +28,7 @@ const DATA: SummaryData = {
     { name: 'resume-email', effectiveMode: 'audit' },
   ],
   actions: [
-    { at: NOW - 9_000, policy: 'resume-billing', action: 'workflow-dlq.resume', dlqId: 'dlq-1', outcome: 'came_back' },
+    { at: NOW - 9_000, policy: 'resume-billing', action: 'workflow-dlq.resume', target: 'dlq-1', outcome: 'came_back' },
   ],
 };
 

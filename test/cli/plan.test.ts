@@ -5,13 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { runCli } from '../../src/cli/cli.ts';
-import { planText } from '../../src/cli/plan-text.ts';
-import type { Plan, Proposal } from '../../src/domain/plan.ts';
+import type { Plan, ResumeProposal } from '../../src/domain/plan.ts';
 import type { PolicyStatus } from '../../src/domain/policy-status.ts';
-import { ObservationBoard } from '../../src/observations/board.ts';
-import { createLogger } from '../../src/platform/logger.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { startServer } from '../../src/server/server.ts';
+import type { PlanRequest } from '../../src/ledger/verbs.ts';
+import { engine, serving, world } from '../server/world.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { unprivileged } from '../support/unprivileged.ts';
 import { until } from '../support/until.ts';
@@ -19,11 +16,14 @@ import { opsd, terminal } from './terminal.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
-function proposal(overrides: Partial<Proposal> = {}): Proposal {
+function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {
   return {
     policy: 'resume-billing',
     account: 'production',
     action: 'workflow-dlq.resume',
+    target: 'dlq-8812-01',
+    group: 'https://app.example.com/api/workflows/invoice',
+    worth: 1,
     dlqId: 'dlq-8812-01',
     workflowRunId: 'wfr_k2f',
     workflowUrl: 'https://app.example.com/api/workflows/invoice',
@@ -40,62 +40,71 @@ function proposal(overrides: Partial<Proposal> = {}): Proposal {
 function plan(overrides: Partial<Plan> = {}): Plan {
   return {
     id: '9f3c2a',
+    hash: '9f3c2a'.padEnd(64, '0'),
     policy: 'resume-billing',
     account: 'production',
+    action: 'workflow-dlq.resume',
     source: 'policies/billing.yaml:3',
     at: NOW,
+    trigger: { kind: 'hand' },
     state: 'changes',
     mode: 'enforce',
     effectiveMode: 'enforce',
-    read: { pages: 20, entries: 1_241, complete: true, echoChecked: 1_241, clockSkewMs: -400 },
-    chosen: [proposal(), proposal({ dlqId: 'dlq-8812-02', attempt: 3, labels: [] })],
+    read: { pages: 20, entries: 1_241, complete: true, echoChecked: 1_241, population: 1_912, clockSkewMs: -400 },
+    checks: [],
+    selected: 1_229,
+    matched: 1_222,
+    chosen: [proposal(), proposal({ dlqId: 'dlq-8812-02', target: 'dlq-8812-02', attempt: 3, labels: [] })],
     backlog: 1_220,
     skipped: [
       { guard: 'where', reason: 'the expression is false', count: 12 },
       { guard: 'attempts', reason: '3 of 3', count: 7 },
     ],
     evaluationErrors: 0,
+    campaigns: [],
     caps: [
       { scope: 'policy', window: 'hour', used: 64, limit: 2_000 },
       { scope: 'engine', window: 'day', used: 88, limit: 20_000 },
     ],
+    notes: [],
     ...overrides,
   };
 }
 
 const HELD: Partial<Plan> = { state: 'held', stopped: { guard: 'quota', reason: '429 within 10 min' } };
 const ABORTED: Partial<Plan> = { state: 'aborted', stopped: { guard: 'complete_read', reason: 'page 3 failed' } };
-const NOTHING: Partial<Plan> = { state: 'nothing', chosen: [], backlog: 0, skipped: [] };
-
-/** Reasons with which pauses were lifted. */
-const lifted: string[] = [];
+const NOTHING: Partial<Plan> = { state: 'nothing', chosen: [], matched: 0, backlog: 0, skipped: [] };
 
 /** A daemon with these plans, by the name of the policy. @returns the path of its socket */
 async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = tempDir()): Promise<string> {
-  const clock = new ManualClock(NOW);
-  const status = { account: 'a', source: 's', schedule: 'every 5m', mode: 'audit', effectiveMode: 'audit' } as const;
-  const server = await startServer(
-    {
-      clock,
-      board: new ObservationBoard(clock),
-      ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => new Map() },
-      logger: createLogger({ level: 'silent', destination: { write: () => undefined } }),
-      metrics: () => Promise.resolve({ contentType: 'text/plain', parts: [], gzip: () => Promise.resolve([]) }),
-      health: () => ({ healthy: true, detail: '' }),
-      readiness: () => ({ ready: true, detail: '' }),
-      policies: () => Object.keys(plans).map((name): PolicyStatus => ({ name, ...status })),
-      unpause: (reason) => (lifted.push(reason), lifted.length),
-      state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
-      plan: (policy) => Promise.resolve(plans[policy] && plan({ policy, ...plans[policy] })),
-      accounts: [],
-      links: [],
-      version: '0',
-      startedAt: NOW,
-    },
+  const names = Object.keys(plans);
+  const { address } = await serving(
+    world({
+      policies: () => names.map(policyStatus),
+      engine: engine({
+        plan: (policy, request) => {
+          asked.push(request);
+          const given = plans[policy];
+          const message = `There is no policy named ${policy}. Policies: ${names.join(', ')}.`;
+          return Promise.resolve(
+            given === undefined
+              ? { ok: false, code: 'unknown_policy', message }
+              : { ok: true, plan: plan({ policy, ...given }) },
+          );
+        },
+      }),
+    }),
     { socketPath: join(folder, 'opsd.db.sock') },
   );
-  onTestFinished(() => server.close());
-  return server.address;
+  return address;
+}
+
+/** What the engine was asked for. */
+const asked: PlanRequest[] = [];
+
+function policyStatus(name: string): PolicyStatus {
+  const of = { account: 'a', action: 'workflow-dlq.resume', source: 's', schedule: 'every 5m', campaigns: [] } as const;
+  return { name, ...of, mode: 'audit', effectiveMode: 'audit' };
 }
 
 describe('opsd plan', () => {
@@ -105,17 +114,46 @@ describe('opsd plan', () => {
     expect(stderr).toBe('');
     expect(code).toBe(2);
     expect(stdout)
-      .toBe(`Plan 9f3c2a  resume-billing (policies/billing.yaml:3)  production  nothing has been done; a resumed run cannot be cancelled
-Read      workflow DLQ complete: 20 pages, 1,241 for the filter; echo check 1,241/1,241; clock skew 0.4 s
+      .toBe(`Plan      9f3c2a  resume-billing  (policies/billing.yaml:3)  production  nothing has been done; a resumed run cannot be cancelled
+Read      workflow DLQ complete: 20 pages, 1,241 for the filter of 1,912 entries; echo check 1,241/1,241; clock skew 0.4 s
 Chosen    1,241
           −    12  where     the expression is false
           −     7  attempts  3 of 3
           = 1,222 matched: 2 now, 1,220 in later runs
 Caps      hour 64 of 2,000   engine day 88 of 20,000
-   dlqId        run      failed     cause          attempt  labels
-   dlq-8812-01  wfr_k2f  1h30m ago  transient 503  1        billing, tenant:14
-   dlq-8812-02  wfr_k2f  1h30m ago  transient 503  3
+   dlqId        run      failed            cause          try  expires  labels
+   dlq-8812-01  wfr_k2f  18 Nov 09:00:00Z  transient 503  1             billing, tenant:14
+   dlq-8812-02  wfr_k2f  18 Nov 09:00:00Z  transient 503  3
+Apply with: opsd apply 9f3c2a   One entry: opsd explain dlq-8812-01
 `);
+    expect(asked.at(-1)).toEqual({ by: 'local', save: true });
+  });
+
+  test('overrules limits once, for a reason', async () => {
+    const socket = await daemon({ 'resume-billing': {} });
+    const command = ['plan', 'resume-billing', '--socket', socket];
+    const sets = ['--set', 'limits.maxPerHour=6000', '--set', 'ramp.settle=1m'];
+    const done = await opsd([...command, '--once', ...sets, '--reason', 'catch up']);
+    expect(done).toMatchObject({ code: 2, stderr: '' });
+    expect(asked.at(-1)).toEqual({
+      by: 'local',
+      save: true,
+      overrule: { settings: { 'limits.maxPerHour': '6000', 'ramp.settle': '1m' }, reason: 'catch up' },
+    });
+  });
+
+  test.each([
+    [['p', '--set', 'limits.maxPerHour=1'], 'they need --once'],
+    [['p', '--reason', 'x'], 'they need --once'],
+    [['p', '--once', '--reason', 'x'], '--once needs --set LIMIT=VALUE'],
+    [['p', '--once', '--set', 'limits.maxPerHour=1'], '--once needs --reason TEXT'],
+    [['--once', '--set', 'limits.maxPerHour=1', '--reason', 'x'], '--once is for one policy'],
+    [['p', '--once', '--set', 'limits.maxPerHour', '--reason', 'x'], '--set takes LIMIT=VALUE'],
+    [['p', '--once', '--set', 'a=1', '--set', 'a=2', '--reason', 'x'], '--set a is given twice'],
+  ])('refuses %j', async (args, message) => {
+    const { code, stderr } = await opsd(['plan', ...args, '--socket', 'nowhere']);
+    expect(code).toBe(64);
+    expect(stderr).toContain(message);
   });
 
   test.each([
@@ -201,6 +239,7 @@ describe('without a daemon', () => {
     ['no JSON', 'hello', 'is not opsd: it did not answer with JSON'],
     ['no plan', '{"ok": true}', 'did not answer with a plan'],
     ['half a plan', '{"state": "changes"}', 'did not answer with a plan'],
+    ['a list', '[]', 'is not opsd'],
   ])('but something that answers with %s', async (_what, body, message) => {
     const { path } = await impostor((_request, response) => void response.end(body));
     const { code, stderr } = await opsd(['plan', 'p', '--socket', path]);
@@ -232,64 +271,5 @@ describe('without a daemon', () => {
     world.stop();
     expect(await ended).toBe(1);
     expect(world.stderr).toBe('opsd: stopped by SIGINT\n');
-  });
-});
-
-describe('the text of a plan', () => {
-  const text = (overrides: Partial<Plan>): string => planText(plan(overrides), { color: false });
-
-  test('says which guard holds it, and why', () => {
-    expect(text(HELD)).toContain('\nHeld      quota  429 within 10 min\n');
-    expect(text(ABORTED)).toContain('\nAborted   complete_read  page 3 failed\n');
-  });
-
-  test('says when a run would not act', () => {
-    expect(text({ effectiveMode: 'audit' })).toContain('\nMode      audit (written as enforce): a run would not act\n');
-    expect(text({ mode: 'approve', effectiveMode: 'approve' })).toContain('\nMode      approve: a run would not act\n');
-  });
-
-  test('a plan for which nothing was read has no sums', () => {
-    const read = { pages: 0, entries: 0, complete: false, echoChecked: 0 };
-    expect(text({ ...HELD, ...NOTHING, state: 'held', read, caps: [] })).toBe(
-      'Plan 9f3c2a  resume-billing (policies/billing.yaml:3)  production  nothing has been done\nRead      nothing was read\nHeld      quota  429 within 10 min\n',
-    );
-  });
-
-  test('counts what it does not list', () => {
-    const chosen = Array.from({ length: 120 }, (_, index) => proposal({ dlqId: `dlq-${index}` }));
-    const shown = text({ chosen });
-    expect(shown.match(/^ {3}dlq-/gm)).toHaveLength(50);
-    expect(shown).toContain('… and 70 more; all of them with -o json');
-  });
-
-  test('obeys nothing that others wrote', () => {
-    const hostile = 'x\u001B[2J\u009B1m\r\n\u202Ey';
-    const shown = text({
-      policy: hostile,
-      source: hostile,
-      account: hostile,
-      chosen: [proposal({ dlqId: hostile, workflowRunId: hostile, labels: [hostile], cause: hostile })],
-      skipped: [{ guard: hostile, reason: hostile, count: 1 }],
-      ...HELD,
-      stopped: { guard: hostile, reason: hostile },
-    });
-    expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(shown.split('\n')).toHaveLength(text(HELD).split('\n').length - 2);
-  });
-});
-
-describe('opsd unpause', () => {
-  test('lifts what the daemon paused, for a reason', async () => {
-    lifted.length = 0;
-    const socket = await daemon({});
-    const { code, stdout } = await opsd(['unpause', '--reason', 'spoke to the service', '--socket', socket]);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Lifted 1 pause.\n' });
-    expect(lifted).toEqual(['spoke to the service']);
-  });
-
-  test('needs a reason', async () => {
-    const { code, stderr } = await opsd(['unpause', '--socket', 'nowhere']);
-    expect(code).toBe(64);
-    expect(stderr).toContain('--reason is needed');
   });
 });

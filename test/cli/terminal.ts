@@ -21,6 +21,8 @@ export interface Terminal {
 }
 
 export interface TerminalOptions {
+  /** What a person answers, in order; absent where there is nobody to ask. */
+  readonly answers?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -30,6 +32,7 @@ export function terminal(options: TerminalOptions = {}): Terminal {
   const written = { stdout: '', stderr: '' };
   const stop = new AbortController();
   const started: unknown[] = [];
+  const answers = [...(options.answers ?? [])];
   const stream = (name: 'stdout' | 'stderr') => ({
     write: (text: string) => void (written[name] += text),
     isTTY: options.isTTY ?? false,
@@ -41,6 +44,9 @@ export function terminal(options: TerminalOptions = {}): Terminal {
       stderr: stream('stderr'),
       env: options.env ?? {},
       signal: stop.signal,
+      ...(options.answers !== undefined && {
+        ask: (question: string) => ((written.stderr += question), Promise.resolve(answers.shift() ?? '')),
+      }),
       clock: new ManualClock(Date.UTC(2026, 10, 18, 10, 30, 0)),
     },
     programs: {

@@ -1,0 +1,50 @@
+import type { RunOutcome } from '../domain/plan.ts';
+import type { RunSummary } from '../ledger/verbs.ts';
+import { EXIT, textOption, type Command } from './command.ts';
+import { confirm, REASON_OPTION, YES_OPTION } from './confirm.ts';
+import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
+import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from './output.ts';
+
+export const applyCommand: Command = {
+  name: 'apply',
+  summary: 'Do now what a plan showed, as far as it still holds.',
+  operands: { usage: 'PLAN', min: 1, max: 1 },
+  options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
+  details:
+    'PLAN is the id that opsd plan gave. Everything is listed and asked of the guards again: a plan can only shrink. It\n' +
+    'is done once. Ctrl-C ends it after the request under way. Exit code 0 when it acted or nothing was left to do,\n' +
+    '3 when a guard held it, 4 when a guard aborted or halted it, 1 on an error.',
+  async run(call) {
+    const format = outputFormat(call.values);
+    const daemon = await findDaemon(call);
+    if (daemon === undefined) return EXIT.failed;
+    const { requestApply, requestStoredPlan } = await import('./daemon-client.ts');
+    const { planText } = await import('./plan-text.ts');
+    const { actText } = await import('./plan-acts.ts');
+    const kept = await requestStoredPlan(call.positionals[0]!, daemon);
+    call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
+    await confirm(call, `Do it: ${actText(kept.plan)}?`);
+    const { result } = await requestApply(kept.id, textOption(call.values, 'reason')?.trim() || undefined, daemon);
+    if (format === 'table') call.io.stdout.write(resultText(kept.id, result));
+    else await writeData(call.io, format, { plan: kept.id, policy: kept.plan.policy, result });
+    return EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
+  },
+};
+
+const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
+  acted: EXIT.ok,
+  nothing: EXIT.ok,
+  held: EXIT.held,
+  waiting: EXIT.held,
+  skipped: EXIT.held,
+  aborted: EXIT.aborted,
+  halted: EXIT.aborted,
+  incomplete: EXIT.aborted,
+  error: EXIT.failed,
+};
+
+function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
+  const left = backlog === 0 ? '' : `, ${backlog.toLocaleString('en-US')} left for later runs`;
+  const said = detail === undefined ? '' : `; ${printable(detail)}`;
+  return `Plan ${printable(id)}: ${outcome}, ${acted.toLocaleString('en-US')} acted on${left}${said}\n`;
+}

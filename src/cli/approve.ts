@@ -1,0 +1,13 @@
+import type { Command } from './command.ts';
+import { decide, DECIDE_OPTIONS } from './decide.ts';
+
+export const approveCommand: Command = {
+  name: 'approve',
+  summary: 'Allow what a waiting plan showed.',
+  operands: { usage: 'PLAN', min: 1, max: 1 },
+  options: DECIDE_OPTIONS,
+  details:
+    'The runs of the policy then do it, the first of them at once: what was shown and nothing else, under all guards.\n' +
+    'The status page and GET /api/v1/plans list the plans that wait. To stop it again: opsd pause --policy POLICY.',
+  run: (call) => decide(call, 'approve'),
+};

@@ -1,0 +1,36 @@
+import { EXIT, textOption, type Command } from './command.ts';
+import { neededReason, REASON_OPTION } from './confirm.ts';
+import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
+import { OUTPUT_OPTION, outputFormat, printable, writeData } from './output.ts';
+
+export const pauseCommand: Command = {
+  name: 'pause',
+  summary: 'Stop all policies, or one: nothing more is sent.',
+  options: {
+    policy: { type: 'string', value: 'NAME', help: 'This policy alone; default: all of them.' },
+    reason: REASON_OPTION,
+    ...DAEMON_OPTIONS,
+    output: OUTPUT_OPTION,
+  },
+  details:
+    'The brake. It asks nothing back. It is looked at before every single request, so at most the one under way still\n' +
+    'goes out. It holds across restarts until opsd unpause. Metrics and pages go on. Where no daemon answers: make the\n' +
+    'file of engine.killSwitchFile, or stop the daemon.',
+  async run(call) {
+    const format = outputFormat(call.values);
+    const reason = neededReason(call, 'why is it stopped?');
+    const daemon = await findDaemon(call);
+    if (daemon === undefined) return EXIT.failed;
+    const { requestPause } = await import('./daemon-client.ts');
+    const policy = textOption(call.values, 'policy');
+    const paused = await requestPause({ reason, ...(policy !== undefined && { policy }) }, daemon);
+    if (format !== 'table') {
+      await writeData(call.io, format, { paused });
+      return EXIT.ok;
+    }
+    const what = paused === 'engine' ? 'All policies are' : `Policy ${printable(paused.replace(/^policy\//, ''))} is`;
+    const lift = paused === 'engine' ? 'opsd unpause' : `opsd unpause --policy ${printable(policy ?? '')}`;
+    call.io.stdout.write(`${what} paused. To lift it: ${lift} --reason TEXT\n`);
+    return EXIT.ok;
+  },
+};

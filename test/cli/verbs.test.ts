@@ -1,0 +1,254 @@
+/** Commands that write, against a real server: they show, they ask, and their exit codes say what happened. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { RunOutcome } from '../../src/domain/plan.ts';
+import type { PolicyStatus } from '../../src/domain/policy-status.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { action, engine, ledger, NOW, plan, serving, storedPlan, world, type World } from '../server/world.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { opsd } from './terminal.ts';
+
+const POLICY: PolicyStatus = {
+  name: 'resume-billing',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  source: 'opsd.yaml:9',
+  schedule: 'every 5m',
+  mode: 'enforce',
+  effectiveMode: 'enforce',
+  campaigns: [],
+};
+
+/** A daemon with one plan, whose runs end as told. */
+function willing(outcome: RunOutcome = 'acted'): { readonly deps: World; readonly asked: unknown[][] } {
+  const asked: unknown[][] = [];
+  const stored = storedPlan();
+  const result = { outcome, matched: 183, acted: 1, backlog: 182, detail: 'x\u001B[2J' };
+  const deps = world({
+    policies: () => [POLICY],
+    ledger: ledger({
+      storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
+      pauses: () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'oncall' }],
+    }),
+    engine: engine({
+      apply: async (...given) => (asked.push(['apply', ...given.slice(0, 2)]), { ok: true, plan: plan(), result }),
+      approve: (...given) => (asked.push(['approve', ...given]), { ok: true, plan: { ...stored, state: 'approved' } }),
+      reject: (...given) => (asked.push(['reject', ...given]), { ok: true, plan: { ...stored, state: 'rejected' } }),
+      explain: (id) =>
+        Promise.resolve({
+          id,
+          policies: [
+            {
+              policy: 'resume-billing',
+              source: 'opsd.yaml:9',
+              verdict: 'left_out',
+              denial: { guard: 'attempts', reason: '3 of 3' },
+            },
+            { policy: 'other', source: 'opsd.yaml:20', verdict: 'not_listed' },
+          ],
+          actions: [action({ outcome: 'came_back', detail: 'failed again', newRunId: 'wfr_9' })],
+        }),
+      pause: (pause) => void asked.push(['pause', pause]),
+      unpause: (lifted) => (asked.push(['unpause', lifted]), 1),
+    }),
+  });
+  return { deps, asked };
+}
+
+async function socketOf(deps: World): Promise<string> {
+  return (await serving(deps, { socketPath: join(tempDir(), 's') })).address;
+}
+
+describe.each([
+  ['apply', { by: 'local' }],
+  ['approve', { by: 'local' }],
+  ['reject', { by: 'local' }],
+] as const)('opsd %s', (verb, person) => {
+  test('shows the plan on stderr, asks, and does it', async () => {
+    const { deps, asked } = willing();
+    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done.code).toBe(0);
+    expect(done.stderr).toContain('Plan      9f3c2a  resume-billing');
+    expect(done.stderr).not.toContain('Apply with');
+    expect(done.stderr).toMatch(/\? \[y\/N\] $/);
+    expect(done.stdout).toMatch(/^Plan 9f3c2a[: ]/);
+    expect(asked).toEqual([[verb, '9f3c2a', person]]);
+  });
+
+  test.each([['n'], [''], ['yess']])('does nothing on "%s"', async (answer) => {
+    const { deps, asked } = willing();
+    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: [answer] });
+    expect(done).toMatchObject({ code: 1, stdout: '' });
+    expect(done.stderr).toContain('opsd: nothing was done\n');
+    expect(asked).toEqual([]);
+  });
+
+  test('refuses without a terminal, unless told --yes', async () => {
+    const { deps, asked } = willing();
+    const command = [verb, '9f3c2a', '--reason', 'looked', '--socket', await socketOf(deps)];
+    const refused = await opsd(command);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('no terminal to ask on, and nothing was done');
+    expect(asked).toEqual([]);
+    expect((await opsd([...command, '--yes'])).code).toBe(0);
+    expect(asked).toEqual([[verb, '9f3c2a', { ...person, reason: 'looked' }]]);
+  });
+
+  test('of a plan that there is not says so', async () => {
+    const { code, stderr } = await opsd([verb, 'abc', '--yes', '--socket', await socketOf(willing().deps)]);
+    expect(code).toBe(1);
+    expect(stderr).toBe('opsd: the daemon refused: There is no plan abc. opsd plan makes one.\n');
+  });
+});
+
+describe('opsd apply', () => {
+  test.each([
+    ['acted', 0],
+    ['nothing', 0],
+    ['held', 3],
+    ['waiting', 3],
+    ['skipped', 3],
+    ['aborted', 4],
+    ['incomplete', 4],
+    ['halted', 4],
+    ['error', 1],
+  ] as const)('a run that ended as %s exits with %i', async (outcome, code) => {
+    const socket = await socketOf(willing(outcome).deps);
+    const text = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket]);
+    expect(text.code).toBe(code);
+    expect(text.stdout).toBe(`Plan 9f3c2a: ${outcome}, 1 acted on, 182 left for later runs; x\\x1b[2J\n`);
+    const json = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket, '-o', 'json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ plan: '9f3c2a', policy: 'resume-billing', result: { outcome } });
+  });
+});
+
+describe('opsd pause', () => {
+  test('asks nothing, and tells how it is lifted', async () => {
+    const { deps, asked } = willing();
+    const socket = await socketOf(deps);
+    const all = await opsd(['pause', '--reason', 'odd', '--socket', socket]);
+    expect(all).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: 'All policies are paused. To lift it: opsd unpause --reason TEXT\n',
+    });
+    const one = await opsd(['pause', '--policy', 'resume-billing', '--reason', 'odd', '--socket', socket]);
+    expect(one.stdout).toBe(
+      'Policy resume-billing is paused. To lift it: opsd unpause --policy resume-billing --reason TEXT\n',
+    );
+    expect(asked).toEqual([
+      ['pause', { reason: 'odd', by: 'local' }],
+      ['pause', { reason: 'odd', by: 'local', policy: 'resume-billing' }],
+    ]);
+  });
+
+  test('of a policy that there is not fails', async () => {
+    const { deps, asked } = willing();
+    const typo = await opsd(['pause', '--policy', 'resume', '--reason', 'odd', '--socket', await socketOf(deps)]);
+    expect(typo.code).toBe(1);
+    expect(typo.stderr).toContain('Policies: resume-billing.');
+    expect(asked).toEqual([]);
+  });
+
+  test('needs a reason', async () => {
+    const { code, stderr } = await opsd(['pause', '--socket', 'nowhere']);
+    expect(code).toBe(64);
+    expect(stderr).toContain('--reason is needed: why is it stopped?');
+  });
+});
+
+describe('opsd unpause', () => {
+  test('shows what stands, asks, and lifts it', async () => {
+    const { deps, asked } = willing();
+    const command = ['unpause', '--reason', 'spoke to the service', '--socket', await socketOf(deps)];
+    const done = await opsd(command, { answers: ['yes'] });
+    expect(done).toMatchObject({ code: 0, stdout: 'Lifted 1 pause or halt.\n' });
+    expect(done.stderr).toContain('engine is paused since 2026-11-18T10:29Z by oncall: odd\nMay it act again? [y/N] ');
+    expect((await opsd(command)).code).toBe(1);
+    expect(asked).toEqual([['unpause', { reason: 'spoke to the service', by: 'local' }]]);
+  });
+
+  test('of a policy begins its groups again', async () => {
+    const { deps, asked } = willing();
+    const socket = await socketOf(deps);
+    const done = await opsd(['unpause', '--policy', 'resume-billing', '--reason', 'x', '--yes', '--socket', socket]);
+    expect(done.stderr).toBe('every halted group of resume-billing begins again with one entry\n');
+    expect(asked).toEqual([['unpause', { reason: 'x', by: 'local', policy: 'resume-billing' }]]);
+  });
+
+  test.each([
+    [['unpause'], '--reason is needed'],
+    [['unpause', '--reason', 'x', '--group', 'g'], '--group needs the --policy'],
+  ])('refuses %j', async (command, message) => {
+    const { code, stderr } = await opsd([...command, '--socket', 'nowhere']);
+    expect(code).toBe(64);
+    expect(stderr).toContain(message);
+  });
+});
+
+test('opsd explain says why policies leave an entry, and what was done to it', async () => {
+  const socket = await socketOf(willing().deps);
+  const { code, stdout } = await opsd(['explain', 'dlq-8812', '--socket', socket]);
+  expect(code).toBe(0);
+  expect(stdout).toBe(`dlq-8812
+  resume-billing  leaves it out: attempts, 3 of 3  (opsd.yaml:9)
+  other           does not select it  (opsd.yaml:20)
+
+TIME                  POLICY          ACTION               TARGET    OUTCOME    DETAIL
+2026-11-18 10:29:00Z  resume-billing  workflow-dlq.resume  dlq-8812  came back  new run wfr_9; failed again
+`);
+  const json = await opsd(['explain', 'dlq-8812', '--socket', socket, '-o', 'json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    id: 'dlq-8812',
+    policies: [{ verdict: 'left_out' }, {}],
+    actions: [{}],
+  });
+});
+
+describe('over an address', () => {
+  const TOKEN = 'canary-token-4d1e';
+
+  async function remote(): Promise<{ url: string; asked: unknown[][]; file: string }> {
+    const { deps, asked } = willing();
+    const token = { name: 'oncall', role: 'admin', token: Secret.of(TOKEN) } as const;
+    const { address } = await serving({ ...deps, tokens: [token] });
+    const file = join(tempDir(), 'token');
+    writeFileSync(file, `${TOKEN}\nolder\n`);
+    return { url: address, asked, file };
+  }
+
+  test('the token comes from a file or the environment, and is shown nowhere', async () => {
+    const { url, asked, file } = await remote();
+    const pause = ['pause', '--reason', 'odd'];
+    const done = [
+      await opsd([...pause, '--url', url, '--token-file', file]),
+      await opsd(pause, { env: { OPSD_URL: url, OPSD_TOKEN: TOKEN } }),
+    ];
+    const refused = [
+      await opsd([...pause, '--url', url]),
+      await opsd(pause, { env: { OPSD_URL: url, OPSD_TOKEN: `${TOKEN}-old` } }),
+      await opsd([...pause, '--url', url, '--token-file', tempDir()]),
+    ];
+    expect(done.map(({ code }) => code)).toEqual([0, 0]);
+    expect(refused.map(({ code }) => code)).toEqual([1, 1, 1]);
+    expect(asked).toEqual(Array.from({ length: 2 }, () => ['pause', { reason: 'odd', by: 'oncall' }]));
+    expect(JSON.stringify([done, refused])).not.toContain(TOKEN);
+  });
+
+  test.each([
+    [['--url', 'ftp://x'], 'must begin with http:// or https://'],
+    [['--url', 'http://user:pass@x'], 'no credentials in the URL'],
+    [['--url', 'http://x', '--socket', 's'], 'name two daemons'],
+    [['--socket', 's', '--token-file', 'f'], '--token-file goes with --url'],
+  ])('refuses %j', async (options, message) => {
+    const { code, stderr } = await opsd(['pause', '--reason', 'x', ...options]);
+    expect(code).toBe(64);
+    expect(stderr).toContain(message);
+  });
+
+  test('where nothing listens says so', async () => {
+    const { stderr } = await opsd(['pause', '--reason', 'x', '--url', 'http://127.0.0.1:1']);
+    expect(stderr).toContain('opsd: no daemon listens on http://127.0.0.1:1. Is it the address of server.listen');
+  });
+});
