@@ -80,7 +80,7 @@ async function opsd(): Promise<Contestant> {
     labels: { load: () => [], save: () => undefined, evict: () => undefined },
     usage: () => ({ usedToday: 0, allowedPerDay: 1 }),
     policies: () => [],
-    unknownOutcomes: () => 0,
+    engine: () => ({ unknownOutcomes: 0, approvals: [], caps: [], paused: new Map(), isLeader: true }),
     stateRestored: true,
     configHash: '00000000002a',
     build: { version: '0', revision: '0' },

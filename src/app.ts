@@ -6,12 +6,13 @@ import type { ServiceClient } from './client/api.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
 import { apiTokens, startHookListener } from './app-hooks.ts';
 import { createPolicies } from './app-policies.ts';
+import { scheduleUpkeep } from './app-upkeep.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
 import { createClient } from './client/create-client.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from './collectors/index.ts';
 import type { Config } from './config/config.ts';
-import { knownBudget } from './domain/known-budget.ts';
+import { knownBudget, type BudgetKnowledge } from './domain/known-budget.ts';
 import { COLLECTOR_NAMES, type CollectorName } from './domain/observation.ts';
 import { createFacts } from './engine/facts.ts';
 import type { Undertaking } from './exporters/daemon-spans.ts';
@@ -27,6 +28,7 @@ import { ObservationBoard } from './observations/board.ts';
 import { RecentAttempts } from './observations/recent-attempts.ts';
 import { announceChecks } from './observations/statistics-checks.ts';
 import { collectorTask } from './observations/run-collector.ts';
+import { countedAudit } from './ledger/counted-audit.ts';
 import { logEvents } from './platform/event-log.ts';
 import { EventBus } from './platform/events.ts';
 import { teardown } from './platform/teardown.ts';
@@ -94,7 +96,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   };
   const requestUse = createRequestUseStore(store);
   const audit = stack.use(openAuditLog(store, clock));
-  const ledger = createLedger(store, audit);
+  const counted = countedAudit(audit);
+  const ledger = createLedger(store, counted.audit);
   const board = new ObservationBoard(clock);
   stack.use(announceChecks(board, events));
 
@@ -159,7 +162,6 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
       requestsPerDay: account.client.requestsPerDay,
       ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
       limits: account.limits,
-      ...(account.budget !== undefined && { budget: account.budget }),
     })),
     totals,
     labels: createLabelStore(store, totals),
@@ -169,12 +171,10 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
       currentSpan: () => spans.own.current(),
     }),
     usage: (account, api) => clients.get(account)!.usage(api),
-    policies: policies.statuses,
-    unknownOutcomes: () =>
-      ledger
-        .unknownOutcomes()
-        .values()
-        .reduce((sum, count) => sum + count, 0),
+    policies: () => policies.statuses(),
+    engine: () => policies.engine.readings(),
+    budget: knowledgeOf,
+    audit: () => counted.counts(),
     savedAt: () => savedAt,
     logLines: () => options.logLines,
     stateRestored: store.restored,
@@ -211,6 +211,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     jitter: 0,
     run: async () => tidyLabels(),
   });
+  scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger });
   let beatAt = clock.monotonic();
   scheduler.add({
     name: 'heartbeat',
@@ -233,7 +234,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
         : { healthy: false, detail: `the scheduler has been silent for ${Math.round(lateMs / 1_000)} s` };
     },
     readiness: () => readiness(board, clock.now() - startedAt),
-    policies: policies.statuses,
+    policies: () => policies.statuses(),
     engine: policies.engine,
     tokens: apiTokens(config, events),
     state: {
@@ -293,10 +294,9 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     return spans === undefined ? work() : spans.own.during(undertaking, work);
   }
 
-  function budgetOf(account: string): { readonly budgetUsd?: number } {
+  function knowledgeOf(account: string): BudgetKnowledge | undefined {
     const { budget } = config.accounts.find(({ name }) => name === account)!;
-    const known = knownBudget(budget, ledger.raises(account, 0));
-    return known === undefined ? {} : { budgetUsd: known.knownUsd };
+    return knownBudget(budget, ledger.raises(account, 0));
   }
 
   function watch<N extends CollectorName>(
@@ -327,8 +327,9 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
         return usedToday >= allowedPerDay ? 'quota' : undefined;
       },
       collect: (signal, previous) =>
-        within({ name: `poll ${collector.name}`, attributes: { 'opsd.account': account } }, () =>
-          collector.collect(client, {
+        within({ name: `poll ${collector.name}`, attributes: { 'opsd.account': account } }, async () => {
+          const knownUsd = knowledgeOf(account)?.knownUsd;
+          return collector.collect(client, {
             target,
             clock,
             signal,
@@ -336,12 +337,12 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
             ...(spans !== undefined && { spans: spans.source }),
             ...(config.telemetry.deliveryEvents !== undefined && { lines: deliveryLines }),
             onAttempts: (read) => attempts.take(account, read),
-            ...budgetOf(account),
+            ...(knownUsd !== undefined && { budgetUsd: knownUsd }),
             admit: (label, value, amount) => metrics.admit(account, label, value, amount),
             actedOn: (dlqId) => (ledger.actionOn(account, dlqId) === undefined ? undefined : 'resumed'),
             ...(previous !== undefined && { previous }),
-          }),
-        ),
+          });
+        }),
     });
     scheduler.add({ ...task, schedule, timeoutMs, jitter: 0.3, runAtStart: true });
   }

@@ -56,6 +56,11 @@ export class Authority {
     return this.#pausedBy(['engine', policyScope(policy.name)]) ?? this.#killSwitch();
   }
 
+  /** @param scope `engine`, or one of `policyScope` */
+  isPaused(scope: string): boolean {
+    return (this.#pausedBy([scope]) ?? (scope === 'engine' ? this.#killSwitch() : undefined)) !== undefined;
+  }
+
   /** @param at before anything is read, and with what trigger; or again, before a request */
   runFacts(policy: Policy, at: { readonly first: boolean; readonly trigger?: Trigger }): RunFacts {
     const { clock, ledger, facts } = this.#deps;

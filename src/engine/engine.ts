@@ -3,6 +3,7 @@
  */
 import { leastMode, type Trigger } from '../domain/plan.ts';
 import { formatDuration } from '../domain/duration.ts';
+import type { EngineReadings } from '../domain/engine-readings.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import { breaker } from '../guardrails/campaign.ts';
 import type { Condition, Verbs } from '../ledger/verbs.ts';
@@ -11,6 +12,7 @@ import { Authority } from './authority.ts';
 import { judgeCampaigns, type Change } from './campaigns.ts';
 import { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { readEngine } from './readings.ts';
 import { Rejections } from './rejections.ts';
 import { about } from './report.ts';
 import { runPolicy, type RunOptions } from './run-policy.ts';
@@ -22,6 +24,8 @@ import { applyPlan, approvePlan, explain, liftHalts, planPolicy, rejectPlan, typ
 export interface Engine extends Verbs {
   /** Without `nextRunAt`, which the scheduler knows. */
   statuses(): readonly PolicyStatus[];
+  /** What the metrics show beside the policies. */
+  readings(): EngineReadings;
   /**
    * One run. Aborting lets the request under way end, writes its outcome and leaves the rest; what went wrong is an
    * outcome in the ledger and an event, not a rejection.
@@ -166,6 +170,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
 
   return {
     statuses: () => deps.policies.map((policy) => statusOf(policy, parts)),
+    readings: () => readEngine(parts),
     conditions: () => conditions.standing(),
     plan: async (name, request, signal) => planPolicy(name, request, verbs, signal),
     apply: async (id, person, signal) => applyPlan(id, person, verbs, signal),

@@ -20,6 +20,7 @@ export function reportRun(
     account: policy.account,
     at,
     trigger: plan?.trigger.kind ?? 'schedule',
+    ...(plan !== undefined && { planId: plan.id }),
     outcome: result.outcome,
     matched: result.matched,
     acted: result.acted,

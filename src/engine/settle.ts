@@ -127,9 +127,16 @@ function judge(
   }
 }
 
-function record(intent: Intent, outcome: ActionOutcome, deps: SettleDeps, detail?: string): void {
+/** What stays as it was is not told again. */
+function record(
+  intent: Intent & Pick<ActionRecord, 'outcome'>,
+  outcome: ActionOutcome,
+  deps: SettleDeps,
+  detail?: string,
+): void {
   const { proposal } = intent;
   deps.ledger.recordOutcome(intent.id, { at: deps.clock.now(), outcome, ...(detail !== undefined && { detail }) });
+  if (intent.outcome === outcome) return;
   deps.events.emit({
     type: 'action.outcome',
     policy: proposal.policy,

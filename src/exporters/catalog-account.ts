@@ -81,13 +81,13 @@ export const accountLimits = family(
     msgsvc_account_budget_dollars: gauge(
       ['origin'],
       'dollars',
-      'configuration: budget.knownUsd',
+      'configuration: budget.knownUsd; ledger',
       'Known monthly budget, by where it is known from; +Inf when there is no limit.',
     ),
     msgsvc_account_budget_asserted_timestamp_seconds: gauge(
       ['origin'],
       'timestamp',
-      'configuration: budget.assertedOn',
+      'configuration: budget.assertedOn; ledger',
       'When the budget was last known to be so.',
     ),
     msgsvc_account_limit_dlq_messages: gauge([], 'messages', 'configuration: limits.dlqMessages', 'DLQ capacity.'),

@@ -146,6 +146,12 @@ const policies = family(
       'engine',
       'Items matched in the last run and left for later.',
     ),
+    opsd_policy_drain_seconds: gauge(
+      ['policy'],
+      'seconds',
+      'engine',
+      'Time until the backlog of the last run is drained, by the ramp and the caps; absent when nothing waits.',
+    ),
     opsd_policy_guard_denials_total: counter(
       ['policy', 'guard'],
       'items',
@@ -156,9 +162,31 @@ const policies = family(
       ['policy', 'guard'],
       'timestamp',
       'guards',
-      'Since when a guard holds the policy; absent when none does.',
+      'Since when a guard, or an error, holds the policy; absent when nothing does.',
     ),
     opsd_policy_evaluation_errors_total: counter(['policy'], 'items', 'CEL', 'Entries on which the expression failed.'),
+    opsd_campaign_step_items: gauge(
+      ['policy', 'group'],
+      'items',
+      'ramp',
+      'Most entries of the present step of a campaign.',
+      { merge: 'max' },
+    ),
+    opsd_breaker_state: gauge(
+      ['policy', 'group'],
+      'items',
+      'ramp',
+      'Breaker of a campaign: 0 closed, 1 half open (a canary decides), 2 open.',
+      { merge: 'max' },
+    ),
+    opsd_approvals_pending: gauge(['policy'], 'items', 'plans', 'Plans that wait for a person.'),
+    opsd_oldest_approval_timestamp_seconds: gauge(
+      ['policy'],
+      'timestamp',
+      'plans',
+      'Since when the oldest plan waits for a person; absent when none does.',
+      { merge: 'min' },
+    ),
     opsd_action_items_total: counter(['policy', 'action'], 'items', 'engine', 'Items acted on.'),
     opsd_action_outcomes_total: counter(
       ['policy', 'action', 'outcome'],
@@ -179,6 +207,27 @@ const daemon = family(
   { heading: 'The daemon', account: false },
   {
     opsd_unknown_outcomes: gauge([], 'items', 'ledger', 'Actions whose outcome is not known.'),
+    opsd_oldest_intent_timestamp_seconds: gauge(
+      [],
+      'timestamp',
+      'ledger',
+      'When the oldest action was begun that is not settled; absent when all are.',
+    ),
+    opsd_cap_remaining: gauge(
+      ['scope', 'window'],
+      'items',
+      'caps',
+      'What a sliding window still allows: of the engine, its deletes and its spend, of an account, of a policy.',
+    ),
+    opsd_paused: gauge(['scope'], 'flag', 'kill switch, pauses', 'Whether the engine, or a policy, is paused, 1 or 0.'),
+    opsd_leader: gauge([], 'flag', 'lease', 'Whether this process may act on the store, 1 or 0.'),
+    opsd_audit_records_total: counter([], 'items', 'audit log', 'Records written to the audit log.'),
+    opsd_audit_write_errors_total: counter(
+      [],
+      'items',
+      'audit log',
+      'Records that could not be written; what they tell of did not happen.',
+    ),
     opsd_spans_exported_total: counter([], 'items', 'exporter', 'Spans acknowledged by the trace receiver.', mirrored),
     opsd_spans_dropped_total: counter(
       ['reason'],

@@ -133,6 +133,8 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
               },
             },
           ];
+    // The run tells of all that it acted on, as far as a span may have links.
+    if (links.length > 0) api.trace.getActiveSpan()?.addLinks(links);
     const span = begin(`action ${action}`, { links, startTime: new Date(endMs - durationMs) });
     span?.setAttributes({
       [semconv.ATTR_MSGSVC_ACCOUNT]: account,
@@ -147,7 +149,26 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     span?.end(new Date(endMs));
   }
 
+  /** What a run came to, on the span that it ran inside of. */
+  function onRun(event: Extract<OpsEvent, { type: 'policy.run' }>): void {
+    const span = api.trace.getActiveSpan();
+    const { account, outcome, planId, matched, acted, backlog, stopped, error } = event;
+    span?.setAttributes({
+      [semconv.ATTR_MSGSVC_ACCOUNT]: account,
+      'opsd.outcome': outcome,
+      'opsd.matched': matched,
+      'opsd.acted': acted,
+      'opsd.backlog': backlog,
+      ...(planId !== undefined && { 'opsd.plan': planId }),
+      ...(stopped !== undefined && { 'opsd.guard': stopped.guard }),
+    });
+    if (error === undefined) return;
+    span?.setAttribute(semconv.ATTR_ERROR_TYPE, outcome);
+    span?.setStatus({ code: api.SpanStatusCode.ERROR });
+  }
+
   const subscription = events.subscribe((event) => {
+    if (event.type === 'policy.run') onRun(event);
     if (event.type === 'api.request') onRequest(event);
     if (event.type === 'action.outcome') onAction(event);
   });

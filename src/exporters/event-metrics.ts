@@ -7,7 +7,7 @@ import type { SpanRef } from './series.ts';
 
 /** Outcomes that say of a request how it ended; the others say later what became of it. */
 const FIRST_OUTCOMES = new Set(['acked', 'rejected', 'unknown']);
-const LATER_OUTCOMES = ['verified', 'came_back', 'resolved_done', 'resolved_not_done'];
+const LATER_OUTCOMES = ['verified', 'came_back', 'unverified', 'resolved_done', 'resolved_not_done', 'undecidable'];
 
 export interface EventMetricsDeps {
   readonly events: EventBus;
@@ -19,9 +19,6 @@ export interface EventMetricsDeps {
 }
 
 export function countEvents({ events, clock, families, health, currentSpan }: EventMetricsDeps): Disposable {
-  /** Guard that holds a policy, by account and policy. */
-  const held = new Map<string, string>();
-
   function onRequest(event: Extract<OpsEvent, { type: 'api.request' }>): void {
     const { account, api, operation, code, failure, durationMs, bytes } = event;
     for (const outcome of ['200', 'error']) {
@@ -39,33 +36,19 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
   }
 
   function onPolicyRun(event: Extract<OpsEvent, { type: 'policy.run' }>): void {
-    const { account, policy, outcome, stopped } = event;
+    const { account, policy, outcome, stopped, drainMs } = event;
     families.add('opsd_policy_runs_total', { account, policy, outcome });
     families.set('opsd_policy_last_run_timestamp_seconds', { account, policy }, event.at / 1_000);
     families.set('opsd_policy_matched_items', { account, policy }, event.matched);
     families.set('opsd_policy_backlog_items', { account, policy }, event.backlog);
+    if (drainMs === undefined) families.remove('opsd_policy_drain_seconds', { account, policy });
+    else families.set('opsd_policy_drain_seconds', { account, policy }, drainMs / 1_000);
     families.add('opsd_policy_evaluation_errors_total', { account, policy }, event.evaluationErrors);
     for (const { guard, count } of event.denials) {
       families.add('opsd_policy_guard_denials_total', { account, policy, guard }, count);
     }
     if (stopped !== undefined) {
       families.add('opsd_policy_guard_denials_total', { account, policy, guard: stopped.guard });
-    }
-    hold(event, outcome === 'held' ? stopped?.guard : undefined);
-  }
-
-  /** The time stays that of the first run which this guard held. */
-  function hold({ account, policy, at }: Extract<OpsEvent, { type: 'policy.run' }>, guard: string | undefined): void {
-    const key = `${account}\0${policy}`;
-    const before = held.get(key);
-    if (before === guard) return;
-    if (before !== undefined) {
-      families.remove('opsd_policy_held_since_timestamp_seconds', { account, policy, guard: before });
-      held.delete(key);
-    }
-    if (guard !== undefined) {
-      families.set('opsd_policy_held_since_timestamp_seconds', { account, policy, guard }, at / 1_000);
-      held.set(key, guard);
     }
   }
 
@@ -210,6 +193,7 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'deliveries.written':
       case 'deliveries.dropped':
       case 'statistics.checked':
+      case 'campaign.changed':
       case 'engine.recovered':
       case 'engine.paused':
       case 'engine.unpaused':

@@ -1,13 +1,5 @@
-/** Budget and limits of an account that the configuration says, since no operation of the service reads them. */
+/** Limits of an account that the configuration says, since no operation of the service reads them. */
 import type { Families } from './families.ts';
-
-export interface KnownBudget {
-  /** 0 when there is no limit. */
-  readonly knownUsd: number;
-  /** Day on which it was known to be so. */
-  /** Epoch milliseconds. */
-  readonly assertedOn?: number;
-}
 
 export interface KnownLimits {
   readonly dlqMessages?: number;
@@ -21,19 +13,7 @@ export interface KnownLimits {
 }
 
 /** Only what is known is exported. */
-export function sayKnown(
-  families: Families,
-  account: string,
-  known: { readonly budget?: KnownBudget | undefined; readonly limits?: KnownLimits | undefined },
-): void {
-  const { budget, limits = {} } = known;
-  if (budget !== undefined) {
-    const labels = { account, origin: 'configuration' };
-    families.set('msgsvc_account_budget_dollars', labels, budget.knownUsd === 0 ? Infinity : budget.knownUsd);
-    if (budget.assertedOn !== undefined) {
-      families.set('msgsvc_account_budget_asserted_timestamp_seconds', labels, budget.assertedOn / 1_000);
-    }
-  }
+export function sayLimits(families: Families, account: string, limits: KnownLimits = {}): void {
   const say = (value: number | undefined, set: (value: number) => void): void => {
     if (value !== undefined) set(value);
   };

@@ -27,6 +27,7 @@ const few = (max: number, normalise: (raw: string) => string = nameLabel): Label
 const LABELS: Readonly<Record<string, LabelKind>> = {
   destination: { max: 'destination', normalise: destinationLabel, seenBy: ['logs'] },
   workflow: { max: 'workflow', normalise: workflowTemplate, seenBy: ['workflowDlq'] },
+  group: { max: 'workflow', normalise: workflowTemplate, seenBy: ['workflowDlq'] },
   flow_control_key: { max: 'flowControlKey', normalise: nameLabel, seenBy: ['flowControl', 'workflowDlq'] },
   url_group: { max: 'urlGroup', normalise: nameLabel, seenBy: ['urlGroups'] },
   value: { max: 'value', normalise: nameLabel, seenBy: ['logs'] },

@@ -5,6 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { Registry } from 'prom-client';
+import type { EngineReadings } from '../domain/engine-readings.ts';
+import type { BudgetKnowledge } from '../domain/known-budget.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { LabelStore } from '../folds/label-store.ts';
 import type { TotalsStore } from '../folds/totals.ts';
@@ -16,7 +18,7 @@ import { countEvents } from './event-metrics.ts';
 import { createExposition, type ScrapeBody } from './exposition.ts';
 import { METRIC_NAMES, specOf } from './catalog.ts';
 import { createFamilies, SOURCES, type Families, type Source } from './families.ts';
-import { sayKnown, type KnownBudget, type KnownLimits } from './known-limits.ts';
+import { sayLimits, type KnownLimits } from './known-limits.ts';
 import { createLabelLimiter, type LabelUse, type ReadOf } from './label-limiter.ts';
 import { createMirror } from './mirror.ts';
 import { createProcessStats } from './process-stats.ts';
@@ -35,7 +37,6 @@ export interface MetricsDeps {
     readonly apis: readonly Api[];
     readonly requestsPerDay: number;
     readonly dlqRetentionMs?: number;
-    readonly budget?: KnownBudget;
     readonly limits?: KnownLimits;
   }[];
   /** Totals persisted in the store, which are mirrored here. */
@@ -50,7 +51,11 @@ export interface MetricsDeps {
   currentSpan?(): SpanRef | undefined;
   usage(account: string, api: Api): { readonly usedToday: number; readonly allowedPerDay: number };
   policies(): readonly PolicyStatus[];
-  unknownOutcomes(): number;
+  engine(): EngineReadings;
+  /** What is known of an account's budget; undefined when nobody knows it. */
+  budget?(account: string): BudgetKnowledge | undefined;
+  /** What was written to the audit log so far, and what could not be. */
+  audit?(): { readonly records: number; readonly failures: number };
   /** Epoch milliseconds of the last commit of counters; undefined before the first. */
   savedAt?(): number | undefined;
   /** Log lines written so far, by level. */
@@ -123,6 +128,14 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     }
   }
 
+  let audited = { records: 0, failures: 0 };
+  function mirrorAudit(): void {
+    const { records, failures } = deps.audit?.() ?? audited;
+    families.add('opsd_audit_records_total', {}, records - audited.records);
+    families.add('opsd_audit_write_errors_total', {}, failures - audited.failures);
+    audited = { records, failures };
+  }
+
   sayOnce(families, deps);
   for (const label of limiter.labels) families.add('opsd_label_values_folded_total', { label }, 0);
   // What the store knows comes first in line for the places of a label, as it did before a restart.
@@ -135,21 +148,26 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     onFailure: () => onFailure('store'),
   });
   const projections = createProjections({ board, clock, settings, accounts, families, onFailure });
+  const self = createSelfMetrics({
+    board,
+    families,
+    health,
+    accounts,
+    events,
+    clock,
+    usage: (account, api) => deps.usage(account, api),
+    policies: () => deps.policies(),
+    engine: () => deps.engine(),
+    budget: (account) => deps.budget?.(account),
+    onFailure,
+  });
   const parts: readonly (() => void)[] = [
     () => mirror.refresh(),
     () => projections.refresh(),
-    createSelfMetrics({
-      board,
-      families,
-      health,
-      accounts,
-      usage: (account, api) => deps.usage(account, api),
-      policies: () => deps.policies(),
-      unknownOutcomes: () => deps.unknownOutcomes(),
-      onFailure,
-    }),
+    () => self.refresh(),
     createProcessStats(families, clock),
     mirrorLogLines,
+    mirrorAudit,
     () => {
       const at = deps.savedAt?.();
       if (at !== undefined) families.set('opsd_state_last_save_timestamp_seconds', {}, at / 1_000);
@@ -208,6 +226,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();
       projections[Symbol.dispose]();
+      self[Symbol.dispose]();
       mirror[Symbol.dispose]();
     },
   };
@@ -233,7 +252,7 @@ function sayOnce(families: Families, deps: MetricsDeps): void {
   }
   for (const reason of SPAN_DROPS) families.add('opsd_spans_dropped_total', { reason }, 0);
   for (const level of LEVELS) families.add('opsd_log_messages_total', { level }, 0);
-  for (const { name, budget, limits } of deps.accounts) sayKnown(families, name, { budget, limits });
+  for (const { name, limits } of deps.accounts) sayLimits(families, name, limits);
 }
 
 /** 48 bits of a hash: the most hex digits that a sample holds exactly and that compare by eye. */

@@ -1,10 +1,13 @@
 /** What the daemon knows of itself at the moment of a scrape: collectors, quota, policies, health of the APIs. */
 import type { CollectorName } from '../domain/observation.ts';
 import { RUN_OUTCOMES } from '../domain/plan.ts';
+import type { EngineReadings } from '../domain/engine-readings.ts';
+import type { BudgetKnowledge } from '../domain/known-budget.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import { SERVICE_ERROR_CODES } from '../domain/service-error.ts';
 import type { CollectorStatus, ObservationBoard } from '../observations/board.ts';
-import type { Api } from '../platform/events.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Api, EventBus, OpsEvent } from '../platform/events.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { GaugeName } from './catalog.ts';
 import type { Families, Put, Source } from './families.ts';
@@ -34,22 +37,45 @@ export interface SelfDeps {
     readonly requestsPerDay: number;
   }[];
   readonly usage: (account: string, api: Api) => { readonly usedToday: number };
+  readonly events: EventBus;
+  readonly clock: Clock;
   readonly policies: () => readonly PolicyStatus[];
-  readonly unknownOutcomes: () => number;
+  readonly engine: () => EngineReadings;
+  readonly budget: (account: string) => BudgetKnowledge | undefined;
   readonly onFailure: (source: SelfSource) => void;
 }
 
 type SelfSource = Extract<Source, 'collectors' | 'usage' | 'policies' | 'ledger'>;
+
+export interface SelfMetrics extends Disposable {
+  /** Brings the metrics up to date, without awaiting. */
+  refresh(): void;
+}
+
+/** After these the engine is read anew with the next scrape; windows and expiries move without any. */
+const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
+  'policy.run',
+  'action.outcome',
+  'campaign.changed',
+  'engine.paused',
+  'engine.unpaused',
+  'engine.recovered',
+  'notice',
+]);
+const KEPT_MS = 10_000;
+
+const BREAKERS = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 /** Gauges that are exchanged together, and what makes them. */
 interface Part {
   readonly source: SelfSource;
   readonly gauges: readonly GaugeName[];
   readonly fill: (put: Put) => void;
+  /** It is read from the store: again when something happened, and every so often. */
+  readonly isKept?: true;
 }
 
-/** @returns a function that brings the metrics up to date, without awaiting */
-export function createSelfMetrics(deps: SelfDeps): () => void {
+export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
   const { board, families, accounts } = deps;
 
   for (const { name: account, apis, requestsPerDay } of accounts) {
@@ -94,15 +120,36 @@ export function createSelfMetrics(deps: SelfDeps): () => void {
     },
     {
       source: 'policies',
-      gauges: ['opsd_policy_mode_info', 'opsd_policy_next_run_timestamp_seconds'],
+      isKept: true,
+      gauges: [
+        'opsd_policy_mode_info',
+        'opsd_policy_next_run_timestamp_seconds',
+        'opsd_policy_held_since_timestamp_seconds',
+        'opsd_campaign_step_items',
+        'opsd_breaker_state',
+      ],
       fill(put) {
         for (const status of deps.policies()) fillPolicy(put, status);
       },
     },
     {
       source: 'ledger',
-      gauges: ['opsd_unknown_outcomes'],
-      fill: (put) => put('opsd_unknown_outcomes', {}, deps.unknownOutcomes()),
+      isKept: true,
+      gauges: [
+        'opsd_unknown_outcomes',
+        'opsd_oldest_intent_timestamp_seconds',
+        'opsd_approvals_pending',
+        'opsd_oldest_approval_timestamp_seconds',
+        'opsd_cap_remaining',
+        'opsd_paused',
+        'opsd_leader',
+        'msgsvc_account_budget_dollars',
+        'msgsvc_account_budget_asserted_timestamp_seconds',
+      ],
+      fill(put) {
+        fillEngine(put, deps.engine());
+        for (const { name } of accounts) fillBudget(put, name, deps.budget(name));
+      },
     },
   ];
 
@@ -160,18 +207,59 @@ export function createSelfMetrics(deps: SelfDeps): () => void {
     });
     put('opsd_policy_mode_info', { account, policy, owner, mode, effective_mode: effectiveMode }, 1);
     put('opsd_policy_next_run_timestamp_seconds', { account, policy }, seconds(status.nextRunAt));
+    if (status.held !== undefined) {
+      const { guard, since } = status.held;
+      put('opsd_policy_held_since_timestamp_seconds', { account, policy, guard }, since / 1_000);
+    }
+    for (const { group, size, breaker } of status.campaigns) {
+      put('opsd_campaign_step_items', { account, policy, group }, size);
+      put('opsd_breaker_state', { account, policy, group }, BREAKERS[breaker]);
+    }
   }
 
-  return () => {
-    for (const { source, gauges, fill } of parts) {
-      const { put, samples } = families.collect(source);
-      try {
-        fill(put);
-        families.exchange(gauges, [samples]);
-      } catch {
-        families.exchange(gauges, []);
-        deps.onFailure(source);
-      }
+  function fillEngine(put: Put, engine: EngineReadings): void {
+    put('opsd_unknown_outcomes', {}, engine.unknownOutcomes);
+    put('opsd_oldest_intent_timestamp_seconds', {}, seconds(engine.oldestIntentAt));
+    for (const { account, name: policy } of deps.policies()) put('opsd_approvals_pending', { account, policy }, 0);
+    for (const { account, policy, since } of engine.approvals) {
+      put('opsd_approvals_pending', { account, policy }, 1);
+      put('opsd_oldest_approval_timestamp_seconds', { account, policy }, since / 1_000);
     }
+    for (const { scope, window, remaining } of engine.caps) put('opsd_cap_remaining', { scope, window }, remaining);
+    for (const [scope, isPaused] of engine.paused) put('opsd_paused', { scope }, flag(isPaused));
+    put('opsd_leader', {}, flag(engine.isLeader));
+  }
+
+  function fillBudget(put: Put, account: string, known: BudgetKnowledge | undefined): void {
+    if (known === undefined) return;
+    const labels = { account, origin: known.origin };
+    put('msgsvc_account_budget_dollars', labels, known.knownUsd);
+    put('msgsvc_account_budget_asserted_timestamp_seconds', labels, seconds(known.assertedAt));
+  }
+
+  const readAt = new Map<SelfSource, number>();
+  const subscription = deps.events.subscribe(({ type }) => {
+    if (CHANGES.has(type)) readAt.clear();
+  });
+
+  function refresh({ source, gauges, fill, isKept }: Part): void {
+    const now = deps.clock.monotonic();
+    if (isKept && now - (readAt.get(source) ?? -Infinity) < KEPT_MS) return;
+    const { put, samples } = families.collect(source);
+    try {
+      fill(put);
+      families.exchange(gauges, [samples]);
+      readAt.set(source, now);
+    } catch {
+      families.exchange(gauges, []);
+      deps.onFailure(source);
+    }
+  }
+
+  return {
+    refresh() {
+      for (const part of parts) refresh(part);
+    },
+    [Symbol.dispose]: () => subscription[Symbol.dispose](),
   };
 }

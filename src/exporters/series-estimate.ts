@@ -84,13 +84,17 @@ export function estimateSeries(
   settings: TelemetrySettings['metrics'],
 ): readonly SeriesEstimate[] {
   const estimates = new Map<string, { typical: number; atMost: number }>();
+  // The engine with its deletes and its spend, each account, each policy.
+  const scopes = 3 + accounts.length + accounts.reduce((sum, { policies }) => sum + policies, 0);
   for (const name of METRIC_NAMES) {
     const spec = specOf(name);
     const watching = spec.account ? accounts.filter((account) => isShown(name, spec, account, settings)) : [undefined];
     let ofHeading = estimates.get(spec.heading);
     if (ofHeading === undefined) estimates.set(spec.heading, (ofHeading = { typical: 0, atMost: 0 }));
     for (const account of watching) {
-      const [typical, atMost] = seriesOf(spec, account, settings);
+      const ofEngine = !spec.account && spec.labels.includes('scope');
+      const each = spec.labels.includes('window') ? 2 : 1;
+      const [typical, atMost] = ofEngine ? [scopes * each, scopes * each] : seriesOf(spec, account, settings);
       ofHeading.typical += typical;
       ofHeading.atMost += atMost;
     }
@@ -172,6 +176,8 @@ function boundOf(
     case 'destination':
       return capped(TYPICAL.destinations, 'destination');
     case 'workflow':
+    // Campaigns are by workflow.
+    case 'group':
       return capped(TYPICAL.workflows, 'workflow');
     case 'url_group':
       return capped(TYPICAL.urlGroups, 'urlGroup');

@@ -115,6 +115,8 @@ export type OpsEvent =
       /** Epoch milliseconds. */
       readonly at: number;
       readonly trigger: Trigger['kind'];
+      /** Absent where no plan was made. */
+      readonly planId?: string;
       readonly outcome: RunOutcome;
       readonly matched: number;
       readonly acted: number;

@@ -113,6 +113,62 @@ describe('what the daemon does', () => {
     expect(sink.spans).toEqual([]);
   });
 
+  test('a run of a policy tells what it came to, and links to all that it acted on', async () => {
+    const { sink, own, bus } = await world();
+    const ended = {
+      type: 'policy.run',
+      policy: 'resume',
+      account: 'production',
+      at: AT,
+      trigger: 'schedule',
+      planId: '9f3c2a',
+      matched: 3,
+      acted: 2,
+      backlog: 1,
+      denials: [],
+      evaluationErrors: 0,
+    } as const;
+    const act = (workflowRunId: string): OpsEvent => ({
+      type: 'action.outcome',
+      policy: 'resume',
+      account: 'production',
+      action: 'workflow-dlq.resume',
+      target: 'dlq',
+      workflowRunId,
+      outcome: 'acked',
+      durationMs: 1,
+    });
+    await own.during({ name: 'policy resume', attributes: { 'opsd.policy': 'resume' } }, async () => {
+      for (const run of ['wfr_1', 'wfr_2']) bus.emit(act(run));
+      bus.emit({ ...ended, outcome: 'halted', stopped: { guard: 'caps', reason: 'full' } });
+      await Promise.resolve();
+    });
+    await own.during({ name: 'policy resume', attributes: {} }, async () => {
+      bus.emit({ ...ended, outcome: 'error', error: 'a secret' });
+      await Promise.resolve();
+    });
+    bus.emit({ ...ended, outcome: 'nothing' });
+    await own.flush();
+    const [first, second] = sink.spans.filter(({ name }) => name === 'policy resume');
+    expect(first).toMatchObject({
+      status: 'unset',
+      attributes: {
+        'opsd.policy': 'resume',
+        'opsd.outcome': 'halted',
+        'opsd.plan': '9f3c2a',
+        'opsd.matched': 3,
+        'opsd.acted': 2,
+        'opsd.backlog': 1,
+        'opsd.guard': 'caps',
+      },
+    });
+    expect(first!.links.map(({ traceId }) => traceId)).toEqual(
+      ['wfr_1', 'wfr_2'].map((run) => workflowTraceIdOf('production', run)),
+    );
+    expect(second).toMatchObject({ status: 'error', attributes: { 'error.type': 'error' } });
+    expect(JSON.stringify(sink.spans)).not.toContain('a secret');
+  });
+
   test('an action links to the trace of the run that it acted on; what became of it later is no span', async () => {
     const { sink, own, bus } = await world();
     const action = {

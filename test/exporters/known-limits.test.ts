@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
-import type { KnownBudget, KnownLimits } from '../../src/exporters/known-limits.ts';
+import type { BudgetKnowledge } from '../../src/domain/known-budget.ts';
+import type { KnownLimits } from '../../src/exporters/known-limits.ts';
 import { seriesOf, world } from './world.ts';
 
-async function shown(known: { readonly budget?: KnownBudget; readonly limits?: KnownLimits }) {
-  const { scrape } = world({ accounts: [{ name: 'prod', apis: ['management'], requestsPerDay: 1, ...known }] });
+async function shown(known: { readonly budget?: BudgetKnowledge; readonly limits?: KnownLimits }) {
+  const { budget, ...rest } = known;
+  const { scrape } = world({
+    accounts: [{ name: 'prod', apis: ['management'], requestsPerDay: 1, ...rest }],
+    deps: { budget: () => budget },
+  });
   const samples = await scrape();
   const found = Object.entries({
     ...seriesOf(samples, 'msgsvc_account_budget_dollars'),
@@ -16,11 +21,17 @@ async function shown(known: { readonly budget?: KnownBudget; readonly limits?: K
 }
 
 test('a budget is shown with where it is known from, and since when', async () => {
-  expect(await shown({ budget: { knownUsd: 500, assertedOn: Date.UTC(2026, 10, 1) } })).toEqual({
-    'budget_dollars{,origin="configuration"}': 500,
-    'budget_asserted_timestamp_seconds{,origin="configuration"}': Date.UTC(2026, 10, 1) / 1_000,
+  const asserted = Date.UTC(2026, 10, 1);
+  const known = { knownUsd: 500, assertedAt: asserted, maxAgeMs: 1 };
+  for (const origin of ['configuration', 'ledger'] as const) {
+    expect(await shown({ budget: { ...known, origin } })).toEqual({
+      [`budget_dollars{,origin="${origin}"}`]: 500,
+      [`budget_asserted_timestamp_seconds{,origin="${origin}"}`]: asserted / 1_000,
+    });
+  }
+  expect(await shown({ budget: { knownUsd: Infinity, origin: 'configuration', maxAgeMs: 1 } })).toEqual({
+    'budget_dollars{,origin="configuration"}': Infinity,
   });
-  expect(await shown({ budget: { knownUsd: 0 } })).toEqual({ 'budget_dollars{,origin="configuration"}': Infinity });
 });
 
 test('only what is known of limits is shown', async () => {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { EngineReadings } from '../../src/domain/engine-readings.ts';
+import { RUN_OUTCOMES } from '../../src/domain/plan.ts';
 import type { PolicyStatus } from '../../src/domain/policy-status.ts';
 import type { ServiceErrorCode } from '../../src/domain/service-error.ts';
+import { ACTION_OUTCOMES } from '../../src/ledger/ledger.ts';
 import type { OpsEvent } from '../../src/platform/events.ts';
-import { NOW, seriesOf, world } from './world.ts';
+import { CALM, NOW, seriesOf, world } from './world.ts';
 
 const request = (code: number | 'error', failure?: ServiceErrorCode): OpsEvent => ({
   type: 'api.request',
@@ -180,7 +183,7 @@ describe('policies and actions', () => {
     const samples = await world({ deps: { policies: () => [policy] } }).scrape();
     expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
     expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
-    expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(Array.from({ length: 9 }, () => 0));
+    expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(RUN_OUTCOMES.map(() => 0));
   });
 
   test('count runs, denials and errors', async () => {
@@ -194,19 +197,117 @@ describe('policies and actions', () => {
     expect(samples.get(`opsd_policy_evaluation_errors_total{${labels}}`)).toBe(2);
   });
 
-  test('say since when a guard holds, and by which', async () => {
-    const { events, scrape } = world();
-    const held = async (): Promise<Record<string, number>> =>
-      seriesOf(await scrape(), 'opsd_policy_held_since_timestamp_seconds');
-    events.emit(run({ outcome: 'held', at: NOW, stopped: { guard: 'caps', reason: 'full' } }));
-    events.emit(run({ outcome: 'held', at: NOW + 60_000, stopped: { guard: 'caps', reason: 'full' } }));
-    expect(await held()).toEqual({ [`opsd_policy_held_since_timestamp_seconds{${labels},guard="caps"}`]: NOW / 1_000 });
-    events.emit(run({ outcome: 'held', at: NOW + 90_000, stopped: { guard: 'pause', reason: 'paused' } }));
-    expect(await held()).toEqual({
-      [`opsd_policy_held_since_timestamp_seconds{${labels},guard="pause"}`]: NOW / 1_000 + 90,
+  test('say since when a guard holds, and by which, as the page does', async () => {
+    let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
+    const w = world({ deps: { policies: () => [{ ...policy, ...(held && { held }) }] } });
+    const shown = async (): Promise<Record<string, number>> => {
+      w.events.emit(run({}));
+      return seriesOf(await w.scrape(), 'opsd_policy_held_since_timestamp_seconds');
+    };
+    expect(await shown()).toEqual({
+      [`opsd_policy_held_since_timestamp_seconds{${labels},guard="caps"}`]: NOW / 1_000 - 60,
     });
-    events.emit(run({ outcome: 'nothing' }));
-    expect(await held()).toEqual({});
+    held = { guard: 'kill_switch', reason: 'paused', since: NOW };
+    expect(await shown()).toEqual({
+      [`opsd_policy_held_since_timestamp_seconds{${labels},guard="kill_switch"}`]: NOW / 1_000,
+    });
+    held = undefined;
+    expect(await shown()).toEqual({});
+  });
+
+  test('say how long the backlog takes, while there is one', async () => {
+    const { events, scrape } = world();
+    const drain = `opsd_policy_drain_seconds{${labels}}`;
+    events.emit(run({ drainMs: 90_000 }));
+    expect((await scrape()).get(drain)).toBe(90);
+    events.emit(run({}));
+    expect((await scrape()).has(drain)).toBe(false);
+  });
+
+  test('show the step and the breaker of each campaign', async () => {
+    const campaign = (group: string, size: number, breaker: 'closed' | 'half-open' | 'open') => ({
+      id: `resume/${group}`,
+      policy: 'resume',
+      account: 'prod',
+      group,
+      state: 'ready' as const,
+      step: 2,
+      size,
+      begunAt: NOW,
+      halts: 0,
+      recent: [],
+      judged: 1,
+      verified: 1,
+      breaker,
+    });
+    const campaigns = [
+      campaign('https://app.example/a?secret=1', 3, 'closed'),
+      campaign('https://app.example/b', 1, 'half-open'),
+      campaign('app.example', 9, 'open'),
+    ];
+    const samples = await world({ deps: { policies: () => [{ ...policy, campaigns }] } }).scrape();
+    expect(seriesOf(samples, 'opsd_campaign_step_items')).toEqual({
+      [`opsd_campaign_step_items{${labels},group="app.example/a"}`]: 3,
+      [`opsd_campaign_step_items{${labels},group="app.example/b"}`]: 1,
+      [`opsd_campaign_step_items{${labels},group="app.example"}`]: 9,
+    });
+    expect(seriesOf(samples, 'opsd_breaker_state')).toEqual({
+      [`opsd_breaker_state{${labels},group="app.example/a"}`]: 0,
+      [`opsd_breaker_state{${labels},group="app.example/b"}`]: 1,
+      [`opsd_breaker_state{${labels},group="app.example"}`]: 2,
+    });
+  });
+
+  test('show what waits for a person, what windows allow, pauses and the lease', async () => {
+    const engine: EngineReadings = {
+      unknownOutcomes: 2,
+      oldestIntentAt: NOW - 5_000,
+      approvals: [{ account: 'prod', policy: 'resume', since: NOW - 9_000 }],
+      caps: [{ scope: 'engine deletes', window: 'day', remaining: 7 }],
+      paused: new Map([
+        ['engine', false],
+        ['policy/resume', true],
+      ]),
+      isLeader: false,
+    };
+    const calm = { ...policy, name: 'calm' };
+    const samples = await world({ deps: { policies: () => [policy, calm], engine: () => engine } }).scrape();
+    expect(samples.get('opsd_unknown_outcomes')).toBe(2);
+    expect(samples.get('opsd_oldest_intent_timestamp_seconds')).toBe(NOW / 1_000 - 5);
+    expect(samples.get(`opsd_approvals_pending{${labels}}`)).toBe(1);
+    expect(samples.get('opsd_approvals_pending{account="prod",policy="calm"}')).toBe(0);
+    expect(seriesOf(samples, 'opsd_oldest_approval_timestamp_seconds')).toEqual({
+      [`opsd_oldest_approval_timestamp_seconds{${labels}}`]: NOW / 1_000 - 9,
+    });
+    expect(samples.get('opsd_cap_remaining{scope="engine deletes",window="day"}')).toBe(7);
+    expect(samples.get('opsd_paused{scope="engine"}')).toBe(0);
+    expect(samples.get('opsd_paused{scope="policy/resume"}')).toBe(1);
+    expect(samples.get('opsd_leader')).toBe(0);
+  });
+
+  test('are read from the store again when something happened, or ten seconds later, and when it failed', async () => {
+    let reads = 0;
+    let isBroken = false;
+    const engine = (): EngineReadings => {
+      reads += 1;
+      if (isBroken) throw new Error('disk');
+      return { ...CALM, unknownOutcomes: reads };
+    };
+    const w = world({ deps: { engine } });
+    const shown = async () => (await w.scrape()).get('opsd_unknown_outcomes');
+    const first = await shown();
+    expect(await shown()).toBe(first);
+    w.events.emit(run({}));
+    expect(await shown()).toBe(first! + 1);
+    await w.clock.advance(9_999);
+    expect(await shown()).toBe(first! + 1);
+    await w.clock.advance(1);
+    expect(await shown()).toBe(first! + 2);
+    isBroken = true;
+    w.events.emit(run({}));
+    expect(await shown()).toBeUndefined();
+    isBroken = false;
+    expect(await shown()).toBe(reads);
   });
 
   test('count an item once, and what became of it as it becomes known', async () => {
@@ -229,13 +330,17 @@ describe('policies and actions', () => {
     expect(samples.get(`opsd_action_outcomes_total{${action},outcome="verified"}`)).toBe(1);
     expect(samples.get(`opsd_action_outcomes_total{${action},outcome="came_back"}`)).toBe(0);
     expect(samples.get('opsd_action_duration_seconds_count{account="prod",action="workflow-dlq.resume"}')).toBe(1);
+    const known = Object.keys(seriesOf(samples, 'opsd_action_outcomes_total'));
+    expect(known.map((series) => /outcome="(\w+)"/.exec(series)![1]).toSorted(byText)).toEqual(
+      ACTION_OUTCOMES.toSorted(byText),
+    );
   });
 });
 
 test('the daemon tells what it is and how it fares', async () => {
   const lines = new Map([['warn', 2]]);
   const { events, scrape } = world({
-    deps: { stateRestored: true, unknownOutcomes: () => 3, logLines: () => lines },
+    deps: { stateRestored: true, engine: () => ({ ...CALM, unknownOutcomes: 3 }), logLines: () => lines },
   });
   events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
   events.emit({ type: 'schedule.rearmed', name: 'x', jumpMs: 1 });
@@ -266,3 +371,20 @@ test('the time of the last save is told once there was one', async () => {
   savedAt = NOW - 1_500;
   expect((await scrape()).get('opsd_state_last_save_timestamp_seconds')).toBe((NOW - 1_500) / 1_000);
 });
+
+test('records of the audit log are counted as they were written, and what could not be', async () => {
+  let audit = { records: 2, failures: 0 };
+  const { scrape } = world({ deps: { audit: () => audit } });
+  const shown = async () => {
+    const samples = await scrape();
+    return ['records', 'write_errors'].map((what) => samples.get(`opsd_audit_${what}_total`));
+  };
+  expect(await shown()).toEqual([2, 0]);
+  audit = { records: 5, failures: 1 };
+  expect(await shown()).toEqual([5, 1]);
+  expect(await shown()).toEqual([5, 1]);
+});
+
+function byText(a = '', b = ''): number {
+  return a < b ? -1 : 1;
+}

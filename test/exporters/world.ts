@@ -2,6 +2,7 @@
 import { keepCounts } from '../../src/exporters/kept-counts.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from '../../src/exporters/metrics.ts';
 import { telemetrySettings } from '../../src/exporters/settings.ts';
+import type { EngineReadings } from '../../src/domain/engine-readings.ts';
 import type { Batch, CollectorName, Observations } from '../../src/domain/observation.ts';
 import type { Increment } from '../../src/folds/totals.ts';
 import type { Format } from '../../src/exporters/series.ts';
@@ -13,6 +14,15 @@ import { MemoryTotals } from '../support/memory-totals.ts';
 
 /** 2026-05-04 12:00 UTC */
 export const NOW = Date.UTC(2026, 4, 4, 12);
+
+/** Of an engine without policies. */
+export const CALM: EngineReadings = {
+  unknownOutcomes: 0,
+  approvals: [],
+  caps: [],
+  paused: new Map([['engine', false]]),
+  isLeader: true,
+};
 
 export interface World {
   readonly metrics: Metrics;
@@ -74,7 +84,7 @@ export function world(options: WorldOptions = {}): World {
     labels: new MemoryLabelStore(),
     usage: () => ({ usedToday: 7, allowedPerDay: 1_000 }),
     policies: () => [],
-    unknownOutcomes: () => 0,
+    engine: () => CALM,
     stateRestored: false,
     configHash: '00000000002a',
     build: { version: '1.2.3', revision: 'abc' },

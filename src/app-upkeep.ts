@@ -1,0 +1,49 @@
+/** The composition root's part about the store over months: what it forgets, and where its audit log ended. */
+import type { AuditLog } from './ledger/audit-log.ts';
+import type { Clock } from './platform/clock.ts';
+import type { EventBus } from './platform/events.ts';
+import type { Logger } from './platform/logger.ts';
+import type { Scheduler } from './scheduler/scheduler.ts';
+import type { SqliteLedger } from './storage/sqlite-ledger.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Between two batches: others write to the store as well. */
+const NEXT_BATCH_MS = 5_000;
+
+export interface UpkeepDeps {
+  readonly scheduler: Pick<Scheduler, 'add'>;
+  readonly ledger: Pick<SqliteLedger, 'prune'>;
+  readonly audit: Pick<AuditLog, 'head'>;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly logger: Pick<Logger, 'info'>;
+}
+
+export function scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger }: UpkeepDeps): void {
+  scheduler.add({
+    name: 'audit-head',
+    schedule: { every: HOUR_MS },
+    timeoutMs: HOUR_MS,
+    jitter: 0,
+    async run() {
+      const head = audit.head();
+      // Kept elsewhere with the daemon's log, it shows a tail that was cut off.
+      if (head !== undefined) logger.info({ head: `${head.sequence}:${head.hash}` }, 'the audit log ends here');
+    },
+  });
+  scheduler.add({
+    name: 'ledger-retention',
+    schedule: { every: DAY_MS },
+    timeoutMs: HOUR_MS,
+    jitter: 1,
+    async run() {
+      try {
+        if (ledger.prune(clock.now()).more) return { againInMs: NEXT_BATCH_MS };
+      } catch (error) {
+        events.emit({ type: 'store.failed', operation: 'forgetting', message: (error as Error).message });
+      }
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { scheduleUpkeep } from '../src/app-upkeep.ts';
+import { EventBus, type OpsEvent } from '../src/platform/events.ts';
+import { ManualClock } from '../src/platform/manual-clock.ts';
+import type { Task } from '../src/scheduler/scheduler.ts';
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const HEAD = { sequence: 7, hash: 'ab'.repeat(32) };
+const NONE = { intents: 0, runs: 0, plans: 0 };
+
+function world(prune: (now: number) => { more: boolean }, head: typeof HEAD | null = HEAD) {
+  const tasks = new Map<string, Task>();
+  const lines: unknown[] = [];
+  const events = new EventBus();
+  const told: OpsEvent[] = [];
+  events.subscribe((event) => void told.push(event));
+  scheduleUpkeep({
+    scheduler: { add: (task) => void tasks.set(task.name, task) },
+    ledger: { prune: (now) => ({ ...NONE, ...prune(now) }) },
+    audit: { head: () => head ?? undefined },
+    clock: new ManualClock(NOW),
+    events,
+    logger: { info: (...line: unknown[]) => void lines.push(line) } as never,
+  });
+  const run = (name: string) => tasks.get(name)!.run(new AbortController().signal);
+  return { tasks, lines, told, run };
+}
+
+test('the head of the audit log goes to the log every hour, in the form that opsd audit verify takes', async () => {
+  const { tasks, lines, run } = world(() => ({ more: false }));
+  expect(tasks.get('audit-head')!.schedule).toEqual({ every: 3_600_000 });
+  await run('audit-head');
+  expect(lines).toEqual([[{ head: `7:${HEAD.hash}` }, 'the audit log ends here']]);
+});
+
+test('an audit log without a record has no head to tell', async () => {
+  const { lines, run } = world(() => ({ more: false }), null);
+  await run('audit-head');
+  expect(lines).toEqual([]);
+});
+
+test('the ledger forgets every day, batch after batch', async () => {
+  const asked: number[] = [];
+  const { tasks, run } = world((now) => ({ more: asked.push(now) === 1 }));
+  expect(tasks.get('ledger-retention')!.schedule).toEqual({ every: 86_400_000 });
+  expect(await run('ledger-retention')).toEqual({ againInMs: 5_000 });
+  expect(await run('ledger-retention')).toBeUndefined();
+  expect(asked).toEqual([NOW, NOW]);
+});
+
+test('a ledger that cannot be written is told of, and tried again the next day', async () => {
+  const { told, run } = world(() => {
+    throw new Error('disk full');
+  });
+  expect(await run('ledger-retention')).toBeUndefined();
+  expect(told).toEqual([{ type: 'store.failed', operation: 'forgetting', message: 'disk full' }]);
+});
