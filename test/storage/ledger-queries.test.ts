@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ACTION_QUERIES } from '../../src/storage/ledger-actions.ts';
 import { PART_OF_SLICE, SLICE_MS, WHOLE_SLICES, createCaps } from '../../src/storage/ledger-caps.ts';
 import { FORGETTABLE } from '../../src/storage/ledger-retention.ts';
-import { LAST_RUNS } from '../../src/storage/ledger-runs.ts';
+import { LAST_RUNS, STOPPED_BY } from '../../src/storage/ledger-runs.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { raiseTo, resumeOf } from '../support/ledger-facts.ts';
 
@@ -17,6 +17,7 @@ function schema(): DatabaseSync {
 const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(ACTION_QUERIES),
   ['last runs', LAST_RUNS],
+  ['stopped by', STOPPED_BY],
   ['whole slices', WHOLE_SLICES],
   ['part of a slice', PART_OF_SLICE],
   ['forgettable', FORGETTABLE],
