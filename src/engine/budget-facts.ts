@@ -17,10 +17,12 @@ export function spendFacts(
   if (batch === undefined || spend?.monthUsd === undefined || monthOf(batch.at) !== monthOf(now))
     return { fresh: false };
   const { monthUsd, last24hUsd, medianDayUsd, paceUsd, forecastUsd, requestsLastDay } = spend;
+  // A forecast smooths a bad day away; who has to act must know of it.
+  const fastest = Math.max(paceUsd ?? -Infinity, last24hUsd ?? -Infinity);
   const hoursLeft =
-    known === undefined || paceUsd === undefined
+    known === undefined || fastest === -Infinity
       ? undefined
-      : hoursUntil({ spentUsd: monthUsd, budgetUsd: known.knownUsd, paceUsd, readMsAgo: now - batch.at });
+      : hoursUntil({ spentUsd: monthUsd, budgetUsd: known.knownUsd, paceUsd: fastest, readMsAgo: now - batch.at });
   return {
     fresh: true,
     at: batch.at,
@@ -34,7 +36,7 @@ export function spendFacts(
   };
 }
 
-/** Hours until the budget is used up at this pace; Infinity when nothing is spent. A month's turn may come before. */
+/** Hours until the budget is used up at this pace, the usual one or that of the last day, whichever is faster; Infinity when nothing is spent. A month's turn may come before. */
 function hoursUntil(at: {
   readonly spentUsd: number;
   readonly budgetUsd: number;

@@ -76,11 +76,12 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
   let reached = 0;
   let badInARow = 0;
   let stopped: Denial | undefined;
+  const inDlq = deps.facts.dlqMessages(policy.account);
   for (const [group, members] of byGroup) {
     const step = new GroupStep(policy, group, deps);
     try {
       for (const planned of members) {
-        stopped = mayNotSend(policy, run, deps, signal);
+        stopped = mayNotSend(policy, run, deps, signal) ?? othersDelete(policy, { inDlq, done }, deps);
         if (stopped !== undefined) break;
         const proposal = step.join(planned);
         const result = await one(policy, run, proposal, deps, signal);
@@ -149,6 +150,24 @@ function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSi
 function tooManyBad(inARow: number): Denial | undefined {
   if (inARow < MAX_BAD_IN_A_ROW) return undefined;
   return { guard: 'service', reason: `${inARow} requests in a row were not answered well` };
+}
+
+/** Retention and people delete too; more of it than that, and it is not known what this run is doing. */
+const LEAST_UNEXPLAINED = 25;
+
+/** A DLQ that empties much faster than the pages say ends a prune, which cannot see what goes. */
+function othersDelete(
+  policy: Policy,
+  before: { readonly inDlq: number | undefined; readonly done: number },
+  deps: ExecuteDeps,
+): Denial | undefined {
+  if (policy.action.type !== 'message-dlq.prune' || before.inDlq === undefined) return undefined;
+  const now = deps.facts.dlqMessages(policy.account);
+  if (now === undefined) return undefined;
+  const unexplained = before.inDlq - now - before.done;
+  if (unexplained <= Math.max(LEAST_UNEXPLAINED, before.inDlq / 10)) return undefined;
+  const reason = `the DLQ fell from ${before.inDlq} to ${now} messages, of which this run deleted ${before.done}`;
+  return { guard: 'dlq_count', reason };
 }
 
 /** Nobody can tell what a lost prune deleted, so the next one waits. */

@@ -72,6 +72,19 @@ describe('a prune', () => {
     expect(w.dlq.pruned).toEqual([1, 100]);
   });
 
+  test('ends when the DLQ empties much faster than its pages say', async () => {
+    const w = await proven(1_000);
+    let counted = 1_000;
+    w.facts = { dlqMessages: () => counted };
+    w.dlq.onDelete = () => void (counted -= 300);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1]);
+    expect(w.lastRun()).toMatchObject({
+      outcome: 'halted',
+      stopped: { guard: 'dlq_count', reason: 'the DLQ fell from 1000 to 700 messages, of which this run deleted 1' },
+    });
+  });
+
   test('that deletes more than a page holds pauses the whole engine', async () => {
     const w = await proven(10);
     w.dlq.surplus = 1;

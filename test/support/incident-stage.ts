@@ -7,18 +7,21 @@ import { onTestFinished } from 'vitest';
 import { createActions } from '../../src/actions/index.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { clientSettings, wireSettings } from '../../src/client/settings.ts';
+import { accountStats } from '../../src/collectors/statistics.ts';
 import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
-import type { EngineFacts } from '../../src/engine/engine-deps.ts';
+import { createFacts } from '../../src/engine/facts.ts';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import { GUARDS } from '../../src/guardrails/index.ts';
 import type { ActionRecord, Ledger } from '../../src/ledger/ledger.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
+import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
 import { seededRandom } from '../../src/platform/random.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import type { Policy } from '../../src/policies/policy.ts';
 import { engineSettings } from '../../src/policies/settings.ts';
+import { context, target } from '../collectors/fake-context.ts';
 import { memoryLedger } from './memory-ledger.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
 
@@ -37,7 +40,10 @@ const NEVER = new AbortController().signal;
 export interface IncidentOptions {
   readonly policies: readonly Policy[];
   readonly seed?: number;
-  readonly facts?: Partial<EngineFacts>;
+  /** Dollars a month; the account's statistics are read where it is given. */
+  readonly budgetUsd?: number;
+  /** Plants what was before. */
+  readonly past?: (emulator: Emulator, now: number) => void;
   /** What happens in each virtual minute, before the daemon looks. */
   readonly minute?: (stage: IncidentStage) => Promise<void>;
 }
@@ -91,26 +97,50 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
     {
       account: ACCOUNT,
       messageApi: { url: emulator.url, token: Secret.of(TEST_TOKEN) },
+      managementApi: { url: emulator.url, username: 'user', password: Secret.of('password') },
       wire: wireSettings.parse({}),
       limits: clientSettings.parse({ requestsPerSecond: 1_000, requestsPerDay: 1e9, timeout: '5m' }),
     },
     { clock: waiting, events: bus, random },
   );
   onTestFinished(async () => client[Symbol.asyncDispose]());
-  const actions = createActions(new Map([[ACCOUNT, client]]), { clock, events: bus, accountIds: new Map() });
-  const board = new ObservationBoard(clock);
-  board.register({
-    account: ACCOUNT,
-    collector: 'workflowDlq',
-    schedule: 'every 1m',
-    intervalMs: MINUTE,
-    maxStalenessMs: HOUR,
+  const actions = createActions(new Map([[ACCOUNT, client]]), {
+    clock,
+    events: bus,
+    accountIds: new Map([[ACCOUNT, ACCOUNT]]),
   });
+  const board = new ObservationBoard(clock);
+  for (const collector of ['workflowDlq', 'accountStats'] as const) {
+    board.register({ account: ACCOUNT, collector, schedule: '', intervalMs: MINUTE, maxStalenessMs: HOUR });
+  }
+  options.past?.(emulator, START);
   const ended: { readonly at: number; readonly delivered: boolean }[] = [];
   emulator.onFact((_account, fact) => {
     if (fact.kind === 'attempt') ended.push({ at: fact.at, delivered: fact.outcome === 'delivered' });
   });
   const ledger = memoryLedger();
+  const { budgetUsd } = options;
+  const known = createFacts({
+    board,
+    attempts: new RecentAttempts(clock),
+    ledger,
+    events: bus,
+    clock,
+    accounts: [
+      {
+        name: ACCOUNT,
+        limits: {},
+        ...(budgetUsd !== undefined && {
+          budget: { knownUsd: budgetUsd, assertedOn: START - 24 * HOUR, maxAge: 45 * 24 * HOUR },
+        }),
+      },
+    ],
+  });
+  onTestFinished(() => known[Symbol.dispose]());
+  const stats = context<'accountStats'>({
+    target: target({ account: ACCOUNT, accountId: ACCOUNT, ...(budgetUsd !== undefined && { budgetUsd }) }),
+    clock,
+  });
   const soon = new Set<string>();
   const engine = createEngine({
     policies: options.policies,
@@ -133,15 +163,17 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
       preconditions: () => {
         throw new Error('no policy of this test has preconditions');
       },
-      budget: () => ({ spend: { fresh: false } }),
-      dlqMessages: () => undefined,
-      ...options.facts,
+      budget: (account) => known.budget(account),
+      dlqMessages: (account) => known.dlqMessages(account),
     },
   });
 
   async function look(): Promise<void> {
     const { entries: rows } = await actions.list(ACCOUNT, {}, NEVER);
     board.publish({ account: ACCOUNT, collector: 'workflowDlq', at: now(), rows, dropped: 0 }, 10);
+    if (budgetUsd === undefined) return;
+    const read = await accountStats.collect(client, stats);
+    board.publish({ account: ACCOUNT, collector: 'accountStats', at: now(), ...read }, 10);
   }
 
   async function runDue(minute: number): Promise<void> {

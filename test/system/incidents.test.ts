@@ -119,3 +119,68 @@ test(
   },
   LONG,
 );
+
+test(
+  'a loop burns the budget at five times the usual rate',
+  async () => {
+    const stage = await incidentStage({
+      budgetUsd: 60,
+      policies: [
+        fourLines('resume-billing'),
+        policyOf('budget.raise', {
+          name: 'raise-budget',
+          account: 'acc-1',
+          mode: 'enforce',
+          every: '15m',
+          where: 'spend.hoursLeft < 24.0 || spend.monthUsd >= 0.85 * double(budget.knownUsd)',
+        }),
+      ],
+      past(emulator, now) {
+        // Three dollars a day for two weeks, and fifteen in the last one.
+        for (let hour = 14 * 24; hour > 0; hour--) {
+          const fact = {
+            kind: 'attempt',
+            at: now - hour * HOUR,
+            workflow: false,
+            outcome: 'delivered',
+            bytes: 0,
+          } as const;
+          emulator.statistics.record('acc-1', fact, hour > 24 ? 12_500 : 62_500);
+        }
+      },
+      async minute({ send }) {
+        for (let i = 0; i < 10; i++) await send('/events');
+      },
+    });
+    const { destinations } = stage.emulator;
+    await destinations.script(`${HOST}/events`, [{ status: 200, times: 1_000_000 }]);
+    await destinations.script(`${HOST}/loop`, [{ status: 503, times: 1_000_000 }]);
+    for (let i = 0; i < 10; i++) await stage.start('/loop', { 'Svc-Label': 'billing' });
+    await stage.run(60);
+
+    // Neither raised nor held in silence: a person is asked, with the hours left at this pace.
+    const budget = () => stage.ledger.raises('acc-1', 0);
+    expect(budget()).toEqual([]);
+    const [waiting] = stage.ledger.storedPlans(['waiting'], stage.now());
+    expect(waiting?.plan).toMatchObject({ policy: 'raise-budget', chosen: [{ fromUsd: 60 }] });
+    const { reason } = waiting!.plan.needsApproval!;
+    expect(reason).toContain('more than 2.5 times the usual');
+    const hours = Number(/([\d.]+) hours left/.exec(reason)![1]);
+    expect(hours).toBeGreaterThan(2);
+    expect(hours).toBeLessThan(14);
+    const keys = stage.engine.conditions().map(({ key }) => key);
+    expect(keys).toContain('approval/raise-budget');
+    // What resumes into the loop has been halted, and cannot be what burns it.
+    expect(keys).toContain(`halted/resume-billing/https://${HOST}/loop`);
+    expect(
+      stage.resumes().filter(({ proposal }) => proposal.action === 'workflow-dlq.resume').length,
+    ).toBeLessThanOrEqual(2);
+
+    stage.engine.approve(waiting!.plan.id, { by: 'tom', reason: 'it is the campaign of the year' });
+    await stage.run(16, () => budget().length > 0);
+    expect(budget()).toMatchObject([
+      { fromUsd: 60, toUsd: waiting!.plan.chosen.flatMap((act) => ('toUsd' in act ? [act.toUsd] : []))[0] },
+    ]);
+  },
+  LONG,
+);
