@@ -52,6 +52,8 @@ export interface ResumeProposal extends RunProposal {
   readonly action: 'workflow-dlq.resume';
   /** The attempt this act would be: 1 for the first. */
   readonly attempt: number;
+  /** Of the entry, where it has one. */
+  readonly fingerprint?: string;
   readonly flowControlKey?: string;
   /** Retries of each step of the resumed run; absent: what the run had. 0 in the first step of a campaign. */
   readonly retries?: number;

@@ -12,6 +12,8 @@ export interface WorkflowDlqEntry {
   readonly method?: string;
   readonly maxRetries?: number;
   readonly callerIp?: string;
+  /** A hash over workflow, method and body: the same for a run and what a resume made of it. Absent without a body. */
+  readonly fingerprint?: string;
   /** Union of `label` and `labels`. */
   readonly labels: readonly string[];
   readonly flowControlKey?: string;

@@ -1,6 +1,7 @@
 /**
  * What is known of each listed entry: the lineage its run belongs to, and what was done to that lineage before. The
- * ledger knows a run that we resumed by the id it got; where it does not, the stamp tells; else the run is new.
+ * ledger knows a run that we resumed by the id it got; where it does not, the stamp tells; where that is lost too, the
+ * fingerprint, as far as one entry alone has it; else the run is new.
  */
 import { createHash } from 'node:crypto';
 import { parseStamp, type Stamp } from '../domain/lineage.ts';
@@ -16,8 +17,9 @@ export function candidates(
   known: { readonly ledger: Ledger; readonly rejections: Rejections },
 ): Candidate[] {
   const taken = new Set<string>();
+  const alone = lonelyFingerprints(entries);
   return [...entries].sort(byAge).map((entry) => {
-    const candidate = candidateOf(account, entry, known);
+    const candidate = candidateOf(account, entry, { ...known, alone });
     const lineageTaken = taken.has(candidate.lineage);
     taken.add(candidate.lineage);
     return { ...candidate, lineageTaken };
@@ -27,12 +29,16 @@ export function candidates(
 function candidateOf(
   account: string,
   entry: WorkflowDlqEntry,
-  { ledger, rejections }: { readonly ledger: Ledger; readonly rejections: Rejections },
+  {
+    ledger,
+    rejections,
+    alone,
+  }: { readonly ledger: Ledger; readonly rejections: Rejections; readonly alone: ReadonlySet<string> },
 ): Omit<Candidate, 'lineageTaken'> {
   const stamps = entry.labels.map(parseStamp).filter((stamp) => stamp !== undefined);
   const own = latest(stamps.filter((stamp) => stamp.instance === ledger.instance));
   const foreign = stamps.find((stamp) => stamp.instance !== ledger.instance);
-  const history = historyOf(account, entry, own, ledger);
+  const history = historyOf(account, entry, { own, alone }, ledger);
   const refused = rejections.of(account, entry.dlqId);
   return {
     entry,
@@ -46,11 +52,34 @@ function candidateOf(
   };
 }
 
-function historyOf(account: string, entry: WorkflowDlqEntry, own: Stamp | undefined, ledger: Ledger): LineageHistory {
-  return (
-    ledger.lineageOfRun(account, entry.workflowRunId) ??
-    ledger.historyOf(account, own?.lineage ?? newLineage(account, entry))
-  );
+function historyOf(
+  account: string,
+  entry: WorkflowDlqEntry,
+  { own, alone }: { readonly own: Stamp | undefined; readonly alone: ReadonlySet<string> },
+  ledger: Ledger,
+): LineageHistory {
+  const { fingerprint } = entry;
+  const byRun = ledger.lineageOfRun(account, entry.workflowRunId);
+  if (byRun !== undefined) return byRun;
+  if (own !== undefined) return ledger.historyOf(account, own.lineage);
+  const alike =
+    fingerprint !== undefined && alone.has(fingerprint) ? ledger.lineageOfFingerprint(account, fingerprint) : undefined;
+  return alike ?? ledger.historyOf(account, newLineage(account, entry));
+}
+
+/** Fingerprints that one entry alone has: of several that look the same nobody can tell which is meant. */
+export function lonelyFingerprints(entries: readonly WorkflowDlqEntry[]): ReadonlySet<string> {
+  const once = new Set<string>();
+  const more = new Set<string>();
+  for (const { fingerprint } of entries) {
+    if (fingerprint === undefined || more.has(fingerprint)) continue;
+    if (!once.has(fingerprint)) once.add(fingerprint);
+    else {
+      once.delete(fingerprint);
+      more.add(fingerprint);
+    }
+  }
+  return once;
 }
 
 /** The same for all entries of one run: an act that did nothing is taken up in its own lineage. */

@@ -202,6 +202,7 @@ function propose(policy: WorkflowDlqPolicy, { entry, lineage, attempts }: Candid
     action: 'workflow-dlq.resume',
     group: groupOf(policy, entry),
     attempt: attempts + 1,
+    ...(entry.fingerprint !== undefined && { fingerprint: entry.fingerprint }),
     ...(retries !== undefined && { retries }),
     ...(entry.flowControlKey !== undefined && { flowControlKey: entry.flowControlKey }),
     ...(entry.flowControlKey === undefined && flowControlIfAbsent && { flowControl: flowControlIfAbsent }),

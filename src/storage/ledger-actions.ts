@@ -11,6 +11,9 @@ export const ACTION_QUERIES = {
   oldestUnsettled: 'SELECT min(i.at) AS at FROM unsettled u CROSS JOIN intents i ON i.id = u.intent_id',
   lineageOfRun:
     'SELECT i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
+  lineageOfFingerprint: `SELECT i.lineage FROM intents i WHERE i.account = ? AND i.fingerprint = ? AND i.stands = 1 AND NOT EXISTS (
+      SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('verified', 'resolved_done')
+    ) ORDER BY i.id DESC LIMIT 1`,
   resumedFrom:
     'SELECT i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
   history:
@@ -38,6 +41,7 @@ type ActionReads = Pick<
   | 'unknownOutcomes'
   | 'oldestUnsettledAt'
   | 'lineageOfRun'
+  | 'lineageOfFingerprint'
   | 'historyOf'
   | 'resumedFrom'
   | 'lastIntentAt'
@@ -55,6 +59,7 @@ export function createActionReads({ db }: Journal): ActionReads {
   const selectUnsettled = prepare('unsettled');
   const selectOldest = prepare('oldestUnsettled');
   const selectLineage = prepare('lineageOfRun');
+  const selectByFingerprint = prepare('lineageOfFingerprint');
   const selectResumed = prepare('resumedFrom');
   const selectHistory = prepare('history');
   const selectLastIntent = prepare('lastIntent');
@@ -91,6 +96,10 @@ export function createActionReads({ db }: Journal): ActionReads {
     },
     oldestUnsettledAt: () => numberOf(selectOldest.get()?.['at']),
     historyOf,
+    lineageOfFingerprint(account, fingerprint): LineageHistory | undefined {
+      const lineage = selectByFingerprint.get(account, fingerprint)?.['lineage'];
+      return typeof lineage === 'string' ? historyOf(account, lineage) : undefined;
+    },
     lineageOfRun(account, workflowRunId): LineageHistory | undefined {
       const lineage = selectLineage.get(workflowRunId, account)?.['lineage'];
       return typeof lineage === 'string' ? historyOf(account, lineage) : undefined;

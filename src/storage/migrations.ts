@@ -82,7 +82,7 @@ export const MIGRATIONS: readonly string[] = [
     run_id INTEGER NOT NULL REFERENCES runs (id), at INTEGER NOT NULL, epoch INTEGER NOT NULL,
     policy TEXT NOT NULL, account TEXT NOT NULL, action TEXT NOT NULL,
     target TEXT NOT NULL, group_name TEXT NOT NULL, worth INTEGER NOT NULL CHECK (worth > 0),
-    subject TEXT, lineage TEXT, campaign TEXT, step INTEGER,
+    subject TEXT, lineage TEXT, campaign TEXT, step INTEGER, fingerprint TEXT,
     stands INTEGER NOT NULL DEFAULT 1, proposal TEXT NOT NULL
   ) STRICT;
   -- Of two acts with one target at most one may have had an effect, whatever the program believes.
@@ -90,6 +90,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX intents_target ON intents (target);
   CREATE INDEX intents_subject ON intents (subject) WHERE subject IS NOT NULL;
   CREATE INDEX intents_lineage ON intents (account, lineage, stands, at) WHERE lineage IS NOT NULL;
+  CREATE INDEX intents_fingerprint ON intents (account, fingerprint) WHERE fingerprint IS NOT NULL;
   CREATE INDEX intents_campaign ON intents (campaign, step) WHERE campaign IS NOT NULL;
   CREATE INDEX intents_policy ON intents (policy, at);
   CREATE INDEX intents_run ON intents (run_id);

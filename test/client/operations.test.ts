@@ -307,11 +307,13 @@ const ROWS: readonly Row[] = [
           callerIp: '203.0.113.7',
           labels: ['billing', 'tenant:14'],
           flowControlKey: 'tenant-14',
+          fingerprint: '8355f66d41f55da0376e89a1',
           failureFunctionState: 'CALLBACK_FAIL',
           responseStatus: 503,
           responseText: 'upstream connect error',
         },
         {
+          fingerprint: 'cb7564b37bbff9bffe33229d',
           dlqId: 'dlq_1795165260000-0',
           workflowRunId: 'wfr_p0sDnV3cHx',
           workflowUrl: 'https://app.example.com/api/workflows/refund',

@@ -1,4 +1,5 @@
 /** The workflow DLQ (interface 2.4, 2.5): its pages, and what resume, trigger and the deletes answer. */
+import { hash } from 'node:crypto';
 import type { WorkflowDlqEntry, WorkflowRun } from '../../domain/workflow-dlq.ts';
 import type { WholeWorkflowDlqEntry } from '../api.ts';
 import type { WireNames } from '../wire-names.ts';
@@ -95,12 +96,24 @@ function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
     method: optionalText(row, 'method'),
     maxRetries: optionalCount(row, 'maxRetries'),
     callerIp: optionalText(row, 'callerIP'),
+    fingerprint: fingerprintOf(row),
     labels: labelsOf(row),
     flowControlKey: optionalText(row, 'flowControlKey') ?? headers.flowControlKey,
     failureFunctionState: failureFunctionState(row),
     responseStatus: optionalStatus(row, 'responseStatus'),
     responseText: responseText(row),
   });
+}
+
+const FINGERPRINT_LENGTH = 24;
+
+/** A body that the service redacts is a hash already, and as good as itself. */
+function fingerprintOf(row: JsonObject): string | undefined {
+  const plain = row['body'];
+  const body = typeof plain === 'string' && plain !== '' ? plain : row['bodyBase64'];
+  if (typeof body !== 'string' || body === '') return undefined;
+  const of = `${requireText(row, 'workflowUrl')}\0${optionalText(row, 'method') ?? ''}\0${body}`;
+  return hash('sha256', of).slice(0, FINGERPRINT_LENGTH);
 }
 
 /** Absent means that there is no failure function, which a guard lets pass: so anything unreadable costs the row. */
