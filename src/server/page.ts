@@ -1,16 +1,18 @@
 /**
- * The first page: what is wrong, then sources, policies and actions. Rendered here, whole, without a script; states
+ * The first page: what is wrong, what stands and waits, then policies, actions and sources. Rendered here, whole, without a script; states
  * are words, colour and shape only repeat them. Pure.
  */
 import { createHash } from 'node:crypto';
-import { formatAge, formatCount, formatSpan, formatTime, machineTime } from './format.ts';
+import { formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 import { foldedLabels } from './label-table.ts';
 import { reconciliation } from './reconciliation-table.ts';
-import type { AccountView, ActionView, LabelView, PolicyView, SourceState, SourceView, Status } from './status.ts';
+import { moment, state, sub, time, type Tone } from './page-parts.ts';
+import { campaigns, policies, standing, waitingPlans } from './page-policies.ts';
+import type { AccountView, ActionView, LabelView, SourceState, SourceView, Status } from './status.ts';
 import { STYLE } from './style.ts';
 import { table } from './table.ts';
-import { policyAnchor, sourceAnchor, type Problem, type Verdict, type VerdictLevel } from './verdict.ts';
+import { sourceAnchor, type Problem, type Verdict, type VerdictLevel } from './verdict.ts';
 
 export interface PageLink {
   readonly label: string;
@@ -42,14 +44,15 @@ const OWN_LINKS: readonly PageLink[] = [
   { label: 'Status as JSON', href: '/api/v1/status' },
   { label: 'Sources as JSON', href: '/api/v1/sources' },
   { label: 'Policies as JSON', href: '/api/v1/policies' },
+  { label: 'Plans as JSON', href: '/api/v1/plans' },
+  { label: 'Conditions as JSON', href: '/api/v1/conditions' },
+  { label: 'Runs as JSON', href: '/api/v1/runs' },
   { label: 'Actions as JSON', href: '/api/v1/actions' },
   { label: 'Labels as JSON', href: '/api/v1/labels' },
 ];
 
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230b57c2'/%3E%3Cpath d='M3 9h2l2-5 2 8 2-5h2' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E";
-
-type Tone = 'ok' | 'attention' | 'trouble' | 'off';
 
 export function renderPage(status: Status, options: PageOptions): string {
   const now = status.at;
@@ -72,20 +75,21 @@ export function renderPage(status: Status, options: PageOptions): string {
             <p class="refresh">${refreshLink(options.refreshSeconds)}</p>
           </header>
           <main>
-            ${verdict(status.verdict)}
+            ${verdict(status.verdict)} ${standing(status)} ${waitingPlans(status)}
+            <section aria-labelledby="policies">
+              <h2 id="policies">Policies</h2>
+              ${policies(status.policies, now)}
+            </section>
+            ${campaigns(status)}
+            <section aria-labelledby="actions">
+              <h2 id="actions">Last actions</h2>
+              ${actions(status, now)}
+            </section>
             <section aria-labelledby="sources">
               <h2 id="sources">Sources</h2>
               ${sources(status.sources, now)}
             </section>
             ${reconciliation(status.reconciliation, status.sources)}
-            <section aria-labelledby="policies">
-              <h2 id="policies">Policies</h2>
-              ${policies(status.policies, now)}
-            </section>
-            <section aria-labelledby="actions">
-              <h2 id="actions">Last actions</h2>
-              ${actions(status, now)}
-            </section>
             <section aria-labelledby="accounts">
               <h2 id="accounts">Accounts</h2>
               ${accounts(status.accounts)}
@@ -195,61 +199,6 @@ function lastError(row: SourceView, now: number): HtmlValue {
     >`;
 }
 
-function policies(rows: readonly PolicyView[], now: number): Html {
-  return table<PolicyView>({
-    caption: html`What the daemon may do. Ask a running daemon what a policy would do now with
-      <code>opsd plan POLICY</code>; that changes nothing.`,
-    rows,
-    rowId: policyAnchor,
-    empty: html`No policy is configured: the daemon reads and does nothing. Policies stand under
-      <code>policies:</code> in the configuration and appear here with their mode, their runs and why they are held.`,
-    columns: [
-      {
-        title: 'Policy',
-        wide: true,
-        cell: (row) => [
-          row.name,
-          row.description !== undefined && html`<span class="sub block">${row.description}</span>`,
-          html`<span class="sub block">${row.account} · ${row.source}</span>`,
-        ],
-      },
-      { title: 'Mode', cell: mode },
-      { title: 'Last run', cell: (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)) },
-      { title: 'Outcome', wide: true, cell: outcome },
-      { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule)] },
-      { title: 'Owner', cell: (row) => row.owner },
-    ],
-  });
-}
-
-function mode(row: PolicyView): HtmlValue {
-  if (row.effectiveMode === row.mode) return state(row.mode === 'off' ? 'off' : 'ok', row.mode);
-  return [
-    state('attention', row.effectiveMode),
-    sub(`written as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
-  ];
-}
-
-const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {
-  acted: 'ok',
-  nothing: 'ok',
-  waiting: 'ok',
-  held: 'attention',
-  skipped: 'attention',
-  running: 'off',
-  aborted: 'trouble',
-  halted: 'trouble',
-  incomplete: 'attention',
-  error: 'trouble',
-};
-
-function outcome(row: PolicyView): HtmlValue {
-  const run = row.lastRun;
-  if (run === undefined) return undefined;
-  const counts = `${formatCount(run.matched)} matched, ${formatCount(run.acted)} acted on, ${formatCount(run.backlog)} left`;
-  return [state(RUN_TONE[run.outcome], run.outcome), sub(counts), sub(run.detail)];
-}
-
 const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
   acked: 'ok',
   verified: 'ok',
@@ -279,7 +228,7 @@ function actions(status: Status, now: number): Html {
       { title: 'Policy', wide: true, cell: (row) => [row.policy, sub(row.account)] },
       { title: 'Action', cell: (row) => html`<span class="nowrap">${row.action}</span>` },
       {
-        title: 'Entry',
+        title: 'Target',
         wide: true,
         cell: (row) => [html`<span class="id">${row.target}</span>`, sub(row.workflowUrl)],
       },
@@ -289,6 +238,7 @@ function actions(status: Status, now: number): Html {
         wide: true,
         cell: (row) => [
           state(ACTION_TONE[row.outcome], row.outcome.replaceAll('_', ' ')),
+          sub(row.done === undefined || row.done === row.worth ? undefined : `${formatCount(row.done)} done`),
           sub(row.detail),
           row.newRunId !== undefined && html`<span class="sub">new run <span class="id">${row.newRunId}</span></span>`,
         ],
@@ -318,25 +268,6 @@ function accounts(rows: readonly AccountView[]): Html {
       },
     ],
   });
-}
-
-function state(tone: Tone, word: string): Html {
-  return html`<span class="state ${tone}">${word}</span>`;
-}
-
-function sub(text: string | undefined): Html | undefined {
-  return text === undefined || text === '' ? undefined : html`<span class="sub">${text}</span>`;
-}
-
-/** A moment as its age, and the time itself below. */
-function moment(at: number | undefined, now: number): HtmlValue {
-  if (at === undefined) return undefined;
-  return html`<span class="nowrap">${formatAge(at, now)}</span><span class="sub when">${time(at)}</span>`;
-}
-
-function time(at: number): Html {
-  const machine = machineTime(at);
-  return machine === undefined ? html`${formatTime(at)}` : html`<time datetime="${machine}">${formatTime(at)}</time>`;
 }
 
 function duration(ms: number | undefined): HtmlValue {

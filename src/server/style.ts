@@ -86,7 +86,7 @@ tr:target > * { background: var(--row); }
   .when { display: inline-block; margin-left: 8px; }
   td .when { margin-left: 0; margin-right: 8px; }
   tbody .sub { display: inline; margin-left: 8px; }
-  tbody .sub:first-child { margin: 0 8px 0 0; }
+  tbody .sub:first-child { margin: 0 8px; }
   tbody th .sub:first-child { margin: 0 0 0 8px; }
   tbody .sub.block { display: block; margin-left: 0; }
   td.number { text-align: left; }

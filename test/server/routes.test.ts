@@ -9,7 +9,20 @@ import type { RunRecord } from '../../src/ledger/ledger.ts';
 import type { Verbs } from '../../src/ledger/verbs.ts';
 import { acceptsGzip } from '../../src/server/reply.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { action, ask, engine, ledger, NOW, plan, proposal, scrapeBody, serving, world, type World } from './world.ts';
+import {
+  action,
+  ask,
+  engine,
+  ledger,
+  NOW,
+  plan,
+  proposal,
+  scrapeBody,
+  serving,
+  storedPlan,
+  world,
+  type World,
+} from './world.ts';
 
 const CANARY = `<script>alert("x")</script>'&`;
 
@@ -378,6 +391,81 @@ describe('state', () => {
       expect(answer.text).toContain('no room');
     }
     expect(JSON.parse((await ask(socket.address, '/api/v1/audit/head')).text)).toEqual({ head: null });
+  });
+});
+
+describe('the page of policies at work', () => {
+  const GROUP = "https://app.example.com/x'; reboot '";
+
+  async function page(overrides: Partial<World>): Promise<string> {
+    const { address } = await serving(busyWorld(overrides));
+    return (await ask(address, '/')).text.replaceAll(/\s+/g, ' ');
+  }
+
+  test('tells what stands, first, and the command that goes on', async () => {
+    const halted = {
+      key: `halted/resume-billing/${GROUP}`,
+      severity: 'warning',
+      policy: 'resume-billing',
+      group: GROUP,
+      summary: 'resume-billing has halted',
+      detail: '3 of the first 3 failed',
+      since: NOW - 300_000,
+    } as const;
+    const markup = await page({
+      engine: engine({ conditions: () => [halted] }),
+      ledger: ledger({ pauses: () => [{ scope: 'policy/p', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
+    });
+    expect(markup.indexOf('id="standing"')).toBeLessThan(markup.indexOf('id="policies"'));
+    expect(markup).toContain('the daemon paused itself');
+    expect(markup).toContain('<code>opsd unpause --policy p --reason TEXT</code>');
+    expect(markup).toContain('3 of the first 3 failed');
+    // A workflow's name must not become a command of its own in the shell of whoever copies this.
+    const word = String.raw`'https://app.example.com/x'\''; reboot '\'''`.replaceAll("'", '&#39;');
+    expect(markup).toContain(`<code>opsd unpause --policy resume-billing --group ${word} --reason TEXT</code>`);
+  });
+
+  test('tells which plans wait, what for, and how to decide', async () => {
+    const needsApproval = { guard: 'tripwire', reason: '183 matched, at most 100' };
+    const asked: unknown[] = [];
+    const waiting = [storedPlan({ plan: plan({ needsApproval }) })];
+    const markup = await page({ ledger: ledger({ storedPlans: (states) => (asked.push(states), waiting) }) });
+    expect(asked).toEqual([['waiting']]);
+    expect(markup).toContain('tripwire: 183 matched, at most 100');
+    expect(markup).toContain('opsd approve 9f3c2a</code>');
+    expect(markup).toContain('opsd reject 9f3c2a</code>');
+    expect(markup).toContain('2 acts');
+  });
+
+  test('shows campaigns by group: state, step, what is verified, until when', async () => {
+    const campaign = {
+      id: 'resume-billing/1',
+      policy: 'resume-billing',
+      account: 'production',
+      group: 'https://app.example.com/invoice',
+      state: 'halted',
+      step: 4,
+      size: 27,
+      begunAt: NOW - 3_600_000,
+      until: NOW + 1_500_000,
+      halts: 1,
+      recent: [],
+      judged: 16,
+      verified: 13,
+      reason: '3 of the last 3 failed',
+      breaker: 'open',
+    } as const;
+    const held = { guard: 'quota', reason: '429', since: NOW - 600_000 };
+    const markup = await page({ policies: () => [{ ...POLICY, campaigns: [campaign], held, probationLeft: 2 }] });
+    const told = ['at most 27', '13 of 16', 'the breaker closes', 'in 25 min', '3 of the last 3 failed'];
+    for (const text of told) expect(markup).toContain(text);
+    expect(markup).toContain('held for 10 min by quota');
+    expect(markup).toContain('on probation: 2 audit runs to go');
+  });
+
+  test('leaves out what there is none of', async () => {
+    const markup = await page({});
+    for (const id of ['standing', 'plans', 'campaigns']) expect(markup).not.toContain(`id="${id}"`);
   });
 });
 

@@ -1,0 +1,245 @@
+/** The page's parts about policies: what stands, plans that wait, the policies, and their campaigns. Pure. */
+import type { Condition } from '../ledger/verbs.ts';
+import { formatCount, formatSpan } from './format.ts';
+import { html, type Html, type HtmlValue } from './html.ts';
+import { moment, state, sub, time, type Tone } from './page-parts.ts';
+import type { PolicyView, Status } from './status.ts';
+import type { StoredPlanView } from './stored-plans.ts';
+import { table } from './table.ts';
+import { policyAnchor, STANDING_ANCHOR } from './verdict.ts';
+
+interface Standing {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly about: string;
+  readonly summary: string;
+  readonly detail: string;
+  readonly since: number;
+  /** What a person does about it. */
+  readonly command?: string;
+}
+
+/** @returns undefined when nothing stands */
+export function standing(status: Status): Html | undefined {
+  const rows = [...status.pauses.map(pauseRow), ...status.conditions.map(conditionRow)];
+  if (rows.length === 0) return undefined;
+  return html`<section aria-labelledby="${STANDING_ANCHOR}">
+    <h2 id="${STANDING_ANCHOR}">What stands</h2>
+    ${table<Standing>({
+      caption: html`Each is told once when it begins and once when it ends. To stop everything:
+        <code>opsd pause --reason TEXT</code>.`,
+      rows,
+      empty: '',
+      columns: [
+        { title: 'What', wide: true, cell: (row) => [state(row.tone, row.word), sub(row.about)] },
+        { title: 'Since', cell: (row) => moment(row.since, status.at) },
+        { title: 'Why', wide: true, cell: (row) => [row.summary, html`<span class="sub block">${row.detail}</span>`] },
+        {
+          title: 'Go on with',
+          wide: true,
+          cell: (row) => row.command !== undefined && html`<code>${row.command}</code>`,
+        },
+      ],
+    })}
+  </section>`;
+}
+
+function pauseRow({ scope, reason, at, by }: Status['pauses'][number]): Standing {
+  const policy = /^policy\/(.*)$/s.exec(scope)?.[1];
+  return {
+    tone: 'trouble',
+    word: 'paused',
+    about: policy ?? (scope === 'engine' ? 'every policy' : scope),
+    summary: reason,
+    detail: by === 'engine' ? 'the daemon paused itself' : `by ${by}`,
+    since: at,
+    command: `opsd unpause${policy === undefined ? '' : ` --policy ${policy}`} --reason TEXT`,
+  };
+}
+
+const CONDITION_TONE: Readonly<Record<Condition['severity'], Tone>> = {
+  critical: 'trouble',
+  warning: 'attention',
+  info: 'off',
+};
+
+const CONDITION_WORD: Readonly<Record<string, string>> = {
+  held: 'held',
+  halted: 'halted',
+  approval: 'waits for approval',
+  unknown: 'outcome unknown',
+};
+
+function conditionRow({ key, severity, policy, group, summary, detail, since }: Condition): Standing {
+  const [kind = ''] = key.split('/');
+  const lift = `opsd unpause --policy ${policy ?? 'NAME'} --group ${quoted(group ?? '')} --reason TEXT`;
+  return {
+    tone: CONDITION_TONE[severity],
+    word: CONDITION_WORD[kind] ?? kind,
+    about: [policy, group].filter((part) => part !== undefined && part !== '').join(' · '),
+    summary,
+    detail,
+    since,
+    ...(kind === 'halted' && { command: lift }),
+  };
+}
+
+/** As a shell takes it for one word: whoever names a workflow must not write commands that people copy. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** @returns undefined when no plan waits */
+export function waitingPlans(status: Status): Html | undefined {
+  if (status.plans.length === 0) return undefined;
+  return html`<section aria-labelledby="plans">
+    <h2 id="plans">Plans that wait</h2>
+    ${table<StoredPlanView>({
+      caption: html`Read one before you decide: <code>opsd approve PLAN</code> shows it and asks. Nothing of it is done
+        until then.`,
+      rows: status.plans,
+      empty: '',
+      columns: [
+        { title: 'Plan', cell: (row) => html`<span class="id">${row.id}</span>` },
+        { title: 'Policy', wide: true, cell: (row) => [row.policy, sub(row.account)] },
+        { title: 'Would', wide: true, cell: (row) => would(row) },
+        {
+          title: 'Why it asks',
+          wide: true,
+          cell: (row) =>
+            row.needsApproval === undefined ? 'its mode' : `${row.needsApproval.guard}: ${row.needsApproval.reason}`,
+        },
+        { title: 'Waits', cell: (row) => moment(row.savedAt, status.at) },
+        { title: 'Expires', cell: (row) => moment(row.expiresAt, status.at) },
+        {
+          title: 'Decide',
+          wide: true,
+          cell: ({ id }) => [
+            html`<code class="nowrap">opsd approve ${id}</code><br />`,
+            html`<code class="nowrap">opsd reject ${id}</code>`,
+          ],
+        },
+      ],
+    })}
+  </section>`;
+}
+
+function would({ action, covers, matched }: StoredPlanView): HtmlValue {
+  const entries = action === 'message-dlq.prune' ? `up to ${formatCount(matched)} messages, unseen` : undefined;
+  const acts = `${formatCount(covers)} ${covers === 1 ? 'act' : 'acts'}`;
+  return [html`<span class="nowrap">${action}</span>`, sub(entries ?? acts)];
+}
+
+type Campaign = PolicyView['campaigns'][number];
+
+const CAMPAIGN_TONE: Readonly<Record<Campaign['state'], Tone>> = {
+  ready: 'ok',
+  settling: 'ok',
+  halted: 'trouble',
+  audit: 'trouble',
+  ended: 'off',
+};
+
+/** @returns undefined when no campaign is under way */
+export function campaigns(status: Status): Html | undefined {
+  const rows = status.policies.flatMap((policy) => policy.campaigns);
+  if (rows.length === 0) return undefined;
+  return html`<section aria-labelledby="campaigns">
+    <h2 id="campaigns">Campaigns</h2>
+    ${table<Campaign>({
+      caption: 'A repair begins with one entry of each group, waits until it is known what became of it, and grows.',
+      rows,
+      empty: '',
+      columns: [
+        { title: 'Group', wide: true, cell: (row) => [row.group === '' ? 'all' : row.group, sub(row.policy)] },
+        { title: 'State', cell: (row) => state(CAMPAIGN_TONE[row.state], row.state) },
+        {
+          title: 'Step',
+          align: 'number',
+          cell: (row) => [String(row.step), html`<span class="sub nowrap">at most ${formatCount(row.size)}</span>`],
+        },
+        {
+          title: 'Verified',
+          align: 'number',
+          cell: (row) =>
+            row.judged > 0 &&
+            html`<span class="nowrap">${formatCount(row.verified)} of ${formatCount(row.judged)}</span>`,
+        },
+        { title: 'Until', wide: true, cell: (row) => until(row, status.at) },
+        { title: 'Begun', minor: true, cell: (row) => moment(row.begunAt, status.at) },
+      ],
+    })}
+  </section>`;
+}
+
+function until({ state: now, until: at, reason, breaker }: Campaign, asOf: number): HtmlValue {
+  if (now === 'audit') return ['a person lifts it', sub(reason)];
+  if (at === undefined) return undefined;
+  const what =
+    now === 'halted' ? (breaker === 'half-open' || at <= asOf ? 'one entry may try' : 'the breaker closes') : 'judged';
+  return [html`${what} `, moment(at, asOf), sub(now === 'halted' ? reason : undefined)];
+}
+
+export function policies(rows: readonly PolicyView[], now: number): Html {
+  return table<PolicyView>({
+    caption: html`What the daemon may do. Ask a running daemon what a policy would do now with
+      <code>opsd plan POLICY</code>; that changes nothing.`,
+    rows,
+    rowId: policyAnchor,
+    empty: html`No policy is configured: the daemon reads and does nothing. Policies stand under
+      <code>policies:</code> in the configuration and appear here with their mode, their runs and why they are held.`,
+    columns: [
+      {
+        title: 'Policy',
+        wide: true,
+        cell: (row) => [
+          row.name,
+          row.description !== undefined && html`<span class="sub block">${row.description}</span>`,
+          html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
+        ],
+      },
+      { title: 'Mode', wide: true, cell: mode },
+      { title: 'Last run', cell: (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)) },
+      { title: 'Outcome', wide: true, cell: (row) => outcome(row, now) },
+      { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule)] },
+      { title: 'Owner', cell: (row) => row.owner },
+    ],
+  });
+}
+
+function mode(row: PolicyView): HtmlValue {
+  const probation = row.probationLeft ?? 0;
+  const trial = probation > 0 && sub(`on probation: ${probation} audit ${probation === 1 ? 'run' : 'runs'} to go`);
+  if (row.effectiveMode === row.mode) return [state(row.mode === 'off' ? 'off' : 'ok', row.mode), trial];
+  return [
+    state('attention', row.effectiveMode),
+    sub(`written as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
+    trial,
+  ];
+}
+
+const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {
+  acted: 'ok',
+  nothing: 'ok',
+  waiting: 'ok',
+  held: 'attention',
+  skipped: 'attention',
+  running: 'off',
+  aborted: 'trouble',
+  halted: 'trouble',
+  incomplete: 'attention',
+  error: 'trouble',
+};
+
+function outcome(row: PolicyView, now: number): HtmlValue {
+  const run = row.lastRun;
+  const { held } = row;
+  const since =
+    held !== undefined &&
+    html`<span class="sub block"
+      >held for ${formatSpan(now - held.since)} by ${held.guard}, since ${time(held.since)}</span
+    >`;
+  if (run === undefined) return since;
+  const counts = `${formatCount(run.matched)} matched, ${formatCount(run.acted)} acted on, ${formatCount(run.backlog)} left`;
+  return [state(RUN_TONE[run.outcome], run.outcome), sub(counts), sub(run.detail), since];
+}
