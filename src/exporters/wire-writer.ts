@@ -87,10 +87,11 @@ export class WireWriter {
     this.#room(8);
     // 1,000 times the microseconds, in two halves: as one number they would not be exact.
     const microseconds = Math.round(ms * 1_000);
-    const low = (microseconds % TWO_32) * 1_000;
-    const high = Math.floor(microseconds / TWO_32) * 1_000 + Math.floor(low / TWO_32);
-    this.#at = this.#bytes.writeUInt32LE(low % TWO_32, this.#at);
-    this.#at = this.#bytes.writeUInt32LE(high, this.#at);
+    const upper = Math.floor(microseconds / TWO_32);
+    const low = (microseconds - upper * TWO_32) * 1_000;
+    const carry = Math.floor(low / TWO_32);
+    this.#at = this.#bytes.writeUInt32LE(low - carry * TWO_32, this.#at);
+    this.#at = this.#bytes.writeUInt32LE(upper * 1_000 + carry, this.#at);
   }
 
   /** @param digits an even number of lower-case hex digits */

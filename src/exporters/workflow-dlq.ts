@@ -36,14 +36,6 @@ const FAILURE_FUNCTION_STATES = new Set([
 ]);
 
 const labelOfUrl = memoByText(2_000, workflowLabel);
-/** Rows are the same objects from batch to batch until they are read again, and their URLs may all be different. */
-const labelOfRow = new WeakMap<WorkflowDlqEntry, string>();
-
-function labelOf(run: WorkflowDlqEntry): string {
-  let label = labelOfRow.get(run);
-  if (label === undefined) labelOfRow.set(run, (label = labelOfUrl(run.workflowUrl)));
-  return label;
-}
 
 /** What the runs of one workflow share. */
 interface Workflow {
@@ -56,6 +48,8 @@ interface Workflow {
 
 /** Rows between two looks at whether others want their turn. */
 const STEP_ROWS = 256;
+/** A sample takes as long as so many rows: its labels are cleaned, and need a place. */
+const ROWS_A_SAMPLE = 8;
 
 export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, rows, at, dropped }, put, settings) {
   const { dlqRetentionMs, workflowDlqLabels } = settings;
@@ -72,7 +66,7 @@ export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, 
       if (workflowDlqLabels) {
         for (const label of new Set(run.labels)) if (!isStamp(label)) count(labels, label);
       }
-      const workflow = getOrAdd(workflows, labelOf(run), newWorkflow);
+      const workflow = getOrAdd(workflows, labelOfUrl(run.workflowUrl), newWorkflow);
       count(workflow.reasons, reasonOf(run));
       count(workflow.states, stateOf(run));
       workflow.oldest = Math.min(workflow.oldest, run.createdAt);
@@ -90,11 +84,11 @@ export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, 
   for (const [code, runs] of codes) put('msgsvc_workflow_dlq_status_runs', { account, code }, runs);
   for (const [key, runs] of byNumber(keys)) {
     put('msgsvc_workflow_dlq_flow_control_runs', { account, flow_control_key: key }, runs);
-    yield 1;
+    yield ROWS_A_SAMPLE;
   }
   for (const [label, runs] of byNumber(labels)) {
     put('msgsvc_workflow_dlq_labeled_runs', { account, label }, runs);
-    yield 1;
+    yield ROWS_A_SAMPLE;
   }
   for (const [workflow, { reasons, states, oldest, newest, expiring }] of workflows) {
     for (const [reason, runs] of reasons) put('msgsvc_workflow_dlq_runs', { account, workflow, reason }, runs);
@@ -108,7 +102,7 @@ export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, 
         put('msgsvc_workflow_dlq_expiring_runs', { account, workflow, within }, expiring[index]);
       }
     }
-    yield reasons.size + states.size;
+    yield ROWS_A_SAMPLE * (reasons.size + states.size + 2 + expiring.length);
   }
 };
 

@@ -91,6 +91,10 @@ export class WindowFold {
   readonly #hours = new Map<number, number[]>();
   readonly #attempts = new AttemptsByHost();
   readonly #key = emptyKey();
+  /** One object for all entries, as the key is. */
+  readonly #facts = { message: this.#key, target: this.#key, time: 0, state: 0, status: 0 };
+  /** The message that was asked for last: entries of one message mostly stand together. */
+  #last: { readonly messageId: string; readonly group: Group } | undefined;
   #delivered: string | undefined;
   #repeated = 0;
   #fresh = 0;
@@ -120,13 +124,13 @@ export class WindowFold {
       setTextKey(group.targetKey, target);
     }
     const key = this.#key;
-    setEntryKey(key, {
-      message: group.key,
-      target: group.targetKey,
-      time,
-      state: rankOf(state),
-      status: entry.responseStatus ?? 0,
-    });
+    const facts = this.#facts;
+    facts.message = group.key;
+    facts.target = group.targetKey;
+    facts.time = time;
+    facts.state = rankOf(state);
+    facts.status = entry.responseStatus ?? 0;
+    setEntryKey(key, facts);
     if (memory.seen.has(time, key)) {
       if (isSweep !== true && time !== from) this.#repeated += 1;
       return;
@@ -197,6 +201,7 @@ export class WindowFold {
   }
 
   #groupOf(messageId: string): Group {
+    if (this.#last?.messageId === messageId) return this.#last.group;
     let group = this.#groups.get(messageId);
     if (group === undefined) {
       group = {
@@ -210,6 +215,7 @@ export class WindowFold {
       setTextKey(group.key, messageId);
       this.#groups.set(messageId, group);
     }
+    this.#last = { messageId, group };
     return group;
   }
 

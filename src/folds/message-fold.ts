@@ -162,12 +162,15 @@ function measureAttempts(
   let outcomes = 0;
   let unjoined = 0;
   let areComplete = true;
+  /** What made a RETRY necessary is missing; the two may stand in either order. */
+  const isUntold = (): boolean => again !== undefined && !isTold;
   for (const step of steps) {
     const { state, time } = step;
     if (state === 'CREATED') {
       due = dueAfter(step);
     } else if (state === 'ACTIVE') {
       if (active !== undefined) areComplete = false;
+      if (isUntold()) areComplete &&= isPast;
       active = step;
       isTold = false;
       again = undefined;
@@ -199,11 +202,11 @@ function measureAttempts(
       isTold = true;
       due = step.nextDeliveryTime;
     } else if (state === 'RETRY') {
-      // The attempt that made it necessary, or at least its outcome, is missing.
-      if (!isTold || (again !== undefined && time > again)) areComplete &&= isPast;
+      // There was an attempt since the RETRY before.
+      if (again !== undefined && time > again) areComplete &&= isPast;
       due = step.nextDeliveryTime ?? due;
       again = step.nextDeliveryTime ?? time;
-    } else if (state === 'FAILED' && (!isTold || again !== undefined)) {
+    } else if ((state === 'FAILED' && (!isTold || again !== undefined)) || (state === 'CANCELLED' && isUntold())) {
       areComplete &&= isPast;
     }
   }

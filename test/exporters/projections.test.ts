@@ -1,6 +1,8 @@
 /** When batches are turned into gauges: as they come, a slice in a turn of the event loop, and never in a scrape. */
 import { onTestFinished, expect, test } from 'vitest';
 import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
+import { telemetrySettings } from '../../src/exporters/settings.ts';
+import { projectWorkflowDlq } from '../../src/exporters/workflow-dlq.ts';
 import { until } from '../support/until.ts';
 import { dlqRow, NOW, seriesOf, world } from './world.ts';
 
@@ -88,4 +90,25 @@ test('what comes while others are projected is shown too, the latest of each', a
     return held(samples) === 1 && seriesOf(samples, 'msgsvc_url_groups');
   });
   expect(groups).toEqual({ 'msgsvc_url_groups{account="prod"}': 1 });
+});
+
+test('samples are steps too: workflows that are all different do not come in one', () => {
+  const rows = Array.from({ length: 1_000 }, (_, index) =>
+    dlqRow(String(index), { workflowUrl: `https://w${index}.example` }),
+  );
+  const batch = { account: 'prod', collector: 'workflowDlq', rows, at: NOW, dropped: 0 } as const;
+  let puts = 0;
+  const steps = projectWorkflowDlq(batch, () => void (puts += 1), telemetrySettings.parse({}).metrics)!;
+  const inSteps: number[] = [];
+  let weight = 0;
+  for (const rowsTaken of steps) {
+    inSteps.push(puts);
+    weight += rowsTaken;
+    puts = 0;
+  }
+  const all = inSteps.reduce((sum, count) => sum + count, 0);
+  expect(all).toBeGreaterThan(4 * rows.length);
+  expect(Math.max(...inSteps)).toBeLessThan(32);
+  // A sample weighs more than a row.
+  expect(weight).toBeGreaterThan(rows.length + 4 * all);
 });

@@ -319,6 +319,7 @@ describe('entries that come later than what follows them', () => {
     ['delivered', [...life, entry(70_500, 'DELIVERED', { responseStatus: 200 })]],
     ['failed', [...life, ...failure]],
     ['failed at once', [...life.slice(0, 2), ...failure]],
+    ['cancelled', [...life.slice(0, 4), entry(500, 'CANCEL_REQUESTED'), entry(500, 'CANCELLED')]],
   ])('change nothing of what is measured of a message that is %s, whichever two they are', (_end, all) => {
     const atOnce = new MemoryFoldStore();
     foldAndCommit(atOnce, all, end);
@@ -331,6 +332,20 @@ describe('entries that come later than what follows them', () => {
       expect([late, doubts]).toEqual([late, []]);
       expect([late, measuredIn(store)]).toEqual([late, measuredIn(atOnce)]);
     }
+  });
+
+  test('are not waited for where a RETRY is told of before its ERROR', () => {
+    const store = new MemoryFoldStore();
+    const skewed = [
+      ...life.slice(0, 2),
+      entry(29, 'RETRY', { nextDeliveryTime: T0 + 1_000 }),
+      life[2]!,
+      life[4]!,
+      entry(1_100, 'DELIVERED', { responseStatus: 200 }),
+    ];
+    foldAndCommit(store, skewed, end);
+    expect(measuredIn(store)['msgsvc_message_delivery_attempts']!.slice(0, 3)).toEqual([2_000, 0, 1]);
+    expect(store.sizes(ACCOUNT).open).toBe(0);
   });
 });
 
