@@ -19,6 +19,7 @@ test(`a day of ${ENTRIES} entries (seed ${SEED})`, { timeout: 3_600_000 }, async
       `${own('opsd_logs_duplicate_entries_total')} repeated entries; ` +
       `${unjoined} attempts not joined, ${revised} durations revised\n`,
   );
+  expect(day.entries).toBeGreaterThanOrEqual(ENTRIES);
   expect(facts).toEqual(day.shown);
   expect(told.counters).toEqual(truth.counters);
   expect(told.inFlight).toEqual(truth.inFlight);

@@ -33,8 +33,8 @@ const POLL_MS = 30_000;
 const MOST_LATE = 15 * MINUTE;
 /** After the last message: until its last retry is over, and every sweep that may find something. */
 const QUIET_POLLS = (120 * MINUTE) / POLL_MS;
-/** Of what the traffic makes, its retries included. */
-const ENTRIES_PER_MESSAGE = 3.7;
+/** Of what the traffic makes, its retries included: at least. */
+const ENTRIES_PER_MESSAGE = 3.2;
 /** How much faster than the service's time stands still the client's waits and timeouts pass. */
 const HURRY = 20;
 
@@ -56,7 +56,7 @@ const FAULTS: readonly (readonly [fault: FaultRule['fault'], probability: number
 const DOWN: FaultRule['fault'] = { kind: 'status', status: 503 };
 
 export interface VirtualDay {
-  /** Entries of the log, more or less. */
+  /** Entries of the log, at least. */
   readonly entries: number;
   readonly hours: number;
   readonly seed: number;
@@ -159,7 +159,7 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
   const mortal: typeof folds = {
     ...folds,
     commitLog(commit) {
-      dies = random() < 0.01;
+      dies = random() < 0.03;
       if (dies && random() < 0.5) throw new Error('killed before the commit');
       folds.commitLog(commit);
       if (dies) throw new Error('killed after the commit');
@@ -186,14 +186,15 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
   return { told: toldByStore(totals, ACCOUNT, row!), own: (metric) => counts.get(metric) ?? 0 };
 }
 
-/** The time until the next poll; now and then an outage begins, of half an hour at most so that not all is late. */
+/** The time until the next poll; once and now and then an outage begins, of half an hour at most so that not all is late. */
 async function next(day: Day): Promise<void> {
   const { emulator, traffic, random, polls } = day;
   const poll = day.poll++;
   await (poll < polls ? traffic.poll(POLL_MS) : traffic.quiet(POLL_MS));
   const { faults } = emulator.control;
   if (poll === day.downUntil) faults.list().forEach(({ id, fault }) => fault === DOWN && faults.remove(id));
-  if (poll >= polls || poll <= day.downUntil || random() >= 0.005) return;
+  const begins = poll === Math.floor(polls / 3) || random() < 0.005;
+  if (!begins || poll >= polls || poll <= day.downUntil) return;
   faults.add({ operations: ['list-logs'], fault: DOWN });
   day.outages += 1;
   day.downUntil = poll + 1 + Math.floor(random() * 60);
