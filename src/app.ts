@@ -24,6 +24,7 @@ import { createMetrics } from './exporters/metrics.ts';
 import type { FoldStores } from './folds/stores.ts';
 import { createSpanExport } from './exporters/spans.ts';
 import { createNotifier } from './notifications/notifier.ts';
+import { FailedResumes } from './observations/failed-resumes.ts';
 import { ObservationBoard } from './observations/board.ts';
 import { RecentAttempts } from './observations/recent-attempts.ts';
 import { announceChecks } from './observations/statistics-checks.ts';
@@ -126,9 +127,11 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
 
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
   const attempts = new RecentAttempts(clock);
+  const failedResumes = new FailedResumes();
   const facts = createFacts({
     board,
     attempts,
+    failedResumes,
     ledger,
     events,
     clock,
@@ -336,7 +339,10 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
             stores,
             ...(spans !== undefined && { spans: spans.source }),
             ...(config.telemetry.deliveryEvents !== undefined && { lines: deliveryLines }),
-            onAttempts: (read) => attempts.take(account, read),
+            onAttempts: (read) => {
+              attempts.take(account, read);
+              failedResumes.take(account, read);
+            },
             ...(knownUsd !== undefined && { budgetUsd: knownUsd }),
             admit: (label, value, amount) => metrics.admit(account, label, value, amount),
             actedOn: (dlqId) => (ledger.actionOn(account, dlqId) === undefined ? undefined : 'resumed'),

@@ -21,6 +21,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ledger: ['domain', 'platform'],
   notifications: ['domain', 'platform'],
   engine: ['domain', 'platform', 'observations', 'policies', 'guardrails', 'actions', 'ledger'],
+  // Unit tests of policies: the engine over a service without a network and a ledger in memory.
+  harness: ['domain', 'platform', 'observations', 'policies', 'guardrails', 'actions', 'engine', 'ledger', 'storage'],
   storage: ['domain', 'platform', 'folds', 'observations', 'ledger', 'notifications'],
   scheduler: ['platform'],
   server: ['domain', 'platform', 'observations', 'ledger'],
@@ -34,6 +36,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'policies',
     'guardrails',
     'engine',
+    'harness',
     'exporters',
     'ledger',
     // `opsd state restore` replaces the store while no daemon has it.

@@ -1,5 +1,6 @@
 /** What the documents say is compared with what the program does. */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../src/cli/index.ts';
@@ -12,6 +13,7 @@ import { GUARDS } from '../src/guardrails/index.ts';
 import { ROLES } from '../src/server/access.ts';
 import { API_ROUTES } from '../src/server/api-routes.ts';
 import { VERB_ROUTES } from '../src/server/verb-routes.ts';
+import { policyTestSettings } from '../src/harness/settings.ts';
 import { alertOf } from '../src/notifications/alertmanager.ts';
 import { webhookMessage } from '../src/notifications/webhook.ts';
 import {
@@ -22,6 +24,7 @@ import {
   WORKFLOW_ENTRY,
 } from '../src/policies/environments.ts';
 import { policySettings } from '../src/policies/settings.ts';
+import { opsd } from './cli/terminal.ts';
 import { RECORDS } from './emulator/interface-names.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -109,6 +112,25 @@ describe('README.md', () => {
     expect(links.length).toBeGreaterThan(8);
     for (const link of links) if (!link.endsWith('/')) expect(() => read(link), link).not.toThrow();
   });
+});
+
+test('docs/policy-tests.md tells every key of a test, and its example passes', async () => {
+  const text = read('docs/policy-tests.md');
+  const keys = [...allKeys(policyTestSettings)]
+    .map(({ path }) => path)
+    // The languages of policies and of the engine have pages of their own.
+    .filter((path) => !/^policies\[\]|^tests\[\]\.engine\./.test(path));
+  expect(keys.length).toBeGreaterThan(80);
+  const silent = keys.map((path) => path.split('.').at(-1)!).filter((key) => !text.includes(`\`${key}\``));
+  expect([...new Set(silent)]).toEqual([]);
+
+  const folder = mkdtempSync(join(tmpdir(), 'opsd-docs-'));
+  const [example] = blocks(text, 'yaml');
+  const file = join(folder, 'example_test.yaml');
+  writeFileSync(file, example!.replace('resume-minimal.yaml', join(ROOT, 'policies/resume-minimal.yaml')));
+  const ran = await opsd(['test', file]);
+  rmSync(folder, { recursive: true });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
 });
 
 describe('docs/policies.md', () => {

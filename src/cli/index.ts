@@ -14,6 +14,7 @@ import { rejectCommand } from './reject.ts';
 import { runCommand } from './run.ts';
 import { schemaCommand } from './schema.ts';
 import { stateCommand } from './state.ts';
+import { testCommand } from './test.ts';
 import { traceCommand } from './trace.ts';
 import { unpauseCommand } from './unpause.ts';
 import { versionCommand } from './version.ts';
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   demoCommand,
   emulatorCommand,
   checkCommand,
+  testCommand,
   planCommand,
   applyCommand,
   approveCommand,

@@ -3,12 +3,12 @@ import { writeData } from './output.ts';
 
 export const schemaCommand: Command = {
   name: 'schema',
-  summary: 'Print the JSON Schema of the configuration.',
-  options: {},
+  summary: 'Print the JSON Schema of the configuration, or of policy tests.',
+  options: { test: { type: 'boolean', help: 'That of files for opsd test instead.' } },
   details: 'For editors: # yaml-language-server: $schema=./config.schema.json',
-  async run({ io }) {
-    const { configJsonSchema } = await import('../config/json-schema.ts');
-    await writeData(io, 'json', configJsonSchema());
+  async run({ io, values }) {
+    const { configJsonSchema, policyTestJsonSchema } = await import('../config/json-schema.ts');
+    await writeData(io, 'json', values['test'] === true ? policyTestJsonSchema() : configJsonSchema());
     return EXIT.ok;
   },
 };

@@ -229,7 +229,10 @@ class Run {
     const excess = store.memory(account).open.size - MOST_OPEN;
     const expired =
       excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, watermark, EXPIRED_AT_ONCE);
-    const { progress, attempts, ...added } = fold.finish((...asked) => store.openRecords(...asked), { form, expired });
+    const { progress, attempts, failedResumes, ...added } = fold.finish((...asked) => store.openRecords(...asked), {
+      form,
+      expired,
+    });
     const { lines: linesOf, spans: spansOf } = this.#context;
     const told = linesOf === undefined && spansOf === undefined ? [] : progress();
     const spans = spansOf?.({
@@ -254,7 +257,7 @@ class Run {
       ...(form !== undefined && { form }),
       increments: [...added.increments, ...this.#ownIncrements(isSweep ? 0 : dropped)],
     });
-    this.#context.onAttempts?.({ from: this.#state.watermark, watermark, attempts });
+    this.#context.onAttempts?.({ from: this.#state.watermark, watermark, attempts, failedResumes });
     this.#state = { ...this.#state, watermark, keptFrom };
     if (!isSweep) this.#dropped += dropped;
   }

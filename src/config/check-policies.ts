@@ -18,9 +18,9 @@ export interface PolicyFault {
   readonly fault: Fault;
 }
 
-/** @param config the configuration itself, for its accounts */
-export function checkPolicies(lists: readonly PolicyList[], config: Place): PolicyFault[] {
-  const accounts = accountsOf(config);
+/** @param config the configuration itself, for its accounts; undefined where policies stand for themselves */
+export function checkPolicies(lists: readonly PolicyList[], config: Place | undefined): PolicyFault[] {
+  const accounts = config === undefined ? undefined : accountsOf(config);
   const names = new Map<string, string>();
   return lists.flatMap(({ source, list }) =>
     (list?.items ?? []).flatMap((policy, index) => {
@@ -32,10 +32,10 @@ export function checkPolicies(lists: readonly PolicyList[], config: Place): Poli
         if (first === undefined) names.set(name.value, source.place(name.start));
         else faults.push({ ...at(name, [...path, 'name']), ...nameTwice(name, first) });
       }
-      faults.push(...checkAccount(policy, path, accounts));
+      if (accounts !== undefined) faults.push(...checkAccount(policy, path, accounts));
       faults.push(...checkExpressions(policy, path, source));
-      const account = accounts.get(textAt(policy, ['account']) ?? '');
-      if (account !== undefined)
+      const account = accounts?.get(textAt(policy, ['account']) ?? '');
+      if (config !== undefined && account !== undefined)
         faults.push(...neverMatches(policy, path, account), ...neverTold(policy, path, config));
       return faults.map((fault) => ({ source, fault }));
     }),

@@ -1,5 +1,6 @@
 /** The configuration as JSON Schema (draft 2020-12), for editors and for other programs. */
 import { z } from 'zod';
+import { policyTestSettings } from '../harness/settings.ts';
 import { configSettings } from './settings.ts';
 
 /** The schema of what may be written, defaults named and not filled in. */
@@ -11,6 +12,18 @@ export function configJsonSchema(): object {
     description:
       'Unknown keys are errors. Durations are written 30s, 5m, 2h or 7d. Relative paths are relative to the file. ' +
       '${env:NAME} and ${env:NAME:-default} inside a value are replaced by the environment.',
+    ...schema,
+  };
+}
+
+/** The same for files of `opsd test`. */
+export function policyTestJsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(policyTestSettings, { io: 'input', target: 'draft-2020-12' });
+  return {
+    $schema,
+    title: 'Unit tests of policies, for opsd test',
+    description:
+      'Unknown keys are errors. Durations are written 30s, 5m, 2h or 7d. Relative paths are relative to the file.',
     ...schema,
   };
 }

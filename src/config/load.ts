@@ -10,6 +10,7 @@ import { checkPolicies, type PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
 import { composeConfig, type Config, type LoadedPolicy } from './config.ts';
 import { environmentDefaults } from './environment-defaults.ts';
+import { problemsOf, unread } from './file-problems.ts';
 import { findPolicyFiles } from './policy-files.ts';
 import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
@@ -117,23 +118,6 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     absolute,
   });
   return { ok: true, config, warnings: problems };
-}
-
-/**
- * Complaints about the grammar and about the meaning, in the order of the file. Behind a break in the grammar nothing
- * can be said of the meaning.
- */
-function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] {
-  const { source, brokenAt } = yaml;
-  const isSound = brokenAt === Infinity;
-  const lastSure = isSound ? Infinity : source.text.lastIndexOf('\n', brokenAt - 1);
-  const sure = faults.filter((fault) => isSound || (fault.until ?? fault.end) <= lastSure);
-  return [...yaml.faults, ...sure].sort((a, b) => a.start - b.start).map((fault) => source.problem(fault));
-}
-
-function unread(read: Extract<ReturnType<typeof readSource>, { ok: false }>): Problem {
-  const { source, offset, message, help } = read;
-  return source.problem({ start: offset, end: offset + 1, path: '', message, ...(help === undefined ? {} : { help }) });
 }
 
 function hashOf(contents: readonly string[]): string {

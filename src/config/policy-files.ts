@@ -32,6 +32,9 @@ export function findPolicyFiles(list: Place | undefined, absolute: (path: string
   return { files: [...files.values()], faults };
 }
 
+/** Files of `opsd test`; a pattern does not mean them. */
+const IS_TEST = /_test\.ya?ml$/;
+
 type Match = { readonly files: readonly PolicyFile[] } | Pick<Fault, 'message' | 'help' | 'severity'>;
 
 function match(pattern: string, absolute: (path: string) => string): Match {
@@ -56,7 +59,8 @@ function match(pattern: string, absolute: (path: string) => string): Match {
   const wanted = regular(basename(pattern));
   const files = names
     // A mounted ConfigMap keeps its real files in hidden folders beside the links.
-    .filter((name) => !name.startsWith('.') && wanted.test(name))
+    // Tests stand beside the policies they test.
+    .filter((name) => !name.startsWith('.') && wanted.test(name) && !IS_TEST.test(name))
     .sort()
     .map((name) => ({ path: absolute(join(folder, name)), written: join(folder, name) }))
     .filter((file) => complaintOf(file.path) === undefined);

@@ -1,5 +1,6 @@
 /** What the engine stands on. Everything it knows comes through here. */
 import type { Actions } from '../actions/index.ts';
+import type { FailedResume } from '../domain/ended-attempts.ts';
 import type { PolicyMode } from '../domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -22,6 +23,8 @@ export interface EngineFacts {
   refusedAt(account: string): number | undefined;
   preconditions(account: string): PreconditionFacts;
   budget(account: string): { readonly spend: BudgetFacts; readonly known?: KnownBudget };
+  /** Whether the log told that a resumed run failed again: a message of it to its workflow, for good. */
+  failedAgain(account: string, resume: FailedResume): boolean;
   /** Messages in the DLQ, by the statistics. */
   dlqMessages(account: string): number | undefined;
 }

@@ -4,6 +4,7 @@
  */
 import { knownBudget, type BudgetAssertion } from '../domain/known-budget.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { FailedResumes } from '../observations/failed-resumes.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { RecentAttempts } from '../observations/recent-attempts.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -16,6 +17,7 @@ import { preconditionFacts } from './precondition-facts.ts';
 export interface FactsDeps {
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
+  readonly failedResumes: FailedResumes;
   readonly ledger: Ledger;
   readonly events: EventBus;
   readonly clock: Clock;
@@ -50,6 +52,7 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
       const budget = known(account);
       return { spend: spendFacts(account, budget, deps), ...(budget !== undefined && { known: budget }) };
     },
+    failedAgain: (account, resume) => deps.failedResumes.has(account, resume),
     dlqMessages: (account) => deps.board.fresh(account, 'accountStats')?.rows[0]?.dlqMessages,
     [Symbol.dispose]: () => subscription[Symbol.dispose](),
   };

@@ -100,7 +100,15 @@ function cameBackVisibly(action: ActionRecord, seen: Returns, deps: SettleDeps):
   const { proposal } = action;
   if (action.outcome !== 'acked' || proposal.action !== 'workflow-dlq.resume') return false;
   const { lastAttemptAt = action.at } = deps.ledger.historyOf(proposal.account, proposal.lineage);
-  const back = lastAttemptAt > action.at || seen.has(proposal, action.newRunId);
+  const { account, lineage, attempt, workflowUrl } = proposal;
+  // The log tells sooner than any listing; it does not tell of success, which is more than one message.
+  const failed = deps.facts.failedAgain(account, {
+    instance: deps.ledger.instance,
+    lineage,
+    attempt,
+    url: workflowUrl,
+  });
+  const back = failed || lastAttemptAt > action.at || seen.has(proposal, action.newRunId);
   if (back) record(action, 'came_back', deps);
   return back;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configJsonSchema, configSchemaText } from '../../src/config/json-schema.ts';
+import { configJsonSchema, configSchemaText, policyTestJsonSchema } from '../../src/config/json-schema.ts';
 
 interface Node {
   readonly description?: string;
@@ -67,4 +67,14 @@ describe('the JSON Schema', () => {
     expect(secrets).toHaveLength(11);
     expect(secrets.filter(([, node]) => node.writeOnly !== true)).toEqual([]);
   });
+});
+
+test('the schema of policy tests describes every property in a sentence, and is closed where names are not free', () => {
+  const all = [...properties(policyTestJsonSchema() as Node)];
+  expect(all.length).toBeGreaterThan(100);
+  expect(all.filter(([, node]) => !/^\S.*\.$/.test(node.description ?? '')).map(([path]) => path)).toEqual([]);
+  const open = all.filter(([, node]) => node['type'] === 'object' && node.additionalProperties !== false);
+  expect(new Set(open.map(([path]) => path.split('.').at(-1)))).toEqual(
+    new Set(['deliveries', 'alertFiring', 'flowWaiting', 'flowPaused', 'filter']),
+  );
 });

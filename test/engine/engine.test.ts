@@ -591,6 +591,23 @@ describe('unclear outcomes', () => {
     expect(w.events.filter((e) => e.type === 'action.outcome' && e.outcome === 'resolved_not_done')).toHaveLength(1);
   });
 
+  test('one of which the log tells that it failed again came back at once, before any listing', async () => {
+    const w = world();
+    w.dlq.add();
+    await run(w);
+    const { proposal } = w.ledger.recentActions(1)[0]!;
+    const listings = w.dlq.listings.length;
+    w.facts = {
+      failedAgain: (account, { instance, lineage, attempt, url }) =>
+        'lineage' in proposal &&
+        [account, instance, lineage, attempt, url].join(' ') ===
+          ['production', w.ledger.instance, proposal.lineage, 1, proposal.workflowUrl].join(' '),
+    };
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+    expect(w.dlq.listings).toHaveLength(listings);
+  });
+
   test('one whose run is back under its stamp was done, even while its old entry is listed', async () => {
     const w = world();
     w.dlq.lagMs = HOUR;

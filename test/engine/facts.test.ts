@@ -5,6 +5,7 @@ import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
 import { Authority } from '../../src/engine/authority.ts';
 import type { EngineDeps } from '../../src/engine/engine-deps.ts';
 import { createFacts } from '../../src/engine/facts.ts';
+import { FailedResumes } from '../../src/observations/failed-resumes.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
 import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
 import { EventBus } from '../../src/platform/events.ts';
@@ -28,17 +29,19 @@ function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: n
     board.register({ account: ACCOUNT, collector, schedule: '', intervalMs: MINUTE, maxStalenessMs: 5 * MINUTE });
   }
   const attempts = new RecentAttempts(clock);
+  const failedResumes = new FailedResumes();
   const ledger = memoryLedger();
   const events = new EventBus();
   const { budget, dlqMessages } = more;
   const limits = dlqMessages === undefined ? {} : { dlqMessages };
   const accounts = [{ name: ACCOUNT, limits, ...(budget !== undefined && { budget }) }];
-  const facts = createFacts({ board, attempts, ledger, events, clock, accounts });
+  const facts = createFacts({ board, attempts, failedResumes, ledger, events, clock, accounts });
   const publish = board.publish.bind(board);
   return {
     clock,
     board,
     attempts,
+    failedResumes,
     ledger,
     events,
     facts,
@@ -57,12 +60,36 @@ test('deliveries and their share come from what the log told lately', () => {
     from: NOW - HOUR,
     watermark: NOW,
     attempts: [{ host: 'a.example', minute: NOW - MINUTE, delivered: 3, failed: 1 }],
+    failedResumes: [],
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 3, all: 4 });
   expect(asked().successRatio('a.example', 15 * MINUTE)).toBe(0.75);
   expect(asked().sampleSize('a.example', 15 * MINUTE)).toBe(4);
   expect(asked().sampleSize('b.example', 15 * MINUTE)).toBe(0);
   expect(asked().successRatio('b.example', 15 * MINUTE)).toBeUndefined();
+});
+
+test('a resumed run failed again when the log told so of its stamp and its workflow', () => {
+  const { failedResumes, facts } = world();
+  const resume = { instance: 'here', lineage: 'l1', attempt: 2, url: 'https://a.example/w' };
+  expect(facts.failedAgain(ACCOUNT, resume)).toBe(false);
+  failedResumes.take(ACCOUNT, { failedResumes: [resume] });
+  failedResumes.take(ACCOUNT, { failedResumes: [{ ...resume, attempt: 1 }] });
+  expect(facts.failedAgain(ACCOUNT, resume)).toBe(true);
+  expect(facts.failedAgain(ACCOUNT, { ...resume, attempt: 1 })).toBe(true);
+  expect(facts.failedAgain('other', resume)).toBe(false);
+  for (const other of [{ attempt: 3 }, { lineage: 'l2' }, { instance: 'elsewhere' }, { url: 'https://a.example/x' }]) {
+    expect(facts.failedAgain(ACCOUNT, { ...resume, ...other })).toBe(false);
+  }
+});
+
+test('of too many runs that failed again the oldest are forgotten', () => {
+  const { failedResumes, facts } = world();
+  const failed = Array.from({ length: 10_001 }, (_, n) => {
+    return { instance: 'here', lineage: `l${n}`, attempt: 1, url: 'https://a.example/w' };
+  });
+  failedResumes.take(ACCOUNT, { failedResumes: failed });
+  expect(failed.slice(0, 2).map((resume) => facts.failedAgain(ACCOUNT, resume))).toEqual([false, true]);
 });
 
 test('an account was refused when it answered 429, and not when the daemon waited or something else failed', async () => {

@@ -31,6 +31,7 @@ export const NOTHING_KNOWN: EngineFacts = {
     throw new Error('no policy of this test has preconditions');
   },
   budget: () => ({ spend: { fresh: false } }),
+  failedAgain: () => false,
   dlqMessages: () => undefined,
 };
 
@@ -124,6 +125,7 @@ export function world(options: WorldOptions = {}): World {
           refusedAt: (account) => made.facts.refusedAt?.(account),
           preconditions: (account) => made.facts.preconditions!(account),
           budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
+          failedAgain: (...of) => made.facts.failedAgain?.(...of) ?? false,
           dlqMessages: (account) => made.facts.dlqMessages?.(account),
         },
         guards: made.guards,

@@ -30,7 +30,7 @@ function foldAndCommit(
   to: number,
   more: Partial<LogWindow> = {},
 ): MessageProgress[] {
-  const { progress, attempts: _attempts, ...result } = fold(store, entries, more);
+  const { progress, attempts: _attempts, failedResumes: _failed, ...result } = fold(store, entries, more);
   store.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
   return progress().filter(({ news }) => news.ended);
 }
@@ -145,6 +145,17 @@ describe('attempts that ended', () => {
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
     expect(attempts([entry(9, 'FAILED')], store)).toEqual([]);
+  });
+
+  test('a resume failed when a message with its stamp did for good', () => {
+    const failed = (...entries: readonly StatedEntry[]) => fold(new MemoryFoldStore(), entries).failedResumes;
+    const labels = ['billing', 'opsd:here:lin-1:2'];
+    const stamp = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x' };
+    expect(failed(entry(1, 'CREATED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([stamp]);
+    expect(failed(entry(2, 'FAILED', { labels }), entry(1, 'ERROR', { labels }))).toEqual([stamp]);
+    expect(failed(entry(2, 'ERROR', { labels, nextDeliveryTime: T0 + 9 }))).toEqual([]);
+    expect(failed(entry(2, 'ERROR', { labels }), entry(3, 'DELIVERED', { labels }))).toEqual([]);
+    expect(failed(entry(2, 'CANCELLED', { labels }), entry(3, 'ERROR', { labels: ['billing'] }))).toEqual([]);
   });
 
   test('what was counted is not counted again', () => {

@@ -14,6 +14,7 @@ import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import { GUARDS } from '../../src/guardrails/index.ts';
 import type { ActionRecord, Ledger } from '../../src/ledger/ledger.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
+import { FailedResumes } from '../../src/observations/failed-resumes.ts';
 import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
@@ -123,6 +124,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
   const known = createFacts({
     board,
     attempts: new RecentAttempts(clock),
+    failedResumes: new FailedResumes(),
     ledger,
     events: bus,
     clock,
@@ -164,6 +166,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
         throw new Error('no policy of this test has preconditions');
       },
       budget: (account) => known.budget(account),
+      failedAgain: () => false,
       dlqMessages: (account) => known.dlqMessages(account),
     },
   });

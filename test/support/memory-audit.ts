@@ -1,19 +1,2 @@
-/** An audit log that is gone with its test. */
-import type { AuditEntry, AuditHead, AuditLog } from '../../src/ledger/audit-log.ts';
-
-export interface MemoryAudit extends AuditLog {
-  readonly entries: readonly AuditEntry[];
-}
-
-export function memoryAudit(): MemoryAudit {
-  const entries: AuditEntry[] = [];
-  const head = (): AuditHead => ({ sequence: entries.length, hash: '' });
-  return {
-    entries,
-    problem: undefined,
-    opening: { notes: [] },
-    append: (entry) => (entries.push(entry), head()),
-    head,
-    verify: async () => ({ records: entries.length, isTorn: false }),
-  };
-}
+/** An audit log that is gone with its test, where tests look for it. */
+export { memoryAudit } from '../../src/harness/memory-audit.ts';

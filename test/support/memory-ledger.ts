@@ -1,16 +1,2 @@
-/** The real ledger over a database in memory: fast enough for property tests, and gone with them. */
-import { DatabaseSync } from 'node:sqlite';
-import type { AuditLog } from '../../src/ledger/audit-log.ts';
-import { MIGRATIONS } from '../../src/storage/migrations.ts';
-import { nextEpoch } from '../../src/storage/sqlite.ts';
-import { createLedger, type SqliteLedger } from '../../src/storage/sqlite-ledger.ts';
-import { memoryAudit } from './memory-audit.ts';
-
-export function memoryLedger(instance = 'here', audit: AuditLog = memoryAudit()): SqliteLedger {
-  const db = new DatabaseSync(':memory:');
-  for (const step of MIGRATIONS) db.exec(step);
-  db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
-  const epoch = nextEpoch(db);
-  const store = { db, path: ':memory:', instance, epoch, restored: false, [Symbol.dispose]: () => db.close() };
-  return createLedger(store, audit);
-}
+/** The real ledger over a database in memory, where tests look for it. */
+export { memoryLedger } from '../../src/harness/memory-ledger.ts';
