@@ -85,17 +85,18 @@ async function opsd(): Promise<Contestant> {
     configHash: '00000000002a',
     build: { version: '0', revision: '0' },
   });
-  const deps = {
+  type Deps = Parameters<typeof startServer>[0];
+  const deps: Deps = {
     clock,
     board,
-    ledger: { recentActions: () => [], lastRuns: () => [], unknownOutcomes: () => new Map() },
+    // Nobody asks for anything but metrics here.
+    ledger: {} as Deps['ledger'],
     logger: createLogger({ level: 'error', destination: process.stderr }),
     metrics: (format: 'text' | 'openmetrics') => metrics.render(format),
     health: () => ({ healthy: true, detail: '' }),
     readiness: () => ({ ready: true, detail: '' }),
     policies: () => [],
-    // Nobody asks anything here.
-    engine: {} as Parameters<typeof startServer>[0]['engine'],
+    engine: {} as Deps['engine'],
     state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
     accounts: [],
     links: [],

@@ -175,7 +175,7 @@ export interface Plan {
   readonly notes: readonly string[];
 }
 
-export interface PlanRead {
+interface PlanRead {
   readonly pages: number;
   readonly entries: number;
   readonly complete: boolean;

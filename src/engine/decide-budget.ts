@@ -101,7 +101,7 @@ function knowledge({ knownUsd, origin, assertedAt }: KnownBudget, now: number): 
   return `The budget is taken to be $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
 }
 
-export function startOfMonth(at: number): number {
+function startOfMonth(at: number): number {
   const date = new Date(at);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }

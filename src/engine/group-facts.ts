@@ -5,7 +5,7 @@ import type { GroupFacts } from '../guardrails/guard.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** The window in which arrivals of a group are looked at, and in which those of the account. */
-export const ARRIVALS_MS = 10 * MINUTE_MS;
+const ARRIVALS_MS = 10 * MINUTE_MS;
 const ACCOUNT_ARRIVALS_MS = 15 * MINUTE_MS;
 export const DELIVERIES_MS = 15 * MINUTE_MS;
 

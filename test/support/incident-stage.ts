@@ -26,7 +26,7 @@ import { context, target } from '../collectors/fake-context.ts';
 import { memoryLedger } from './memory-ledger.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
 
-export const ACCOUNT = 'acc-1';
+const ACCOUNT = 'acc-1';
 export const HOST = 'app.example.com';
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
