@@ -84,6 +84,7 @@ function banner(daemon: Daemon, service: DemoService): Parameters<typeof renderB
     ],
     hints: [
       `npm run --silent opsd -- plan resume-billing --socket ${daemon.socketPath}`,
+      `npm run --silent opsd -- pause --reason 'to see it stop' --socket ${daemon.socketPath}`,
       `curl -H 'Authorization: Bearer ${service.token}' ${service.url}/v2/workflows/dlq`,
       'Ctrl-C ends it. Its state is temporary.',
     ],

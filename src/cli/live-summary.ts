@@ -23,6 +23,17 @@ export interface SummaryData {
     readonly name: string;
     readonly effectiveMode: string;
     readonly nextRunAt?: number;
+    readonly held?: { readonly guard: string; readonly since: number };
+    /** Those that have not ended. */
+    readonly campaigns: readonly {
+      readonly group: string;
+      readonly state: string;
+      readonly step: number;
+      readonly size: number;
+      readonly verified: number;
+      readonly judged: number;
+      readonly until?: number;
+    }[];
     readonly lastRun?: {
       readonly at: number;
       readonly outcome: string;
@@ -30,6 +41,8 @@ export interface SummaryData {
       readonly acted: number;
     };
   }[];
+  /** What stands, the worst first: holds, halted groups, plans that wait. */
+  readonly conditions: readonly { readonly key: string; readonly summary: string; readonly since: number }[];
   /** Newest first. */
   readonly actions: readonly {
     readonly at: number;
@@ -40,7 +53,10 @@ export interface SummaryData {
   }[];
 }
 
+/** Together they leave room on a terminal of 24 lines: more would make the summary scroll. */
+const MAX_CONDITIONS = 2;
 const MAX_POLICIES = 6;
+const MAX_CAMPAIGNS = 3;
 const MAX_ACTIONS = 4;
 
 type Paint = (style: Style, text: string) => string;
@@ -71,7 +87,9 @@ export function renderSummary(data: SummaryData, width: number, color: boolean):
     verdictLine(data),
     figuresLine(data),
     sourcesLine(data),
+    ...conditionLines(data),
     ...data.policies.slice(0, MAX_POLICIES).map((policy) => policyLine(policy, data)),
+    ...campaignLines(data),
     ...data.actions.slice(0, MAX_ACTIONS).map((action) => actionLine(action, data.at)),
   ];
   return lines
@@ -115,12 +133,49 @@ function sourcesLine(data: SummaryData): Segment[] {
   return counts.length === 0 ? [] : [{ text: '  sources   ', style: 'dim' }, { text: counts.join(', ') }];
 }
 
+function conditionLines({ conditions, at }: SummaryData): Segment[][] {
+  const lines = conditions.slice(0, MAX_CONDITIONS).map(({ summary, since }): Segment[] => [
+    { text: '  stands    ', style: 'dim' },
+    { text: summary, style: 'yellow' },
+    { text: `  ${ago(since, at)}`, style: 'dim' },
+  ]);
+  const more = conditions.length - lines.length;
+  return more > 0 ? [...lines, [{ text: `            and ${more} more`, style: 'dim' }]] : lines;
+}
+
+/** Those that halted first. */
+function campaignLines({ policies, at }: SummaryData): Segment[][] {
+  const campaigns = policies
+    .flatMap((policy) => policy.campaigns.map((campaign) => ({ ...campaign, policy: policy.name })))
+    .toSorted((a, b) => Number(isStopped(b.state)) - Number(isStopped(a.state)));
+  const lines = campaigns.slice(0, MAX_CAMPAIGNS).map((campaign): Segment[] => {
+    const { policy, group, state, step, verified, judged, until } = campaign;
+    const wait = until === undefined || until <= at ? '' : ` for ${formatDuration(until - at)}`;
+    const known = judged === 0 ? 'nothing judged yet' : `${verified} of ${judged} verified`;
+    return [
+      { text: '  campaign  ', style: 'dim' },
+      { text: `${policy} `, style: 'bold' },
+      { text: `step ${step} ` },
+      { text: `${state}${wait}`, style: isStopped(state) ? 'red' : 'green' },
+      { text: `, ${known}  ` },
+      { text: group, style: 'dim' },
+    ];
+  });
+  const more = campaigns.length - lines.length;
+  return more > 0 ? [...lines, [{ text: `            and ${more} more groups`, style: 'dim' }]] : lines;
+}
+
+function isStopped(state: string): boolean {
+  return state === 'halted' || state === 'audit';
+}
+
 function policyLine(policy: SummaryData['policies'][number], data: SummaryData): Segment[] {
-  const { lastRun, nextRunAt } = policy;
+  const { lastRun, nextRunAt, held } = policy;
+  const hold = held === undefined ? '' : ` by ${held.guard} for ${formatDuration(Math.max(0, data.at - held.since))},`;
   const last =
     lastRun === undefined
       ? 'has not run'
-      : `${lastRun.outcome} ${ago(lastRun.at, data.at)} (${lastRun.matched} matched, ${lastRun.acted} acted on)`;
+      : `${lastRun.outcome}${lastRun.outcome === 'held' ? hold : ''} ${ago(lastRun.at, data.at)} (${lastRun.matched} matched, ${lastRun.acted} acted on)`;
   const next = nextRunAt === undefined ? '' : `, next in ${formatDuration(Math.max(0, nextRunAt - data.at))}`;
   return [
     { text: '  policy    ', style: 'dim' },

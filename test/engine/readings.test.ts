@@ -78,3 +78,15 @@ test('what stays unknown is told once, however often it is looked at', async () 
     expect(outcomes()).toEqual(i === 0 ? ['unknown'] : ['unknown', 'resolved_done']);
   }
 });
+
+test.each(['abort', 'approve'] as const)('a run that the tripwire stops is remembered as such: %s', async (onTrip) => {
+  const w = world({ policy: { limits: { maxMatched: 1, onTrip } } });
+  w.dlq.add();
+  await run(w);
+  expect(w.ledger.stoppedBy('tripwire', 0)).toEqual([]);
+  for (let i = 0; i < 2; i++) w.dlq.add();
+  await w.clock.advance(MINUTE);
+  await run(w);
+  expect(w.ledger.stoppedBy('tripwire', START)).toEqual(['resume-billing']);
+  expect(w.ledger.stoppedBy('tripwire', w.clock.now())).toEqual([]);
+});

@@ -145,6 +145,11 @@ describe('attempts that ended', () => {
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
     expect(attempts([entry(9, 'FAILED')], store)).toEqual([]);
+    const past = new MemoryFoldStore();
+    const whole = [entry(1, 'CREATED'), entry(2, 'ACTIVE'), entry(3, 'ERROR', { responseStatus: 500 })];
+    foldAndCommit(past, whole, T0 + 4);
+    expect(past.memory(ACCOUNT).open.size).toBe(0);
+    expect(attempts([entry(9, 'FAILED')], past)).toEqual([]);
   });
 
   test('a resume failed when a message with its stamp did for good', () => {

@@ -1,4 +1,4 @@
-/** A proxy between the daemon and the service that can hold or lose an answer after the service has acted. */
+/** A proxy between the daemon and the service that can hold or lose a request, or its answer after the service has acted. */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -21,12 +21,21 @@ export interface FaultProxy {
   readonly passed: Passed[];
   /** Decides what becomes of the answers to further requests. */
   decide(fate: (request: Passed) => Fate): void;
+  /** Asked of further requests before they go on to the service; one that is answered with false never gets there. */
+  admit(gate: (request: Passed) => Promise<boolean>): void;
 }
 
 export async function faultProxy(target: string): Promise<FaultProxy> {
   const passed: Passed[] = [];
   let fateOf: (request: Passed) => Fate = () => 'pass';
-  const server = createServer((message, response) => forward(message, response));
+  let gate: ((request: Passed) => Promise<boolean>) | undefined;
+  const server = createServer((message, response) => void arrive(message, response));
+
+  async function arrive(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const about = { method: message.method ?? '', url: message.url ?? '' };
+    if (gate === undefined || (await gate(about))) forward(message, response);
+    else response.destroy();
+  }
 
   function forward(message: IncomingMessage, response: ServerResponse): void {
     const about = { method: message.method ?? '', url: message.url ?? '' };
@@ -59,6 +68,9 @@ export async function faultProxy(target: string): Promise<FaultProxy> {
     passed,
     decide: (fate) => {
       fateOf = fate;
+    },
+    admit: (asked) => {
+      gate = asked;
     },
   };
 }

@@ -14,7 +14,8 @@ const TOKEN = 'canary-token-5c1d';
 const PASSWORD = 'canary-password-9e2a';
 const HEADER = 'canary-header-77b0';
 const BODY = 'canary-body-3f6c';
-const CANARIES = [TOKEN, PASSWORD, HEADER, BODY, Buffer.from(`ops:${PASSWORD}`).toString('base64')];
+const API_TOKEN = 'canary-api-token-8d20';
+const CANARIES = [TOKEN, PASSWORD, HEADER, BODY, API_TOKEN, Buffer.from(`ops:${PASSWORD}`).toString('base64')];
 
 test('no canary in logs, metrics, traces, pages, answers, the store, the arguments or the process list', async () => {
   const emulator = await emulatorProgram([`--token=${TOKEN}`, `--management=ops:${PASSWORD}`]);
@@ -23,11 +24,12 @@ test('no canary in logs, metrics, traces, pages, answers, the store, the argumen
   const traces = await otlpSink();
   const folder = tempDir();
   writeFileSync(join(folder, 'token'), TOKEN);
+  writeFileSync(join(folder, 'api-token'), API_TOKEN);
   const config = join(folder, 'opsd.yaml');
   writeFileSync(
     config,
     `
-server: { listen: "127.0.0.1:0" }
+server: { listen: "127.0.0.1:0", tokens: [{ name: oncall, role: operator, tokenFile: api-token }] }
 storage: { sqlite: { path: opsd.db } }
 log: { level: debug }
 accounts:
@@ -79,7 +81,11 @@ policies:
     '/api/v1/status',
     '/api/v1/sources',
     '/api/v1/policies',
+    '/api/v1/conditions',
+    '/api/v1/plans',
+    '/api/v1/runs',
     '/api/v1/actions',
+    '/api/v1/actions/1',
     '/-/ready',
   ]) {
     seen[path] = await (await fetch(url + path)).text();
@@ -89,6 +95,23 @@ policies:
   });
   await plan.ended;
   seen['plan'] = plan.stdout() + plan.stderr();
+  const from = ['--url', url, '--token-file', join(folder, 'api-token')];
+  for (const [verb, args, env] of [
+    ['plan', ['resume-all', ...from], {}],
+    ['explain', ['dlq-none', ...from], {}],
+    ['pause', ['--reason', 'to look', '--url', url], { OPSD_TOKEN: API_TOKEN }],
+    // Not for an operator: the refusal names the token, never shows it.
+    ['unpause', ['--reason', 'looked', '--yes', ...from], {}],
+    ['pause', ['--reason', 'to look', '--url', url], { OPSD_TOKEN: `${API_TOKEN}-old` }],
+  ] as const) {
+    const program = opsd([verb, ...args], { env });
+    const place = `arguments of ${verb}`;
+    seen[place] = (seen[place] ?? '') + args.join(' ');
+    await program.ended;
+    seen[verb] = (seen[verb] ?? '') + program.stdout() + program.stderr();
+  }
+  expect(seen['pause']).toContain('All policies are paused.');
+  expect(seen['unpause']).toContain('oncall');
   const check = opsd(['check', config], { env: { ACTION_TOKEN: TOKEN } });
   await check.ended;
   seen['check with a variable missing'] = check.stdout() + check.stderr();

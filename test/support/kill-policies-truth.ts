@@ -1,0 +1,189 @@
+/** What the service's record of requests and the ledger must say of daemons that were killed while they acted. */
+import type { DatabaseSync } from 'node:sqlite';
+import { expect } from 'vitest';
+import type { Emulator } from '../../src/emulator/emulator.ts';
+import type { RecordedRequest } from '../../src/emulator/request-recorder.ts';
+
+export const ACCOUNT = 'acc-1';
+
+export const CAPS = {
+  resume: { hour: 6, day: 60 },
+  runDelete: { hour: 2, day: 20 },
+  messageDelete: { hour: 2, day: 20 },
+  prune: { hour: 4, day: 30 },
+  attempts: 2,
+  ceilingUsd: 2_000,
+  raisesPerMonth: 31,
+} as const;
+
+export const START_BUDGET = 100;
+
+const MISCOUNTED = `
+  SELECT id, policy, acted FROM runs
+  WHERE finished_at IS NOT NULL AND policy LIKE 'resume%' AND acted <> (
+    SELECT count(*) FROM intents
+    WHERE run_id = runs.id
+      AND (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id LIMIT 1) = 'acked')`;
+
+/** A write as the service got it. */
+export type Sent = Pick<RecordedRequest, 'method' | 'path' | 'status' | 'at' | 'headers' | 'lost'>;
+
+interface Act {
+  readonly action: string;
+  readonly target: string;
+  readonly stands: boolean;
+  readonly outcome: string | undefined;
+}
+
+const HOUR = 3_600_000;
+/** An intent is taken into its window a little before its request is with the service. */
+const SLACK = 60_000;
+const WITHOUT_EFFECT = new Set<string | undefined>(['rejected', 'resolved_not_done']);
+
+export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulator) {
+  const acts = actsOf(db);
+  const [resumes, runDeletes, messageDeletes, prunes, budgets] = byKind(sent);
+  expect(resumes.length + runDeletes.length + messageDeletes.length + prunes.length + budgets.length).toBe(sent.length);
+
+  for (const [what, requests, action] of [
+    ['resumed', resumes, 'workflow-dlq.resume'],
+    ['deleted', runDeletes, 'workflow-dlq.delete'],
+  ] as const) {
+    const intents = Map.groupBy(
+      acts.filter((act) => act.action === action),
+      ({ target }) => target,
+    );
+    for (const [id, same] of Map.groupBy(requests, idOf)) {
+      const of = intents.get(id) ?? [];
+      const effective = same.filter(isDone);
+      expect(effective.length, `${id} was ${what} so many times`).toBeLessThanOrEqual(1);
+      expect(same.length, `requests for ${id}, of so many intents`).toBeLessThanOrEqual(of.length);
+      // Every request but the last was proven to have done nothing; so was the last, if it had no effect.
+      const standing = of.filter(({ stands }) => stands);
+      expect(standing.length, `standing intents of ${id}`).toBeLessThanOrEqual(1);
+      if (effective.length === 1) expect(standing.length, `the ledger knows that ${id} was ${what}`).toBe(1);
+    }
+  }
+  for (const act of acts) {
+    expect(act.stands, `${act.target} ended as ${act.outcome}`).toBe(!WITHOUT_EFFECT.has(act.outcome));
+    expect(act.outcome, `${act.action} of ${act.target}`).not.toBe('unknown');
+  }
+
+  // By the attempts that the stamps tell, which travel with the runs.
+  const lineages = Map.groupBy(resumes.filter(isDone), lineageOf);
+  for (const [lineage, same] of lineages) {
+    expect(same.length, `resumes of ${lineage}`).toBeLessThanOrEqual(CAPS.attempts);
+  }
+
+  within('resumes', resumes, CAPS.resume, () => 1);
+  within('run deletes', runDeletes, CAPS.runDelete, () => 1);
+  within('message deletes', firstOfEach(messageDeletes), CAPS.messageDelete, () => 1);
+  within('pruned', prunes, CAPS.prune, (one) => Number(queryOf(one).get('count')));
+
+  // A page is one intent, and an intent one request.
+  expect(prunes.length).toBeLessThanOrEqual(acts.filter(({ action }) => action === 'message-dlq.prune').length);
+  const raises = acts.filter(({ action, stands }) => action === 'budget.raise' && stands);
+  const { budgetUsd } = emulator.accounts.byId(ACCOUNT)!;
+  expect(budgetUsd).toBeLessThanOrEqual(CAPS.ceilingUsd);
+  expect([START_BUDGET, ...raises.map(({ target }) => Number(target.split('/').at(-1)))]).toContain(budgetUsd);
+  const learned = new Set(
+    db
+      .prepare('SELECT dlq_id FROM dead_letters')
+      .all()
+      .map((row) => String(row['dlq_id'])),
+  );
+  expect(messageDeletes.map(idOf).filter((id) => !learned.has(id) && !isKnown(acts, id))).toEqual([]);
+  const pauses = db.prepare('SELECT scope, reason FROM pauses').all();
+  expect(pauses, 'books that do not balance, or more done than asked').toEqual([]);
+  expect(db.prepare(`SELECT detail FROM runs WHERE outcome = 'error'`).all()).toEqual([]);
+  expect(db.prepare(MISCOUNTED).all(), 'runs whose books are not what their intents say').toEqual([]);
+
+  const effects = {
+    resumed: resumes.filter(isDone).length,
+    runsDeleted: runDeletes.filter(isDone).length,
+    messagesDeleted: messageDeletes.filter(isDone).length,
+    pagesPruned: prunes.filter(isDone).length,
+    budgetSet: budgets.filter(isDone).length,
+    raises: raises.length,
+  };
+  const outcomes: Record<string, number> = {};
+  for (const { outcome = 'none' } of acts) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  return { effects, answersLost: sent.filter(({ lost }) => lost).length, outcomes };
+}
+
+function isKnown(acts: readonly Act[], id: string): boolean {
+  return acts.some(({ action, target }) => action === 'message-dlq.delete' && target === id);
+}
+
+function byKind(sent: readonly Sent[]) {
+  const of = (method: string, path: string, more: (request: Sent) => boolean = () => true): readonly Sent[] =>
+    sent.filter((one) => one.method === method && one.path.split('?')[0]!.startsWith(path) && more(one));
+  const hasIds = (one: Sent): boolean => queryOf(one).has('dlqIds');
+  return [
+    of('POST', '/v2/workflows/dlq/resume', hasIds),
+    of('DELETE', '/v2/workflows/dlq', hasIds),
+    of('DELETE', '/v2/dlq', hasIds),
+    of('DELETE', '/v2/dlq', (one) => !hasIds(one) && queryOf(one).has('toDate') && queryOf(one).has('count')),
+    of('PATCH', '/v2/msgsvc/update-budget/'),
+  ] as const;
+}
+
+/** In no window is more of it than its cap, whoever was killed meanwhile. */
+function within(
+  what: string,
+  sent: readonly Sent[],
+  caps: { hour: number; day: number },
+  worth: (one: Sent) => number,
+) {
+  const done = sent.filter(isDone);
+  for (const [windowMs, limit] of [
+    [HOUR, caps.hour],
+    [24 * HOUR, caps.day],
+  ] as const) {
+    for (const first of done) {
+      const inWindow = done.filter(({ at }) => at >= first.at && at < first.at + windowMs - SLACK);
+      const sum = inWindow.reduce((total, one) => total + worth(one), 0);
+      expect(sum, `${what} within ${windowMs / HOUR} h of ${new Date(first.at).toISOString()}`).toBeLessThanOrEqual(
+        limit,
+      );
+    }
+  }
+}
+
+/** A delete of one message by its id may be sent once more, the same. */
+function firstOfEach(sent: readonly Sent[]): readonly Sent[] {
+  return [...Map.groupBy(sent.filter(isDone), idOf).values()].map(([first]) => first!);
+}
+
+function actsOf(db: DatabaseSync): Act[] {
+  const rows = db
+    .prepare(
+      `SELECT action, target, stands,
+         (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id DESC LIMIT 1) AS outcome
+       FROM intents ORDER BY id`,
+    )
+    .all();
+  return rows.map((row) => ({
+    action: String(row['action']),
+    target: String(row['target']),
+    stands: row['stands'] === 1,
+    outcome: row['outcome'] === null ? undefined : String(row['outcome']),
+  }));
+}
+
+function isDone({ status }: Sent): boolean {
+  return status === 200;
+}
+
+function queryOf({ path }: Sent): URLSearchParams {
+  return new URL(path, 'http://service').searchParams;
+}
+
+function idOf(sent: Sent): string {
+  return queryOf(sent).getAll('dlqIds').join();
+}
+
+function lineageOf({ headers }: Sent): string {
+  const labels = Object.values(headers).flat().join(',');
+  return /opsd:[\w-]+:([\w-]+):\d+/.exec(labels)?.[1] ?? 'no stamp';
+}
