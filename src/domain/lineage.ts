@@ -17,6 +17,8 @@ export function formatStamp(stamp: Stamp): string {
 }
 
 export function parseStamp(label: string): Stamp | undefined {
+  // Asked of every label of every entry, of which few are stamps.
+  if (!isStamp(label)) return undefined;
   const match = STAMP.exec(label);
   if (match === null) return undefined;
   return { instance: match[1]!, lineage: match[2]!, attempt: Number(match[3]) };

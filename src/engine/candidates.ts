@@ -3,7 +3,7 @@
  * ledger knows a run that we resumed by the id it got; where it does not, the stamp tells; where that is lost too, the
  * fingerprint, as far as one entry alone has it; else the run is new.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { parseStamp, type Stamp } from '../domain/lineage.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import type { Candidate } from '../guardrails/guard.ts';
@@ -19,10 +19,9 @@ export function candidates(
   const taken = new Set<string>();
   const alone = lonelyFingerprints(entries);
   return [...entries].sort(byAge).map((entry) => {
-    const candidate = candidateOf(account, entry, { ...known, alone });
-    const lineageTaken = taken.has(candidate.lineage);
+    const candidate = candidateOf(account, entry, { ...known, alone, taken });
     taken.add(candidate.lineage);
-    return { ...candidate, lineageTaken };
+    return candidate;
   });
 }
 
@@ -33,8 +32,14 @@ function candidateOf(
     ledger,
     rejections,
     alone,
-  }: { readonly ledger: Ledger; readonly rejections: Rejections; readonly alone: ReadonlySet<string> },
-): Omit<Candidate, 'lineageTaken'> {
+    taken,
+  }: {
+    readonly ledger: Ledger;
+    readonly rejections: Rejections;
+    readonly alone: ReadonlySet<string>;
+    readonly taken: ReadonlySet<string>;
+  },
+): Candidate {
   const stamps = entry.labels.map(parseStamp).filter((stamp) => stamp !== undefined);
   const own = latest(stamps.filter((stamp) => stamp.instance === ledger.instance));
   const foreign = stamps.find((stamp) => stamp.instance !== ledger.instance);
@@ -49,6 +54,7 @@ function candidateOf(
     ...(refused !== undefined && { lastRejectedAt: refused.at }),
     ...(foreign !== undefined && { foreignInstance: foreign.instance }),
     sentBefore: ledger.isClaimed(account, entry.dlqId),
+    lineageTaken: taken.has(history.lineage),
   };
 }
 
@@ -84,7 +90,7 @@ export function lonelyFingerprints(entries: readonly WorkflowDlqEntry[]): Readon
 
 /** The same for all entries of one run: an act that did nothing is taken up in its own lineage. */
 function newLineage(account: string, { workflowRunId, workflowCreatedAt = 0 }: WorkflowDlqEntry): string {
-  return createHash('sha256').update(`${account}\0${workflowRunId}\0${workflowCreatedAt}`).digest('hex').slice(0, 16);
+  return hash('sha256', `${account}\0${workflowRunId}\0${workflowCreatedAt}`, 'hex').slice(0, 16);
 }
 
 /** Where the service adds labels instead of replacing them, older stamps stand beside the newest. */

@@ -10,7 +10,7 @@ import { candidates } from './candidates.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide.ts';
 import { drainOf } from './drain.ts';
-import { Population } from './group-facts.ts';
+import { groupOf, Population } from './group-facts.ts';
 import { chooseByGroup } from './groups.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import { owners } from './owners.ts';
@@ -156,11 +156,15 @@ function allow(
     const { dlqId } = found.entry;
     const ownedBy = owning.before(policy, found.entry, found.attempts, now);
     const firstMatchedAt = rules.grace > 0 ? deps.ledger.firstMatchedAt(policy.name, dlqId) : undefined;
-    const candidate: Candidate = {
-      ...found,
-      ...(ownedBy !== undefined && { ownedBy }),
-      ...(firstMatchedAt !== undefined && { firstMatchedAt }),
-    };
+    // Of most entries no more is known, and there may be very many.
+    const candidate: Candidate =
+      ownedBy === undefined && firstMatchedAt === undefined
+        ? found
+        : {
+            ...found,
+            ...(ownedBy !== undefined && { ownedBy }),
+            ...(firstMatchedAt !== undefined && { firstMatchedAt }),
+          };
     for (const guard of guards) {
       const objection = guard.check(candidate, rules);
       if (objection === undefined) continue;
@@ -207,11 +211,4 @@ function propose(policy: WorkflowDlqPolicy, { entry, lineage, attempts }: Candid
     ...(entry.flowControlKey !== undefined && { flowControlKey: entry.flowControlKey }),
     ...(entry.flowControlKey === undefined && flowControlIfAbsent && { flowControl: flowControlIfAbsent }),
   };
-}
-
-function groupOf(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry): string {
-  if (isResume(policy) && policy.ramp.groupBy === 'destination') {
-    return URL.parse(entry.workflowUrl)?.host ?? entry.workflowUrl;
-  }
-  return entry.workflowUrl;
 }

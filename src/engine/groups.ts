@@ -8,7 +8,7 @@ import type { GroupFacts } from '../guardrails/guard.ts';
 import { begin, nextSizes, reopen } from '../guardrails/campaign.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import type { DecideDeps } from './decide.ts';
-import { DELIVERIES_MS, hostOfGroup, type Population } from './group-facts.ts';
+import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import { guardsAt } from './guards-at.ts';
 import type { Draft } from './plan-draft.ts';
 
@@ -18,6 +18,10 @@ interface Choosing {
   readonly population: Population;
   readonly now: number;
   readonly draft: Draft;
+}
+
+interface ChoosingOne extends Choosing {
+  readonly arrivals: (group: string) => GroupFacts['arrivals'];
 }
 
 export function chooseByGroup(
@@ -32,8 +36,9 @@ export function chooseByGroup(
   const going = new Map<string, RunProposal>();
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
+  const arrivals = choosing.population.arrivals((entry) => groupOf(policy, entry));
   for (const [group, members] of byGroup) {
-    const { now, size, held, campaign } = oneGroup(policy, group, members, choosing, deps);
+    const { now, size, held, campaign } = oneGroup(policy, group, members, { ...choosing, arrivals }, deps);
     for (const proposal of now) going.set(proposal.target, proposal);
     campaigns.push({
       group,
@@ -64,7 +69,7 @@ function oneGroup(
   policy: ResumePolicy,
   group: string,
   members: readonly ResumeProposal[],
-  { population, now, draft }: Choosing,
+  { arrivals, now, draft }: ChoosingOne,
   deps: DecideDeps,
 ): {
   readonly now: readonly ResumeProposal[];
@@ -80,11 +85,7 @@ function oneGroup(
     group,
     matched: members.length,
     ...(deliveries !== undefined && { deliveries }),
-    arrivals: population.arrivals((entry) =>
-      policy.ramp.groupBy === 'destination'
-        ? URL.parse(entry.workflowUrl)?.host === group
-        : entry.workflowUrl === group,
-    ),
+    arrivals: arrivals(group),
     campaign,
     now,
   };

@@ -1,5 +1,6 @@
 /** Entries left out, counted by guard and reason. */
 import type { Denial, Plan } from '../domain/plan.ts';
+import { getOrAdd } from '../platform/get-or-add.ts';
 
 /** What strangers write can stand in a reason (a stamp's instance): beyond this many, reasons are counted together. */
 const MAX_REASONS = 200;
@@ -27,8 +28,9 @@ export class Tally {
     const full = this.#rows.size >= MAX_REASONS && !this.#rows.has(`${guard}\0${reason}`);
     const shown = full ? 'other' : reason;
     const key = `${guard}\0${shown}`;
-    const row = this.#rows.get(key) ?? { guard, reason: shown, count: 0, until: Infinity };
-    this.#rows.set(key, { ...row, count: row.count + count, until: Math.min(row.until, until) });
+    const row = getOrAdd(this.#rows, key, () => ({ guard, reason: shown, count: 0, until: Infinity }));
+    row.count += count;
+    row.until = Math.min(row.until, until);
   }
 
   rows(): Plan['skipped'] {

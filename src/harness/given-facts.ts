@@ -69,5 +69,7 @@ export function engineFacts(
       };
     },
     dlqMessages: () => service.messages,
+    // A run that came back is listed; no log is read here.
+    failedAgain: () => false,
   };
 }

@@ -1,0 +1,172 @@
+/**
+ * Planning over a full workflow DLQ: the real `decide` (listing, expressions, guards, campaigns, caps) over a client that
+ * answers with pages of 100, and the real ledger on the disk, which has a history of these runs. Where the time goes is
+ * the daemon's own work: the pages are made before. CPU time of the process, and the most memory that it had resident.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createActions } from '../src/actions/index.ts';
+import type { Page, ServiceClient, WorkflowDlqQuery } from '../src/client/api.ts';
+import type { Proposal } from '../src/domain/plan.ts';
+import type { WorkflowDlqEntry } from '../src/domain/workflow-dlq.ts';
+import { createEngine } from '../src/engine/engine.ts';
+import { GUARDS } from '../src/guardrails/index.ts';
+import { memoryAudit } from '../src/harness/memory-audit.ts';
+import { ObservationBoard } from '../src/observations/board.ts';
+import { EventBus } from '../src/platform/events.ts';
+import { ManualClock } from '../src/platform/manual-clock.ts';
+import { compilePolicy } from '../src/policies/compile-policy.ts';
+import { engineSettings, policySettings } from '../src/policies/settings.ts';
+import { openStore } from '../src/storage/sqlite.ts';
+import { createLedger } from '../src/storage/sqlite-ledger.ts';
+import { figures } from './measure.ts';
+
+const ENTRIES = Number(process.env['ENTRIES'] ?? 100_000);
+/** Entries whose runs were resumed before, so that the ledger knows a lineage of each. */
+const HISTORY = Number(process.env['HISTORY'] ?? ENTRIES / 5);
+const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
+const WORKFLOWS = Number(process.env['WORKFLOWS'] ?? 40);
+const PAGE = 100;
+const NOW = Date.UTC(2026, 2, 2, 10);
+const HOUR = 3_600_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'opsd-bench-policy-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+const clock = new ManualClock(NOW);
+const events = new EventBus();
+const store = openStore(join(folder, 'opsd.db'));
+const ledger = createLedger(store, memoryAudit());
+const entries = Array.from({ length: ENTRIES }, (_, index) => entryOf(index));
+writeHistory();
+
+const policies = [policyOf('billing', 'billing'), policyOf('everything', undefined), policyOf('mail', 'mail')];
+const board = new ObservationBoard(clock);
+board.register({ account: 'main', collector: 'workflowDlq', schedule: '', intervalMs: 1, maxStalenessMs: HOUR });
+board.publish({ account: 'main', collector: 'workflowDlq', at: NOW, rows: entries, dropped: 0 }, 1);
+
+const engine = createEngine({
+  policies,
+  settings: engineSettings.parse({}),
+  accounts: new Map([['main', { mode: 'enforce', dlqRetentionMs: 168 * HOUR }]]),
+  actions: createActions(new Map([['main', pagedClient()]]), { clock, events, accountIds: new Map() }),
+  ledger,
+  board,
+  facts: {
+    deliveries: () => ({ delivered: 990, all: 1_000 }),
+    refusedAt: () => undefined,
+    preconditions: () => {
+      throw new Error('no policy here has preconditions');
+    },
+    budget: () => ({ spend: { fresh: false } }),
+    dlqMessages: () => undefined,
+    failedAgain: () => false,
+  },
+  clock,
+  events,
+  guards: GUARDS,
+  killSwitch: () => undefined,
+  runSoon: () => undefined,
+});
+
+const atRest = process.memoryUsage.rss() / 1_048_576;
+const cpu: number[] = [];
+for (let round = 0; round < ROUNDS; round++) {
+  const before = process.cpuUsage();
+  const planned = await engine.plan('everything', { by: 'bench', save: false }, new AbortController().signal);
+  const { user, system } = process.cpuUsage(before);
+  cpu.push((user + system) / 1_000);
+  if (!planned.ok) throw new Error(planned.message);
+  const { plan } = planned;
+  if (plan.read?.entries !== ENTRIES || plan.read.pages !== ENTRIES / PAGE) throw new Error('not all was read');
+  if (round === 0) {
+    const left = plan.skipped.map(({ guard, reason, count }) => `${count} ${guard} (${reason})`).join(', ');
+    console.log(
+      `${plan.state}: ${plan.matched} of ${ENTRIES} matched in ${plan.campaigns.length} groups; left out: ${left}`,
+    );
+  }
+}
+const { min, median, max } = figures(cpu);
+const resident = process.resourceUsage().maxRSS / 1_024;
+console.log(
+  `CPU of one plan: median ${median.toFixed(0)} ms (${min.toFixed(0)} to ${max.toFixed(0)}), ${ROUNDS} plans`,
+);
+console.log(
+  `resident at most ${resident.toFixed(0)} MB, ${atRest.toFixed(0)} MB of it before: the pages, and ${HISTORY} intents`,
+);
+store[Symbol.dispose]();
+
+function policyOf(name: string, label: string | undefined) {
+  return compilePolicy(
+    policySettings.parse({
+      name,
+      account: 'main',
+      mode: 'enforce',
+      select: { resource: 'workflow-dlq', ...(label !== undefined && { anyLabel: [label] }) },
+      where: 'entry.cause == "transient" && !entry.labels.exists(l, l.startsWith("manual:"))',
+      action: { type: 'workflow-dlq.resume' },
+    }),
+    'bench.yaml:1',
+  );
+}
+
+/** Of 40 workflows, or as many as WORKFLOWS says; every fifth was resumed before and carries its stamp, some are wrong for good or protected. */
+function entryOf(index: number): WorkflowDlqEntry {
+  const wasResumed = index < HISTORY;
+  return {
+    dlqId: `dlq-${index}`,
+    workflowRunId: `wfr-${index}`,
+    workflowUrl: `https://app${index % 4}.example.com/api/workflows/${index % WORKFLOWS}`,
+    createdAt: NOW - HOUR - ((index * 7_919) % (100 * HOUR)),
+    labels: [
+      `tenant:${index % 500}`,
+      ...(index % 7 === 0 ? ['billing'] : []),
+      ...(index % 97 === 0 ? ['no-auto'] : []),
+      ...(wasResumed ? [`opsd:${ledger.instance}:lineage-${index}:1`] : []),
+    ],
+    fingerprint: `print-${index % 60_000}`,
+    responseStatus: index % 11 === 0 ? 422 : 503,
+    ...(index % 3 === 0 && { flowControlKey: `key-${index % 20}` }),
+  };
+}
+
+/** Each with its own run, intent and outcome, as a resume that came back leaves them; in few transactions. */
+function writeHistory(): void {
+  const { db } = store;
+  const intent = db.prepare(`INSERT INTO intents
+    (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, fingerprint, proposal)
+    VALUES (1, ?, 1, 'everything', 'main', 'workflow-dlq.resume', ?, ?, 1, ?, ?, 'everything/1', 1, NULL, ?)`);
+  const outcome = db.prepare(`INSERT INTO outcomes (intent_id, at, outcome, new_run_id) VALUES (?, ?, 'came_back', ?)`);
+  // Its one run is of no interest here.
+  db.exec('PRAGMA foreign_keys = OFF; BEGIN');
+  for (const entry of entries.slice(0, HISTORY)) {
+    const at = entry.createdAt - HOUR;
+    const target = `${entry.dlqId}-before`;
+    const proposal: Pick<Proposal, 'policy' | 'account' | 'target' | 'action'> = {
+      policy: 'everything',
+      account: 'main',
+      target,
+      action: 'workflow-dlq.resume',
+    };
+    const lineage = `lineage-${entry.dlqId.slice(4)}`;
+    const before = `${entry.workflowRunId}-before`;
+    const { lastInsertRowid } = intent.run(at, target, entry.workflowUrl, before, lineage, JSON.stringify(proposal));
+    outcome.run(lastInsertRowid, at + 1, entry.workflowRunId);
+  }
+  db.exec('COMMIT; PRAGMA foreign_keys = ON');
+}
+
+function pagedClient(): ServiceClient {
+  const list = async (query: WorkflowDlqQuery): Promise<Page<WorkflowDlqEntry>> => {
+    const start = Number(query.cursor ?? 0);
+    const next = start + PAGE;
+    return {
+      value: entries.slice(start, next),
+      dropped: 0,
+      servedAt: NOW,
+      ...(next < ENTRIES && { cursor: String(next) }),
+    };
+  };
+  return { message: { listWorkflowDlq: list } } as unknown as ServiceClient;
+}
