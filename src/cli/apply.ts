@@ -2,8 +2,10 @@ import type { RunOutcome } from '../domain/plan.ts';
 import type { RunSummary } from '../ledger/verbs.ts';
 import { EXIT, textOption, type Command } from './command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from './confirm.ts';
+import type { KeptPlan } from './daemon-client.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from './output.ts';
+import { actText, counted } from './plan-acts.ts';
 
 export const applyCommand: Command = {
   name: 'apply',
@@ -11,8 +13,9 @@ export const applyCommand: Command = {
   operands: { usage: 'PLAN', min: 1, max: 1 },
   options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
-    'PLAN is the id that opsd plan gave. Everything is listed and asked of the guards again: a plan can only shrink. It\n' +
-    'is done once. Ctrl-C ends it after the request under way. Exit code 0 when it acted or nothing was left to do,\n' +
+    'PLAN is the id that opsd plan gave. Everything is listed and asked of the guards again: a plan can only shrink. One\n' +
+    'step of it is done now, once. Where a person is needed, this is also the approval of all that was shown: later runs\n' +
+    'do the rest. Ctrl-C ends it after the request under way. Exit code 0 when it acted or nothing was left to do,\n' +
     '3 when a guard held it, 4 when a guard aborted or halted it, 1 on an error.',
   async run(call) {
     const format = outputFormat(call.values);
@@ -20,16 +23,22 @@ export const applyCommand: Command = {
     if (daemon === undefined) return EXIT.failed;
     const { requestApply, requestStoredPlan } = await import('./daemon-client.ts');
     const { planText } = await import('./plan-text.ts');
-    const { actText } = await import('./plan-acts.ts');
+
     const kept = await requestStoredPlan(call.positionals[0]!, daemon);
     call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
-    await confirm(call, `Do it: ${actText(kept.plan)}?`);
+    await confirm(call, `Do it: ${actText(kept.plan)}${allowanceText(kept)}?`);
     const { result } = await requestApply(kept.id, textOption(call.values, 'reason')?.trim() || undefined, daemon);
     if (format === 'table') call.io.stdout.write(resultText(kept.id, result));
     else await writeData(call.io, format, { plan: kept.id, policy: kept.plan.policy, result });
     return EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
   },
 };
+
+/** Where a person is needed, applying a plan allows what the steps after this one do, too. */
+function allowanceText({ plan, covers }: KeptPlan): string {
+  if (plan.effectiveMode !== 'approve' && plan.needsApproval === undefined) return '';
+  return `; this also allows later runs all ${counted(covers, 'act')} that were shown`;
+}
 
 const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
   acted: EXIT.ok,

@@ -78,7 +78,7 @@ export async function requestDecision(
 }
 
 /** An act as `/api/v1/actions` shows it. */
-export interface ActionRow {
+interface ActionRow {
   readonly id: number;
   readonly at: number;
   readonly policy: string;

@@ -40,7 +40,7 @@ export const planCommand: Command = {
   },
 };
 
-export const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
+const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
   nothing: EXIT.ok,
   changes: EXIT.changes,
   held: EXIT.held,

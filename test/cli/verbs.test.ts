@@ -104,6 +104,21 @@ describe.each([
 
 describe('opsd apply', () => {
   test.each([
+    [{}, 'Do it: resume 1 run of production; 182 more are left for later runs? [y/N] '],
+    [
+      { effectiveMode: 'approve' },
+      'left for later runs; this also allows later runs all 2 acts that were shown? [y/N] ',
+    ],
+    [{ needsApproval: { guard: 'tripwire', reason: 'x' } }, 'this also allows later runs all 2 acts that were shown?'],
+  ] as const)('asks for all that it allows: %j', async (overrides, question) => {
+    const stored = storedPlan({ plan: plan(overrides) });
+    const { deps } = willing();
+    const socket = await socketOf({ ...deps, ledger: ledger({ storedPlan: () => stored }) });
+    const { stderr } = await opsd(['apply', '9f3c2a', '--socket', socket], { answers: ['n'] });
+    expect(stderr).toContain(question);
+  });
+
+  test.each([
     ['acted', 0],
     ['nothing', 0],
     ['held', 3],
