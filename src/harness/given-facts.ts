@@ -69,7 +69,5 @@ export function engineFacts(
       };
     },
     dlqMessages: () => service.messages,
-    // A run that came back is listed; no log is read here.
-    failedAgain: () => false,
   };
 }
