@@ -20,7 +20,7 @@ export interface DaemonWorld {
   write(config: string): string;
   /** Writes it and starts `opsd run` on it. */
   run(config: string, env?: Record<string, string>): Program;
-  /** Triggers runs that fail at once, and waits until they are in the workflow DLQ. */
+  /** Triggers runs that fail at once, each of a workflow of its own, and waits until they are in the workflow DLQ. */
   failRuns(count: number, label: string): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function daemonWorld(): Promise<DaemonWorld> {
     async failRuns(count, label) {
       const already = (await failedRuns(service)).length;
       for (let run = 0; run < count; run++) {
-        await trigger(service, `${destination.url}/workflow`, { 'Svc-Retries': '0', 'Svc-Label': label });
+        await trigger(service, `${destination.url}/workflow/${already + run}`, { 'Svc-Retries': '0', 'Svc-Label': label });
       }
       await until(
         { what: `${count} runs have failed` },
@@ -81,5 +81,6 @@ policies:
     every: ${policy.every}
     select: { resource: workflow-dlq, anyLabel: [billing] }
     action: { type: workflow-dlq.resume, retries: 0 }
+    ramp: { settle: 1s }
 `;
 }
