@@ -37,6 +37,9 @@ export interface PoliciesDeps {
   readonly events: EventBus;
   readonly logger: Logger;
   readonly settleMs?: number;
+  /** Why no policy acts at present; see `EngineDeps`. */
+  readonly auditOnly?: () => string | undefined;
+  readonly unwrittenPauses?: ReadonlyMap<string, string>;
   /** Inside a span of the daemon's own, where there is tracing. */
   within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
 }
@@ -92,6 +95,8 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     guards: GUARDS,
     ...(deps.settleMs !== undefined && { settleMs: deps.settleMs }),
     ...(ceiling !== undefined && { ceiling }),
+    ...(deps.auditOnly !== undefined && { auditOnly: deps.auditOnly }),
+    ...(deps.unwrittenPauses !== undefined && { unwrittenPauses: deps.unwrittenPauses }),
     killSwitch: () => killSwitchReason(config.engine.killSwitchFile),
     runSoon,
   });
@@ -163,7 +168,7 @@ function taskOf(policy: string): string {
 }
 
 /** @throws {Error} when OPSD_MODE is no mode: a typo must not mean "no ceiling" */
-function modeCeiling(text: string | undefined): PolicyMode | undefined {
+export function modeCeiling(text: string | undefined): PolicyMode | undefined {
   if (text === undefined || text === '') return undefined;
   const mode = POLICY_MODES.find((candidate) => candidate === text);
   if (mode === undefined) throw new Error(`OPSD_MODE is "${text}"; it must be one of ${POLICY_MODES.join(', ')}`);

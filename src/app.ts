@@ -6,6 +6,7 @@ import type { ServiceClient } from './client/api.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
 import { apiTokens, startHookListener } from './app-hooks.ts';
 import { createPolicies } from './app-policies.ts';
+import { auditOnlyBy, rehearse, tellOfReload } from './app-reload.ts';
 import { scheduleUpkeep } from './app-upkeep.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
@@ -152,6 +153,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     logger,
     within,
     ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
+    ...(options.reload !== undefined && { auditOnly: () => auditOnlyBy(options.reload!.state()) }),
+    ...(options.handed !== undefined && { unwrittenPauses: options.handed.pauses }),
   });
 
   const metrics = createMetrics({
@@ -182,12 +185,18 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     logLines: () => options.logLines,
     stateRestored: store.restored,
     configHash: config.hash,
+    ...(options.reload !== undefined && { reload: () => options.reload!.state() }),
+    ...(options.handed !== undefined && { handed: options.handed.counts }),
     build: { version: options.version, revision: env['OPSD_REVISION'] ?? 'unknown' },
   });
   stack.use(metrics);
   const notifier = createNotifier({ settings: config.notifications, store: createNoticeStore(store), clock, events });
   ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
   policies.engine.takeUp(notifier.standing().map(({ at, isResolved: _standing, ...told }) => ({ ...told, since: at })));
+  const noteReload = (by?: string): void => {
+    if (options.reload !== undefined) tellOfReload(options.reload.state(), { engine: policies.engine, events }, by);
+  };
+  noteReload();
   const { deliveryEvents } = config.telemetry;
   if (deliveryEvents !== undefined) {
     const lines = createDeliveryLog({ outbox: deliveries, settings: deliveryEvents, clock, events });
@@ -240,6 +249,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     policies: () => policies.statuses(),
     engine: policies.engine,
     tokens: apiTokens(config, events),
+    ...(options.reload !== undefined && { reload: (by: string) => options.reload!.request(by) }),
+    configHash: config.hash,
     state: {
       auditHead: () => audit.head(),
       backup: (file: string) => backupStore(store, file),
@@ -289,6 +300,10 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     address: server.address,
     ...(hooks !== undefined && { hooks: hooks.address }),
     socketPath,
+    rehearse: (next) => rehearse(next, { config, env, store, addresses: [server.address, hooks?.address] }),
+    noteReload,
+    tell: (event) => events.emit(event),
+    handOver: () => ({ counts: metrics.handOver(), pauses: policies.engine.unwrittenPauses() }),
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };
 

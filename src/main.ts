@@ -26,6 +26,12 @@ function onSignal(signal: NodeJS.Signals): void {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 for (const name of SIGNALS) process.on(name, onSignal);
 
+/** Elsewhere it means the end, as the system has it. */
+function onHangup(listener: () => void): Disposable {
+  process.on('SIGHUP', listener);
+  return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) };
+}
+
 // Whoever reads the output may go away (`opsd metrics | head`); that is no reason to fail.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
@@ -61,7 +67,8 @@ const io = {
 const daemon = async () => (await import('./app.ts')).startApp;
 
 process.exitCode = await runCli(process.argv.slice(2), io, {
-  run: async ({ config }) => (await import('./cli/run-program.ts')).runDaemon(config, io, await daemon()),
+  run: async (options) =>
+    (await import('./cli/run-program.ts')).runDaemon({ ...options, onHangup }, io, await daemon()),
   demo: async (options) => (await import('./cli/demo-program.ts')).runDemo(options, io, await daemon()),
 });
 // The loop is empty, so this only skips the teardown, in which the handlers are gone already and a late echo of the

@@ -46,7 +46,15 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The composition root and the process may import everything. */
-const ROOTS = ['app.ts', 'app-accounts.ts', 'app-hooks.ts', 'app-policies.ts', 'app-upkeep.ts', 'main.ts'];
+const ROOTS = [
+  'app.ts',
+  'app-accounts.ts',
+  'app-hooks.ts',
+  'app-policies.ts',
+  'app-reload.ts',
+  'app-upkeep.ts',
+  'main.ts',
+];
 
 /** Rooms that cannot reach the network or the machine. */
 const PURE_ROOMS = ['domain', 'policies', 'guardrails'];

@@ -23,7 +23,7 @@ export interface CliIo {
 
 /** The long-running programs, which need the whole daemon. They resolve with the exit code. */
 export interface CliPrograms {
-  run(options: { readonly config: Config }): Promise<number>;
+  run(options: { readonly config: Config; /** Of its file. */ readonly path: string }): Promise<number>;
   demo(options: { readonly listen?: ListenAddress; readonly seed?: number }): Promise<number>;
 }
 

@@ -153,6 +153,25 @@ export async function requestAdopt(reason: string, call: DaemonCall): Promise<st
   return typeof adopted === 'string' ? adopted : undefined;
 }
 
+/** @returns whether it changed, and the hash of the configuration that is good */
+export async function requestReload(call: DaemonCall): Promise<{ readonly changed: boolean; readonly hash: string }> {
+  const { changed, hash } = await exchange(call, { method: 'POST', path: '/-/reload' });
+  if (typeof changed !== 'boolean' || typeof hash !== 'string') throw notOpsd(call, 'that it loaded its configuration');
+  return { changed, hash };
+}
+
+/** What the daemon runs with, and what stands against what was loaded last. */
+export async function requestRunning(call: DaemonCall): Promise<{ readonly hash: string; readonly failure?: string }> {
+  const [status, { conditions }] = [
+    await exchange(call, { method: 'GET', path: '/api/v1/status' }),
+    await exchange(call, { method: 'GET', path: '/api/v1/conditions' }),
+  ];
+  const failed = (Array.isArray(conditions) ? (conditions as unknown[]) : [])
+    .filter(isRecord)
+    .find(({ key }) => key === 'reload');
+  return { hash: String(status['configHash']), ...(failed !== undefined && { failure: String(failed['detail']) }) };
+}
+
 const PLAN_STATES: readonly unknown[] = ['nothing', 'changes', 'held', 'aborted'] satisfies Plan['state'][];
 const PLAN_LISTS = ['chosen', 'checks', 'skipped', 'campaigns', 'caps', 'notes'] satisfies (keyof Plan)[];
 

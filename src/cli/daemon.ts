@@ -1,10 +1,13 @@
 /** What `run` and `demo` share: a daemon from its start to its clean end. */
 import type { Config } from '../config/config.ts';
+import type { HandedCounts } from '../exporters/families.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { OpsEvent } from '../platform/events.ts';
 import { createLogger, type Logger, type LogLevel } from '../platform/logger.ts';
 import { systemRandom, type Random } from '../platform/random.ts';
 import { textLog } from '../platform/text-log.ts';
 import type { CliIo } from './command.ts';
+import type { ReloadOutcome, ReloadState } from './reloader.ts';
 import { packageVersion } from './version.ts';
 
 /** The composition root as the commands see it. */
@@ -22,6 +25,10 @@ export interface DaemonOptions {
   /** Log lines written so far, by level. */
   readonly logLines: ReadonlyMap<string, number>;
   readonly version: string;
+  /** Loading the configuration again; absent where it has no file. */
+  readonly reload?: ReloadPort;
+  /** What an earlier daemon of this process knew. */
+  readonly handed?: Handover;
   /** How long a resumed run is given before it is judged, in milliseconds; default 5 min. */
   readonly settleMs?: number;
 }
@@ -33,6 +40,26 @@ export interface Daemon extends AsyncDisposable {
   readonly hooks?: string;
   /** The unix socket that the commands talk to. */
   readonly socketPath: string;
+  /** Tries what a daemon with this configuration will need of the machine. Rejects with words for the operator. */
+  rehearse(config: Config): Promise<void>;
+  /** The last loading of the configuration went otherwise than the one before. @param by who asked for a bad one */
+  noteReload(by?: string): void;
+  tell(event: OpsEvent): void;
+  /** To be called once it has ended. */
+  handOver(): Handover;
+}
+
+/** What a daemon learns of the loading of its configuration. */
+interface ReloadPort {
+  state(): ReloadState;
+  request(by: string): Promise<ReloadOutcome>;
+}
+
+/** What a daemon knows that is written nowhere, and that one after it must not forget. */
+export interface Handover {
+  readonly counts: HandedCounts;
+  /** Pauses that could not be written down, by scope. */
+  readonly pauses: ReadonlyMap<string, string>;
 }
 
 export interface DaemonRun extends Pick<DaemonOptions, 'settleMs'> {
@@ -44,9 +71,33 @@ export interface DaemonRun extends Pick<DaemonOptions, 'settleMs'> {
   readonly onStarted?: (daemon: Daemon) => Disposable;
 }
 
+export interface Launched {
+  readonly daemon: Daemon;
+  readonly logger: Logger;
+}
+
 /** Runs until the signal, then ends the daemon in order. @returns the exit code */
 export async function runUntilStopped(run: DaemonRun, io: CliIo, start: StartDaemon): Promise<number> {
-  const logLines = new Map<string, number>();
+  const { daemon, logger } = await launch(run, io, start, { logLines: new Map() });
+  try {
+    using _watching = run.onStarted?.(daemon);
+    await aborted(io.signal);
+    logger.info({ reason: (io.signal.reason as Error).message }, 'the daemon stops');
+  } finally {
+    await daemon[Symbol.asyncDispose]();
+  }
+  logger.info('the daemon has stopped');
+  return 0;
+}
+
+/** @param more what outlives a daemon: its log lines are counted on */
+export async function launch(
+  run: DaemonRun,
+  io: CliIo,
+  start: StartDaemon,
+  more: { readonly logLines: Map<string, number> } & Pick<DaemonOptions, 'reload' | 'handed'>,
+): Promise<Launched> {
+  const { logLines } = more;
   let currentSpan: CurrentSpan = () => undefined;
   const logger = createLogger({
     level: run.level,
@@ -63,28 +114,20 @@ export async function runUntilStopped(run: DaemonRun, io: CliIo, start: StartDae
     env: io.env,
     logger,
     onSpans: (current) => (currentSpan = current),
-    logLines,
     version: packageVersion(),
+    ...more,
     ...(run.settleMs !== undefined && { settleMs: run.settleMs }),
   });
-  try {
-    logger.info(
-      {
-        url: daemon.address,
-        ...(daemon.hooks !== undefined && { hooks: daemon.hooks }),
-        socket: daemon.socketPath,
-        accounts: run.config.accounts.length,
-      },
-      'the daemon runs',
-    );
-    using _watching = run.onStarted?.(daemon);
-    await aborted(io.signal);
-    logger.info({ reason: (io.signal.reason as Error).message }, 'the daemon stops');
-  } finally {
-    await daemon[Symbol.asyncDispose]();
-  }
-  logger.info('the daemon has stopped');
-  return 0;
+  logger.info(
+    {
+      url: daemon.address,
+      ...(daemon.hooks !== undefined && { hooks: daemon.hooks }),
+      socket: daemon.socketPath,
+      accounts: run.config.accounts.length,
+    },
+    'the daemon runs',
+  );
+  return { daemon, logger };
 }
 
 function logDestination(run: DaemonRun, io: CliIo): { write(line: string): void } {

@@ -11,6 +11,7 @@ import { metricsCommand } from './metrics.ts';
 import { pauseCommand } from './pause.ts';
 import { planCommand } from './plan.ts';
 import { rejectCommand } from './reject.ts';
+import { reloadCommand } from './reload.ts';
 import { runCommand } from './run.ts';
 import { schemaCommand } from './schema.ts';
 import { stateCommand } from './state.ts';
@@ -33,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   explainCommand,
   pauseCommand,
   unpauseCommand,
+  reloadCommand,
   auditCommand,
   stateCommand,
   traceCommand,

@@ -6,10 +6,12 @@ export const runCommand: Command = {
   summary: 'Run the daemon.',
   options: { config: CONFIG_OPTION },
   details:
-    'Runs until SIGINT or SIGTERM, which end it cleanly; a second one ends it at once. Logs go to stderr, as JSON\n' +
+    'Runs until SIGINT or SIGTERM, which end it cleanly; a second one ends it at once. SIGHUP, opsd reload and a change\n' +
+    'of its files load the configuration again; one that is not good changes nothing. Logs go to stderr, as JSON\n' +
     'when that is not a terminal. Secrets come from files or the environment, never from arguments.',
   async run({ io, programs, values }) {
-    const config = await readConfig(io, configPath(values, io.env), { secrets: true });
-    return config === undefined ? EXIT.failed : programs.run({ config });
+    const path = configPath(values, io.env);
+    const config = await readConfig(io, path, { secrets: true });
+    return config === undefined ? EXIT.failed : programs.run({ config, path });
   },
 };

@@ -22,6 +22,8 @@ export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
   readonly files: readonly string[];
   /** Over the contents of these files: SHA-256, hexadecimal. */
   readonly hash: string;
+  /** Over what decides what policies do: what `policyPart` makes of it. */
+  readonly policyPart: string;
 }
 
 export interface ConfigParts {
@@ -30,12 +32,13 @@ export interface ConfigParts {
   readonly sourceFile: string;
   readonly files: readonly string[];
   readonly hash: string;
+  readonly policyPart: string;
   /** Makes a path of the configuration absolute. */
   readonly absolute: (path: string) => string;
 }
 
 export function composeConfig(parts: ConfigParts): Config {
-  const { settings, policies, sourceFile, files, hash, absolute } = parts;
+  const { settings, policies, sourceFile, files, hash, policyPart, absolute } = parts;
   const { killSwitchFile, ...engine } = settings.engine;
   const { webhook, alertmanager } = settings.notifications;
   return {
@@ -67,6 +70,7 @@ export function composeConfig(parts: ConfigParts): Config {
     sourceFile,
     files,
     hash,
+    policyPart,
   };
 }
 

@@ -12,6 +12,7 @@ import { composeConfig, type Config, type LoadedPolicy } from './config.ts';
 import { environmentDefaults } from './environment-defaults.ts';
 import { problemsOf, unread } from './file-problems.ts';
 import { findPolicyFiles } from './policy-files.ts';
+import { policyPart } from './policy-part.ts';
 import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { checkSecretFiles } from './secret-files.ts';
@@ -25,8 +26,13 @@ export type { Problem } from './problem.ts';
 
 export type LoadResult =
   | { readonly ok: true; readonly config: Config; readonly warnings: readonly Problem[] }
-  /** Warnings among them. */
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | {
+      readonly ok: false;
+      /** Warnings among them. */
+      readonly problems: readonly Problem[];
+      /** As `Config.policyPart`; undefined where it cannot be told. */
+      readonly policyPart?: string;
+    };
 
 export interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -85,11 +91,13 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
 
   const later: { readonly yaml: YamlFile; readonly faults: readonly Fault[] }[] = [];
   const contents = [source.text];
+  const policyTexts: (string | undefined)[] = [];
   for (const file of found.files) {
     const read = readSource(
       file.path,
       isAbsolute(file.written) ? file.written : join(dirname(options.file), file.written),
     );
+    policyTexts.push(read.ok ? read.source.text : undefined);
     if (!read.ok) {
       problems.push(unread(read));
       continue;
@@ -106,8 +114,9 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     const own = crossed.filter((found) => found.source === yaml.source).map((found) => found.fault);
     problems.push(...problemsOf(yaml, [...faults, ...own]));
   }
+  const part = found.faults.some(({ severity }) => severity !== 'warning') ? undefined : policyPart(main, policyTexts);
   if (problems.some((problem) => problem.severity === 'error') || defaulted === undefined) {
-    return { ok: false, problems };
+    return { ok: false, problems, ...(part !== undefined && { policyPart: part }) };
   }
   const config = composeConfig({
     settings: defaulted.settings,
@@ -115,6 +124,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     sourceFile: resolve(options.baseDir, basename(options.file)),
     files: [resolve(options.baseDir, basename(options.file)), ...found.files.map((file) => file.path)],
     hash: hashOf(contents),
+    policyPart: part ?? '',
     absolute,
   });
   return { ok: true, config, warnings: problems };

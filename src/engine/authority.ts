@@ -21,10 +21,16 @@ export interface EffectiveMode {
 export class Authority {
   readonly #deps: EngineDeps;
   /** Pauses that could not be written down: they hold as long as this process. */
-  readonly #unwritten = new Map<string, string>();
+  readonly #unwritten: Map<string, string>;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
+    this.#unwritten = new Map(deps.unwrittenPauses);
+  }
+
+  /** By scope, with their reasons: the only memory of them. */
+  unwrittenPauses(): ReadonlyMap<string, string> {
+    return this.#unwritten;
   }
 
   /** Stands until a person lifts it, across restarts: a restart must not be how an automation gets its trust back. */
@@ -94,10 +100,12 @@ export class Authority {
   mode(policy: Policy): EffectiveMode {
     const { settings, accounts, ceiling, ledger } = this.#deps;
     const adopt = ledger.mustBeAdopted;
+    const auditOnly = this.#deps.auditOnly?.();
     const all: readonly (readonly [PolicyMode, string])[] = [
       [settings.mode, `engine.mode is ${settings.mode}`],
       [accounts.get(policy.account)?.mode ?? 'enforce', `the mode of account ${policy.account}`],
       [ceiling ?? 'enforce', `OPSD_MODE is ${ceiling ?? 'enforce'}`],
+      [auditOnly === undefined ? 'enforce' : 'audit', auditOnly ?? ''],
       [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; opsd state adopt --reason TEXT ends it`],
     ];
     const mode = leastMode(policy.mode, ...all.map(([one]) => one));

@@ -49,6 +49,10 @@ export interface EngineDeps {
   readonly events: EventBus;
   /** OPSD_MODE: it can only lower. */
   readonly ceiling?: PolicyMode;
+  /** Why no policy acts at present, where the configuration says otherwise; asked before every request. */
+  auditOnly?(): string | undefined;
+  /** Pauses of before that could not be written down. */
+  readonly unwrittenPauses?: ReadonlyMap<string, string>;
   /** Why everything is paused, or undefined. It is asked before every request; one that throws counts as a pause. */
   killSwitch(): string | undefined;
   /** Milliseconds within which a lost request has arrived or never will; default 5 min. */

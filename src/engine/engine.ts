@@ -31,6 +31,10 @@ export interface Engine extends Verbs {
    * outcome in the ledger and an event, not a rejection.
    */
   run(policy: string, signal: AbortSignal, trigger?: Trigger): Promise<RunResult>;
+  /** What stands beside the policies, and ends: told of and shown as theirs is. */
+  readonly others: Pick<Conditions, 'stands' | 'ended'>;
+  /** Pauses that could not be written down, for an engine that follows this one. */
+  unwrittenPauses(): ReadonlyMap<string, string>;
   /** At start: conditions that an earlier process told of. Those of policies that run no more end. */
   takeUp(told: readonly Condition[]): void;
   /** At start, before the first run: what a crash left behind becomes unknown, then is resolved by reading. */
@@ -172,6 +176,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     statuses: () => deps.policies.map((policy) => statusOf(policy, parts)),
     readings: () => readEngine(parts),
     conditions: () => conditions.standing(),
+    others: conditions,
+    unwrittenPauses: () => authority.unwrittenPauses(),
     plan: async (name, request, signal) => planPolicy(name, request, verbs, signal),
     apply: async (id, person, signal) => applyPlan(id, person, verbs, signal),
     approve: (id, person) => approvePlan(id, person, verbs),

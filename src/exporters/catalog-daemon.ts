@@ -284,6 +284,18 @@ const daemon = family(
     ),
     opsd_state_save_failures_total: counter([], 'items', 'store', 'Failed writes of the state.'),
     opsd_state_restored: gauge([], 'flag', 'store', 'Whether this process started from saved state, 1 or 0.'),
+    opsd_config_last_reload_successful: gauge(
+      [],
+      'flag',
+      'configuration',
+      'Whether the last loading of the configuration succeeded, 1 or 0; the first one counts.',
+    ),
+    opsd_config_last_reload_success_timestamp_seconds: gauge(
+      [],
+      'timestamp',
+      'configuration',
+      'When the configuration was last loaded with success, whether it had changed or not.',
+    ),
     opsd_config_hash: gauge([], 'as served', 'configuration', 'First 48 bits of the hash of the loaded configuration.'),
     opsd_build_info: gauge(['version', 'revision', 'node_version'], 'info', 'build', 'Build of the daemon, always 1.'),
     opsd_series: gauge(

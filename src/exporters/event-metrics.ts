@@ -198,6 +198,8 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'engine.paused':
       case 'engine.unpaused':
       case 'series.refused':
+      case 'config.reloaded':
+      case 'config.reload_failed':
     }
   });
 }

@@ -86,8 +86,13 @@ export interface Families {
   hold(): void;
   /** Shows the counters that were held for long enough. */
   releaseHeld(): void;
+  /** What only this process knows: without what the store keeps, and without what the process itself counts. */
+  handOver(): HandedCounts;
   readonly tables: readonly SeriesTable[];
 }
+
+/** Counters and histograms as they stand, for a daemon that follows in the same process. */
+export type HandedCounts = ReadonlyMap<string, readonly Omit<Child, 'chunk'>[]>;
 
 /** Samples by metric and labels, these as exposed. */
 export type Samples = Map<MetricName, Map<string, number>>;
@@ -98,6 +103,9 @@ export interface FamiliesDeps {
   readonly clock: Clock;
   /** How long a counter that appears is shown as 0. */
   readonly zeroForMs: number;
+  /** What earlier ones of this process counted: it goes on from there, for the accounts that are still there. */
+  readonly handed?: HandedCounts;
+  readonly accounts?: readonly string[];
   /** Series there may be, over all metrics. */
   readonly maxSeries: number;
   /** A label set was not shown, since there are as many series as there may be. */
@@ -168,10 +176,22 @@ export function createFamilies(deps: FamiliesDeps): Families {
     count(tables.get('opsd_refused_values_total')!, labelText('source', source), 1);
   }
 
+  function takeOver(table: SeriesTable): void {
+    for (const { labels, value, created, held: isHeld, buckets, exemplars } of deps.handed?.get(table.name) ?? []) {
+      if (table.spec.account && !deps.accounts?.includes(parseLabels(labels)['account'] ?? '')) continue;
+      const child = limit.create(table, labels, { held: isHeld, ...(created !== undefined && { created }) });
+      if (child === undefined) continue;
+      if (buckets === undefined) increase(child, value);
+      else observe(child, { buckets, sum: value, ...(exemplars !== undefined && { exemplars }) });
+      if (isHeld) held.set(child, clock.monotonic());
+    }
+  }
+
   for (const name of METRIC_NAMES) {
     const table = new SeriesTable(name, specOf(name), labelNamesOf(name));
     tables.set(name, table);
     registerMetric(registry, table);
+    takeOver(table);
     // A gauge without labels is absent until somebody says it.
     if (table.labelNames.length === 0 && table.spec.type !== 'gauge') counting(table, '', false);
   }
@@ -243,6 +263,12 @@ export function createFamilies(deps: FamiliesDeps): Families {
       }
     },
     hold: () => void (holds = true),
+    handOver: () =>
+      new Map(
+        [...tables.values()]
+          .filter(({ spec }) => spec.type !== 'gauge' && spec.mirrored !== true && !OF_PROCESS.has(spec.source))
+          .map((table) => [table.name, [...table.children()]]),
+      ),
     releaseHeld() {
       const now = clock.monotonic();
       for (const [child, since] of held) {
@@ -253,6 +279,9 @@ export function createFamilies(deps: FamiliesDeps): Families {
     },
   };
 }
+
+/** Sources that tell their totals since the start of the process. */
+const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'process.cpuUsage', 'performance.eventLoopUtilization']);
 
 function textOf(table: SeriesTable, labels: Readonly<Labels>): string {
   return table.labelNames.map((name) => labelText(name, labels[name] ?? '')).join(',');

@@ -17,7 +17,7 @@ import { createApiHealth } from './api-health.ts';
 import { countEvents } from './event-metrics.ts';
 import { createExposition, type ScrapeBody } from './exposition.ts';
 import { METRIC_NAMES, specOf } from './catalog.ts';
-import { createFamilies, SOURCES, type Families, type Source } from './families.ts';
+import { createFamilies, SOURCES, type Families, type HandedCounts, type Source } from './families.ts';
 import { sayLimits, type KnownLimits } from './known-limits.ts';
 import { createLabelLimiter, type LabelUse, type ReadOf } from './label-limiter.ts';
 import { createMirror } from './mirror.ts';
@@ -62,6 +62,10 @@ export interface MetricsDeps {
   logLines?(): ReadonlyMap<string, number>;
   readonly stateRestored: boolean;
   readonly configHash: string;
+  /** How the last loading of the configuration went; undefined where it is never loaded again. */
+  reload?(): { readonly ok: boolean; /** Epoch milliseconds of the last good one. */ readonly goodAt: number };
+  /** What earlier daemons of this process counted. */
+  readonly handed?: HandedCounts;
   readonly build: { readonly version: string; readonly revision: string };
 }
 
@@ -82,6 +86,8 @@ export interface Metrics extends Disposable {
    * @throws {Error} when the store cannot be written; the next call tries again
    */
   tidyLabels(): void;
+  /** What a daemon that follows in this process goes on counting from. To be called when nothing is counted any more. */
+  handOver(): HandedCounts;
   /** How the labels are used whose values come from outside. */
   labelUse(): readonly LabelUse[];
 }
@@ -108,6 +114,8 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     zeroForMs: settings.newSeriesZeroFor,
     maxSeries: settings.maxSeries,
     onRefused,
+    accounts: accounts.map(({ name }) => name),
+    ...(deps.handed !== undefined && { handed: deps.handed }),
   });
   const health = createApiHealth(clock);
   const onFailure = (source: Source): void => families.add('opsd_projection_failures_total', { source });
@@ -169,6 +177,12 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     mirrorLogLines,
     mirrorAudit,
     () => {
+      const last = deps.reload?.();
+      if (last === undefined) return;
+      families.set('opsd_config_last_reload_successful', {}, last.ok ? 1 : 0);
+      families.set('opsd_config_last_reload_success_timestamp_seconds', {}, last.goodAt / 1_000);
+    },
+    () => {
       const at = deps.savedAt?.();
       if (at !== undefined) families.set('opsd_state_last_save_timestamp_seconds', {}, at / 1_000);
     },
@@ -222,6 +236,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     admit: (account, label, value, amount) => limiter.admit(account, label, value, amount),
     tidyLabels: () => limiter.tidy(readOf),
     labelUse: () => limiter.use(),
+    handOver: () => families.handOver(),
     render: (format) => exposition.render(format),
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();

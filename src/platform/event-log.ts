@@ -245,6 +245,19 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
         logger.error(data, 'notifications are lost');
         return;
       }
+      case 'config.reloaded':
+        logger.info(
+          { by: event.by },
+          event.changed
+            ? 'the configuration has changed; the daemon starts anew with it'
+            : 'the configuration was loaded again; nothing has changed',
+        );
+        return;
+      case 'config.reload_failed': {
+        const { type: _type, ...data } = event;
+        logger.error(data, 'the configuration cannot be used; the one before stays');
+        return;
+      }
       case 'store.failed':
         logger.error({ operation: event.operation, detail: event.message }, 'the store failed');
     }

@@ -211,6 +211,20 @@ export type OpsEvent =
       readonly count: number;
     }
   | { readonly type: 'notifications.waiting'; readonly receiver: string; readonly count: number }
+  | {
+      readonly type: 'config.reloaded';
+      /** Who asked: `SIGHUP`, `the files changed`, or the name of a caller. */
+      readonly by: string;
+      readonly changed: boolean;
+    }
+  | {
+      readonly type: 'config.reload_failed';
+      readonly by: string;
+      /** `opsd.yaml:4:5: accounts[0].tokne: unknown key`, one for each that is wrong. */
+      readonly problems: readonly string[];
+      /** Whether the policies run in audit until a good reload. */
+      readonly auditOnly: boolean;
+    }
   | { readonly type: 'store.failed'; readonly operation: string; readonly message: string };
 
 export type EventListener = (event: OpsEvent) => void;

@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'too_large'
   | 'refused'
+  | 'bad_configuration'
   | 'unauthorized'
   | 'forbidden'
   | 'bad_signature'
@@ -62,7 +63,7 @@ export function json(status: number, value: unknown): Reply {
 /** JSON below `/api`, text elsewhere. */
 export function errorReply(path: string, error: HttpError): Reply {
   const reply =
-    path === '/api' || path.startsWith('/api/')
+    path === '/api' || path.startsWith('/api/') || path === '/-/reload'
       ? json(error.status, { error: { code: error.code, message: error.message } })
       : text(error.status, error.message);
   return { ...reply, headers: error.headers };

@@ -37,6 +37,8 @@ export interface ServerDeps {
   /** What a person may ask of the engine. */
   readonly engine: Verbs;
   readonly state: StateVerbs;
+  /** Loads the configuration again; absent where there is no file of it. */
+  reload?(by: string): Promise<ReloadOutcome>;
   /** Who may do what over TCP; without any it only reads. */
   readonly tokens?: readonly ApiToken[];
   readonly accounts: readonly {
@@ -49,9 +51,15 @@ export interface ServerDeps {
   /** Shown on the page beside the server's own addresses. */
   readonly links: readonly PageLink[];
   readonly version: string;
+  readonly configHash?: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
 }
+
+/** What came of loading the configuration again. With `changed` the daemon ends and starts anew in a moment. */
+type ReloadOutcome =
+  | { readonly ok: true; readonly changed: boolean; /** Of the configuration that is good. */ readonly hash: string }
+  | { readonly ok: false; /** What is wrong, with file, line and column. */ readonly message: string };
 
 /** What commands ask of the store. */
 interface StateVerbs {

@@ -122,6 +122,8 @@ export interface ReconciliationView extends Reconciled {
 export interface Status {
   readonly at: number;
   readonly version: string;
+  /** Of the files that the configuration was read from. */
+  readonly configHash?: string;
   readonly startedAt: number;
   /** The scheduler turns. */
   readonly healthy: boolean;
@@ -149,7 +151,16 @@ export interface Status {
 /** What of `ServerDeps` a status is made of. */
 export type StatusDeps = Pick<
   ServerDeps,
-  'clock' | 'board' | 'health' | 'readiness' | 'policies' | 'accounts' | 'apiUsage' | 'version' | 'startedAt'
+  | 'clock'
+  | 'board'
+  | 'health'
+  | 'readiness'
+  | 'policies'
+  | 'accounts'
+  | 'apiUsage'
+  | 'version'
+  | 'configHash'
+  | 'startedAt'
 > & {
   readonly ledger: Pick<
     ServerDeps['ledger'],
@@ -168,6 +179,7 @@ export function readStatus(deps: StatusDeps, actionLimit: number): Status {
   const facts = {
     at,
     version: deps.version,
+    ...(deps.configHash !== undefined && { configHash: deps.configHash }),
     startedAt: deps.startedAt,
     healthy: health.healthy,
     healthDetail: health.detail,

@@ -23,6 +23,7 @@ export const VERB_ROUTES: readonly Route[] = [
   { path: '/api/v1/unpause', method: 'POST', handle: unpause },
   { path: '/api/v1/state/backup', method: 'POST', handle: backup },
   { path: '/api/v1/state/adopt', method: 'POST', handle: adopt },
+  { path: '/-/reload', method: 'POST', handle: reload },
 ];
 
 const STATUS_OF_REFUSAL: Readonly<Record<Refusal['code'], number>> = {
@@ -200,4 +201,15 @@ async function adopt({ deps, request, access }: RouteContext): Promise<Reply> {
   } catch (error) {
     throw new HttpError(409, 'refused', (error as Error).message);
   }
+}
+
+/** `{"changed": …, "hash": …}`. What is wrong with a configuration is told in the message, as `opsd check` tells it. */
+async function reload({ deps, request, access }: RouteContext): Promise<Reply> {
+  const { by } = allow(request, access, 'admin', 'opsd reload');
+  if (deps.reload === undefined) {
+    throw new HttpError(409, 'refused', 'This daemon has no file that its configuration could be loaded from again.');
+  }
+  const outcome = await deps.reload(by);
+  if (!outcome.ok) throw new HttpError(422, 'bad_configuration', outcome.message);
+  return json(200, { changed: outcome.changed, hash: outcome.hash });
 }

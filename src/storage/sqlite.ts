@@ -52,6 +52,23 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
   }
 }
 
+/**
+ * Whether it can be written, as whoever opens it next must.
+ *
+ * @throws {StoreError}
+ */
+export function tryStore({ db, path }: Store): void {
+  try {
+    transaction(db, () =>
+      db.exec(
+        `INSERT INTO meta (key, value) VALUES ('tried', '1') ON CONFLICT (key) DO UPDATE SET value = value || ''`,
+      ),
+    );
+  } catch (error) {
+    throw explain(error, path);
+  }
+}
+
 function openFile(path: string): DatabaseSync {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o750 });

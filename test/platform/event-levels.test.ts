@@ -99,6 +99,11 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'notification.sent': [],
   'notification.failed': [[{ receiver: 'webhook', reason: 'ECONNREFUSED' }, 'warn']],
   'notification.dropped': [[{ receiver: 'webhook', reason: 'full', count: 1 }, 'error']],
+  'config.reloaded': [
+    [{ by: 'SIGHUP', changed: true }, 'info'],
+    [{ by: 'SIGHUP', changed: false }, 'info'],
+  ],
+  'config.reload_failed': [[{ by: 'SIGHUP', problems: ['opsd.yaml:1:1: x'], auditOnly: true }, 'error']],
   'store.failed': [[{ operation: 'commit', message: 'disk full' }, 'error']],
 };
 

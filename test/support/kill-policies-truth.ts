@@ -31,6 +31,8 @@ export type Sent = Pick<RecordedRequest, 'method' | 'path' | 'status' | 'at' | '
 interface Act {
   readonly action: string;
   readonly target: string;
+  /** Epoch milliseconds of the intent. */
+  readonly at: number;
   readonly stands: boolean;
   readonly outcome: string | undefined;
 }
@@ -77,7 +79,7 @@ export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulato
 
   within('resumes', resumes, CAPS.resume, () => 1);
   within('run deletes', runDeletes, CAPS.runDelete, () => 1);
-  within('message deletes', firstOfEach(messageDeletes), CAPS.messageDelete, () => 1);
+  within('message deletes', deletesByIntent(messageDeletes, acts), CAPS.messageDelete, () => 1);
   within('pruned', prunes, CAPS.prune, (one) => Number(queryOf(one).get('count')));
 
   // A page is one intent, and an intent one request.
@@ -150,15 +152,22 @@ function within(
   }
 }
 
-/** A delete of one message by its id may be sent once more, the same. */
-function firstOfEach(sent: readonly Sent[]): readonly Sent[] {
-  return [...Map.groupBy(sent.filter(isDone), idOf).values()].map(([first]) => first!);
+/**
+ * A delete of one message by its id whose outcome is unknown is sent once more, the same, hours later it may be: it
+ * counts once, in the window of its intent.
+ */
+function deletesByIntent(sent: readonly Sent[], acts: readonly Act[]): readonly Sent[] {
+  return [...Map.groupBy(sent.filter(isDone), idOf)].map(([id, [first]]) => {
+    const intent = acts.find(({ target, stands }) => target === id && stands);
+    expect(intent, `the ledger knows that ${id} was deleted`).toBeDefined();
+    return { ...first!, at: intent!.at };
+  });
 }
 
 function actsOf(db: DatabaseSync): Act[] {
   const rows = db
     .prepare(
-      `SELECT action, target, stands,
+      `SELECT action, target, at, stands,
          (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id DESC LIMIT 1) AS outcome
        FROM intents ORDER BY id`,
     )
@@ -166,6 +175,7 @@ function actsOf(db: DatabaseSync): Act[] {
   return rows.map((row) => ({
     action: String(row['action']),
     target: String(row['target']),
+    at: Number(row['at']),
     stands: row['stands'] === 1,
     outcome: row['outcome'] === null ? undefined : String(row['outcome']),
   }));

@@ -18,7 +18,7 @@ const io = {
   clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
 };
 process.exitCode = await runCli(process.argv.slice(2), io, {
-  run: ({ config }) => runDaemon(config, io, startApp),
+  run: (options) => runDaemon({ ...options, onHangup: () => ({ [Symbol.dispose]: () => undefined }) }, io, startApp),
   demo: () => Promise.reject(new Error('there is no demo here')),
 });
 process.once('beforeExit', () => process.exit());

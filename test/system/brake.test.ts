@@ -1,0 +1,95 @@
+/** The brakes, over a real daemon with several hundred acts under way: what was sent is seen on the road, not asked for. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { bulkWorld } from '../support/bulk-world.ts';
+import { addressOf } from '../support/daemon-world.ts';
+import { opsd, type Program } from '../support/program.ts';
+import { TEST_TOKEN } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const RUNS = 240;
+
+test('pause, kill switch and OPSD_MODE let at most the request under way end, and what is left goes on after them', async () => {
+  const world = await bulkWorld();
+  world.failRuns(RUNS);
+  const road = await world.road();
+  const folder = tempDir();
+  const config = join(folder, 'opsd.yaml');
+  const killSwitch = join(folder, 'PAUSE');
+  writeFileSync(
+    config,
+    `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+log: { level: debug }
+engine: { killSwitchFile: PAUSE }
+accounts:
+  - name: production
+    messageApi: { url: "${road.url}", token: ${TEST_TOKEN} }
+    client: { requestsPerSecond: 30 }
+    collectors: { logs: { enabled: false }, accountStats: { enabled: false }, urlGroups: { enabled: false } }
+policies:
+  - name: resume-billing
+    account: production
+    mode: enforce
+    every: 1s
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+`,
+  );
+  const command = async (...args: string[]): Promise<void> => {
+    const program = opsd([...args, '--config', config]);
+    expect(await program.ended, program.stderr()).toEqual({ code: 0, signal: null });
+  };
+  const sent = async (count: number): Promise<void> => {
+    await until({ what: `${count} are sent` }, () => road.resumes.length >= count);
+  };
+  /** After the brake: what came to the road since is the one request that was past it already, and no other follows. */
+  const stands = async (daemon: Program, guard: string, before: number): Promise<void> => {
+    const lines = daemon.log().length;
+    await until({ what: `runs are held by ${guard}` }, () => heldBy(daemon.log().slice(lines), guard) >= 2);
+    expect(road.resumes.length - before).toBeLessThanOrEqual(1);
+    expect(road.resumes.length).toBeLessThan(RUNS);
+  };
+
+  const daemon = opsd(['run', '--config', config]);
+  await sent(20);
+  await command('pause', '--reason', 'an incident');
+  await stands(daemon, 'kill_switch', road.resumes.length);
+  await command('unpause', '--yes', '--reason', 'over');
+
+  await sent(road.resumes.length + 20);
+  writeFileSync(killSwitch, '');
+  await stands(daemon, 'kill_switch', road.resumes.length);
+  rmSync(killSwitch);
+
+  await sent(road.resumes.length + 20);
+  daemon.kill('SIGTERM');
+  const atSignal = road.resumes.length;
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  // The signal takes a moment to arrive.
+  expect(road.resumes.length - atSignal).toBeLessThanOrEqual(3);
+
+  const looking = opsd(['run', '--config', config], { env: { OPSD_MODE: 'audit' } });
+  const before = road.resumes.length;
+  await until({ what: 'runs are held by mode' }, () => heldBy(looking.log(), 'mode') >= 2);
+  const policies = await (await fetch(`${await addressOf(looking)}/api/v1/policies`)).text();
+  expect(policies).toContain('OPSD_MODE is audit');
+  looking.kill('SIGTERM');
+  await looking.ended;
+  expect(road.resumes.length).toBe(before);
+
+  const last = opsd(['run', '--config', config]);
+  await sent(RUNS);
+  await until({ what: 'nothing is left' }, () => world.emulator.workflowDlq('acc-1').length === 0);
+  last.kill('SIGTERM');
+  await last.ended;
+  expect(road.resumes).toHaveLength(RUNS);
+  expect(new Set(road.resumes).size).toBe(RUNS);
+}, 120_000);
+
+function heldBy(lines: ReturnType<Program['log']>, guard: string): number {
+  return lines.filter((line) => line['msg'] === 'policy run finished' && line['guard'] === guard).length;
+}

@@ -1,0 +1,145 @@
+/** Two daemons that do not know of each other, and one that has lost its memory: the stamps that travel with runs tell. */
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { bulkWorld, type BulkWorld, type Road } from '../support/bulk-world.ts';
+import { opsd, type Program } from '../support/program.ts';
+import { TEST_TOKEN } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const AUDIT = 'opsd.db.audit.jsonl';
+
+interface Instance {
+  readonly folder: string;
+  readonly road: Road;
+  run(): Program;
+  command(...args: string[]): Promise<{ readonly code: number | null; readonly stdout: string }>;
+}
+
+/** A daemon with a store of its own on the same account. */
+async function instance(world: BulkWorld): Promise<Instance> {
+  const road = await world.road();
+  const folder = tempDir();
+  const config = join(folder, 'opsd.yaml');
+  writeFileSync(
+    config,
+    `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+log: { level: debug }
+accounts:
+  - name: production
+    messageApi: { url: "${road.url}", token: ${TEST_TOKEN} }
+    client: { requestsPerSecond: 100 }
+    collectors: { logs: { enabled: false }, accountStats: { enabled: false }, urlGroups: { enabled: false } }
+policies:
+  - name: resume-billing
+    account: production
+    mode: enforce
+    every: 1s
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+    limits: { attempts: { max: 2, backoff: [1s] } }
+`,
+  );
+  return {
+    folder,
+    road,
+    run: () => opsd(['run', '--config', config]),
+    async command(...args) {
+      const program = opsd([...args, '--config', config]);
+      const { code } = await program.ended;
+      return { code, stdout: program.stdout() + program.stderr() };
+    },
+  };
+}
+
+/** Resumes runs of the world that fail again at once, and waits until they are back with their stamps. */
+async function resumeInVain(world: BulkWorld, one: Instance, count: number): Promise<Program> {
+  world.destination.answerWith((_request, response) => void response.writeHead(503).end());
+  world.failRuns(count);
+  const daemon = one.run();
+  await until({ what: 'all were resumed, and are back' }, () => stamped(world).length === count);
+  return daemon;
+}
+
+function stamped(world: BulkWorld): readonly string[] {
+  const runs = world.emulator.workflowDlq('acc-1');
+  return runs.flatMap(({ labels }) => labels.filter((label) => label.startsWith('opsd:')));
+}
+
+function runsOf(daemon: Program): number {
+  return daemon.log().filter((line) => line['msg'] === 'policy run finished').length;
+}
+
+async function plan(one: Instance): Promise<{
+  readonly effectiveMode: string;
+  readonly chosen: readonly unknown[];
+  readonly skipped: readonly { readonly guard: string; readonly reason: string; readonly count: number }[];
+}> {
+  const { stdout } = await one.command('plan', 'resume-billing', '-o', 'json');
+  return (JSON.parse(stdout) as { plans: [never] }).plans[0];
+}
+
+test('a second instance leaves alone what another one repairs, and says whose it is', async () => {
+  const world = await bulkWorld();
+  const first = await instance(world);
+  const second = await instance(world);
+  const daemon = await resumeInVain(world, first, 3);
+  const [, who] = stamped(world)[0]!.split(':');
+  const other = second.run();
+  await until({ what: 'the second instance has looked' }, () => runsOf(other) >= 3);
+  expect(await plan(second)).toMatchObject({
+    chosen: [],
+    skipped: [{ guard: 'foreign_actor', reason: `stamped by instance ${who}` }],
+  });
+  expect(second.road.resumes).toEqual([]);
+  // What nobody has touched is anybody's.
+  daemon.kill('SIGTERM');
+  await daemon.ended;
+  world.failRuns(1);
+  await until({ what: 'a new one is resumed' }, () => second.road.resumes.length === 1);
+}, 60_000);
+
+test.each([
+  ['while its audit log is kept', false],
+  ['and its audit log with it', true],
+])(
+  'a store that is lost %s resumes nothing beyond its attempts',
+  async (_how, withAudit) => {
+    const world = await bulkWorld();
+    const one = await instance(world);
+    const daemon = await resumeInVain(world, one, 3);
+    daemon.kill('SIGKILL');
+    await daemon.ended;
+    await world.emulator.idle();
+    const before = one.road.resumes.length;
+    const stamps = stamped(world);
+    for (const file of readdirSync(one.folder).filter((name) => name.startsWith('opsd.db'))) {
+      if (withAudit || file !== AUDIT) rmSync(join(one.folder, file), { recursive: true });
+    }
+    world.failRuns(2);
+
+    const again = one.run();
+    await until({ what: 'it has looked' }, () => runsOf(again) >= 2);
+    const left = { guard: 'foreign_actor', reason: `stamped by instance ${stamps[0]!.split(':')[1]}`, count: 3 };
+    if (!withAudit) {
+      // The audit log knows of acts that this store does not: a person has to say that it may go on.
+      expect(await plan(one)).toMatchObject({ effectiveMode: 'audit', skipped: [left] });
+      expect(one.road.resumes).toHaveLength(before);
+      const adopted = await one.command('state', 'adopt', '--reason', 'the disk was lost');
+      expect(adopted.code, adopted.stdout).toBe(0);
+    }
+    await until({ what: 'the new ones are resumed' }, () => one.road.resumes.length === before + 2);
+    const runs = runsOf(again);
+    await until({ what: 'it has looked again' }, () => runsOf(again) >= runs + 2);
+    expect((await plan(one)).skipped).toContainEqual(expect.objectContaining(left));
+    // Each lineage as often as its stamp tells, and its attempts with it.
+    expect(one.road.resumes.slice(before)).toHaveLength(2);
+    expect(stamped(world)).toEqual(expect.arrayContaining(stamps));
+    again.kill('SIGTERM');
+    expect((await again.ended).code).toBe(0);
+  },
+  90_000,
+);

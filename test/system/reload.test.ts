@@ -1,0 +1,292 @@
+/** The configuration changes while the real program runs: by a signal, by request, by a change of the files. */
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { addressOf, daemonWorld, repairConfig, type DaemonWorld } from '../support/daemon-world.ts';
+import { scrape, type Exposition } from '../support/exposition.ts';
+import type { Passed } from '../support/fault-proxy.ts';
+import { opsd, type Program } from '../support/program.ts';
+import { logsUntil } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const AUDIT = { mode: 'audit', every: '1h' };
+
+/** The policy stands in a file of its own, so that it can be broken alone. */
+function split(config: string): { readonly main: string; readonly policies: string } {
+  const at = config.indexOf('policies:');
+  return { main: `${config.slice(0, at)}policyFiles: [policies/*.yaml]\n`, policies: config.slice(at) };
+}
+
+function starts(daemon: Program): number {
+  return said(daemon, 'the daemon runs').length;
+}
+
+function said(daemon: Program, message: string): readonly Readonly<Record<string, unknown>>[] {
+  return daemon.log().filter((line) => line['msg'] === message);
+}
+
+async function hasStarted(daemon: Program, times: number): Promise<void> {
+  await until({ what: `the daemon has started ${times} times` }, () => starts(daemon) === times);
+}
+
+async function metricsUntil(url: string, what: string, holds: (metrics: Exposition) => boolean): Promise<Exposition> {
+  return until({ what }, async () => {
+    const metrics = await scrape(url);
+    return holds(metrics) && metrics;
+  });
+}
+
+function modes(metrics: Exposition): readonly (string | undefined)[] {
+  return metrics.all('opsd_policy_mode_info').map(({ labels }) => labels['effective_mode']);
+}
+
+async function conditionKeys(url: string): Promise<readonly string[]> {
+  const answer = (await (await fetch(`${url}/api/v1/conditions`)).json()) as { conditions: { key: string }[] };
+  return answer.conditions.map(({ key }) => key);
+}
+
+function reload(world: DaemonWorld): Program {
+  return opsd(['reload', '--socket', join(world.folder, 'opsd.db.sock')]);
+}
+
+const isResume = (request: Passed): boolean =>
+  request.method === 'POST' && request.url.startsWith('/v2/workflows/dlq/resume');
+
+const OK = 'opsd_config_last_reload_successful';
+const GOOD_AT = 'opsd_config_last_reload_success_timestamp_seconds';
+
+test('SIGHUP takes up a changed configuration in the same process, on the same address, and counters go on', async () => {
+  const world = await daemonWorld();
+  const config = repairConfig(world, AUDIT);
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  const before = await metricsUntil(
+    url,
+    'some requests are counted',
+    (metrics) => metrics.sum('opsd_api_requests_total') > 5,
+  );
+  expect([before.value(OK, {}), before.value(GOOD_AT, {})]).toEqual([1, expect.any(Number)]);
+
+  world.write(config.replace('mode: audit', 'mode: enforce'));
+  daemon.kill('SIGHUP');
+  await hasStarted(daemon, 2);
+  expect(said(daemon, 'the daemon runs').map((line) => line['url'])).toEqual([url, url]);
+  const after = await scrape(url);
+  expect(modes(after)).toEqual(['enforce']);
+  expect(after.value('opsd_config_hash', {})).not.toBe(before.value('opsd_config_hash', {}));
+  expect(after.value('process_start_time_seconds', {})).toBeCloseTo(before.value('process_start_time_seconds', {})!, 0);
+  for (const name of [
+    'opsd_api_requests_total',
+    'opsd_collector_runs_total',
+    'opsd_api_response_bytes_total',
+    'opsd_log_messages_total',
+    'process_cpu_seconds_total',
+    'opsd_api_request_duration_seconds_count',
+    'opsd_audit_records_total',
+  ]) {
+    expect(after.sum(name), name).toBeGreaterThanOrEqual(before.sum(name));
+    // Taken over once, not twice.
+    expect(after.sum(name), name).toBeLessThan(before.sum(name) * 1.9 + 60);
+  }
+  expect(after.value(OK, {})).toBe(1);
+
+  // Nothing has changed: nothing happens but that it was good.
+  daemon.kill('SIGHUP');
+  await daemon.logged('the configuration was loaded again; nothing has changed');
+  await metricsUntil(url, 'the time moves on', (metrics) => metrics.value(GOOD_AT, {})! > after.value(GOOD_AT, {})!);
+  expect(starts(daemon)).toBe(2);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+});
+
+test('opsd reload waits until the change is taken up, and tells what is wrong; over TCP it is for admins', async () => {
+  const world = await daemonWorld();
+  writeFileSync(join(world.folder, 'admin'), 'admin-token\n');
+  const tokens =
+    'tokens: [{ name: boss, role: admin, tokenFile: admin }, { name: watcher, role: viewer, token: look }] }';
+  const config = repairConfig(world, AUDIT).replace('"127.0.0.1:0" }', `"127.0.0.1:0", ${tokens}`);
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  world.write(config.replace('mode: audit', 'mode: enforce'));
+  const done = reload(world);
+  expect([await done.ended, done.stdout()]).toEqual([
+    { code: 0, signal: null },
+    'The daemon runs with the changed configuration.\n',
+  ]);
+  expect(modes(await scrape(url))).toEqual(['enforce']);
+
+  world.write(config.replace('mode: audit', 'mode: adit'));
+  const refused = reload(world);
+  expect(await refused.ended).toEqual({ code: 1, signal: null });
+  expect(refused.stderr()).toMatch(/opsd\.yaml:\d+:\d+: policies\[0\]\.mode/);
+
+  const post = async (token?: string) =>
+    fetch(`${url}/-/reload`, {
+      method: 'POST',
+      ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
+    });
+  expect([(await post()).status, (await post('look')).status]).toEqual([401, 403]);
+  const answer = await post('admin-token');
+  expect([answer.status, await answer.json()]).toMatchObject([422, { error: { code: 'bad_configuration' } }]);
+  expect(said(daemon, 'the configuration cannot be used; the one before stays').map((line) => line['by'])).toEqual([
+    'local',
+    'boss',
+  ]);
+  world.write(config);
+  expect(await (await post('admin-token')).json()).toMatchObject({ changed: true });
+  await hasStarted(daemon, 3);
+  expect(modes(await scrape(url))).toEqual(['audit']);
+});
+
+test('a typo in a policy file: those of before run in audit, it is told, and a fix brings them back', async () => {
+  const world = await daemonWorld();
+  const { main, policies } = split(repairConfig(world, { mode: 'enforce', every: '1h' }));
+  const folder = join(world.folder, 'policies');
+  const file = join(folder, 'billing.yaml');
+  mkdirSync(folder);
+  writeFileSync(file, policies);
+  const daemon = world.run(main);
+  const url = await addressOf(daemon);
+  expect(modes(await scrape(url))).toEqual(['enforce']);
+
+  // The stop was meant, and is misspelt. Nobody asks for a reload: the file is looked at.
+  writeFileSync(file, policies.replace('mode: enforce', 'mode: of'));
+  const line = await daemon.logged('the configuration cannot be used; the one before stays');
+  expect(line).toMatchObject({ by: 'the files changed', auditOnly: true });
+  expect(String(line['problems'])).toMatch(/policies\/billing\.yaml:4:11: policies\[0\]\.mode:/);
+  const held = await metricsUntil(url, 'the policy is in audit', (metrics) => modes(metrics).includes('audit'));
+  expect([modes(held), held.value(OK, {})]).toEqual([['audit'], 0]);
+  expect(await conditionKeys(url)).toContain('reload');
+  const page = await (await fetch(`${url}/`)).text();
+  expect(page).toContain('The changed configuration cannot be used');
+  // Any other mistake on top does not lift it.
+  world.write(`${main}telemetri: {}\n`);
+  daemon.kill('SIGHUP');
+  await until({ what: 'it is refused again' }, () => said(daemon, String(line['msg'])).length === 2);
+  world.write(main);
+
+  // Back as it was: nothing is exchanged, and the policy acts again.
+  writeFileSync(file, policies);
+  const back = await metricsUntil(url, 'the policy is back', (metrics) => modes(metrics).includes('enforce'));
+  expect([modes(back), back.value(OK, {}), starts(daemon)]).toEqual([['enforce'], 1, 1]);
+  expect(await conditionKeys(url)).not.toContain('reload');
+
+  // Mended otherwise, after another typo: the change is taken up.
+  writeFileSync(file, `${policies}typo: [\n`);
+  daemon.kill('SIGHUP');
+  await metricsUntil(url, 'it is in audit again', (metrics) => modes(metrics).includes('audit'));
+  writeFileSync(file, policies.replace('mode: enforce', 'mode: off'));
+  await hasStarted(daemon, 2);
+  const off = await scrape(url);
+  expect([modes(off), off.value(OK, {})]).toEqual([['off'], 1]);
+  expect(await conditionKeys(url)).not.toContain('reload');
+});
+
+test('a bad configuration changes nothing; nor does one whose address is taken', async () => {
+  const world = await daemonWorld();
+  const config = repairConfig(world, { mode: 'enforce', every: '1h' });
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  const failed = () => said(daemon, 'the configuration cannot be used; the one before stays');
+  world.write(config.replace('newSeriesZeroFor: 0s', 'newSeriesZeroFor: soon'));
+  daemon.kill('SIGHUP');
+  await until({ what: 'it is refused' }, () => failed().length === 1);
+  expect(failed()[0]).toMatchObject({ by: 'SIGHUP', auditOnly: false });
+  expect(String(failed()[0]!['problems'])).toMatch(/opsd\.yaml:\d+:\d+: telemetry\.metrics\.newSeriesZeroFor/);
+  const metrics = await scrape(url);
+  expect([modes(metrics), metrics.value(OK, {})]).toEqual([['enforce'], 0]);
+  expect(await conditionKeys(url)).toContain('reload');
+
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as { port: number };
+  world.write(config.replace('127.0.0.1:0', `127.0.0.1:${port}`));
+  daemon.kill('SIGHUP');
+  await until({ what: 'it is refused' }, () => failed().length === 2);
+  expect(String(failed()[1]!['problems'])).toContain(`cannot listen on 127.0.0.1:${port}`);
+  expect([starts(daemon), (await scrape(url)).value(OK, {})]).toEqual([1, 0]);
+  // A key that is none may be a stop with a typo in it.
+  world.write(`${config}engin: { mode: off }\n`);
+  daemon.kill('SIGHUP');
+  await metricsUntil(url, 'the policy is in audit', (now) => modes(now).includes('audit'));
+  // The address is free again.
+  await new Promise((resolve) => other.close(resolve));
+  world.write(config.replace('127.0.0.1:0', `127.0.0.1:${port}`));
+  daemon.kill('SIGHUP');
+  await hasStarted(daemon, 2);
+  const after = await scrape(`http://127.0.0.1:${port}`);
+  expect([modes(after), after.value(OK, {})]).toEqual([['enforce'], 1]);
+});
+
+test('a ConfigMap that is swapped by its link is seen, and triggers that meet are one reload', async () => {
+  const world = await daemonWorld();
+  const { main, policies } = split(repairConfig(world, AUDIT));
+  const mount = join(world.folder, 'mount');
+  const fill = (name: string, text: string): void => {
+    mkdirSync(join(mount, name), { recursive: true });
+    writeFileSync(join(mount, name, 'billing.yaml'), text);
+  };
+  const swap = (name: string): void => {
+    symlinkSync(name, join(mount, '..data_tmp'));
+    renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
+  };
+  fill('..2026_a', policies);
+  swap('..2026_a');
+  symlinkSync('..data/billing.yaml', join(mount, 'billing.yaml'));
+  const daemon = world.run(main.replace('policies/*.yaml', 'mount/*.yaml'));
+  const url = await addressOf(daemon);
+
+  fill('..2026_b', policies.replace('mode: audit', 'mode: approve'));
+  swap('..2026_b');
+  await hasStarted(daemon, 2);
+  expect(modes(await scrape(url))).toEqual(['approve']);
+
+  fill('..2026_c', policies.replace('mode: audit', 'mode: enforce'));
+  swap('..2026_c');
+  const asked = Array.from({ length: 4 }, () => reload(world));
+  for (let signals = 0; signals < 5; signals++) daemon.kill('SIGHUP');
+  await until({ what: 'the changed one runs' }, async () => modes(await scrape(url)).includes('enforce'));
+  for (const one of asked) expect(await one.ended, one.stderr()).toEqual({ code: 0, signal: null });
+  expect(starts(daemon)).toBe(3);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+});
+
+test('a reload while a step is under way finishes the request, sends nothing twice, and the rest follows', async () => {
+  const world = await daemonWorld();
+  await world.failRuns(3, 'billing');
+  world.destination.answerWith((_request, response) => void response.end());
+  const resumes = (): string[] =>
+    world.proxy.passed
+      .filter(isResume)
+      .map((request) => new URL(request.url, 'http://service').searchParams.getAll('dlqIds').join());
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  world.proxy.decide((request) => (isResume(request) && resumes().length === 1 ? opened : 'pass'));
+  const config = `${repairConfig(world, { mode: 'enforce', every: '1s' })}    ramp: { settle: 1s }\n`;
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  await until({ what: 'a resume is under way' }, () => resumes().length === 1);
+  world.write(config.replace('full: 10s', 'full: 11s'));
+  daemon.kill('SIGHUP');
+  await daemon.logged('the configuration has changed; the daemon starts anew with it');
+  open();
+  await hasStarted(daemon, 2);
+  const messages = daemon.log().map((line) => line['msg']);
+  expect(messages.indexOf('action')).toBeLessThan(messages.lastIndexOf('the daemon runs'));
+  expect(said(daemon, 'action')[0]).toMatchObject({ outcome: 'acked' });
+  world.proxy.decide(() => 'pass');
+  await until({ what: 'the rest is resumed', timeoutMs: 50_000 }, () => resumes().length === 3);
+  const metrics = await metricsUntil(
+    url,
+    'all are counted, over the reload',
+    (now) => now.sum('opsd_action_items_total') === 3,
+  );
+  expect(new Set(resumes()).size).toBe(3);
+  expect(metrics.value('opsd_unknown_outcomes', {})).toBe(0);
+  const rows = await logsUntil(world.service, Date.now());
+  const stamped = rows.filter((row) => row.labels?.some((label) => label.startsWith('opsd:')));
+  expect(new Set(stamped.map((row) => row.messageId)).size).toBe(3);
+  const audit = opsd(['audit', '--config', join(world.folder, 'opsd.yaml'), '-o', 'json']);
+  expect((await audit.ended).code).toBe(0);
+});
