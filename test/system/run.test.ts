@@ -164,6 +164,6 @@ test('promtool finds nothing to say about the metrics, with and without data', a
     return stdout + stderr;
   };
   expect(await lint()).toBe('');
-  await until({ what: 'a canary was resumed' }, async () => (await scrape(url)).sum('opsd_action_items_total') === 1);
+  await until({ what: 'both were resumed' }, async () => (await scrape(url)).sum('opsd_action_items_total') === 2);
   expect(await lint()).toBe('');
 });
