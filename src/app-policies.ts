@@ -8,7 +8,7 @@ import type { ServiceClient } from './client/api.ts';
 import type { Config } from './config/config.ts';
 import { POLICY_MODES, type PolicyMode, type Trigger } from './domain/plan.ts';
 import type { PolicyStatus } from './domain/policy-status.ts';
-import type { EngineFacts } from './engine/engine-deps.ts';
+import type { EngineDeps, EngineFacts } from './engine/engine-deps.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
 import type { Undertaking } from './exporters/daemon-spans.ts';
 import { GUARDS } from './guardrails/index.ts';
@@ -23,6 +23,9 @@ import type { Scheduler } from './scheduler/scheduler.ts';
 
 const POLICY_TIMEOUT_MS = 600_000;
 const SETTLE_EVERY_MS = 15_000;
+
+/** How long breakers stay open, and how often listings learn what became of acts: shorter where somebody watches. */
+type Pace = Pick<EngineDeps, 'listEveryMs' | 'breakerMs'>;
 
 export interface PoliciesDeps {
   readonly config: Config;
@@ -40,6 +43,7 @@ export interface PoliciesDeps {
   /** Why no policy acts at present; see `EngineDeps`. */
   readonly auditOnly?: () => string | undefined;
   readonly unwrittenPauses?: ReadonlyMap<string, string>;
+  readonly pace?: Pace;
   /** Inside a span of the daemon's own, where there is tracing. */
   within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
 }
@@ -94,6 +98,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     events,
     guards: GUARDS,
     ...(deps.settleMs !== undefined && { settleMs: deps.settleMs }),
+    ...deps.pace,
     ...(ceiling !== undefined && { ceiling }),
     ...(deps.auditOnly !== undefined && { auditOnly: deps.auditOnly }),
     ...(deps.unwrittenPauses !== undefined && { unwrittenPauses: deps.unwrittenPauses }),

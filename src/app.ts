@@ -155,6 +155,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
     ...(options.reload !== undefined && { auditOnly: () => auditOnlyBy(options.reload!.state()) }),
     ...(options.handed !== undefined && { unwrittenPauses: options.handed.pauses }),
+    ...(options.pace !== undefined && { pace: options.pace }),
   });
 
   const metrics = createMetrics({

@@ -268,7 +268,7 @@ test('the configuration of the demo is good', () => {
     ]),
   );
   const loaded = loadConfig(join(ROOT, 'src/cli/demo.yaml'), {
-    env: { ...env, OPSD_DEMO_URL: 'http://127.0.0.1:1', OPSD_DEMO_LOG_LEVEL: 'info' },
+    env: { ...env, OPSD_DEMO_URL: 'http://127.0.0.1:1', OPSD_DEMO_LOG_LEVEL: 'info', OPSD_DEMO_TODAY: '2026-11-20' },
   });
   expect(loaded).toMatchObject({ ok: true, warnings: [] });
 });

@@ -31,6 +31,8 @@ export interface DaemonOptions {
   readonly handed?: Handover;
   /** How long a resumed run is given before it is judged, in milliseconds; default 5 min. */
   readonly settleMs?: number;
+  /** Milliseconds: how long breakers stay open after each halt in a row, and between listings that judge acts. */
+  readonly pace?: { readonly breakerMs: readonly number[]; readonly listEveryMs: number };
 }
 
 export interface Daemon extends AsyncDisposable {
@@ -62,7 +64,7 @@ export interface Handover {
   readonly pauses: ReadonlyMap<string, string>;
 }
 
-export interface DaemonRun extends Pick<DaemonOptions, 'settleMs'> {
+export interface DaemonRun extends Pick<DaemonOptions, 'settleMs' | 'pace'> {
   readonly config: Config;
   readonly level: LogLevel;
   /** Where log lines go; default standard error. */
@@ -117,6 +119,7 @@ export async function launch(
     version: packageVersion(),
     ...more,
     ...(run.settleMs !== undefined && { settleMs: run.settleMs }),
+    ...(run.pace !== undefined && { pace: run.pace }),
   });
   logger.info(
     {

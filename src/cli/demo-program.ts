@@ -31,6 +31,8 @@ const HISTORY_DAYS = 30;
 const LOG_MAX_ENTRIES = 100_000;
 /** A resumed run is judged soon, so that its end can be watched. */
 const SETTLE_MS = 20_000;
+/** An outage, its halt and the way out of it pass within minutes. */
+const PACE = { breakerMs: [20_000, 40_000, 80_000], listEveryMs: 5_000 };
 
 export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemon): Promise<number> {
   const { clock } = io;
@@ -43,6 +45,8 @@ export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemo
   const emulator = stack.use(
     await startEmulator({
       clock,
+      // Real time, with what a test may do in process: the mails of this morning.
+      time: 'real',
       random,
       listen: { host: '127.0.0.1', port: 0 },
       accounts: [{ id: SERVICE.account, token: SERVICE.token }],
@@ -58,6 +62,12 @@ export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemo
     random,
     now: clock.now(),
     days: HISTORY_DAYS,
+  });
+  // Of the traffic of this morning some mails are left, for the prune to take away.
+  emulator.control.seed({
+    deadMessages: [
+      { url: 'https://email.vendor.example/v1/send', labels: ['newsletter'], status: 503, count: 60, agoMs: 5_400_000 },
+    ],
   });
   const traffic = stack.use(
     await startSampleTraffic({
@@ -77,6 +87,7 @@ export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemo
       config,
       level: config.log.level,
       settleMs: SETTLE_MS,
+      pace: PACE,
       onStarted: (daemon) => screen.show(daemon),
       ...(screen.logSink && { logSink: screen.logSink }),
     },
@@ -103,6 +114,8 @@ function demoConfig(folder: string, { emulator, traffic, options, io }: DemoPart
       OPSD_DEMO_TOKEN: SERVICE.token,
       OPSD_DEMO_USERNAME: SERVICE.username,
       OPSD_DEMO_PASSWORD: SERVICE.password,
+      // Midnight, UTC: the day on which the sample traffic set the budget.
+      OPSD_DEMO_TODAY: new Date(io.clock.now()).toISOString().slice(0, 10),
       OPSD_DEMO_SEARCH_INDEX: traffic.searchIndexId,
       OPSD_DEMO_VECTOR_INDEX: traffic.vectorIndexId,
       // A person watches the summary; only what needs attention may stand between its lines.

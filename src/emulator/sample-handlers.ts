@@ -91,14 +91,14 @@ function appHandler(deps: Deps): SampleHandler {
 }
 
 /**
- * Invoices break when the ledger behind them does: the first one, one in fourteen, and all of them in an outage. What
- * broke stays so for some seconds, longer than its retries last, and is then mended: a resumed run mostly succeeds.
+ * Invoices break when the ledger behind them does: the first one, one in thirty-three, and all of them in an outage.
+ * What broke stays so for some seconds, longer than its retries last, and is then mended: a resumed run mostly succeeds.
  * An unknown currency is wrong for good. Approvals by hand wait for a desk that nobody sits at.
  */
 function invoiceWorkflow(deps: Deps): SampleHandler {
   const { random } = deps;
-  const breakage = new Breakage(deps, { share: 0.07, lastingMs: 5_000, againShare: 0.15 });
-  const isOut = outages(deps, { firstAfterMs: 150_000, everyMs: 420_000, lastingMs: 40_000 });
+  const breakage = new Breakage(deps, { share: 0.03, lastingMs: 5_000, againShare: 0.02 });
+  const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 600_000, lastingMs: 24_000 });
   return ({ body }) => {
     const afterMs = 20 + 80 * random();
     if (body['currency'] === 'XXX') return refuse(422, 'currency XXX is not known', afterMs);

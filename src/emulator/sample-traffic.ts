@@ -74,7 +74,7 @@ const BURSTS: readonly { readonly kind: SampleKind; readonly size: number; reado
 const BURST_STEP_MS = 25;
 
 const TIDY_EVERY_MS = 60_000;
-const KEEP_DEAD_LETTERS_MS = 3_600_000;
+const KEEP_DEAD_LETTERS_MS = 2 * 3_600_000;
 const KEEP_FAILED_RUNS_MS = 6 * 3_600_000;
 
 const FIRST_PAUSE_MS = 500;

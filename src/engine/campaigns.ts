@@ -67,7 +67,12 @@ function judged(campaign: Campaign, policy: ResumePolicy, now: number, deps: Eng
     const result = resultOf(outcome);
     if (result !== undefined) results[result]++;
   }
-  const after = judge(campaign, results, policy.ramp, now);
+  const after = judge(
+    campaign,
+    results,
+    { ...policy.ramp, ...(deps.breakerMs !== undefined && { breaker: deps.breakerMs }) },
+    now,
+  );
   return after === campaign ? undefined : after;
 }
 

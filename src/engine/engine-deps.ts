@@ -59,5 +59,7 @@ export interface EngineDeps {
   readonly settleMs?: number;
   /** Least time between two whole listings of an account that learn what became of acts, milliseconds; default 1 min. */
   readonly listEveryMs?: number;
+  /** How long breakers stay open after each halt in a row, milliseconds; default 30 min, 2 h, 6 h. */
+  readonly breakerMs?: readonly number[];
   readonly guards: readonly Guard[];
 }

@@ -65,6 +65,8 @@ interface StepResult {
   readonly stopped?: Denial;
   /** There is nothing left for the acts that follow. */
   readonly isLast?: boolean;
+  /** Why it could not be made ready, and was skipped for it. */
+  readonly unprepared?: string;
 }
 
 /** @param signal aborting it finishes the request under way, writes its outcome and leaves the rest */
@@ -76,6 +78,7 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
   let reached = 0;
   let badInARow = 0;
   let stopped: Denial | undefined;
+  let unprepared: string | undefined;
   const inDlq = deps.facts.dlqMessages(policy.account);
   for (const [group, members] of byGroup) {
     const step = new GroupStep(policy, group, deps);
@@ -90,6 +93,7 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
           reached++;
         }
         done += result.done ?? 0;
+        unprepared ??= result.unprepared;
         badInARow = result.took === 'failed' || result.took === 'unknown' ? badInARow + 1 : 0;
         stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
         if (stopped !== undefined) break;
@@ -104,6 +108,9 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
     }
     if (stopped !== undefined || reached === chosen.length) break;
   }
+  // Nothing of it could be archived: a hold, that has to be seen.
+  if (unprepared !== undefined && counts.skipped === chosen.length)
+    stopped ??= { guard: 'archive', reason: unprepared };
   return { ...counts, left: chosen.length - reached, done, ...(stopped !== undefined && { stopped }) };
 }
 
@@ -186,7 +193,11 @@ async function one(
 ): Promise<StepResult> {
   if (policy.action.type === 'workflow-dlq.delete' && 'archive' in policy.action) {
     const unprepared = await deps.actions.prepare(proposal, { archive: policy.action.archive }, signal);
-    if (unprepared !== undefined) return { took: 'skipped', ...(signal.aborted && { stopped: interrupted(signal) }) };
+    if (signal.aborted) return { stopped: interrupted(signal) };
+    if (unprepared !== undefined) return { took: 'skipped', unprepared };
+    // It was read and written meanwhile: a pause that came since must hold this delete, not the next one.
+    const objection = mayNotSend(policy, run, deps, signal);
+    if (objection !== undefined) return { stopped: objection };
   }
   const { intent, instead } = reserve(policy, run, proposal, deps);
   if (intent === undefined) return instead;

@@ -13,6 +13,8 @@ export interface Growth {
   readonly factor: number;
   readonly max: number;
   readonly settle: number;
+  /** How long the breaker stays open after each halt in a row; default 30 min, 2 h, 6 h. */
+  readonly breaker?: readonly number[];
 }
 
 /** What became of the acts of one step. Those that provably did nothing are not among them. */
@@ -96,7 +98,7 @@ export function judge(campaign: Campaign, results: StepResults, ramp: Growth, no
   const counted = { ...next, recent, judged: next.judged + known, verified: next.verified + verified };
   const isGood = verified >= known * VERIFIED_FROM;
   const halting = reasonToHalt(campaign, { recent, failed, known, isGood }, ramp);
-  if (halting !== undefined) return halt(counted, halting, now);
+  if (halting !== undefined) return halt(counted, halting, { breakers: ramp.breaker ?? BREAKER_MS, now });
   if (!isGood) return { ...counted, state: 'ready', size: Math.max(1, Math.floor(campaign.size / 2)) };
   const earned = campaign.halts > 0 ? ramp.start * ramp.factor : Math.max(campaign.size, verified * ramp.factor);
   const size = Math.max(1, Math.min(ramp.max, Math.ceil(earned)));
@@ -126,9 +128,13 @@ function reasonToHalt(
   return `${good} of the last ${recent.length} succeeded`;
 }
 
-function halt(campaign: Campaign, reason: string, now: number): Campaign {
+function halt(
+  campaign: Campaign,
+  reason: string,
+  { breakers, now }: { readonly breakers: readonly number[]; readonly now: number },
+): Campaign {
   const halts = campaign.halts + 1;
-  const breaker = BREAKER_MS[halts - 1];
+  const breaker = breakers[halts - 1];
   if (breaker === undefined) {
     return { ...campaign, state: 'audit', halts, size: 1, reason: `${halts} halts in a row, the last: ${reason}` };
   }

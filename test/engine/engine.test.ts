@@ -1,5 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { ASKED, HOUR, MINUTE, NEVER, planOf, policyOf, run, sentIds, SETTLE, START, world } from './world.ts';
+import { createActions } from '../../src/actions/index.ts';
+import { EventBus } from '../../src/platform/events.ts';
+import { policyOf as anyPolicy } from '../support/policies.ts';
+import {
+  ASKED,
+  HOUR,
+  MINUTE,
+  NEVER,
+  planOf,
+  policyOf,
+  run,
+  sentIds,
+  SETTLE,
+  START,
+  world,
+  type World,
+  type WorldOptions,
+} from './world.ts';
 
 describe('a run in enforce', () => {
   test('resumes each chosen entry with one id a request, oldest first, its own labels beside the stamp', async () => {
@@ -779,5 +796,63 @@ describe('settling', () => {
     await run(w);
     expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['acked']);
     expect(w.dlq.sent).toHaveLength(1);
+  });
+});
+
+describe('a delete that needs an archive', () => {
+  const archiving = (dir: string): WorldOptions => ({
+    policies: [
+      anyPolicy('workflow-dlq.delete', {
+        name: 'delete-hopeless',
+        account: 'production',
+        mode: 'enforce',
+        action: { archive: { dir, require: true }, grace: '1h' },
+        limits: { probation: { runs: 1 } },
+      }),
+    ],
+  });
+  /** Past its grace and its probation. */
+  async function ready(w: World): Promise<void> {
+    for (let i = 0; i < 2; i++) w.dlq.add({ responseStatus: 404 });
+    for (let i = 0; i < 2; i++) {
+      await run(w, NEVER, 'delete-hopeless');
+      await w.clock.advance(2 * HOUR);
+    }
+  }
+
+  test('is held where nothing can be archived, and says why', async () => {
+    const w = world(archiving('/nonexistent'));
+    await ready(w);
+    await run(w, NEVER, 'delete-hopeless');
+    expect(w.dlq.deleted).toEqual([]);
+    const stopped = { guard: 'archive', reason: expect.stringContaining('cannot be archived') };
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', acted: 0, stopped });
+    expect(w.engine.conditions()).toMatchObject([{ key: 'held/delete-hopeless', guard: 'archive' }]);
+  });
+
+  test('is not sent when a pause came while its entry was archived', async () => {
+    const w = world(archiving('/nonexistent'));
+    await ready(w);
+    const actions = createActions(new Map([['production', w.dlq.client()]]), {
+      clock: w.clock,
+      events: new EventBus(),
+      accountIds: new Map(),
+    });
+    w.restart({
+      actions: {
+        ...actions,
+        prepare: async () => {
+          w.pause = 'an incident';
+          return undefined;
+        },
+      },
+    });
+    await run(w, NEVER, 'delete-hopeless');
+    expect(w.dlq.deleted).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
+    w.pause = undefined;
+    w.restart({ actions: { ...actions, prepare: async () => undefined } });
+    await run(w, NEVER, 'delete-hopeless');
+    expect(w.dlq.deleted).toHaveLength(2);
   });
 });

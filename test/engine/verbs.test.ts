@@ -249,3 +249,38 @@ test('a plan writes nothing, whatever it finds', async () => {
   expect(w.ledger.campaigns()).toEqual([]);
   expect(w.ledger.runs({ limit: 10 })).toEqual([]);
 });
+
+describe('an engine that follows another in the same process', () => {
+  test('keeps a pause that could not be written down', async () => {
+    const w = world();
+    w.dlq.add();
+    w.restart({
+      ledger: {
+        ...w.ledger,
+        pause: () => {
+          throw new Error('disk full');
+        },
+      },
+    });
+    w.engine.pause({ reason: 'freeze', by: 'tom' });
+    w.restart({ unwrittenPauses: w.engine.unwrittenPauses() });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.engine.unpause({ reason: 'over', by: 'tom' })).toBe(1);
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1);
+  });
+
+  test('acts on nothing while the policies are not known, and says why', async () => {
+    const w = world();
+    w.dlq.add();
+    let why: string | undefined = 'a typo';
+    w.restart({ auditOnly: () => why });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.engine.statuses()).toMatchObject([{ mode: 'enforce', effectiveMode: 'audit', reducedBy: 'a typo' }]);
+    why = undefined;
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1);
+  });
+});

@@ -275,6 +275,15 @@ describe('judge: how', () => {
     });
   });
 
+  test('a breaker may be told to stay open for another time, and one halt more ends in audit', () => {
+    const ramp: Growth = { start: 1, factor: 3, max: 500, settle: 5 * MINUTE, breaker: [MINUTE] };
+    const canary = { ...begun(), state: 'settling' as const, sentAt: NOW, until: NOW };
+    const failed: StepResults = { verified: 0, failed: 1, undecided: 0 };
+    const halted = judge(canary, failed, ramp, NOW);
+    expect(halted).toMatchObject({ state: 'halted', until: NOW + MINUTE });
+    expect(judge({ ...canary, halts: 1 }, failed, ramp, NOW)).toMatchObject({ state: 'audit' });
+  });
+
   test('3 failures among the first 10 halt', () => {
     expect(judged(out({ size: 9, recent: past(3, 1) }), { verified: 7, failed: 1 })).toMatchObject({ state: 'ready' });
     expect(judged(out({ size: 9, recent: past(3, 1) }), { verified: 7, failed: 2 })).toMatchObject({

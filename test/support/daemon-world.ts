@@ -45,7 +45,10 @@ export async function daemonWorld(): Promise<DaemonWorld> {
     async failRuns(count, label) {
       const already = (await failedRuns(service)).length;
       for (let run = 0; run < count; run++) {
-        await trigger(service, `${destination.url}/workflow/${already + run}`, { 'Svc-Retries': '0', 'Svc-Label': label });
+        await trigger(service, `${destination.url}/workflow/${already + run}`, {
+          'Svc-Retries': '0',
+          'Svc-Label': label,
+        });
       }
       await until(
         { what: `${count} runs have failed` },

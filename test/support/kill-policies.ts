@@ -16,12 +16,11 @@ import { faultProxy, type FaultProxy, type Passed } from './fault-proxy.ts';
 import { freePort } from './free-port.ts';
 import { httpSink, type HttpSink } from './http-sink.ts';
 import { ACCOUNT, CAPS, judge, START_BUDGET, type Sent } from './kill-policies-truth.ts';
-import { opsd, start, type Program } from './program.ts';
+import { laterDaemon, opsd, type Program } from './program.ts';
 import { publish, TEST_TOKEN } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
-const DAEMON = join(import.meta.dirname, 'programs/later-daemon.ts');
 const MINUTE = 60_000;
 /** Most of an hour-long window, all of it, or a moment in which nothing settles yet. */
 const LEAPS = [0, 7 * MINUTE, 31 * MINUTE, 61 * MINUTE, 61 * MINUTE];
@@ -286,10 +285,7 @@ function runsOf(daemon: Program, policy: string): number {
 }
 
 function startDaemon({ emulator, config }: Bed): Program {
-  const aheadMs = emulator.control.clock().now - systemClock.now();
-  return start(process.execPath, ['--max-semi-space-size=2', DAEMON, 'run', '--config', config], {
-    env: { OPSD_TEST_AHEAD_MS: String(Math.round(aheadMs)) },
-  });
+  return laterDaemon(emulator.control.clock().now - systemClock.now(), ['run', '--config', config]);
 }
 
 function configOf(of: { proxy: string; folder: string; hooks: string; hook: string; signingKey: string }): string {

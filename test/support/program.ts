@@ -7,6 +7,7 @@ import { until } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/opsd.js');
+const LATER = join(import.meta.dirname, 'programs/later-daemon.ts');
 
 export interface Program {
   readonly pid: number;
@@ -78,6 +79,17 @@ export function start(
 /** `opsd` with these arguments, with the flags that the package's scripts give it. */
 export function opsd(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}): Program {
   return start(process.execPath, ['--max-semi-space-size=2', MAIN, ...args], options);
+}
+
+/** `opsd` whose wall clock is so far ahead, milliseconds. */
+export function laterDaemon(
+  aheadMs: number,
+  args: readonly string[],
+  { env }: { env?: Record<string, string> } = {},
+): Program {
+  return start(process.execPath, ['--max-semi-space-size=2', LATER, ...args], {
+    env: { ...env, OPSD_TEST_AHEAD_MS: String(Math.round(aheadMs)) },
+  });
 }
 
 export interface EmulatorProgram extends Program {

@@ -137,7 +137,7 @@ test.each([
     expect((await plan(one)).skipped).toContainEqual(expect.objectContaining(left));
     // Each lineage as often as its stamp tells, and its attempts with it.
     expect(one.road.resumes.slice(before)).toHaveLength(2);
-    expect(stamped(world)).toEqual(expect.arrayContaining(stamps));
+    expect(stamped(world)).toEqual(expect.arrayContaining([...stamps]));
     again.kill('SIGTERM');
     expect((await again.ended).code).toBe(0);
   },

@@ -1,0 +1,205 @@
+/** The exchange of the daemon: what it is handed, what it falls back to, and when it is not exchanged. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Daemon, DaemonOptions, Handover } from '../../src/cli/daemon.ts';
+import { runDaemon } from '../../src/cli/run-program.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/config.ts';
+import { contentsOf } from '../../src/config/contents.ts';
+import type { ManualClock } from '../../src/platform/manual-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { terminal } from './terminal.ts';
+
+const GOOD = `
+server: { listen: "127.0.0.1:0" }
+accounts: [{ name: production, url: "https://eu.msgsvc.example", token: abc }]
+policies:
+  - name: resume-billing
+    account: production
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume }
+    mode: enforce
+`;
+
+/** Daemons that do as told, in a row; each says what happens to it. */
+function world() {
+  const path = join(tempDir(), 'opsd.yaml');
+  const write = (text: string): void => writeFileSync(path, text);
+  write(GOOD);
+  const t = terminal();
+  const happened: string[] = [];
+  const given: { readonly config: Config; readonly options: DaemonOptions }[] = [];
+  /** Names of starts that fail. */
+  const failing = new Set<number>();
+  let rehearsal: () => Promise<void> = () => Promise.resolve();
+  let hangup: () => void = () => undefined;
+  const start = async (config: Config, options: DaemonOptions): Promise<Daemon> => {
+    const number = given.push({ config, options });
+    happened.push(`start ${number}`);
+    if (failing.has(number)) throw new Error('the port is taken');
+    const handed: Handover = { counts: new Map([[`of ${number}`, []]]), pauses: new Map() };
+    return {
+      address: 'http://127.0.0.1:4711',
+      socketPath: 'opsd.sock',
+      rehearse: () => rehearsal(),
+      noteReload: (by) => void happened.push(`note ${by ?? 'good'}`),
+      tell: () => undefined,
+      handOver: () => handed,
+      [Symbol.asyncDispose]: async () => void happened.push(`end ${number}`),
+    };
+  };
+  const loaded = loadConfig(path, { env: {} });
+  if (!loaded.ok) throw new Error('the configuration of the test is wrong');
+  const onHangup = (listener: () => void): Disposable => {
+    hangup = listener;
+    return { [Symbol.dispose]: () => undefined };
+  };
+  const ended = runDaemon({ config: loaded.config, path, onHangup }, t.io, start);
+  const w = {
+    path,
+    write,
+    happened,
+    given,
+    failing,
+    ended,
+    clock: t.io.clock as ManualClock,
+    rehearse: (work: () => Promise<void>) => void (rehearsal = work),
+    hangup: () => hangup(),
+    stop: () => t.stop(),
+    happens: (what: string) => until({ what }, () => happened.includes(what)),
+    state: () => given.at(-1)!.options.reload!.state(),
+  };
+  return w;
+}
+
+test('what is good is tried, the old one ends, and the new one is handed what is written nowhere', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.write(GOOD.replace('enforce', 'audit'));
+  w.hangup();
+  await w.happens('note good');
+  expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good']);
+  expect(w.given[1]).toMatchObject({
+    config: { server: { listen: { host: '127.0.0.1', port: 4711 } }, policies: [{ settings: { mode: 'audit' } }] },
+    options: { handed: { counts: new Map([['of 1', []]]) } },
+  });
+  w.stop();
+  expect(await w.ended).toBe(0);
+  expect(w.happened.at(-1)).toBe('end 2');
+});
+
+test('one that does not start: the one before is started again, and policies that may have changed only watch', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.failing.add(2);
+  w.write(GOOD.replace('enforce', 'off'));
+  w.hangup();
+  await w.happens('start 3');
+  expect(w.given[2]!.config.policies[0]!.settings.mode).toBe('enforce');
+  expect(w.state()).toMatchObject({
+    ok: false,
+    auditOnly: true,
+    problems: [expect.stringContaining('the port is taken')],
+  });
+  expect(w.given[2]!.options.handed!.counts.has('of 1')).toBe(true);
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('where neither starts the program ends with the error', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.failing.add(2).add(3);
+  w.write(GOOD.replace('enforce', 'off'));
+  w.hangup();
+  await expect(w.ended).rejects.toThrow('the port is taken');
+});
+
+test('what cannot be had is found out before the present daemon is touched', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.rehearse(() => Promise.reject(new Error('the store is full')));
+  w.write(`${GOOD}log: { level: debug }\n`);
+  w.hangup();
+  await w.happens('note SIGHUP');
+  expect(w.happened).toEqual(['start 1', 'note SIGHUP']);
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: false, problems: [`${w.path}: the store is full`] });
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('another mistake on top of one in the policies does not let them act again; a good loading does', async () => {
+  const w = world();
+  await w.happens('start 1');
+  const times = (what: string): number => w.happened.filter((one) => one === what).length;
+  w.write(GOOD.replace('enforce', 'of'));
+  w.hangup();
+  await until({ what: 'it is refused' }, () => times('note SIGHUP') === 1);
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
+  w.write(`${GOOD}log: { level: loud }\n`);
+  w.hangup();
+  await until({ what: 'it is refused again' }, () => times('note SIGHUP') === 2);
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
+  w.write(GOOD);
+  w.hangup();
+  await w.happens('note good');
+  expect(w.state()).toMatchObject({ ok: true, auditOnly: false });
+  expect(times('end 1')).toBe(0);
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('who asks while it is tried gets an answer before the exchange, and another loading after it', async () => {
+  const w = world();
+  await w.happens('start 1');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let tried = 0;
+  w.rehearse(() => (tried++, promise));
+  w.write(GOOD.replace('enforce', 'audit'));
+  const { reload } = w.given[0]!.options;
+  const asked = [reload!.request('one'), reload!.request('two')];
+  await until({ what: 'it is tried' }, () => tried === 1);
+  w.write(GOOD.replace('enforce', 'approve'));
+  asked.push(reload!.request('late').finally(() => w.happened.push('late is answered')));
+  resolve();
+  for (const answer of asked) expect(await answer).toMatchObject({ ok: true, changed: true });
+  await w.happens('start 3');
+  expect(w.given.map(({ config }) => config.policies[0]!.settings.mode)).toEqual(['enforce', 'audit', 'approve']);
+  // Its connection is to the daemon that ends.
+  expect(w.happened.indexOf('late is answered')).toBeLessThan(w.happened.indexOf('start 2'));
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('a file is taken as it is once it has stood still for a second, and is not loaded twice', async () => {
+  const w = world();
+  await w.happens('start 1');
+  await w.clock.advance(5_000);
+  w.write(GOOD.slice(0, 60));
+  await w.clock.advance(5_000);
+  w.write(GOOD.replace('enforce', 'audit'));
+  await w.clock.advance(1_000);
+  expect(w.happened).toEqual(['start 1']);
+  await w.clock.advance(1_000);
+  await w.happens('start 2');
+  await w.happens('note good');
+  await w.clock.advance(60_000);
+  w.stop();
+  expect(await w.ended).toBe(0);
+  expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good', 'end 2']);
+});
+
+test('what the files hold is known by the hash of the configuration, so that no change is missed in between', () => {
+  const folder = tempDir();
+  const path = join(folder, 'opsd.yaml');
+  writeFileSync(path, GOOD.replace('policies:', 'policyFiles: ["p*.yaml"]\npolicies:'));
+  writeFileSync(join(folder, 'p1.yaml'), '\uFEFFpolicies: []\n');
+  const loaded = loadConfig(path, { env: {} });
+  const contents = contentsOf(path, {});
+  expect(loaded).toMatchObject({ ok: true, config: { hash: contents() } });
+  const before = contents();
+  writeFileSync(join(folder, 'p2.yaml'), 'policies: []\n');
+  expect(contents()).not.toBe(before);
+});

@@ -1,0 +1,63 @@
+/** Counters go on in a daemon that follows another in the same process: each once, and none of what is counted elsewhere. */
+import { expect, test } from 'vitest';
+import { seriesOf, world } from './world.ts';
+
+const REQUEST = {
+  type: 'api.request',
+  account: 'prod',
+  api: 'message',
+  operation: 'list-logs',
+  code: 200,
+  durationMs: 40,
+  bytes: 100,
+} as const;
+
+const COUNTED = [
+  'opsd_api_requests_total',
+  'opsd_api_request_duration_seconds_bucket',
+  'opsd_api_request_duration_seconds_count',
+  'opsd_api_request_duration_seconds_sum',
+] as const;
+
+test('counters and histograms go on from where they stood, with their time of creation', async () => {
+  const before = world();
+  for (let requests = 0; requests < 3; requests++) before.events.emit(REQUEST);
+  const stood = await before.scrape();
+  const handed = before.metrics.handOver();
+  const after = world({ totals: before.totals, deps: { handed } });
+  const now = await after.scrape();
+  for (const name of COUNTED) expect(seriesOf(now, name), name).toEqual(seriesOf(stood, name));
+  after.events.emit(REQUEST);
+  expect(seriesOf(await after.scrape(), 'opsd_api_requests_total')).toMatchObject({
+    'opsd_api_requests_total{account="prod",api="message",operation="list-logs",code="200"}': 4,
+  });
+  // What was handed stays as it was: it may be handed to another that is tried after this one.
+  expect(seriesOf(await world({ deps: { handed } }).scrape(), 'opsd_api_requests_total')).toEqual(
+    seriesOf(stood, 'opsd_api_requests_total'),
+  );
+  const created = (text: string) => text.split('\n').filter((line) => line.startsWith('opsd_api_requests_created'));
+  expect(created(await after.text('openmetrics'))).toEqual(created(await before.text('openmetrics')));
+});
+
+test('what the store keeps, what the process counts and what concerns an account that is gone is not handed', async () => {
+  const logLines = (): ReadonlyMap<string, number> => new Map([['info', 5]]);
+  const before = world({
+    stored: [{ metric: 'msgsvc_log_events_total', labels: ['DELIVERED'], by: 7 }],
+    deps: { logLines },
+  });
+  before.events.emit(REQUEST);
+  await before.scrape();
+  const handed = before.metrics.handOver();
+  const same = await world({ totals: before.totals, deps: { logLines, handed } }).scrape();
+  expect(same.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(7);
+  expect(same.get('opsd_log_messages_total{level="info"}')).toBe(5);
+  // Not counted a second time on top of what was handed.
+  expect(same.get('process_cpu_seconds_total')).toBeLessThanOrEqual(
+    (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
+  );
+  const other = await world({
+    accounts: [{ name: 'other', apis: ['message'], requestsPerDay: 1 }],
+    deps: { handed },
+  }).scrape();
+  expect([...other.keys()].filter((series) => series.includes('account="prod"'))).toEqual([]);
+});

@@ -1,0 +1,74 @@
+/** What `npm start` shows of policies within its first minutes, as the daemon itself tells it. */
+import { expect, test } from 'vitest';
+import { opsd } from '../support/program.ts';
+import { until } from '../support/until.ts';
+
+interface ActionRow {
+  readonly policy: string;
+  readonly target: string;
+  readonly outcome?: string;
+}
+
+interface RunRow {
+  readonly policy: string;
+  readonly outcome: string;
+  readonly acted: number;
+  readonly detail?: string;
+}
+
+const WITHIN = { timeoutMs: 300_000 };
+
+test('a campaign that halts and goes on, a prune, a raise up to its ceiling, a plan that waits', async () => {
+  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '7']);
+  const { url } = await until({ what: 'the addresses are printed', timeoutMs: 30_000 }, () =>
+    demo.stdout().includes('\n') ? (JSON.parse(demo.stdout()) as { url: string }) : undefined,
+  );
+  const ask = async <T>(path: string): Promise<T> => (await (await fetch(`${url}/api/v1/${path}`)).json()) as T;
+  const actionsOf = async (policy: string): Promise<readonly ActionRow[]> =>
+    (await ask<{ actions: readonly ActionRow[] }>('actions?limit=500')).actions.filter((row) => row.policy === policy);
+  const runsOf = async (policy: string): Promise<readonly RunRow[]> =>
+    (await ask<{ runs: readonly RunRow[] }>(`runs?policy=${policy}&limit=100`)).runs.filter(
+      (row) => row.policy === policy,
+    );
+  const repaired = async (): Promise<number> =>
+    (await actionsOf('resume-billing')).filter(({ outcome }) => outcome === 'verified').length;
+  const standing = async (): Promise<readonly string[]> =>
+    (await ask<{ conditions: readonly { key: string }[] }>('conditions')).conditions.map(({ key }) => key);
+
+  await until({ what: 'a plan waits for a person', ...WITHIN }, async () =>
+    (await standing()).includes('approval/resume-onboarding'),
+  );
+
+  await until({ what: 'a prune deleted mails', ...WITHIN }, async () =>
+    (await actionsOf('prune-old-mail')).some(({ outcome }) => outcome === 'verified'),
+  );
+  // Its first runs were made in audit.
+  const prunes = (await runsOf('prune-old-mail')).toReversed();
+  expect(prunes.slice(0, 2).map(({ acted, detail }) => [acted, detail?.includes('probation')])).toEqual([
+    [0, true],
+    [0, true],
+  ]);
+
+  const raise = await until({ what: 'the budget was raised', ...WITHIN }, async () =>
+    (await actionsOf('raise-budget')).find(({ outcome }) => outcome === 'verified'),
+  );
+  // 20 % more would be 180.
+  expect(raise.target).toMatch(/^budget\/\d+\/170$/);
+
+  await until({ what: 'a step was verified', ...WITHIN }, async () => (await repaired()) > 0);
+  await until({ what: 'the campaign halted in the outage', ...WITHIN }, async () =>
+    (await standing()).some((key) => key.startsWith('halted/resume-billing/')),
+  );
+  const before = await repaired();
+  await until({ what: 'the campaign went on when it was mended', ...WITHIN }, async () => {
+    const isHalted = (await standing()).some((key) => key.startsWith('halted/resume-billing/'));
+    return !isHalted && (await repaired()) > before;
+  });
+
+  // Nobody approved, and nothing is above the ceiling.
+  expect(await actionsOf('resume-onboarding')).toEqual([]);
+  expect(await actionsOf('raise-budget')).toHaveLength(1);
+  demo.kill('SIGINT');
+  expect(await demo.ended).toEqual({ code: 0, signal: null });
+  expect(demo.log().filter((line) => line['level'] === 'error')).toEqual([]);
+}, 600_000);
