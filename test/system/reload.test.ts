@@ -263,7 +263,7 @@ test('a reload while a step is under way finishes the request, sends nothing twi
       .map((request) => new URL(request.url, 'http://service').searchParams.getAll('dlqIds').join());
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   world.proxy.decide((request) => (isResume(request) && resumes().length === 1 ? opened : 'pass'));
-  const config = `${repairConfig(world, { mode: 'enforce', every: '1s' })}    ramp: { settle: 1s }\n`;
+  const config = repairConfig(world, { mode: 'enforce', every: '1s' });
   const daemon = world.run(config);
   const url = await addressOf(daemon);
   await until({ what: 'a resume is under way' }, () => resumes().length === 1);
