@@ -8,6 +8,8 @@ export interface WorkflowDlqEntry {
   readonly workflowCreatedAt?: number;
   /** Epoch milliseconds: when the run failed and entered the DLQ. */
   readonly createdAt: number;
+  /** Unit in which the service wrote a time of this row; absent where it is that of its dates, milliseconds. */
+  readonly timesIn?: 'seconds' | 'microseconds' | 'nanoseconds';
   readonly url?: string;
   readonly method?: string;
   readonly maxRetries?: number;

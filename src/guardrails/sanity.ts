@@ -15,6 +15,8 @@ export function sanity({ entries, dropped, clockSkewMs, now }: ReadFacts): strin
   for (const entry of entries) {
     const missing = MANDATORY.find((field) => entry[field] === '');
     if (missing !== undefined) return `an entry without ${missing} was listed`;
+    // Magnitude tells the unit, and the figures would be right. But what wrote them is not the service that is known.
+    if (entry.timesIn !== undefined) return `the times of ${entry.dlqId} are in ${entry.timesIn}, not milliseconds`;
     for (const field of TIMES) {
       const time = entry[field];
       if (time !== undefined && !(time >= EARLIEST && time <= now + DAY_MS)) {

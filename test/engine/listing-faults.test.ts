@@ -155,6 +155,7 @@ const FAULTS: Readonly<Record<string, Row>> = {
   ),
   'entries without workflowUrl': insane({ kind: 'missing-fields', fields: ['workflowUrl'] }, /workflowUrl|understood/),
   'entries without createdAt': insane({ kind: 'missing-fields', fields: ['createdAt'] }, /understood/),
+  'seconds for milliseconds': insane({ kind: 'seconds', fields: SECONDS }, /are in seconds, not milliseconds/),
   'moments that are neither milliseconds nor seconds': {
     ...insane({ kind: 'seconds', fields: SECONDS }, /could not be understood/),
     times: 2,
@@ -196,16 +197,3 @@ test.each(
     expect(standing()).toEqual([]);
   },
 );
-
-/** The interface does not show the unit; the client tells it by magnitude, so this alone is no fault that holds. */
-test('moments in seconds are read as what they are: the same entries, as old as before', async () => {
-  const s = await stage();
-  const plan = async (): Promise<readonly (readonly [string, number])[]> => {
-    const planned = await s.engine.plan('resume', { by: 'test', save: false }, NEVER);
-    if (!planned.ok) throw new Error(planned.message);
-    return planned.plan.chosen.map(({ target, ...of }) => [target, 'failedAt' in of ? of.failedAt : 0]);
-  };
-  const inMilliseconds = await plan();
-  s.emulator.control.faults.add({ ...listing, fault: { kind: 'seconds', fields: SECONDS } });
-  expect(await plan()).toEqual(inMilliseconds.map(([target, at]) => [target, Math.floor(at / 1_000) * 1_000]));
-});

@@ -20,6 +20,14 @@ export function optionalTime(row: JsonObject, field: string): number | undefined
   throw new UnreadableField(`${field}: not a time between 2015 and 2100`);
 }
 
+/** The unit of a time, where it is another than milliseconds: that of the interface's dates. */
+export function oddUnit(row: JsonObject, field: string): 'seconds' | 'microseconds' | 'nanoseconds' | undefined {
+  const value = optionalNumber(row, field);
+  if (value === undefined || value === 0 || isPlausible(value)) return undefined;
+  if (value < EARLIEST_MS) return 'seconds';
+  return isPlausible(value / 1_000) ? 'microseconds' : 'nanoseconds';
+}
+
 export function requireTime(row: JsonObject, field: string): number {
   return present(optionalTime(row, field), field);
 }

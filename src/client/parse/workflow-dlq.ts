@@ -20,7 +20,7 @@ import {
   type JsonObject,
 } from './reader.ts';
 import { storedHeaders } from './stored-headers.ts';
-import { optionalTime, requireTime } from './time.ts';
+import { oddUnit, optionalTime, requireTime } from './time.ts';
 
 const RESPONSE_TEXT_LENGTH = 200;
 
@@ -92,6 +92,7 @@ function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
     workflowUrl: requireText(row, 'workflowUrl'),
     workflowCreatedAt: optionalTime(row, 'workflowCreatedAt'),
     createdAt: requireTime(row, 'createdAt'),
+    timesIn: oddUnit(row, 'createdAt') ?? oddUnit(row, 'workflowCreatedAt'),
     url: optionalText(row, 'url'),
     method: optionalText(row, 'method'),
     maxRetries: optionalCount(row, 'maxRetries'),
