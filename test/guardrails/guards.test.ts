@@ -246,6 +246,7 @@ describe('sanity', () => {
     [{ entries: [entry({ createdAt: Number.NaN })] }, 'createdAt of dlq-1 cannot be: NaN'],
     [{ entries: [entry({ createdAt: NOW + 24 * HOUR })] }, undefined],
     [{ entries: [entry({ createdAt: NOW + 24 * HOUR + 1 })] }, /createdAt of dlq-1 cannot be/],
+    [{ entries: [entry({ timesIn: 'seconds' })] }, 'the times of dlq-1 are in seconds, not milliseconds'],
     [{ entries: [entry({ workflowCreatedAt: Date.UTC(2014, 0) })] }, /workflowCreatedAt of dlq-1 cannot be/],
   ] as [Partial<ReadFacts>, string | RegExp | undefined][])('%o', (facts, reason) => {
     const said = sanity(read(facts));
