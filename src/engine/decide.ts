@@ -3,7 +3,7 @@
  * this point.
  */
 import type { Denial } from '../domain/plan.ts';
-import type { Policy } from '../policies/policy.ts';
+import type { BudgetPolicy, MessageDeletePolicy, Policy, PrunePolicy, WorkflowDlqPolicy } from '../policies/policy.ts';
 import { decideBudget } from './decide-budget.ts';
 import { decideDeadLetters } from './decide-dead-letters.ts';
 import { decidePrune } from './decide-prune.ts';
@@ -16,17 +16,18 @@ export interface DecideDeps extends EngineDeps {
   readonly rejections: Rejections;
 }
 
+/** The type of an action tells the policy's own: a switch over a member's member does not narrow it by itself. */
 export async function decide(policy: Policy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
   switch (policy.action.type) {
     case 'workflow-dlq.resume':
     case 'workflow-dlq.delete':
-      return decideWorkflowDlq(policy as Extract<Policy, { action: { type: 'workflow-dlq.resume' } }>, context, deps);
+      return decideWorkflowDlq(policy as WorkflowDlqPolicy, context, deps);
     case 'message-dlq.delete':
-      return decideDeadLetters(policy as Extract<Policy, { action: { type: 'message-dlq.delete' } }>, context, deps);
+      return decideDeadLetters(policy as MessageDeletePolicy, context, deps);
     case 'message-dlq.prune':
-      return decidePrune(policy as Extract<Policy, { action: { type: 'message-dlq.prune' } }>, context, deps);
+      return decidePrune(policy as PrunePolicy, context, deps);
     case 'budget.raise':
-      return decideBudget(policy as Extract<Policy, { action: { type: 'budget.raise' } }>, context, deps);
+      return decideBudget(policy as BudgetPolicy, context, deps);
   }
 }
 
