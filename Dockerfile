@@ -1,37 +1,60 @@
-# The daemon as an image: no build step, no npm, not root, nothing written but the store.
+# The daemon as an image of one program: Node with the libraries it needs, the sources, and nothing else. No shell, no
+# npm, no package manager; not root; nothing written but the store and /tmp. docs/image.md tells how to build and run it.
 #
 #   docker build -t opsd .
 #   docker run --read-only --tmpfs /tmp -v opsd-data:/var/lib/opsd -v ./config.yaml:/etc/opsd/config.yaml:ro -p 10777:10777 opsd
 #
-# Both bases are arguments, so that a mirror or a pinned digest can take their place.
-ARG NODE_IMAGE=node:24-bookworm-slim
-ARG BASE_IMAGE=debian:bookworm-slim
+# The base is an argument, so that a mirror or a pinned digest can take its place: any Debian with Node 24 and npm.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
-FROM ${NODE_IMAGE} AS node
-WORKDIR /opt/opsd
+FROM ${NODE_IMAGE} AS build
+WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# Without the optional packages: they bring a Node for machines that lack one. Nothing here needs an install script.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# Without the optional packages: they bring a Node for machines that lack one. Nothing here needs an install script. npm's
+# bill of materials leaves packages out that others need for development too, unless it knows of no such others.
+# A registry of one's own, with its credentials and certificates, comes as secrets of the build: they are in no layer.
+RUN --mount=type=secret,id=npmrc,target=/run/secrets/npmrc \
+    --mount=type=secret,id=npm-ca,target=/run/secrets/npm-ca \
+    npm ci --omit=dev --omit=optional --ignore-scripts --userconfig=/run/secrets/npmrc --cache=/tmp/npm \
+    && npm pkg delete devDependencies optionalDependencies \
+    && npm sbom --sbom-format=cyclonedx --sbom-type=application > packages.json
+COPY LICENSE ./
+COPY src ./src
+COPY deploy/image/root.ts deploy/image/sbom.ts ./deploy/image/
+# Two trees, /out/runtime and /out/app, a layer each: the larger one changes with the base alone.
+ARG SOURCE_DATE_EPOCH
+RUN SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH}" node deploy/image/root.ts /out
 
-FROM ${BASE_IMAGE}
+FROM scratch
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
+ARG SOURCE=https://msgsvc-opsd.example/
 LABEL org.opencontainers.image.title="msgsvc-opsd" \
       org.opencontainers.image.description="Metrics, traces and repairs by policy for accounts of a message delivery, workflow and search service" \
-      org.opencontainers.image.licenses="MIT"
-COPY --from=node /usr/local/bin/node /usr/local/bin/node
-WORKDIR /opt/opsd
-COPY --from=node /opt/opsd/node_modules ./node_modules
-COPY package.json LICENSE ./
-COPY src ./src
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.source="${SOURCE}" \
+      org.opencontainers.image.documentation="${SOURCE}"
+COPY --from=build /out/runtime/ /
+COPY --from=build /out/app/ /
 # The store's folder belongs to the user that the daemon runs as; all else belongs to root.
-RUN mkdir -p /var/lib/opsd && chown 65532:65532 /var/lib/opsd
+COPY --from=build --chown=65532:65532 /out/store/ /var/lib/opsd/
+WORKDIR /opt/opsd
 USER 65532:65532
 VOLUME /var/lib/opsd
-ENV NODE_ENV=production \
+ENV PATH=/usr/local/bin \
+    NODE_ENV=production \
     OPSD_CONFIG=/etc/opsd/config.yaml \
     OPSD_LISTEN=0.0.0.0:10777 \
-    OPSD_STORE=/var/lib/opsd/opsd.db
-EXPOSE 10777
+    OPSD_PROBES_LISTEN=0.0.0.0:10779 \
+    OPSD_STORE=/var/lib/opsd/opsd.db \
+    OPSD_REVISION=${REVISION}
+# Metrics, pages and API; hooks; probes.
+EXPOSE 10777 10778 10779
 HEALTHCHECK --interval=15s --timeout=3s --start-period=10s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:10777/-/healthy').then((r) => { process.exitCode = r.ok ? 0 : 1; }, () => { process.exitCode = 1; })"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:10779/-/healthy').then((r) => { process.exitCode = r.ok ? 0 : 1; }, () => { process.exitCode = 1; })"]
 ENTRYPOINT ["node", "--max-semi-space-size=2", "src/opsd.js"]
 CMD ["run", "--config", "/etc/opsd/config.yaml"]

@@ -26,8 +26,8 @@ export function connection(account: Account, embedded: Embedded | undefined, eve
   const secret = (name: string, value: string | undefined, file: string | undefined): Secret | undefined => {
     if (value !== undefined) return Secret.of(value);
     if (file === undefined) return undefined;
-    return Secret.fromFile(file, () =>
-      events.emit({ type: 'credential.changed', account: account.name, credential: name }),
+    return Secret.fromFile(file, (read) =>
+      events.emit({ type: 'credential.read', account: account.name, credential: name, ...read }),
     );
   };
   const { messageApi, managementApi } = account;

@@ -19,8 +19,8 @@ export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
     role,
     token:
       token === undefined
-        ? Secret.fromFile(tokenFile!, () =>
-            events.emit({ type: 'credential.changed', account: '', credential: `server.tokens.${name}` }),
+        ? Secret.fromFile(tokenFile!, (read) =>
+            events.emit({ type: 'credential.read', account: '', credential: `server.tokens.${name}`, ...read }),
           )
         : Secret.of(token),
   }));
@@ -29,7 +29,7 @@ export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
 function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
   const secret = (account: string, credential: string, value: string | undefined, file: string | undefined): Secret =>
     value === undefined
-      ? Secret.fromFile(file!, () => events.emit({ type: 'credential.changed', account, credential }))
+      ? Secret.fromFile(file!, (read) => events.emit({ type: 'credential.read', account, credential, ...read }))
       : Secret.of(value);
   return {
     alertmanager: new Map(

@@ -32,14 +32,21 @@ export async function rehearse(next: Config, { config, env, store, addresses }: 
   // The present daemon's own file must not be opened a second time: its lock would be gone.
   if (isSameFile(path, config.storage.sqlite.path)) tryStore(store);
   else openStore(path)[Symbol.dispose]();
-  const ownPorts = addresses.map((address) => (address === undefined ? 0 : Number(new URL(address).port)));
+  const ownPorts = addresses.map((address) => (address === undefined ? 0 : portOf(address)));
   const wanted = [
     { listen: next.server.listen, setting: 'server.listen' },
     { listen: next.hooks.listen, setting: 'hooks.listen' },
+    { listen: next.server.probes.listen, setting: 'server.probes.listen' },
   ];
   for (const { listen, setting } of wanted) {
     if (listen !== undefined && listen.port !== 0 && !ownPorts.includes(listen.port)) await tryAddress(listen, setting);
   }
+}
+
+/** URLs leave out the usual port of their scheme. */
+function portOf(address: string): number {
+  const { port, protocol } = new URL(address);
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
 function isSameFile(one: string, other: string): boolean {
@@ -51,7 +58,7 @@ function isSameFile(one: string, other: string): boolean {
 
 async function tryAddress(listen: ListenAddress, setting: string): Promise<void> {
   const server = createServer();
-  await listenTcp(server, listen, setting);
+  await listenTcp(server, listen, { setting });
   await new Promise((resolve) => server.close(resolve));
 }
 

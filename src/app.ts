@@ -4,6 +4,7 @@
  */
 import type { ServiceClient } from './client/api.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
+import { certificatesOf, openDoors, takeDoors } from './app-doors.ts';
 import { apiTokens, startHookListener } from './app-hooks.ts';
 import { createPolicies } from './app-policies.ts';
 import { auditOnlyBy, rehearse, tellOfReload } from './app-reload.ts';
@@ -35,6 +36,7 @@ import { logEvents } from './platform/event-log.ts';
 import { EventBus } from './platform/events.ts';
 import { teardown } from './platform/teardown.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
+import { startProbes } from './server/probes.ts';
 import { startServer } from './server/server.ts';
 import { createLabelStore } from './storage/sqlite-label-store.ts';
 import { openAuditLog } from './storage/audit-file.ts';
@@ -77,6 +79,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const events = new EventBus();
   stack.use(logEvents(events, logger));
 
+  const doors = openDoors(config, clock);
   const store = stack.use(openStore(config.storage.sqlite.path));
   let savedAt: number | undefined;
   const totals = createTotals(
@@ -186,6 +189,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     logLines: () => options.logLines,
     stateRestored: store.restored,
     configHash: config.hash,
+    certificates: () => certificatesOf(doors),
     ...(options.reload !== undefined && { reload: () => options.reload!.state() }),
     ...(options.handed !== undefined && { handed: options.handed.counts }),
     build: { version: options.version, revision: env['OPSD_REVISION'] ?? 'unknown' },
@@ -250,6 +254,9 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     policies: () => policies.statuses(),
     engine: policies.engine,
     tokens: apiTokens(config, events),
+    ...(doors.server !== undefined && { door: doors.server }),
+    roles: new Map(Object.entries(config.server.users)),
+    anonymous: config.server.anonymous,
     ...(options.reload !== undefined && { reload: (by: string) => options.reload!.request(by) }),
     configHash: config.hash,
     state: {
@@ -280,12 +287,16 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   ending('command socket', 3_000, () => socket.close());
   const server = await startServer(serverDeps, config.server.listen);
   ending('HTTP server', 3_000, () => server.close());
+  const { listen: probesAt } = config.server.probes;
+  const probes = probesAt && (await startProbes(serverDeps, probesAt));
+  if (probes !== undefined) ending('probes', 3_000, () => probes.close());
 
   const hooks = await startHookListener(config, {
     clock,
     logger,
     events,
     ledger,
+    ...(doors.hooks !== undefined && { door: doors.hooks }),
     policies: () => policies.compiled,
     run: (policy, trigger) => policies.runSoon(policy, trigger),
   });
@@ -300,9 +311,12 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   return {
     address: server.address,
     ...(hooks !== undefined && { hooks: hooks.address }),
+    ...(probes !== undefined && { probes: probes.address }),
     socketPath,
-    rehearse: (next) => rehearse(next, { config, env, store, addresses: [server.address, hooks?.address] }),
+    rehearse: (next) =>
+      rehearse(next, { config, env, store, addresses: [server.address, hooks?.address, probes?.address] }),
     noteReload,
+    takeDoors: (next) => takeDoors(doors, next, events),
     tell: (event) => events.emit(event),
     handOver: () => ({ counts: metrics.handOver(), pauses: policies.engine.unwrittenPauses() }),
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),

@@ -1,8 +1,9 @@
 /** What the documents say is compared with what the program does. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { DAEMON_OPTIONS } from '../src/cli/daemon-option.ts';
 import { COMMANDS } from '../src/cli/index.ts';
 import { loadConfig, parseConfig } from '../src/config/load.ts';
 import { allKeys, keysOf } from '../src/config/schema-walk.ts';
@@ -26,6 +27,7 @@ import {
 import { policySettings } from '../src/policies/settings.ts';
 import { opsd } from './cli/terminal.ts';
 import { RECORDS } from './emulator/interface-names.ts';
+import { authority } from './support/certificates.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -207,10 +209,47 @@ describe('docs/api.md', () => {
   });
 });
 
-test.each(['docs/operating.md', 'docs/api.md', 'docs/policies.md'])('%s links to files that exist', (file) => {
-  const links = [...read(file).matchAll(/\]\(([\w-]+\.md)\)/g)].map((match) => match[1]!);
+describe('docs/security.md', () => {
+  const text = read('docs/security.md');
+
+  test('shows a web configuration file and a configuration that load together', async () => {
+    const [web, config] = blocks(text, 'yaml');
+    const { cert, key } = await (await authority()).issue();
+    const folder = mkdtempSync(join(tmpdir(), 'opsd-docs-'));
+    for (const [name, held] of Object.entries({ 'web.yaml': web!, 'server.crt': cert, 'server.key': key })) {
+      writeFileSync(join(folder, name), held);
+    }
+    const account = '   accounts: [{ name: production, url: "https://x.example", token: t }]\n';
+    const loaded = parseConfig(account + config!, { file: 'security.md', baseDir: folder, env: {} });
+    rmSync(folder, { recursive: true });
+    expect(loaded).toMatchObject({ ok: true, warnings: [], config: { server: { users: { alice: 'admin' } } } });
+    expect(loaded.ok && [...loaded.config.doors.server!.users.keys()]).toEqual(['alice', 'prometheus']);
+  });
+
+  test('names every option, and every key of the configuration', () => {
+    const words = new Set(text.match(/[\w-]+/g));
+    const keys = ['webConfigFile', 'users', 'anonymous', 'probes', 'tokens'];
+    const options = ['url', ...Object.keys(DAEMON_OPTIONS).filter((name) => name.endsWith('-file'))].map(
+      (name) => `--${name}`,
+    );
+    expect([...keys, ...options].filter((word) => !words.has(word))).toEqual([]);
+  });
+});
+
+test.each([
+  'docs/operating.md',
+  'docs/api.md',
+  'docs/policies.md',
+  'docs/security.md',
+  'docs/hooks.md',
+  'docs/alertmanager.md',
+  'docs/kubernetes.md',
+  'docs/compose.md',
+  'deploy/README.md',
+])('%s links to files that exist', (file) => {
+  const links = [...read(file).matchAll(/\]\(((?!https?:)[\w./-]+)(?:#[\w-]+)?\)/g)].map((match) => match[1]!);
   expect(links.length).toBeGreaterThan(0);
-  for (const link of links) expect(() => read(`docs/${link}`), link).not.toThrow();
+  for (const link of links) expect(existsSync(join(ROOT, dirname(file), link)), link).toBe(true);
 });
 
 describe('docs/guards.md', () => {
@@ -230,12 +269,15 @@ describe('docs/guards.md', () => {
   });
 });
 
-test.each(['docs/hooks.md', 'docs/notifications.md'])('%s shows a configuration that loads', (file) => {
-  const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
-  const [shown] = blocks(read(file), 'yaml');
-  const loaded = parseConfig(account + shown!, { file, baseDir: ROOT, env: {}, secrets: false });
-  expect(loaded).toMatchObject({ ok: true, warnings: [] });
-});
+test.each(['docs/hooks.md', 'docs/notifications.md', 'docs/alertmanager.md'])(
+  '%s shows a configuration that loads',
+  (file) => {
+    const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
+    const [shown] = blocks(read(file), 'yaml');
+    const loaded = parseConfig(account + shown!, { file, baseDir: ROOT, env: {}, secrets: false });
+    expect(loaded).toMatchObject({ ok: true, warnings: [] });
+  },
+);
 
 test('docs/notifications.md shows the JSON and the alerts as they are sent', () => {
   const text = read('docs/notifications.md');

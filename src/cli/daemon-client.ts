@@ -153,11 +153,18 @@ export async function requestAdopt(reason: string, call: DaemonCall): Promise<st
   return typeof adopted === 'string' ? adopted : undefined;
 }
 
-/** @returns whether it changed, and the hash of the configuration that is good */
-export async function requestReload(call: DaemonCall): Promise<{ readonly changed: boolean; readonly hash: string }> {
-  const { changed, hash } = await exchange(call, { method: 'POST', path: '/-/reload' });
+export interface Reloaded {
+  readonly changed: boolean;
+  /** Whether web configuration files alone have changed. */
+  readonly webConfig: boolean;
+  /** Of the configuration that is good. */
+  readonly hash: string;
+}
+
+export async function requestReload(call: DaemonCall): Promise<Reloaded> {
+  const { changed, webConfig, hash } = await exchange(call, { method: 'POST', path: '/-/reload' });
   if (typeof changed !== 'boolean' || typeof hash !== 'string') throw notOpsd(call, 'that it loaded its configuration');
-  return { changed, hash };
+  return { changed, webConfig: webConfig === true, hash };
 }
 
 /** What the daemon runs with, and what stands against what was loaded last. */

@@ -8,7 +8,13 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
 export type DaemonCall = (
   | { readonly socketPath: string }
-  | { readonly url: URL; /** Sent as a header, never shown. */ readonly token?: string }
+  | {
+      readonly url: URL;
+      /** The whole header; never shown. */
+      readonly authorization?: string;
+      /** PEM: whom to believe, and what to show. */
+      readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+    }
 ) & { readonly signal: AbortSignal };
 
 export interface Exchange {
@@ -32,6 +38,13 @@ export async function exchange(call: DaemonCall, asked: Exchange): Promise<Reado
   const { error } = value;
   const said = isRecord(error) && typeof error['message'] === 'string' ? printable(error['message']) : `HTTP ${status}`;
   throw new CommandError(`the daemon refused: ${said}`);
+}
+
+/** Whether nothing listens where a daemon was asked for. */
+export function isNobodyThere(error: unknown): boolean {
+  if (!(error instanceof CommandError)) return false;
+  const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ECONNREFUSED';
 }
 
 export function placeOf(call: DaemonCall): string {
@@ -72,9 +85,11 @@ function open(call: DaemonCall, { method, path }: Exchange): ClientRequest {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' };
   const options: RequestOptions = { method, signal: call.signal, agent: false, headers };
   if ('socketPath' in call) return httpRequest({ ...options, socketPath: call.socketPath, path });
-  if (call.token !== undefined) headers['Authorization'] = `Bearer ${call.token}`;
+  if (call.authorization !== undefined) headers['Authorization'] = call.authorization;
   const target = new URL(call.url.pathname.replace(/\/$/, '') + path, call.url);
-  return target.protocol === 'https:' ? httpsRequest(target, options) : httpRequest(target, options);
+  return target.protocol === 'https:'
+    ? httpsRequest(target, { ...options, ...call.tls })
+    : httpRequest(target, options);
 }
 
 function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
@@ -90,6 +105,13 @@ function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
     case 'EACCES':
     case 'EPERM':
       return new CommandError(`this user may not use ${place}: run the command as the user of the daemon.`, {
+        cause: error,
+      });
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return new CommandError(`nobody known here has signed the certificate of ${place}: give --ca-file FILE.`, {
         cause: error,
       });
     default:

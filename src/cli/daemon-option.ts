@@ -24,6 +24,26 @@ export const DAEMON_OPTIONS = {
     value: 'FILE',
     help: 'File with the token for that address; default: the token in $OPSD_TOKEN.',
   },
+  'user-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'File with user:password in place of it; default: $OPSD_USER.',
+  },
+  'ca-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'File with the authority of its certificate; default: $OPSD_CA_FILE.',
+  },
+  'cert-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'File with a certificate to show; default: $OPSD_CERT_FILE.',
+  },
+  'key-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'File with the key of that certificate; default: $OPSD_KEY_FILE.',
+  },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 /** Where the daemon is; undefined when the configuration is not usable, which has then been said on stderr. */
@@ -35,9 +55,16 @@ export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
     throw new UsageError(`--${given[0]} and --${given[1]} name two daemons; give one`);
   }
   const url = textOption(values, 'url') ?? (given.length === 0 ? io.env['OPSD_URL'] || undefined : undefined);
-  if (url !== undefined) return { url: checkedUrl(url), ...tokenOf(call), signal };
-  if (textOption(values, 'token-file') !== undefined) {
-    throw new UsageError('--token-file goes with --url; over the socket no token is needed');
+  if (url !== undefined) {
+    const target = checkedUrl(url);
+    const [unused] = OF_TLS.filter((name) => textOption(values, name) !== undefined);
+    if (unused !== undefined && target.protocol === 'http:') throw new UsageError(`--${unused} goes with https://`);
+    const authorization = authorizationOf(call);
+    return { url: target, ...(authorization !== undefined && { authorization }), tls: tlsOf(call), signal };
+  }
+  const [astray] = OF_URL.filter((name) => textOption(values, name) !== undefined);
+  if (astray !== undefined) {
+    throw new UsageError(`--${astray} goes with --url; over the socket nobody is asked who they are`);
   }
   const socketPath = await findSocket(call);
   return socketPath === undefined ? undefined : { socketPath, signal };
@@ -60,25 +87,64 @@ function checkedUrl(text: string): URL {
   }
   // Arguments can be read by every user of the machine, and URLs land in logs.
   if (url.username !== '' || url.password !== '') {
-    throw new UsageError('no credentials in the URL of the daemon: give --token-file FILE, or OPSD_TOKEN');
+    throw new UsageError(
+      'no credentials in the URL of the daemon: give --token-file FILE or --user-file FILE, or OPSD_TOKEN or OPSD_USER',
+    );
   }
   return url;
 }
 
-function tokenOf({ io, values }: Call): { readonly token?: string } {
-  const file = textOption(values, 'token-file');
-  if (file === undefined) {
-    const token = (io.env['OPSD_TOKEN'] ?? '').trim();
-    return token === '' ? {} : { token };
+/** Options that are about the address alone. */
+const OF_TLS = ['ca-file', 'cert-file', 'key-file'] as const;
+const OF_URL = ['token-file', 'user-file', ...OF_TLS] as const;
+
+/** What was given by an option goes before the environment, where both could be meant. */
+function authorizationOf({ io, values }: Call): string | undefined {
+  const [tokenFile, userFile] = [textOption(values, 'token-file'), textOption(values, 'user-file')];
+  if (tokenFile !== undefined && userFile !== undefined) {
+    throw new UsageError('--token-file and --user-file name two callers; give one');
   }
+  // Of several the first: the others are for the daemon, while one replaces another.
+  if (tokenFile !== undefined) return `Bearer ${readSecret(tokenFile, 'the token').split(/\s+/)[0]!}`;
+  if (userFile !== undefined) return basic(readSecret(userFile, 'user:password'), userFile);
+  const [token, user] = [io.env['OPSD_TOKEN']?.trim() ?? '', io.env['OPSD_USER']?.trim() ?? ''];
+  if (token !== '' && user !== '') throw new UsageError('OPSD_TOKEN and OPSD_USER name two callers; set one');
+  if (token !== '') return `Bearer ${token}`;
+  return user === '' ? undefined : basic(user, 'OPSD_USER');
+}
+
+/** @param from where it is written, for the error */
+function basic(text: string, from: string): string {
+  if (text.indexOf(':') > 0) return `Basic ${Buffer.from(text).toString('base64')}`;
+  throw new CommandError(`${from} does not hold user:password`);
+}
+
+function readSecret(file: string, what: string): string {
+  const text = readWhole(file).trim();
+  if (text === '') throw new CommandError(`${file} is empty; write ${what} into it`);
+  return text;
+}
+
+function tlsOf({ io, values }: Call): { readonly ca?: string; readonly cert?: string; readonly key?: string } {
+  const read = (option: string, variable: string): string | undefined => {
+    const file = textOption(values, option) ?? (io.env[variable] || undefined);
+    return file === undefined ? undefined : readWhole(file);
+  };
+  const ca = read('ca-file', 'OPSD_CA_FILE');
+  const cert = read('cert-file', 'OPSD_CERT_FILE');
+  const key = read('key-file', 'OPSD_KEY_FILE');
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UsageError('a certificate to show needs both --cert-file and --key-file');
+  }
+  return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+}
+
+function readWhole(file: string): string {
   try {
-    // Of several the first: the others are for the daemon, while one replaces another.
-    const token = readFileSync(file, 'utf8').trim().split(/\s+/)[0] ?? '';
-    if (token !== '') return { token };
+    return readFileSync(file, 'utf8');
   } catch (error) {
     throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`, {
       cause: error,
     });
   }
-  throw new CommandError(`${file} is empty; write the token into it`);
 }

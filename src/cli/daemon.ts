@@ -40,12 +40,19 @@ export interface Daemon extends AsyncDisposable {
   readonly address: string;
   /** The same of the hooks, where they listen. */
   readonly hooks?: string;
+  /** The same of the probes' own listener, where there is one. */
+  readonly probes?: string;
   /** The unix socket that the commands talk to. */
   readonly socketPath: string;
   /** Tries what a daemon with this configuration will need of the machine. Rejects with words for the operator. */
   rehearse(config: Config): Promise<void>;
   /** The last loading of the configuration went otherwise than the one before. @param by who asked for a bad one */
   noteReload(by?: string): void;
+  /**
+   * Takes up what the web configuration files say now, without dropping a connection; nothing else of the configuration
+   * may differ. @returns whether anything has changed. Throws with words for the operator.
+   */
+  takeDoors(next: Config): boolean;
   tell(event: OpsEvent): void;
   /** To be called once it has ended. */
   handOver(): Handover;
@@ -125,6 +132,7 @@ export async function launch(
     {
       url: daemon.address,
       ...(daemon.hooks !== undefined && { hooks: daemon.hooks }),
+      ...(daemon.probes !== undefined && { probes: daemon.probes }),
       socket: daemon.socketPath,
       accounts: run.config.accounts.length,
     },

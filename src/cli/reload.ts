@@ -1,11 +1,14 @@
 import { keepAlive } from '../platform/keep-alive.ts';
 import { sleep } from '../platform/sleep.ts';
 import { CommandError, EXIT, type Call, type Command } from './command.ts';
-import type { DaemonCall } from './daemon-exchange.ts';
+import type { Reloaded } from './daemon-client.ts';
+import { isNobodyThere, type DaemonCall } from './daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
 import { printable } from './output.ts';
 
 const ASK_EVERY_MS = 200;
+/** A daemon that takes up another change just now, since its files changed, listens to nobody for a moment. */
+const AWAY_MS = 5_000;
 /** A request that is under way may take so long to end before the daemon starts anew. */
 const LONGEST_MS = 60_000;
 
@@ -20,13 +23,30 @@ export const reloadCommand: Command = {
   async run(call) {
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
-    const { requestReload } = await import('./daemon-client.ts');
-    const { changed, hash } = await requestReload(daemon);
+    const { changed, webConfig, hash } = await ask(daemon, call);
     if (changed) await runsWith(hash, daemon, call);
-    call.io.stdout.write(changed ? 'The daemon runs with the changed configuration.\n' : 'Nothing has changed.\n');
+    let said = 'Nothing has changed.';
+    if (changed) said = 'The daemon runs with the changed configuration.';
+    else if (webConfig) said = 'The web configuration files hold as they are now; nothing else has changed.';
+    call.io.stdout.write(`${said}\n`);
     return EXIT.ok;
   },
 };
+
+/** @throws {CommandError} when nobody answers for longer than an exchange usually takes, or the configuration is not good */
+async function ask(daemon: DaemonCall, { io }: Call): Promise<Reloaded> {
+  const { requestReload } = await import('./daemon-client.ts');
+  using _alive = keepAlive();
+  const until = io.clock.monotonic() + AWAY_MS;
+  for (;;) {
+    try {
+      return await requestReload(daemon);
+    } catch (error) {
+      if (!isNobodyThere(error) || io.clock.monotonic() >= until) throw error;
+    }
+    await sleep(io.clock, ASK_EVERY_MS, io.signal);
+  }
+}
 
 async function runsWith(hash: string, daemon: DaemonCall, { io }: Call): Promise<void> {
   const { requestRunning } = await import('./daemon-client.ts');

@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 5_000;
 const SETTLE_MS = 1_000;
 
 export type ReloadOutcome =
-  | { readonly ok: true; readonly changed: boolean; readonly hash: string }
+  | { readonly ok: true; readonly changed: boolean; readonly webConfig: boolean; readonly hash: string }
   | { readonly ok: false; readonly message: string };
 
 /** How the last loading went, for the daemon that runs. */
@@ -30,7 +30,7 @@ export interface ReloadState {
 export interface ReloaderOptions {
   readonly path: string;
   /** Of the configuration that was loaded first. */
-  readonly hash: string;
+  readonly contents: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
@@ -59,7 +59,7 @@ export class Reloader implements Disposable {
   constructor(options: ReloaderOptions) {
     this.#options = options;
     this.#contents = contentsOf(options.path, options.env);
-    this.#loaded = options.hash;
+    this.#loaded = options.contents;
     this.state = { ok: true, goodAt: options.clock.now(), problems: [], auditOnly: false };
     this.#look = this.#lookAfter(LOOK_EVERY_MS);
   }

@@ -28,7 +28,7 @@ export async function runDaemon(options: RunOptions, io: CliIo, start: StartDaem
   const { path } = options;
   // While the daemon is exchanged nothing else may.
   using _alive = keepAlive();
-  using reloader = new Reloader({ path, hash: options.config.hash, env: io.env, clock: io.clock });
+  using reloader = new Reloader({ path, contents: options.config.contents, env: io.env, clock: io.clock });
   using _hangup = options.onHangup(() => void reloader.request('SIGHUP'));
   const logLines = new Map<string, number>();
 
@@ -78,8 +78,18 @@ export async function runDaemon(options: RunOptions, io: CliIo, start: StartDaem
       }
       const { hash } = loaded.config;
       const changed = hash !== config.hash;
-      daemon.tell({ type: 'config.reloaded', by, changed });
-      loaded.answer({ ok: true, changed, hash });
+      const taken = changed ? { webConfig: false } : takeDoors(daemon, loaded.config, path);
+      if ('problem' in taken) {
+        reloader.bad([taken.problem], false);
+        daemon.noteReload(by);
+        loaded.answer({ ok: false, message: taken.problem });
+        continue;
+      }
+      // Where the next one does not start, this one is started again: with the certificates of now.
+      if (!changed) running = { ...running, config: loaded.config };
+      const { webConfig } = taken;
+      if (!webConfig) daemon.tell({ type: 'config.reloaded', by, changed });
+      loaded.answer({ ok: true, changed, webConfig, hash });
       if (!changed) {
         reloader.good();
         daemon.noteReload();
@@ -95,6 +105,16 @@ export async function runDaemon(options: RunOptions, io: CliIo, start: StartDaem
   return 0;
 }
 
+type Taken = { /** Whether anything has changed. */ readonly webConfig: boolean } | { readonly problem: string };
+
+function takeDoors(daemon: Daemon, config: Config, path: string): Taken {
+  try {
+    return { webConfig: daemon.takeDoors(config) };
+  } catch (error) {
+    return { problem: `${path}: ${errorMessage(error)}` };
+  }
+}
+
 async function rehearse(daemon: Daemon, config: Config, path: string): Promise<readonly string[]> {
   try {
     await daemon.rehearse(config);
@@ -108,9 +128,11 @@ async function rehearse(daemon: Daemon, config: Config, path: string): Promise<r
 function keepingPorts(next: Config, { config, daemon }: Running): Config {
   const listen = keepingPort(next.server.listen, config.server.listen, daemon.address);
   const hooks = next.hooks.listen && keepingPort(next.hooks.listen, config.hooks.listen, daemon.hooks);
+  const { listen: probesAt } = next.server.probes;
+  const probes = probesAt && keepingPort(probesAt, config.server.probes.listen, daemon.probes);
   return {
     ...next,
-    server: { ...next.server, listen },
+    server: { ...next.server, listen, probes: { ...(probes !== undefined && { listen: probes }) } },
     hooks: { ...next.hooks, ...(hooks !== undefined && { listen: hooks }) },
   };
 }

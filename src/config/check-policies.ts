@@ -202,7 +202,7 @@ function neverMatches(policy: Place, path: readonly PropertyKey[], account: Plac
 /** What only hooks tell: alerts, and dead messages. */
 function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): Fault[] {
   const faults: Fault[] = [];
-  const warn = (keys: readonly string[], message: string, help: string): void => {
+  const warn = (keys: readonly PropertyKey[], message: string, help: string): void => {
     const place = placeAt(policy, keys);
     if (place !== undefined) faults.push({ ...at(place, [...path, ...keys]), message, help, severity: 'warning' });
   };
@@ -211,6 +211,11 @@ function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): 
   const addCallbacks = `add hooks.callbacks.${account}`;
   if ((placeAt(config, ['hooks', 'alertmanager'])?.entries?.size ?? 0) === 0) {
     warn(['on', 'alert'], 'never runs: nobody tells the daemon of alerts', 'add hooks.alertmanager');
+    for (const [index, { value }] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
+      if (!String((value as { readonly expr?: unknown } | null)?.expr).includes('alertFiring(')) continue;
+      const message = 'never known: nobody tells the daemon of alerts, so the policy is held';
+      warn(['preconditions', index, 'expr'], message, 'add hooks.alertmanager');
+    }
   }
   if (hasCallbacks) return faults;
   warn(['on', 'failureCallback'], 'never runs: no callbacks of this account are taken', addCallbacks);

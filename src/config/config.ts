@@ -1,6 +1,7 @@
 /** The configuration as the daemon uses it: whole, checked, every path absolute. */
 import type { MessageApiSettings } from '../client/settings.ts';
 import { isOf, type PolicySettings } from '../policies/settings.ts';
+import type { WebConfig } from '../server/web-settings.ts';
 import type { AccountSettings, ConfigSettings } from './settings.ts';
 
 /** The short form (`url`, `token`, `tokenFile`) is folded into `messageApi`. */
@@ -13,6 +14,8 @@ export interface LoadedPolicy {
 }
 
 export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
+  /** What the web configuration files say, where there are some. They change without the configuration. */
+  readonly doors: { readonly server?: WebConfig; readonly hooks?: WebConfig };
   readonly accounts: readonly Account[];
   /** Inline ones first, then those of the files, in order. */
   readonly policies: readonly LoadedPolicy[];
@@ -20,8 +23,10 @@ export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
   readonly sourceFile: string;
   /** Every file that was read: the configuration, then the files of policies; absolute. */
   readonly files: readonly string[];
-  /** Over the contents of these files: SHA-256, hexadecimal. */
+  /** Over the contents of these files, and whether the listeners have TLS: SHA-256, hexadecimal. */
   readonly hash: string;
+  /** Over the contents of these files, of the web configuration files, and of what those name. */
+  readonly contents: string;
   /** Over what decides what policies do: what `policyPart` makes of it. */
   readonly policyPart: string;
 }
@@ -32,25 +37,27 @@ export interface ConfigParts {
   readonly sourceFile: string;
   readonly files: readonly string[];
   readonly hash: string;
+  readonly contents: string;
+  readonly doors: Config['doors'];
   readonly policyPart: string;
   /** Makes a path of the configuration absolute. */
   readonly absolute: (path: string) => string;
 }
 
 export function composeConfig(parts: ConfigParts): Config {
-  const { settings, policies, sourceFile, files, hash, policyPart, absolute } = parts;
+  const { settings, policies, sourceFile, files, hash, contents, doors, policyPart, absolute } = parts;
   const { killSwitchFile, ...engine } = settings.engine;
   const { webhook, alertmanager } = settings.notifications;
   return {
     ...settings,
     server: {
-      ...settings.server,
+      ...withAbsolute(settings.server, ['webConfigFile'], absolute),
       tokens: settings.server.tokens.map((token) => withAbsolute(token, ['tokenFile'], absolute)),
     },
     storage: { ...settings.storage, sqlite: { path: absolute(settings.storage.sqlite.path) } },
     accounts: settings.accounts.map((account) => composeAccount(account, absolute)),
     hooks: {
-      ...settings.hooks,
+      ...withAbsolute(settings.hooks, ['webConfigFile'], absolute),
       alertmanager: mapValues(settings.hooks.alertmanager, (hook) => withAbsolute(hook, ['tokenFile'], absolute)),
       callbacks: mapValues(settings.hooks.callbacks, (hook) =>
         withAbsolute(hook, ['tokenFile', 'signingKeysFile'], absolute),
@@ -70,6 +77,11 @@ export function composeConfig(parts: ConfigParts): Config {
     sourceFile,
     files,
     hash,
+    contents,
+    doors: {
+      ...(doors.server !== undefined && { server: doors.server }),
+      ...(doors.hooks !== undefined && { hooks: doors.hooks }),
+    },
     policyPart,
   };
 }

@@ -1,42 +1,62 @@
 /**
  * Whether the files of a configuration read otherwise than before: by their contents, since a mounted ConfigMap is
- * swapped as a whole, by a link, and its times tell nothing. Files of secrets are not among them: they are read anew by
- * those who use them.
+ * swapped as a whole, by a link, and its times tell nothing. Web configuration files are among them, with the
+ * certificates and keys that they name; other files of secrets are not: they are read anew by those who use them.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { findPolicyFiles } from './policy-files.ts';
+import { readText } from './read-file.ts';
 import { SourceText } from './source-text.ts';
+import { filesOfWebConfig } from './web-material.ts';
 import { readYaml } from './yaml-file.ts';
 import { placeAt, type Place } from './yaml-place.ts';
 
-/** @returns a function that hashes what the files hold when it is called: `Config.hash`, where that can be. Never throws */
+type Parsed = (text: string) => Place | undefined;
+
+/**
+ * @returns a function that hashes what the files hold when it is called: `Config.contents`, where that can be. Never
+ *   throws
+ */
 export function contentsOf(path: string, env: Readonly<Record<string, string | undefined>>): () => string {
   const absolute = (file: string): string => resolve(dirname(resolve(path)), file);
-  let parsed: { readonly text: string; readonly patterns: Place | undefined } | undefined;
+  const rootOf = lastParsed((text) => readYaml({ source: new SourceText(path, text), env }).root);
+  const doors = ['server', 'hooks'].map((room) => ({
+    room,
+    rootOf: lastParsed((text) => readYaml({ source: new SourceText(room, text), env: {}, isPlain: true }).root),
+  }));
 
   return () => {
     const hash = createHash('sha256');
     const text = add(hash, path);
     if (text === undefined) return hash.digest('hex');
-    if (parsed?.text !== text) parsed = { text, patterns: patternsOf(new SourceText(path, text), env) };
-    for (const file of findPolicyFiles(parsed.patterns, absolute).files) {
-      add(hash, file.path);
+    const root = rootOf(text);
+    const patterns = root && placeAt(root, ['policyFiles']);
+    for (const file of findPolicyFiles(patterns, absolute).files) add(hash, file.path);
+    for (const door of doors) {
+      const written = root && placeAt(root, [door.room, 'webConfigFile'])?.value;
+      if (typeof written !== 'string' || written === '') continue;
+      const web = absolute(written);
+      const webRoot = door.rootOf(add(hash, web) ?? '');
+      for (const file of filesOfWebConfig(webRoot)) add(hash, resolve(dirname(web), file));
     }
     return hash.digest('hex');
   };
 }
 
-function patternsOf(source: SourceText, env: Readonly<Record<string, string | undefined>>): Place | undefined {
-  const { root } = readYaml({ source, env });
-  return root === undefined ? undefined : placeAt(root, ['policyFiles']);
+/** A text is parsed when it is another than before. */
+function lastParsed(parse: Parsed): Parsed {
+  let last: { readonly text: string; readonly root: Place | undefined } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, root: parse(text) };
+    return last.root;
+  };
 }
 
 /** A file that cannot be read is told apart by why. */
 function add(hash: Hash, path: string): string | undefined {
   try {
-    const text = new TextDecoder('utf-8').decode(readFileSync(path));
+    const text = readText(path);
     hash.update(`${text.length}\n`).update(text);
     return text;
   } catch (error) {

@@ -1,12 +1,13 @@
 /**
- * Where the configuration is silent, a container's image may say where to listen and where to keep state: OPSD_LISTEN
- * and OPSD_STORE take the place of the built-in defaults, never of a key.
+ * Where the configuration is silent, a container's image may say where to listen and where to keep state: OPSD_LISTEN,
+ * OPSD_PROBES_LISTEN and OPSD_STORE take the place of the built-in defaults, never of a key.
  */
 import { serverSettings } from '../server/settings.ts';
 import type { ConfigSettings } from './settings.ts';
 import type { Fault } from './source-text.ts';
 import { type Place, placeAt } from './yaml-place.ts';
 
+type ServerSettings = ConfigSettings['server'];
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function environmentDefaults(
@@ -14,19 +15,26 @@ export function environmentDefaults(
   root: Place,
   env: Environment,
 ): { readonly settings: ConfigSettings; readonly faults: readonly Fault[] } {
-  const { OPSD_LISTEN: listen, OPSD_STORE: store } = env;
+  const { OPSD_LISTEN: listen, OPSD_PROBES_LISTEN: probes, OPSD_STORE: store } = env;
   const faults: Fault[] = [];
   let { server, storage } = settings;
-  if (isGiven(listen) && placeAt(root, ['server', 'listen']) === undefined) {
-    const parsed = serverSettings.safeParse({ listen });
-    if (parsed.success) server = parsed.data;
-    else
-      faults.push({
-        start: 0,
-        end: 1,
-        path: 'server.listen',
-        message: `OPSD_LISTEN: ${parsed.error.issues[0]!.message}`,
-      });
+
+  /** @param given what would stand in the configuration, for the same checks */
+  function take(name: string, path: readonly string[], given: object): ServerSettings | undefined {
+    if (placeAt(root, path) !== undefined) return undefined;
+    const parsed = serverSettings.safeParse(given);
+    if (parsed.success) return parsed.data;
+    faults.push({ start: 0, end: 1, path: path.join('.'), message: `${name}: ${parsed.error.issues[0]!.message}` });
+    return undefined;
+  }
+
+  if (isGiven(listen)) {
+    const taken = take('OPSD_LISTEN', ['server', 'listen'], { listen });
+    if (taken !== undefined) server = { ...server, listen: taken.listen };
+  }
+  if (isGiven(probes)) {
+    const taken = take('OPSD_PROBES_LISTEN', ['server', 'probes', 'listen'], { probes: { listen: probes } });
+    if (taken !== undefined) server = { ...server, probes: taken.probes };
   }
   if (isGiven(store) && placeAt(root, ['storage', 'sqlite', 'path']) === undefined)
     storage = { sqlite: { path: store } };

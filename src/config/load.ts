@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkAccounts } from './check-accounts.ts';
+import { checkDoors } from './check-doors.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkPolicies, type PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
@@ -16,6 +17,7 @@ import { policyPart } from './policy-part.ts';
 import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { checkSecretFiles } from './secret-files.ts';
+import { listenerShape } from '../server/web-settings.ts';
 import { configSettings, policyFileSettings } from './settings.ts';
 import { type Fault, SourceText } from './source-text.ts';
 import { readYaml, type YamlFile } from './yaml-file.ts';
@@ -68,12 +70,14 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
   const schema = checkSchema(configSettings, main.root);
   const defaulted = schema.value && environmentDefaults(schema.value, main.root, options.env);
   const found = findPolicyFiles(placeAt(main.root, ['policyFiles']), absolute);
+  const doors = checkDoors(main.root, { absolute, file: options.file, secrets: options.secrets !== false });
   const mainFaults = [
     ...schema.faults,
     ...(defaulted?.faults ?? []),
     ...found.faults,
     ...checkAccounts(main.root, source),
     ...checkHooks(main.root),
+    ...doors.faults,
     ...(options.secrets === false ? [] : checkSecretFiles(main.root, absolute)),
   ];
 
@@ -114,6 +118,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     const own = crossed.filter((found) => found.source === yaml.source).map((found) => found.fault);
     problems.push(...problemsOf(yaml, [...faults, ...own]));
   }
+  problems.push(...doors.problems);
   const part = found.faults.some(({ severity }) => severity !== 'warning') ? undefined : policyPart(main, policyTexts);
   if (problems.some((problem) => problem.severity === 'error') || defaulted === undefined) {
     return { ok: false, problems, ...(part !== undefined && { policyPart: part }) };
@@ -123,11 +128,21 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     policies: parsed,
     sourceFile: resolve(options.baseDir, basename(options.file)),
     files: [resolve(options.baseDir, basename(options.file)), ...found.files.map((file) => file.path)],
-    hash: hashOf(contents),
+    // What changes how the listeners are opened counts as a change of the configuration itself.
+    hash: hashOf([...contents, ...shapesOf(doors)]),
+    contents: hashOf([...contents, ...doors.texts]),
+    doors,
     policyPart: part ?? '',
     absolute,
   });
   return { ok: true, config, warnings: problems };
+}
+
+function shapesOf({ server, hooks }: Config['doors']): string[] {
+  return Object.entries({ server, hooks }).flatMap(([name, web]) => {
+    const shape = listenerShape(web);
+    return shape === 'plain' ? [] : [`${name}: ${shape}`];
+  });
 }
 
 function hashOf(contents: readonly string[]): string {

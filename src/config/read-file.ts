@@ -48,6 +48,11 @@ export function readSource(path: string, shown: string): ReadResult {
   }
 }
 
+/** A file of text as it is, whatever it is: for those who look into it themselves. */
+export function readText(path: string): string {
+  return new TextDecoder('utf-8').decode(readFileSync(path));
+}
+
 /** Why a file cannot be read, in plain words. */
 export function unreadable(error: unknown): string {
   const code = (error as { readonly code?: unknown }).code;

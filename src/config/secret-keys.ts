@@ -1,8 +1,9 @@
 /** Which keys hold secrets, misspelt ones included: what is written there, or below, is never shown. */
 import { editDistance } from './suggest.ts';
 
-/** Headers carry credentials under any name; whoever knows the URL of a webhook may use it. */
-const SECRET_WORD = /^headers$|^webhook$|token|password|passwd|secret|credential|authorization|signing|api-?_?key/i;
+/** Headers carry credentials under any name; whoever knows the URL of a webhook may use it; a key is a private one. */
+const SECRET_WORD =
+  /^headers$|^webhook$|^key$|basic_?auth|token|password|passwd|secret|credential|authorization|signing|api-?_?key/i;
 const SECRET_KEYS = ['token', 'actiontoken', 'password'];
 
 export function isSecretKey(key: string): boolean {

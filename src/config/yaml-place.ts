@@ -29,6 +29,8 @@ type Path = readonly (string | number)[];
 export interface WalkOptions {
   readonly source: SourceText;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Nothing is replaced: a dollar is a dollar. */
+  readonly isPlain?: true;
 }
 
 /** A file may name a value many times, but not blow up a few lines into millions of values. */
@@ -39,7 +41,7 @@ export class PlaceReader {
   /** Set when the aliases of the file make more values than anybody writes. */
   exploded: Fault | undefined;
   readonly #source: SourceText;
-  readonly #env: WalkOptions['env'];
+  readonly #env: WalkOptions['env'] | undefined;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
@@ -49,7 +51,7 @@ export class PlaceReader {
 
   constructor(options: WalkOptions) {
     this.#source = options.source;
-    this.#env = options.env;
+    this.#env = options.isPlain === true ? undefined : options.env;
   }
 
   read(node: Node | null, path: Path, key?: Node): Place {
@@ -163,7 +165,8 @@ export class PlaceReader {
   #scalar(scalar: Scalar, path: Path): Place {
     const at = span(scalar);
     if (this.#secretDepth > 0) this.#source.mask(at.start, at.end);
-    const expansion = typeof scalar.value === 'string' ? expand(scalar.value, this.#env) : undefined;
+    const env = this.#env;
+    const expansion = env !== undefined && typeof scalar.value === 'string' ? expand(scalar.value, env) : undefined;
     if (expansion === undefined) return { value: scalar.value, scalar, ...at };
     for (const { offset, message, help } of expansion.faults) {
       const start = scalarOffset(this.#source.text, scalar, offset);

@@ -4,6 +4,7 @@
  */
 import { leastMode, type PolicyMode, type Trigger } from '../domain/plan.ts';
 import type { RunFacts } from '../guardrails/guard.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import type { Policy } from '../policies/policy.ts';
 import { isNarrower } from '../policies/scope.ts';
 import { outsideWindow } from '../policies/window.ts';
@@ -150,7 +151,7 @@ export class Authority {
     try {
       return this.#deps.killSwitch();
     } catch (error) {
-      return `the kill switch cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      return `the kill switch cannot be read: ${errorMessage(error)}`;
     }
   }
 }

@@ -1,4 +1,5 @@
 /** The spend of an account as a policy over its budget sees it: the last reading of the statistics, while it is fresh. */
+import { monthOf } from '../domain/utc-month.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
 import type { FactsDeps } from './facts.ts';
 
@@ -46,8 +47,4 @@ function hoursUntil(at: {
   const left = at.budgetUsd - at.spentUsd;
   if (left <= 0) return 0;
   return Math.max(0, (left / at.paceUsd) * 24 - at.readMsAgo / HOUR_MS);
-}
-
-function monthOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 7);
 }

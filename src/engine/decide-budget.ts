@@ -1,6 +1,7 @@
 /** The plan of a policy that raises the budget when spend comes close. No operation reads the budget: it is known, or not. */
 import { formatDuration } from '../domain/duration.ts';
 import type { BudgetProposal } from '../domain/plan.ts';
+import { monthOf, startOfMonth } from '../domain/utc-month.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
 import type { BudgetPolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
@@ -26,7 +27,7 @@ export async function decideBudget(policy: BudgetPolicy, context: PlanContext, d
   // What is not known breaks no row of readings, and adds none.
   const met = known !== undefined && spend.fresh && { condition: { isMet: true, at: spend.at ?? now } };
   const toUsd = known === undefined ? undefined : raised(policy, known.knownUsd);
-  const raises = deps.ledger.raises(policy.account, startOfMonth(now));
+  const raises = deps.ledger.raises(policy.account, startOfMonth(monthOf(now)));
   const unconfirmed = confirmation(policy, spend, deps, now);
   const { maxPerMonth, maxRaisePerMonthUsd } = policy.limits;
   for (const guard of guardsAt(deps.guards, 'budget')) {
@@ -76,7 +77,7 @@ function confirmation(policy: BudgetPolicy, spend: BudgetFacts, deps: DecideDeps
   const { readings, apart } = policy.action.confirm;
   const wait = (spend.hoursLeft ?? Infinity) < URGENT_HOURS ? Math.min(apart, URGENT_APART_MS) : apart;
   const seen = deps.ledger.condition(policy.name);
-  const isSameMonth = seen !== undefined && startOfMonth(seen.since) === startOfMonth(now);
+  const isSameMonth = seen !== undefined && monthOf(seen.since) === monthOf(now);
   // This reading counts as one.
   const count = isSameMonth ? seen.readings + (spend.at !== undefined && spend.at > seen.last ? 1 : 0) : 1;
   const since = isSameMonth ? seen.since : now;
@@ -99,9 +100,4 @@ function knowledge({ knownUsd, origin, assertedAt }: KnownBudget, now: number): 
     rotation: 'told by a token rotation',
   };
   return `The budget is taken to be $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
-}
-
-function startOfMonth(at: number): number {
-  const date = new Date(at);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }

@@ -7,6 +7,7 @@ import type { Campaign } from '../domain/campaign.ts';
 import type { Denial, Plan, Proposal } from '../domain/plan.ts';
 import type { AuthorityFacts } from '../guardrails/guard.ts';
 import type { Intent } from '../ledger/ledger.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { beginStep, endStep } from './campaigns.ts';
@@ -140,7 +141,7 @@ class GroupStep {
 }
 
 function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Denial | undefined {
-  if (signal.aborted) return { guard: 'interrupted', reason: messageOf(signal.reason) };
+  if (signal.aborted) return { guard: 'interrupted', reason: errorMessage(signal.reason) };
   const { needsApproval } = run.plan;
   const facts: AuthorityFacts = {
     mode: deps.authority.mode(policy).mode,
@@ -210,7 +211,7 @@ async function one(
 }
 
 function interrupted(signal: AbortSignal): Denial {
-  return { guard: 'interrupted', reason: messageOf(signal.reason) };
+  return { guard: 'interrupted', reason: errorMessage(signal.reason) };
 }
 
 function reserve(
@@ -295,10 +296,6 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
 }
 
 function ledgerFailed(operation: string, error: unknown, deps: ExecuteDeps): Denial {
-  deps.events.emit({ type: 'store.failed', operation, message: messageOf(error) });
-  return { guard: 'ledger', reason: messageOf(error) };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  deps.events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
+  return { guard: 'ledger', reason: errorMessage(error) };
 }

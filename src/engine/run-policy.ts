@@ -1,5 +1,7 @@
 /** One run of a policy: decide, ask the guards, act, record. What goes wrong is an outcome, never a rejection. */
 import { leastMode, type Plan, type Trigger } from '../domain/plan.ts';
+import { monthOf } from '../domain/utc-month.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import { policyScope } from './authority.ts';
 import { endDrained } from './campaigns.ts';
@@ -47,7 +49,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     noteConditions(policy, result, deps.conditions);
     return result;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
     const result = { outcome: 'error' as const, matched: 0, acted: 0, backlog: 0, detail: message };
     try {
@@ -167,10 +169,6 @@ function remember(policy: Policy, { meant, condition, plan }: Decision, deps: Ru
   } else if (condition.at > before.last) {
     ledger.saveCondition(policy.name, { since: before.since, last: condition.at, readings: before.readings + 1 });
   }
-}
-
-function monthOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 7);
 }
 
 function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void {

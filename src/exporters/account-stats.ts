@@ -1,7 +1,7 @@
 /** Account statistics as gauges. The daily arrays cover the whole month, so the day is found by its date. */
 import { ofDay } from './points.ts';
 import type { Project } from './projection.ts';
-import { seconds } from './values.ts';
+import { flag, seconds } from './values.ts';
 
 export const projectAccountStats: Project<'accountStats'> = ({ account, rows, at }, put) => {
   for (const stats of rows) {
@@ -15,11 +15,14 @@ export const projectAccountStats: Project<'accountStats'> = ({ account, rows, at
     put('msgsvc_account_day_workflow_runs', { account }, requests?.workflowRuns);
     put('msgsvc_account_month_billing_forecast_dollars', { account }, stats.spend?.forecastUsd);
     put('msgsvc_account_budget_exhaustion_timestamp_seconds', { account }, seconds(stats.spend?.exhaustedAt));
-    for (const { source, points, day } of stats.pointsCheck?.sources ?? []) {
+    for (const { source, points, day, isWrong } of stats.pointsCheck?.sources ?? []) {
       put('opsd_stats_points_day_ratio', { account, source }, ratio(points, day));
+      put('opsd_stats_points_misread', { account, source }, flag(isWrong));
     }
-    for (const { state, statistics, logs } of stats.reconciled ?? []) {
-      put('opsd_reconciliation_ratio', { account, source: 'statistics', state }, ratio(statistics, logs));
+    for (const { state, statistics, logs, isLasting } of stats.reconciled ?? []) {
+      const labels = { account, source: 'statistics', state };
+      put('opsd_reconciliation_ratio', labels, ratio(statistics, logs));
+      put('opsd_reconciliation_gap', labels, flag(isLasting));
     }
     for (const { source, series, at: countedAt } of stats.folded ?? []) {
       put('opsd_stats_point_timestamp_seconds', { account, source, series }, countedAt / 1_000);

@@ -121,7 +121,7 @@ const api = family(
       ['credential'],
       'timestamp',
       'secret files',
-      'When the credential in use was last replaced while this process ran.',
+      'When the file of a credential in use was last written: the credential is at least as old. From its first use on.',
     ),
   },
 );
@@ -296,6 +296,12 @@ const daemon = family(
       'configuration',
       'When the configuration was last loaded with success, whether it had changed or not.',
     ),
+    opsd_tls_certificate_not_after_timestamp_seconds: gauge(
+      ['listener'],
+      'timestamp',
+      'web configuration',
+      'When the certificate that a listener shows ends, or the first of those it comes with.',
+    ),
     opsd_config_hash: gauge([], 'as served', 'configuration', 'First 48 bits of the hash of the loaded configuration.'),
     opsd_build_info: gauge(['version', 'revision', 'node_version'], 'info', 'build', 'Build of the daemon, always 1.'),
     opsd_series: gauge(
@@ -336,7 +342,7 @@ const processFamily = family(
   { heading: 'The process', account: false },
   {
     process_cpu_seconds_total: counter([], 'seconds', 'process.cpuUsage', 'User and system CPU time spent.'),
-    process_start_time_seconds: gauge([], 'timestamp', 'process.uptime', 'Start of the process.'),
+    process_start_time_seconds: gauge([], 'timestamp', 'performance.timeOrigin', 'Start of the process.'),
     process_resident_memory_bytes: gauge([], 'bytes', 'process.memoryUsage', 'Resident memory.'),
     process_open_fds: gauge(
       [],

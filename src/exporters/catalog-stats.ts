@@ -61,11 +61,23 @@ export const statsPoints = family(
       'derived',
       "Today's points together, over what the daily arrays say of today; 1 when collectors.accountStats.points is set right.",
     ),
+    opsd_stats_points_misread: gauge(
+      ['source'],
+      'flag',
+      'derived',
+      'Whether the two differ by more than late points explain, 1 or 0: then collectors.accountStats.points is set wrong.',
+    ),
     opsd_reconciliation_ratio: gauge(
       ['source', 'state'],
       'as served',
       'self check',
       'What a source counted of the last whole hour, over what the log counted, by state of the message; 1 when they agree.',
+    ),
+    opsd_reconciliation_gap: gauge(
+      ['source', 'state'],
+      'flag',
+      'self check',
+      'Whether the two differ by more than rounding explains, to the same side, in two hours in a row, 1 or 0.',
     ),
   },
 );

@@ -119,9 +119,9 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'schedule.rearmed':
         families.add('opsd_schedule_rearms_total', {});
         return;
-      case 'credential.changed': {
-        const { account, credential } = event;
-        families.set('opsd_credential_rotated_timestamp_seconds', { account, credential }, clock.now() / 1_000);
+      case 'credential.read': {
+        const { account, credential, writtenAt } = event;
+        families.set('opsd_credential_rotated_timestamp_seconds', { account, credential }, writtenAt / 1_000);
         return;
       }
       case 'spans.exported':
@@ -200,6 +200,7 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'series.refused':
       case 'config.reloaded':
       case 'config.reload_failed':
+      case 'web_config.changed':
     }
   });
 }

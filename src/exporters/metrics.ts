@@ -62,6 +62,8 @@ export interface MetricsDeps {
   logLines?(): ReadonlyMap<string, number>;
   readonly stateRestored: boolean;
   readonly configHash: string;
+  /** What the listeners with TLS show. */
+  certificates?(): readonly { readonly listener: string; /** Epoch milliseconds. */ readonly notAfter: number }[];
   /** How the last loading of the configuration went; undefined where it is never loaded again. */
   reload?(): { readonly ok: boolean; /** Epoch milliseconds of the last good one. */ readonly goodAt: number };
   /** What earlier daemons of this process counted. */
@@ -173,7 +175,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     () => mirror.refresh(),
     () => projections.refresh(),
     () => self.refresh(),
-    createProcessStats(families, clock),
+    createProcessStats(families),
     mirrorLogLines,
     mirrorAudit,
     () => {
@@ -181,6 +183,11 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       if (last === undefined) return;
       families.set('opsd_config_last_reload_successful', {}, last.ok ? 1 : 0);
       families.set('opsd_config_last_reload_success_timestamp_seconds', {}, last.goodAt / 1_000);
+    },
+    () => {
+      for (const { listener, notAfter } of deps.certificates?.() ?? []) {
+        families.set('opsd_tls_certificate_not_after_timestamp_seconds', { listener }, notAfter / 1_000);
+      }
     },
     () => {
       const at = deps.savedAt?.();

@@ -1,7 +1,6 @@
 /** The process as metrics: an own short list, since the registry's default one does not pass Prometheus' naming rules. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import type { Clock } from '../platform/clock.ts';
 import type { GaugeName } from './catalog.ts';
 import type { Families } from './families.ts';
 
@@ -15,10 +14,11 @@ const GAUGES = [
 ] as const satisfies readonly GaugeName[];
 
 /** @returns a function that brings the metrics of the process up to date, without awaiting */
-export function createProcessStats(families: Families, clock: Clock): () => void {
+export function createProcessStats(families: Families): () => void {
   const maxFds = openFilesLimit();
   const counted = { cpu: 0, active: 0, idle: 0 };
-  families.set('process_start_time_seconds', {}, clock.now() / 1_000 - process.uptime());
+  // The same for as long as the process lives, whatever becomes of the clock: a change of it is a restart.
+  families.set('process_start_time_seconds', {}, performance.timeOrigin / 1_000);
 
   function count(what: keyof typeof counted, totalSeconds: number): number {
     const by = Math.max(0, totalSeconds - counted[what]);

@@ -51,6 +51,7 @@ const FIXED: Readonly<Record<string, Bound>> = {
   source: [16, 20],
   window: [2, 2],
   credential: [1, 3],
+  listener: [1, 2],
   owner: [1, 1],
   mode: [1, 1],
   effective_mode: [1, 1],

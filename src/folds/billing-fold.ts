@@ -4,7 +4,8 @@
  * after the turn the total may still be that of the month before.
  */
 import type { AccountStats } from '../domain/statistics.ts';
-import { foldMonth, monthOf } from './month-total.ts';
+import { monthOf } from '../domain/utc-month.ts';
+import { foldMonth } from './month-total.ts';
 import { readMonth, writeMonth } from './series-record.ts';
 import type { Increment } from './totals.ts';
 

@@ -3,6 +3,7 @@
  * is the increase. Any other fall is a correction, which a counter cannot follow: it is counted, and the total adds
  * nothing more until it has passed what it was.
  */
+import { monthOf, startOfMonth } from '../domain/utc-month.ts';
 
 const HOUR_MS = 3_600_000;
 /** A total may begin anew by the clock of another zone, or late. */
@@ -34,17 +35,6 @@ export interface MonthFolded {
   readonly state: MonthState;
   readonly increase: number;
   readonly corrected: boolean;
-}
-
-/** The UTC month of a moment, counted from the year 0. */
-export function monthOf(at: number): number {
-  const date = new Date(at);
-  return date.getUTCFullYear() * 12 + date.getUTCMonth();
-}
-
-/** Epoch milliseconds at which a month begins. */
-export function startOfMonth(month: number): number {
-  return Date.UTC(Math.floor(month / 12), month % 12, 1);
 }
 
 /** The first reading adds nothing: history is not a spike. */

@@ -4,7 +4,7 @@
  * do not, so that a fee or a holiday does not bend it.
  */
 import type { AccountStats, Spend } from '../domain/statistics.ts';
-import { monthOf, startOfMonth } from './month-total.ts';
+import { monthOf, startOfMonth } from '../domain/utc-month.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

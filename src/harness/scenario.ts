@@ -7,6 +7,7 @@ import { createEngine, type Engine } from '../engine/engine.ts';
 import { GUARDS } from '../guardrails/index.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ObservationBoard } from '../observations/board.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import { EventBus } from '../platform/events.ts';
 import { ManualClock } from '../platform/manual-clock.ts';
 import { compilePolicy } from '../policies/compile-policy.ts';
@@ -50,14 +51,14 @@ export async function runPolicyTest(
   try {
     scenario = new Scenario(test, policies);
   } catch (error) {
-    return { step: -1, problem: messageOf(error), differences: [] };
+    return { step: -1, problem: errorMessage(error), differences: [] };
   }
   for (const [index, step] of test.steps.entries()) {
     try {
       const found = await scenario.take(step);
       if (found.length > 0) return { step: index, differences: found };
     } catch (error) {
-      return { step: index, problem: messageOf(error), differences: [] };
+      return { step: index, problem: errorMessage(error), differences: [] };
     }
   }
   return undefined;
@@ -255,8 +256,4 @@ function triggerOf({ when }: Policy): Trigger {
   if ('alert' in when) return { kind: 'alert', name: when.alert, key: 'test' };
   if ('failureCallback' in when) return { kind: 'callback', key: 'test' };
   return { kind: 'byHand' in when ? 'hand' : 'schedule' };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

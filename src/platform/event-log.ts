@@ -133,7 +133,8 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
       case 'schedule.rearmed':
         logger.warn({ name: event.name, jumpMs: event.jumpMs }, 'the clock jumped; schedule was set anew');
         return;
-      case 'credential.changed':
+      case 'credential.read':
+        if (!event.isReplaced) return;
         logger.info(
           { account: event.account, credential: event.credential },
           'credential file changed; it is used from now on',
@@ -258,6 +259,9 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
         logger.error(data, 'the configuration cannot be used; the one before stays');
         return;
       }
+      case 'web_config.changed':
+        logger.info({ listener: event.listener }, 'the web configuration file has changed; it holds from now on');
+        return;
       case 'store.failed':
         logger.error({ operation: event.operation, detail: event.message }, 'the store failed');
     }

@@ -92,7 +92,15 @@ export type OpsEvent =
       readonly isWrong: boolean;
     }
   | { readonly type: 'schedule.rearmed'; readonly name: string; readonly jumpMs: number }
-  | { readonly type: 'credential.changed'; readonly account: string; readonly credential: string }
+  | {
+      /** A credential from a file is used for the first time, or its file has other contents now. */
+      readonly type: 'credential.read';
+      readonly account: string;
+      readonly credential: string;
+      /** When its file was last written, epoch milliseconds. */
+      readonly writtenAt: number;
+      readonly isReplaced: boolean;
+    }
   | {
       readonly type: 'spans.exported';
       readonly count: number;
@@ -224,6 +232,11 @@ export type OpsEvent =
       readonly problems: readonly string[];
       /** Whether the policies run in audit until a good reload. */
       readonly auditOnly: boolean;
+    }
+  | {
+      /** Another web configuration file, or another certificate, holds from now on. */
+      readonly type: 'web_config.changed';
+      readonly listener: string;
     }
   | { readonly type: 'store.failed'; readonly operation: string; readonly message: string };
 

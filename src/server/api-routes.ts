@@ -1,12 +1,11 @@
 /** What is read over the JSON API. docs/api.md documents it; field names stay. */
-import { allowReading } from './access.ts';
 import { HttpError, json, type Reply } from './reply.ts';
 import { limitOf, type Route, type RouteContext } from './route.ts';
 import { actionView, readStatus, runView } from './status.ts';
 import { STORED_STATES, storedPlanDetail, storedPlanView } from './stored-plans.ts';
 import { withoutQueries } from './without-queries.ts';
 
-const READ_ROUTES: readonly Route[] = [
+export const API_ROUTES: readonly Route[] = [
   { path: '/api/v1/status', method: 'GET', handle: status },
   { path: '/api/v1/sources', method: 'GET', handle: sources },
   { path: '/api/v1/policies', method: 'GET', handle: policies },
@@ -20,14 +19,6 @@ const READ_ROUTES: readonly Route[] = [
   { path: '/api/v1/labels', method: 'GET', handle: labels },
   { path: '/api/v1/audit/head', method: 'GET', handle: auditHead },
 ];
-
-export const API_ROUTES: readonly Route[] = READ_ROUTES.map((route) => ({
-  ...route,
-  handle(context) {
-    allowReading(context.request, context.access);
-    return route.handle(context);
-  },
-}));
 
 const LIMITS = { standard: 50, max: 500 };
 

@@ -13,6 +13,7 @@ import type { ListenAddress } from '../platform/settings.ts';
 import { takeAlerts } from './alert-hook.ts';
 import { requireBearer } from './bearer.ts';
 import { takeCallback } from './callback-hook.ts';
+import type { Door } from './door.ts';
 import { createSignatureCheck, type SignatureCheck } from './callback-signature.ts';
 import { readHookJson, type HookBody } from './hook-json.ts';
 import { startListener, type Asked, type RunningServer } from './http-listener.ts';
@@ -27,6 +28,8 @@ export interface HookDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
+  /** What the web configuration file says of their address. */
+  readonly door?: Door;
 }
 
 export interface Hooks {
@@ -137,7 +140,8 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
   }
 
-  const server = await startListener({ clock, logger, listen, setting: 'hooks.listen', answer });
+  const door = given.door !== undefined && { door: given.door };
+  const server = await startListener({ clock, logger, listen, setting: 'hooks.listen', answer, ...door });
   const close = async (): Promise<void> => {
     gathering[Symbol.dispose]();
     await server.close();

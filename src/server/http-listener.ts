@@ -8,12 +8,14 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ListenAddress } from '../platform/settings.ts';
+import type { Door } from './door.ts';
 import { listenTcp, listenUnix } from './listen.ts';
-import { send, type Reply } from './reply.ts';
+import { errorReply, HttpError, send, type Reply } from './reply.ts';
+import { openSecureServer, type Answer } from './secure-server.ts';
 import { SharedBodies } from './shared-body.ts';
 
 export interface RunningServer extends AsyncDisposable {
-  /** `http://HOST:PORT`, or the path of the unix socket. */
+  /** `http://HOST:PORT`, `https://` with TLS, or the path of the unix socket. */
   readonly address: string;
   /** Stops accepting, lets answers under way finish for 2 seconds, then cuts what is left. May be called again. */
   close(): Promise<void>;
@@ -35,6 +37,8 @@ export interface ListenerOptions {
   readonly listen: ListenAddress | { readonly socketPath: string };
   /** The key of the configuration that says where to listen, for errors; `server.listen` unless given. */
   readonly setting?: string;
+  /** What its web configuration file says; plain HTTP without one. */
+  readonly door?: Door;
   /** Never rejects. */
   answer(asked: Asked): Promise<Reply>;
 }
@@ -61,10 +65,9 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   const { clock, logger, listen } = options;
   const stop: Stop = { asked: false, givenUp: new AbortController() };
   const bodies = new SharedBodies(clock);
-  const server = createServer({ ...LIMITS, keepAlive: true }, (request, response) => {
+  const server = await openServer(options, (request, response) => {
     void serve({ options, request, response, server, stop, bodies });
   });
-  server.on('clientError', refuseMalformed);
   const isSocket = 'socketPath' in listen;
   if (!isSocket) {
     // The socket, whose peers are trusted, has neither limit.
@@ -78,12 +81,21 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   });
   const address = isSocket
     ? await listenUnix(server, listen.socketPath)
-    : await listenTcp(server, listen, options.setting);
+    : await listenTcp(server, listen, {
+        ...(options.setting !== undefined && { setting: options.setting }),
+        ...(options.door?.web.tls !== undefined && { scheme: 'https' }),
+      });
   // Only now: what goes wrong while it begins to listen is told by its caller, once.
   server.on('error', (error) => logger.error({ err: error }, 'http server failed'));
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= drain({ server, sockets, stop, clock }));
   return { address, close, [Symbol.asyncDispose]: close };
+}
+
+async function openServer({ door, logger }: ListenerOptions, answer: Answer): Promise<Server> {
+  const options = { ...LIMITS, keepAlive: true };
+  if (door?.web.tls === undefined) return createServer(options, answer).on('clientError', refuseMalformed);
+  return openSecureServer(options, { door, logger, answer, onMalformed: refuseMalformed });
 }
 
 interface Stop {
@@ -112,18 +124,27 @@ async function serve(exchange: Exchange): Promise<void> {
     const signal = AbortSignal.any([gone.signal, stop.givenUp.signal]);
     // Where somebody hears of the timeout, Node does not cut the connection for it.
     const mayTakeLong = (): void => void response.once('timeout', () => undefined);
-    const reply = await options.answer({ request, path, query, signal, mayTakeLong });
+    const isAdmitted = options.door?.admits(path) ?? true;
+    const reply = isAdmitted
+      ? await options.answer({ request, path, query, signal, mayTakeLong })
+      : errorReply(path, tooMany());
     // A body that was not read would be taken for the next request's wait: end the connection instead.
     const unread = !request.complete && request.method !== 'GET' && request.method !== 'HEAD';
     // An answer that began before the stop may have promised to keep the connection.
     response.once('finish', () => {
       if (stop.asked) setImmediate(() => server.closeIdleConnections());
     });
-    await send(request, response, reply, { close: unread || stop.asked, bodies });
+    const headers = options.door?.web.headers ?? {};
+    await send(request, response, reply, { close: unread || stop.asked, bodies, headers });
   } catch (error) {
     options.logger.error({ err: error }, 'answer could not be sent');
     response.destroy();
   }
+}
+
+function tooMany(): HttpError {
+  const message = 'Too many requests: rate_limit of the web configuration file allows no more now.';
+  return new HttpError(429, 'rate_limited', message, { 'Retry-After': '1' });
 }
 
 /** Path and query of a request target, which may be absolute. Paths are compared as they come: nothing is decoded. */
@@ -169,6 +190,10 @@ async function drain(options: {
   // A connection that never carried a byte (browsers open some in advance) does not count as idle there.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   using _giveUp = clock.after(GIVE_UP_MS, () => stop.givenUp.abort(new Error('the server is stopping')));
-  using _cut = clock.after(CUT_MS, () => server.closeAllConnections());
+  using _cut = clock.after(CUT_MS, () => {
+    server.closeAllConnections();
+    // Those that have not agreed on TLS are none of its connections yet.
+    for (const socket of sockets) socket.destroy();
+  });
   await ended;
 }

@@ -11,11 +11,17 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
+interface TcpOptions {
+  /** The key of the configuration, for errors. */
+  readonly setting?: string;
+  readonly scheme?: 'http' | 'https';
+}
+
 /**
- * @param setting the key of the configuration, for errors
  * @returns `http://HOST:PORT`; for every address, the loopback one by which this machine reaches it
  */
-export async function listenTcp(server: Server, listen: ListenAddress, setting = 'server.listen'): Promise<string> {
+export async function listenTcp(server: Server, listen: ListenAddress, options: TcpOptions = {}): Promise<string> {
+  const { setting = 'server.listen', scheme = 'http' } = options;
   // Without a host, Node listens on every IPv6 and IPv4 address, or on IPv4 alone where the machine has no IPv6.
   const host = listen.host === '::' ? undefined : listen.host;
   try {
@@ -24,7 +30,7 @@ export async function listenTcp(server: Server, listen: ListenAddress, setting =
     throw new ListenError(explainTcp(error as NodeJS.ErrnoException, listen, setting), { cause: error });
   }
   const { port } = server.address() as AddressInfo;
-  return `http://${formatHost(reachableHost(listen.host))}:${port}`;
+  return `${scheme}://${formatHost(reachableHost(listen.host))}:${port}`;
 }
 
 function reachableHost(host: string): string {

@@ -4,11 +4,13 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { byteLength, type SharedBodies, type SharedBody } from './shared-body.ts';
 
+type ReplyHeaders = Readonly<Record<string, string | string[]>>;
+
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | SharedBody;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: ReplyHeaders;
   /** Whether it may be gzipped. */
   readonly compress?: true;
 }
@@ -33,6 +35,7 @@ export type ErrorCode =
   | 'bad_signature'
   | 'replay'
   | 'busy'
+  | 'rate_limited'
   | 'store_unavailable'
   | 'stopping'
   | 'internal';
@@ -42,9 +45,9 @@ export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
   readonly code: ErrorCode;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ReplyHeaders;
 
-  constructor(status: number, code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, code: ErrorCode, message: string, headers: ReplyHeaders = {}) {
     super(message);
     this.status = status;
     this.code = code;
@@ -78,6 +81,8 @@ export interface SendOptions {
   /** Whether the connection ends with this answer. */
   readonly close: boolean;
   readonly bodies: SharedBodies;
+  /** In place of those that the answer has itself. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export async function send(
@@ -86,7 +91,7 @@ export async function send(
   reply: Reply,
   options: SendOptions,
 ): Promise<void> {
-  const headers: Record<string, string | number> = {
+  const headers: Record<string, string | number | string[]> = {
     'Content-Type': reply.contentType,
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
@@ -95,6 +100,7 @@ export async function send(
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
     ...(reply.compress && { Vary: 'Accept-Encoding' }),
     ...reply.headers,
+    ...options.headers,
   };
   const { parts, packed } = await encoded(reply, request.headers['accept-encoding']);
   if (packed) headers['Content-Encoding'] = 'gzip';

@@ -1,5 +1,5 @@
 /** What a route is, and what it is given. */
-import type { Access } from './access.ts';
+import type { Access, Caller } from './access.ts';
 import type { Asked } from './http-listener.ts';
 import { HttpError, type Reply } from './reply.ts';
 import type { ServerDeps } from './server.ts';
@@ -7,6 +7,8 @@ import type { ServerDeps } from './server.ts';
 export interface RouteContext extends Asked {
   readonly deps: ServerDeps;
   readonly access: Access;
+  /** Undefined: one who shows nothing, and may read. */
+  readonly caller: Caller | undefined;
   /** What stands in the place of `{id}`. */
   readonly id: string;
 }

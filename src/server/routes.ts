@@ -1,10 +1,12 @@
 /** What is served where. Who may is for access.ts to say. */
 import type { Asked } from './http-listener.ts';
 import { API_ROUTES } from './api-routes.ts';
-import type { Access } from './access.ts';
+import { identify, isOpen, type Access } from './access.ts';
+import { UNGUARDED } from './door.ts';
 import { metricsFormat } from './metrics-format.ts';
 import { PAGE_CSP, renderPage } from './page.ts';
-import { errorReply, HttpError, text, type Reply } from './reply.ts';
+import { healthy, ready } from './probes.ts';
+import { errorReply, HttpError, type Reply } from './reply.ts';
 import { matchPath, type Route, type RouteContext } from './route.ts';
 import type { ServerDeps } from './server.ts';
 import { readStatus } from './status.ts';
@@ -22,12 +24,17 @@ const ROUTES: readonly Route[] = [
   ...VERB_ROUTES,
 ];
 
+/** Where everybody may read, a credential that is wrong costs no scrape and no look. */
+const SHOWN = ['/', '/metrics'];
+
 /** The answer to a request. Never rejects: what goes wrong becomes an answer, and a line in the log when it is ours. */
 export async function answer(asked: Asked & { readonly deps: ServerDeps; readonly access: Access }): Promise<Reply> {
   const { path, deps, signal } = asked;
   try {
+    const isUnasked = UNGUARDED.includes(path) || (SHOWN.includes(path) && isOpen(asked.access));
+    const caller = isUnasked ? undefined : await identify(asked.request, asked.access);
     const { route, id } = findRoute(path, asked.request.method);
-    return await route.handle({ ...asked, id });
+    return await route.handle({ ...asked, caller, id });
   } catch (error) {
     if (error instanceof HttpError) return errorReply(path, error);
     if (signal.aborted) {
@@ -79,14 +86,4 @@ function page({ deps, query }: RouteContext): Reply {
 async function metrics({ deps, request }: RouteContext): Promise<Reply> {
   const { contentType, ...body } = await deps.metrics(metricsFormat(request.headers.accept));
   return { status: 200, contentType, body, headers: { Vary: 'Accept, Accept-Encoding' }, compress: true };
-}
-
-function healthy({ deps }: RouteContext): Reply {
-  const { healthy, detail } = deps.health();
-  return text(healthy ? 200 : 503, healthy ? `healthy: ${detail}` : `not healthy: ${detail}`);
-}
-
-function ready({ deps }: RouteContext): Reply {
-  const { ready, detail } = deps.readiness();
-  return text(ready ? 200 : 503, ready ? `ready: ${detail}` : `not ready: ${detail}`);
 }

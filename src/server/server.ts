@@ -9,11 +9,15 @@ import type { Verbs } from '../ledger/verbs.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Secret } from '../platform/secret.ts';
 import type { ListenAddress } from '../platform/settings.ts';
-import type { ApiToken } from './access.ts';
+import { LOCAL_ACCESS, type Access, type ApiToken, type Role } from './access.ts';
+import type { Door } from './door.ts';
 import { startListener, type RunningServer } from './http-listener.ts';
 import type { MetricsFormat } from './metrics-format.ts';
 import type { PageLink } from './page.ts';
+import { Passwords, threadComparer } from './passwords.ts';
+import type { ProbeDeps } from './probes.ts';
 import { answer } from './routes.ts';
 import type { SharedBody } from './shared-body.ts';
 import type { ApiUsage, LabelView } from './status.ts';
@@ -24,23 +28,26 @@ type LedgerReader = Pick<
   'recentActions' | 'lastRuns' | 'unknownOutcomes' | 'pauses' | 'storedPlans' | 'storedPlan' | 'runs' | 'action'
 >;
 
-export interface ServerDeps {
+export interface ServerDeps extends ProbeDeps {
   readonly clock: Clock;
   readonly board: ObservationBoard;
   readonly ledger: LedgerReader;
   readonly logger: Logger;
   metrics(format: MetricsFormat): Promise<SharedBody & { readonly contentType: string }>;
-  /** Whether the scheduler turns; never depends on the service. */
-  health(): { readonly healthy: boolean; readonly detail: string };
-  readiness(): { readonly ready: boolean; readonly detail: string };
   policies(): readonly PolicyStatus[];
   /** What a person may ask of the engine. */
   readonly engine: Verbs;
   readonly state: StateVerbs;
   /** Loads the configuration again; absent where there is no file of it. */
   reload?(by: string): Promise<ReloadOutcome>;
-  /** Who may do what over TCP; without any it only reads. */
+  /** Who may do what over TCP; without any, and without users, it only reads. */
   readonly tokens?: readonly ApiToken[];
+  /** What the web configuration file says of TCP: its users are let in. */
+  readonly door?: Door;
+  /** Roles of users; `viewer` unless given. */
+  readonly roles?: ReadonlyMap<string, Role>;
+  /** What those may over TCP who show nothing; `viewer` unless given. */
+  readonly anonymous?: 'viewer' | 'none';
   readonly accounts: readonly {
     readonly name: string;
     readonly messageApiUrl?: string;
@@ -58,7 +65,14 @@ export interface ServerDeps {
 
 /** What came of loading the configuration again. With `changed` the daemon ends and starts anew in a moment. */
 type ReloadOutcome =
-  | { readonly ok: true; readonly changed: boolean; /** Of the configuration that is good. */ readonly hash: string }
+  | {
+      readonly ok: true;
+      readonly changed: boolean;
+      /** Whether web configuration files alone have changed, which hold at once. */
+      readonly webConfig: boolean;
+      /** Of the configuration that is good. */
+      readonly hash: string;
+    }
   | { readonly ok: false; /** What is wrong, with file, line and column. */ readonly message: string };
 
 /** What commands ask of the store. */
@@ -71,12 +85,41 @@ interface StateVerbs {
   adopt(reason: string, by: string): string | undefined;
 }
 
+const NOBODY: ReadonlyMap<string, Secret> = new Map();
+
 /** @throws {ListenError} saying which address, why, and what to do */
-export function startServer(
+export async function startServer(
   deps: ServerDeps,
   listen: ListenAddress | { readonly socketPath: string },
 ): Promise<RunningServer> {
-  const { clock, logger } = deps;
-  const access = { isLocal: 'socketPath' in listen, tokens: deps.tokens ?? [] };
-  return startListener({ clock, logger, listen, answer: (asked) => answer({ ...asked, deps, access }) });
+  const { clock, logger, door } = deps;
+  if ('socketPath' in listen) {
+    return startListener({
+      clock,
+      logger,
+      listen,
+      answer: (asked) => answer({ ...asked, deps, access: LOCAL_ACCESS }),
+    });
+  }
+  const comparer = threadComparer(clock);
+  const access: Access = {
+    isLocal: false,
+    tokens: deps.tokens ?? [],
+    users: () => door?.web.users ?? NOBODY,
+    roles: deps.roles ?? new Map(),
+    passwords: new Passwords(comparer),
+    anonymous: deps.anonymous ?? 'viewer',
+  };
+  const server = await startListener({
+    clock,
+    logger,
+    listen,
+    ...(door !== undefined && { door }),
+    answer: (asked) => answer({ ...asked, deps, access }),
+  });
+  const close = async (): Promise<void> => {
+    comparer[Symbol.dispose]();
+    await server.close();
+  };
+  return { address: server.address, close, [Symbol.asyncDispose]: close };
 }

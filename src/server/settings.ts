@@ -25,6 +25,13 @@ const apiToken = z
   })
   .superRefine(oneSecret('token'), always);
 
+const webConfigFile = (what: string) =>
+  z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe(`Web configuration file, as Prometheus’ exporters have it: ${what}; read again when it changes.`);
+
 export const serverSettings = z.strictObject({
   listen: listenSetting().prefault('127.0.0.1:10777').describe('Address of metrics, health and pages.'),
   tokens: z
@@ -38,6 +45,25 @@ export const serverSettings = z.strictObject({
       }
     }, always)
     .describe('Who may do more than read over `listen`, by bearer token. Without any it is read-only.'),
+  webConfigFile: webConfigFile('TLS, users and headers of `listen`'),
+  users: z
+    .record(z.string(), z.enum(ROLES))
+    .default({})
+    .describe('Roles of users of the web configuration file, by name; who is not named here is a viewer.'),
+  anonymous: z
+    .enum(['viewer', 'none'])
+    .default('viewer')
+    .describe('What those may who show neither token nor user: read, or nothing. Where there are users, nothing.'),
+  probes: z
+    .strictObject({
+      listen: listenSetting()
+        .exactOptional()
+        .describe('Address of `/-/healthy` and `/-/ready`, and of nothing else; off unless given.'),
+    })
+    .prefault({})
+    .describe(
+      'A listener of their own for the probes of an orchestrator: plain HTTP, and it asks nobody who they are.',
+    ),
 });
 
 const HOOK_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63';
@@ -76,6 +102,7 @@ export const hooksSettings = z.strictObject({
   listen: listenSetting()
     .exactOptional()
     .describe('Address of the hooks, and of nothing else: it may be open to the Internet. Off unless given.'),
+  webConfigFile: webConfigFile('TLS, certificates of clients and headers of the hooks; they have tokens, and no users'),
   alertmanager: z
     .record(hookName, alertmanagerHook)
     .default({})

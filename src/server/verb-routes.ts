@@ -40,9 +40,9 @@ function refused({ code, message }: Refusal): HttpError {
 }
 
 /** Reading the service for a plan may take minutes without a byte; those who may ask for it are waited for. */
-function allowLong({ request, access, mayTakeLong }: RouteContext, needs: Role, command: string): Caller {
-  const caller = allow(request, access, needs, command);
-  mayTakeLong();
+function allowLong(context: RouteContext, needs: Role, command: string): Caller {
+  const caller = allow(context, needs, command);
+  context.mayTakeLong();
   return caller;
 }
 
@@ -95,7 +95,7 @@ async function apply(context: RouteContext): Promise<Reply> {
 
 /** `{"plan": …}`: the plan with its new state. */
 async function decide(context: RouteContext, verb: 'approve' | 'reject'): Promise<Reply> {
-  const { by } = allow(context.request, context.access, 'operator', `opsd ${verb} PLAN`);
+  const { by } = allow(context, 'operator', `opsd ${verb} PLAN`);
   const asked = await person(context, by);
   const decided = context.deps.engine[verb](asked.id, asked.person);
   if (!decided.ok) throw refused(decided);
@@ -115,8 +115,9 @@ async function explain(context: RouteContext): Promise<Reply> {
 const pauseBody = z.strictObject({ reason: reasonField(), policy: nameField('the name of a policy').exactOptional() });
 
 /** `{"paused": SCOPE}`. Stands before the next request of any run, across restarts, until a person lifts it. */
-async function pause({ deps, request, access }: RouteContext): Promise<Reply> {
-  const { by } = allow(request, access, 'operator', 'opsd pause --reason TEXT');
+async function pause(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'operator', 'opsd pause --reason TEXT');
   const form = '{"reason": "TEXT", "policy": "NAME"}; without a policy the whole engine is paused.';
   const { reason, policy } = await readJson(request, pauseBody, form);
   requirePolicy(deps, policy);
@@ -136,8 +137,9 @@ const unpauseBody = z
   });
 
 /** `{"lifted": COUNT}`. Without a policy every pause; with one its own, and the halts of its groups, or of one group. */
-async function unpause({ deps, request, access }: RouteContext): Promise<Reply> {
-  const { by } = allow(request, access, 'admin', 'opsd unpause --reason TEXT');
+async function unpause(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'admin', 'opsd unpause --reason TEXT');
   const form = '{"reason": "TEXT", "policy": "NAME", "group": "GROUP"}; without a policy every pause is lifted.';
   const { reason, policy, group } = await readJson(request, unpauseBody, form);
   requirePolicy(deps, policy);
@@ -178,8 +180,9 @@ function groupNamed(deps: RouteContext['deps'], policy: string, name: string): s
 const backupBody = z.strictObject({ file: nameField('an absolute path') });
 
 /** `{"bytes": COUNT}`: a copy of the store, on the machine of the daemon. */
-async function backup({ deps, request, access }: RouteContext): Promise<Reply> {
-  allowLocal(access, 'opsd state backup FILE');
+async function backup(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  allowLocal(context, 'opsd state backup FILE');
   const { file } = await readJson(request, backupBody, '{"file": "/ABSOLUTE/PATH"}');
   if (!isAbsolute(file))
     throw new HttpError(400, 'bad_request', `The file must be an absolute path, not ${file.slice(0, 200)}.`);
@@ -193,8 +196,9 @@ async function backup({ deps, request, access }: RouteContext): Promise<Reply> {
 const adoptBody = z.strictObject({ reason: reasonField() });
 
 /** `{"adopted": WHY}`: why the store was not trusted; `null` when it was. */
-async function adopt({ deps, request, access }: RouteContext): Promise<Reply> {
-  const { by } = allow(request, access, 'admin', 'opsd state adopt --reason TEXT');
+async function adopt(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'admin', 'opsd state adopt --reason TEXT');
   const { reason } = await readJson(request, adoptBody, '{"reason": "TEXT"}');
   try {
     return json(200, { adopted: deps.state.adopt(reason, by) ?? null });
@@ -204,12 +208,14 @@ async function adopt({ deps, request, access }: RouteContext): Promise<Reply> {
 }
 
 /** `{"changed": …, "hash": …}`. What is wrong with a configuration is told in the message, as `opsd check` tells it. */
-async function reload({ deps, request, access }: RouteContext): Promise<Reply> {
-  const { by } = allow(request, access, 'admin', 'opsd reload');
+async function reload(context: RouteContext): Promise<Reply> {
+  const { deps } = context;
+  const { by } = allow(context, 'admin', 'opsd reload');
   if (deps.reload === undefined) {
     throw new HttpError(409, 'refused', 'This daemon has no file that its configuration could be loaded from again.');
   }
   const outcome = await deps.reload(by);
   if (!outcome.ok) throw new HttpError(422, 'bad_configuration', outcome.message);
-  return json(200, { changed: outcome.changed, hash: outcome.hash });
+  const { changed, webConfig, hash } = outcome;
+  return json(200, { changed, webConfig, hash });
 }

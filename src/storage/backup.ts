@@ -29,7 +29,7 @@ export async function backupStore({ db }: Store, file: string): Promise<{ readon
   try {
     // Before the first byte: what is copied is for the owner alone.
     closeSync(openSync(part, 'wx', 0o600));
-    await backup(db, part);
+    await copy(db, part);
     sync(part);
     renameSync(part, file);
     sync(dirname(file));
@@ -38,6 +38,24 @@ export async function backupStore({ db }: Store, file: string): Promise<{ readon
     throw new StoreError(`${file}: the copy could not be written: ${(error as Error).message}`, { cause: error });
   }
   return { bytes: statSync(file).size };
+}
+
+/** Far more than a store that is written all the time needs. */
+const TRIES = 20;
+
+/**
+ * Node's copy fails with the code 0, "not an error", where its first step meets a transaction under way: it takes that
+ * for the end. Nothing is copied by then, and the next try may meet none.
+ */
+async function copy(db: Store['db'], part: string): Promise<void> {
+  for (let left = TRIES - 1; ; left--) {
+    try {
+      await backup(db, part);
+      return;
+    } catch (error) {
+      if ((error as { readonly errcode?: number }).errcode !== 0 || left === 0) throw error;
+    }
+  }
 }
 
 /**

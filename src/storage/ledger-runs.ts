@@ -39,6 +39,10 @@ export function createRuns({
           plan,
           planHash: hash,
           mode: effectiveMode,
+          // Why it ran: of an alert its name, and which firing it was.
+          trigger: trigger.kind,
+          ...('name' in trigger && { alert: trigger.name }),
+          ...('key' in trigger && { key: trigger.key }),
           chosen: chosen.length,
         });
         return run;

@@ -1,13 +1,14 @@
 /** The exchange of the daemon: what it is handed, what it falls back to, and when it is not exchanged. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import type { Daemon, DaemonOptions, Handover } from '../../src/cli/daemon.ts';
 import { runDaemon } from '../../src/cli/run-program.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { formatProblems, loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/config.ts';
 import { contentsOf } from '../../src/config/contents.ts';
 import type { ManualClock } from '../../src/platform/manual-clock.ts';
+import { authority } from '../support/certificates.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { terminal } from './terminal.ts';
@@ -31,9 +32,11 @@ function world() {
   const t = terminal();
   const happened: string[] = [];
   const given: { readonly config: Config; readonly options: DaemonOptions }[] = [];
+  const told: string[] = [];
   /** Names of starts that fail. */
   const failing = new Set<number>();
   let rehearsal: () => Promise<void> = () => Promise.resolve();
+  let doors: () => boolean = () => false;
   let hangup: () => void = () => undefined;
   const start = async (config: Config, options: DaemonOptions): Promise<Daemon> => {
     const number = given.push({ config, options });
@@ -45,7 +48,11 @@ function world() {
       socketPath: 'opsd.sock',
       rehearse: () => rehearsal(),
       noteReload: (by) => void happened.push(`note ${by ?? 'good'}`),
-      tell: () => undefined,
+      takeDoors: (next) => {
+        happened.push(`doors ${next.doors.server?.users.size ?? 'none'}`);
+        return doors();
+      },
+      tell: ({ type }) => void told.push(type),
       handOver: () => handed,
       [Symbol.asyncDispose]: async () => void happened.push(`end ${number}`),
     };
@@ -61,11 +68,13 @@ function world() {
     path,
     write,
     happened,
+    told,
     given,
     failing,
     ended,
     clock: t.io.clock as ManualClock,
     rehearse: (work: () => Promise<void>) => void (rehearsal = work),
+    doors: (take: () => boolean) => void (doors = take),
     hangup: () => hangup(),
     stop: () => t.stop(),
     happens: (what: string) => until({ what }, () => happened.includes(what)),
@@ -191,6 +200,71 @@ test('a file is taken as it is once it has stood still for a second, and is not 
   expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good', 'end 2']);
 });
 
+const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
+
+describe('a web configuration file that has changed', () => {
+  /** A daemon whose users stand in a file of their own. */
+  async function withUsers() {
+    const w = world();
+    const users = (...names: string[]): void => {
+      const entries = names.map((name) => `${name}: ${HASH}`).join(', ');
+      writeFileSync(join(dirname(w.path), 'web.yaml'), `basic_auth_users: { ${entries} }\n`);
+    };
+    users('alice');
+    await w.happens('start 1');
+    w.write(GOOD.replace('server: {', 'server: { webConfigFile: web.yaml,'));
+    w.hangup();
+    await w.happens('note good');
+    return { w, users };
+  }
+
+  test('is taken up by the daemon that runs, and said of by it', async () => {
+    const { w, users } = await withUsers();
+    users('alice', 'bob');
+    w.doors(() => true);
+    w.hangup();
+    await w.happens('doors 2');
+    await until({ what: 'it was good' }, () => w.happened.at(-1) === 'note good');
+    expect(w.state().ok).toBe(true);
+    expect(w.told).toEqual(['config.reloaded']);
+    w.stop();
+    await w.ended;
+    expect(w.happened.filter((what) => what.startsWith('start'))).toHaveLength(2);
+  });
+
+  test('and cannot be taken up is a failed reload that concerns no policy', async () => {
+    const { w, users } = await withUsers();
+    users('alice', 'bob');
+    w.doors(() => {
+      throw new Error('it does not fit');
+    });
+    w.hangup();
+    await w.happens('note SIGHUP');
+    expect(w.state()).toMatchObject({
+      ok: false,
+      auditOnly: false,
+      problems: [expect.stringContaining('it does not fit')],
+    });
+    w.stop();
+    await w.ended;
+  });
+
+  test('and is bad never reaches the daemon; policies run on', async () => {
+    const { w } = await withUsers();
+    writeFileSync(join(dirname(w.path), 'web.yaml'), 'basic_auth_users: { alice: no-hash }\n');
+    w.hangup();
+    await w.happens('note SIGHUP');
+    expect(w.happened.filter((what) => what.startsWith('doors'))).toEqual([]);
+    expect(w.state()).toMatchObject({
+      ok: false,
+      auditOnly: false,
+      problems: [expect.stringContaining('web.yaml:1:28')],
+    });
+    w.stop();
+    await w.ended;
+  });
+});
+
 test('what the files hold is known by the hash of the configuration, so that no change is missed in between', () => {
   const folder = tempDir();
   const path = join(folder, 'opsd.yaml');
@@ -202,4 +276,39 @@ test('what the files hold is known by the hash of the configuration, so that no 
   const before = contents();
   writeFileSync(join(folder, 'p2.yaml'), 'policies: []\n');
   expect(contents()).not.toBe(before);
+});
+
+test('certificates and users are known by their contents, and are none of the configuration itself', async () => {
+  const folder = tempDir();
+  const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  const ca = await authority();
+  const [pair, next] = [await ca.issue(), await ca.issue()];
+  const path = join(folder, 'opsd.yaml');
+  const hooks = 'hooks: { listen: ":0", webConfigFile: hooks.yaml, alertmanager: { a: { token: t } } }\n';
+  put('opsd.yaml', `${hooks}${GOOD.replace('server: {', 'server: { webConfigFile: web/web.yaml,')}`);
+  mkdirSync(join(folder, 'web'));
+  const users = `basic_auth_users: { alice: ${HASH} }\n`;
+  put('web/web.yaml', `${users}tls_server_config: { cert_file: c, key_file: k }\n`);
+  put('hooks.yaml', 'rate_limit: { interval: 1s, burst: 9 }\n');
+  put('web/c', pair.cert);
+  put('web/k', pair.key);
+  const contents = contentsOf(path, {});
+  const load = () => {
+    const loaded = loadConfig(path, { env: {} });
+    if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+    expect(loaded.config.contents).toBe(contents());
+    return loaded.config;
+  };
+  const seen = [load()];
+  put('web/c', next.cert);
+  const torn = contents();
+  put('web/k', next.key);
+  seen.push(load());
+  put('hooks.yaml', 'rate_limit: { interval: 1s, burst: 8 }\n');
+  seen.push(load());
+  expect(new Set([...seen.map((config) => config.contents), torn]).size).toBe(4);
+  expect(new Set(seen.map(({ hash }) => hash)).size).toBe(1);
+  // Without TLS the listener is another one.
+  put('web/web.yaml', users);
+  expect(load().hash).not.toBe(seen[0]!.hash);
 });

@@ -1,11 +1,15 @@
 /** Commands that write, against a real server: they show, they ask, and their exit codes say what happened. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hashSync } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import type { RunOutcome } from '../../src/domain/plan.ts';
 import type { PolicyStatus } from '../../src/domain/policy-status.ts';
 import { Secret } from '../../src/platform/secret.ts';
+import { Door } from '../../src/server/door.ts';
+import type { WebTls } from '../../src/server/tls-settings.ts';
 import { action, engine, ledger, NOW, plan, serving, storedPlan, world, type World } from '../server/world.ts';
+import { authority } from '../support/certificates.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { opsd } from './terminal.ts';
 
@@ -256,10 +260,68 @@ describe('over an address', () => {
     [['--url', 'http://user:pass@x'], 'no credentials in the URL'],
     [['--url', 'http://x', '--socket', 's'], 'name two daemons'],
     [['--socket', 's', '--token-file', 'f'], '--token-file goes with --url'],
+    [['--socket', 's', '--ca-file', 'f'], '--ca-file goes with --url'],
+    [['--url', 'http://x', '--token-file', 'a', '--user-file', 'b'], 'name two callers'],
+    [['--url', 'http://x', '--ca-file', 'f'], '--ca-file goes with https://'],
+    [['--url', 'https://x', '--cert-file', '/dev/null'], 'needs both --cert-file and --key-file'],
   ])('refuses %j', async (options, message) => {
     const { code, stderr } = await opsd(['pause', '--reason', 'x', ...options]);
     expect(code).toBe(64);
     expect(stderr).toContain(message);
+  });
+
+  test('with TLS, users and client certificates: all of it from files or the environment', async () => {
+    const ca = await authority();
+    const [server, client] = [await ca.issue(), await ca.issue({ use: 'client' })];
+    const { deps, asked } = willing();
+    const tls: WebTls = {
+      cert: server.cert,
+      key: Secret.of(server.key),
+      clientAuth: 'RequireAndVerifyClientCert',
+      clientCa: ca.cert,
+      minVersion: 'TLSv1.2',
+      maxVersion: 'TLSv1.3',
+      honorCipherOrder: true,
+      notAfter: 0,
+    };
+    const users = new Map([['alice', Secret.of(hashSync(TOKEN, 4))]]);
+    const door = new Door({ tls, headers: {}, users, digest: '' }, deps.clock);
+    const { address } = await serving({ ...deps, door, roles: new Map([['alice', 'operator']]) });
+    const folder = tempDir();
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const [caFile, certFile, keyFile] = [file('ca', ca.cert), file('cert', client.cert), file('key', client.key)];
+    const pause = ['pause', '--reason', 'odd', '--url', address];
+    const shown = ['--cert-file', certFile, '--key-file', keyFile];
+    const user = file('user', `alice:${TOKEN}\n`);
+    const done = [
+      await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', user]),
+      await opsd(pause, {
+        env: { OPSD_CA_FILE: caFile, OPSD_CERT_FILE: certFile, OPSD_KEY_FILE: keyFile, OPSD_USER: `alice:${TOKEN}` },
+      }),
+    ];
+    expect(done.map(({ code }) => code)).toEqual([0, 0]);
+    expect(asked).toEqual(Array.from({ length: 2 }, () => ['pause', { reason: 'odd', by: 'alice' }]));
+    const refused = [
+      await opsd([...pause, ...shown, '--user-file', user]),
+      await opsd([...pause, '--ca-file', caFile, '--user-file', user]),
+      await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('other', `alice:${TOKEN}-old`)]),
+      await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('none', TOKEN)]),
+      await opsd([...pause, '--ca-file', join(folder, 'no'), ...shown]),
+    ];
+    expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [1, expect.stringContaining('nobody known here has signed the certificate')],
+      [1, expect.stringContaining('did not answer')],
+      [1, expect.stringContaining('not known here')],
+      [1, expect.stringContaining('does not hold user:password')],
+      [1, expect.stringContaining('cannot be read (ENOENT)')],
+    ]);
+    expect(JSON.stringify([done, refused])).not.toContain(TOKEN);
+    expect(JSON.stringify([done, refused])).not.toContain(
+      Buffer.from(`alice:${TOKEN}`).toString('base64').slice(0, 16),
+    );
   });
 
   test('where nothing listens says so', async () => {

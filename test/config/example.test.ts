@@ -28,7 +28,7 @@ interface ShownKey {
 const everything = EXAMPLE.replace(/^( *)#(?=[A-Za-z]\w*:)/gm, '$1');
 
 /** Mappings whose keys are the user's own. */
-const OWN_KEYS = new Set(['hooks.alertmanager', 'hooks.callbacks', 'notifications.owners']);
+const OWN_KEYS = new Set(['server.users', 'hooks.alertmanager', 'hooks.callbacks', 'notifications.owners']);
 
 function shownKeys(): ShownKey[] {
   const counter = new LineCounter();

@@ -272,19 +272,45 @@ describe('the environment of an image', () => {
   const silent = 'accounts: [{ name: m, url: "https://x.example", token: t }]';
 
   test('says where to listen and to keep state, where the file does not', () => {
-    const env = { OPSD_LISTEN: '0.0.0.0:10777', OPSD_STORE: '/var/lib/opsd/opsd.db' };
+    const env = {
+      OPSD_LISTEN: '0.0.0.0:10777',
+      OPSD_PROBES_LISTEN: '0.0.0.0:10779',
+      OPSD_STORE: '/var/lib/opsd/opsd.db',
+    };
+    const host = '0.0.0.0';
     expect(parse(silent, { env })).toMatchObject({
-      config: { server: { listen: { host: '0.0.0.0', port: 10_777 } }, storage: { sqlite: { path: env.OPSD_STORE } } },
+      config: {
+        server: { listen: { host, port: 10_777 }, probes: { listen: { host, port: 10_779 } } },
+        storage: { sqlite: { path: env.OPSD_STORE } },
+      },
     });
-    const said = `server: { listen: "127.0.0.1:1" }\nstorage: { sqlite: { path: /a.db } }\n${silent}`;
+    const listens = 'server: { listen: "127.0.0.1:1", probes: { listen: "127.0.0.1:2" } }';
+    const said = `${listens}\nstorage: { sqlite: { path: /a.db } }\n${silent}`;
     expect(parse(said, { env })).toMatchObject({
-      config: { server: { listen: { host: '127.0.0.1', port: 1 } }, storage: { sqlite: { path: '/a.db' } } },
+      config: {
+        server: { listen: { host: '127.0.0.1', port: 1 }, probes: { listen: { port: 2 } } },
+        storage: { sqlite: { path: '/a.db' } },
+      },
+    });
+  });
+
+  test('takes nothing away from what the file says besides', () => {
+    const said = `server: { tokens: [{ name: a, role: viewer, token: t }], probes: { listen: ":1" } }\n${silent}`;
+    expect(parse(said, { env: { OPSD_LISTEN: '0.0.0.0:10777' } })).toMatchObject({
+      config: { server: { listen: { port: 10_777 }, tokens: [{ name: 'a' }], probes: { listen: { port: 1 } } } },
+    });
+    const other = `server: { tokens: [{ name: a, role: viewer, token: t }], listen: ":1" }\n${silent}`;
+    expect(parse(other, { env: { OPSD_PROBES_LISTEN: '0.0.0.0:10779' } })).toMatchObject({
+      config: { server: { listen: { port: 1 }, tokens: [{ name: 'a' }], probes: { listen: { port: 10_779 } } } },
     });
   });
 
   test('is held to the same rules', () => {
     expect(bad(silent, { env: { OPSD_LISTEN: 'everywhere' } })).toMatchObject([
       { message: 'OPSD_LISTEN: expected an address such as 127.0.0.1:10777' },
+    ]);
+    expect(bad(silent, { env: { OPSD_PROBES_LISTEN: 'everywhere' } })).toMatchObject([
+      { message: 'OPSD_PROBES_LISTEN: expected an address such as 127.0.0.1:10777' },
     ]);
     expect(parse(silent, { env: { OPSD_LISTEN: '', OPSD_STORE: '' } })).toMatchObject({ ok: true });
   });

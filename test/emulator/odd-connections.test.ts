@@ -101,7 +101,7 @@ test('a client that asks for a tunnel and breaks off does no harm', async () => 
   expect((await service.call('GET', '/v2/topics')).status).toBe(200);
 });
 
-const TIMEOUTS = { headersMs: 100, requestMs: 200, answerMs: 300, idleMs: 100, lingerMs: 100, checkMs: 25 };
+const TIMEOUTS = { headersMs: 300, requestMs: 600, answerMs: 900, idleMs: 300, lingerMs: 300, checkMs: 25 };
 
 async function impatient(timeouts = TIMEOUTS): Promise<RunningServer> {
   const route = (pattern: string, json: unknown): Route => ({

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { catalogLines, catalogMarkdown } from '../../src/exporters/catalog-text.ts';
 import { METRIC_NAMES, catalog, labelNamesOf, specOf } from '../../src/exporters/catalog.ts';
 import { chunkText, headerText, labelText } from '../../src/exporters/exposition-text.ts';
 import { observe, SeriesTable, setValue } from '../../src/exporters/series.ts';
 import { installed } from '../support/program.ts';
+import { promtoolSays } from '../support/promtool.ts';
 import { publishEverything, seriesOf, world } from './world.ts';
 
 describe('the catalogue and the registry', () => {
@@ -107,8 +106,5 @@ test('promtool finds nothing to say about the whole catalogue with a value for e
     else observe(child, { buckets: [...buckets.map(() => 1), 1], sum: 3 });
     return headerText(table, 'text') + [...table.chunks].map((chunk) => chunkText(table, chunk, 'text')).join('');
   });
-  const check = promisify(execFile)(promtool!, ['check', 'metrics']);
-  check.child.stdin!.end(parts.join(''));
-  const { stdout, stderr } = await check;
-  expect(stdout + stderr).toBe('');
+  expect(await promtoolSays(promtool!, parts.join(''))).toBe('');
 });

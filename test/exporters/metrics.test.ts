@@ -334,6 +334,31 @@ describe('statistics', () => {
     expect(seriesOf(samples, 'msgsvc_account_dlq_messages')).toEqual({});
   });
 
+  test('that disagree show by how much, and whether that is more than chance explains', async () => {
+    const { publish, scrape } = world();
+    const hour = { hour: NOW, statistics: 9, agrees: false };
+    publish('accountStats', [
+      {
+        pointsCheck: {
+          at: NOW,
+          sources: [
+            { source: 'used', points: 600, day: 10, isWrong: true },
+            { source: 'bandwidth', points: 9, day: 10, isWrong: false },
+          ],
+        },
+        reconciled: [
+          { ...hour, state: 'DELIVERED', logs: 0, isLasting: true },
+          { ...hour, state: 'ERROR', logs: 10, isLasting: false },
+        ],
+      },
+    ]);
+    const samples = await scrape();
+    expect(samples.get('opsd_stats_points_day_ratio{account="prod",source="used"}')).toBe(60);
+    expect(Object.values(seriesOf(samples, 'opsd_stats_points_misread'))).toEqual([1, 0]);
+    expect(Object.values(seriesOf(samples, 'opsd_reconciliation_ratio'))).toEqual([Infinity, 0.9]);
+    expect(Object.values(seriesOf(samples, 'opsd_reconciliation_gap'))).toEqual([1, 0]);
+  });
+
   const latency = {
     index: 'vec-1',
     latencyMean: {

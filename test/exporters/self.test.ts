@@ -344,13 +344,17 @@ test('the daemon tells what it is and how it fares', async () => {
   });
   events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
   events.emit({ type: 'schedule.rearmed', name: 'x', jumpMs: 1 });
-  events.emit({ type: 'credential.changed', account: 'prod', credential: 'token' });
+  const read = { type: 'credential.read', account: 'prod', credential: 'token' } as const;
+  events.emit({ ...read, writtenAt: NOW - 90 * 86_400_000, isReplaced: false });
+  events.emit({ ...read, writtenAt: NOW - 60_000, isReplaced: true });
   await scrape();
   lines.set('warn', 5);
   const samples = await scrape();
   expect(samples.get('opsd_state_save_failures_total')).toBe(1);
   expect(samples.get('opsd_schedule_rearms_total')).toBe(1);
-  expect(samples.get('opsd_credential_rotated_timestamp_seconds{account="prod",credential="token"}')).toBe(NOW / 1_000);
+  expect(samples.get('opsd_credential_rotated_timestamp_seconds{account="prod",credential="token"}')).toBe(
+    NOW / 1_000 - 60,
+  );
   expect(samples.get('opsd_log_messages_total{level="warn"}')).toBe(5);
   expect(samples.get('opsd_log_messages_total{level="error"}')).toBe(0);
   expect(samples.get('opsd_state_restored')).toBe(1);

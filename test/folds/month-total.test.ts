@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { foldMonth, monthOf, startOfMonth, type MonthReading, type MonthState } from '../../src/folds/month-total.ts';
+import { monthOf, startOfMonth } from '../../src/domain/utc-month.ts';
+import { foldMonth, type MonthReading, type MonthState } from '../../src/folds/month-total.ts';
 import { readMonth, writeMonth } from '../../src/folds/series-record.ts';
 
 const MAY = startOfMonth(2026 * 12 + 4);

@@ -43,7 +43,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ account, against: 'log', what: 'x', statistics: 1, other: 2, isWrong: true }, 'warn'],
   ],
   'schedule.rearmed': [[{ name: 'x', jumpMs: 1 }, 'warn']],
-  'credential.changed': [[{ account, credential: 'token' }, 'info']],
+  'credential.read': [[{ account, credential: 'token', writtenAt: 0, isReplaced: true }, 'info']],
   'spans.exported': [],
   'spans.dropped': [[{ count: 1, reason: 'rejected' }, 'warn']],
   'spans.waiting': [],
@@ -104,6 +104,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ by: 'SIGHUP', changed: false }, 'info'],
   ],
   'config.reload_failed': [[{ by: 'SIGHUP', problems: ['opsd.yaml:1:1: x'], auditOnly: true }, 'error']],
+  'web_config.changed': [[{ listener: 'server' }, 'info']],
   'store.failed': [[{ operation: 'commit', message: 'disk full' }, 'error']],
 };
 

@@ -26,6 +26,12 @@ test('a collector that fails says so once, and once when it works again', () => 
   expect(logOf(failed)[0]).toMatchObject({ account: 'production', collector: 'logs', reason: 'timeout' });
 });
 
+test('a credential that is used for the first time is no news, one that was replaced is', () => {
+  const read = { type: 'credential.read', account: 'production', credential: 'token', writtenAt: 1 } as const;
+  expect(logOf({ ...read, isReplaced: false })).toEqual([]);
+  expect(logOf({ ...read, isReplaced: true })).toMatchObject([{ level: 'info', credential: 'token' }]);
+});
+
 const run = {
   type: 'policy.run',
   policy: 'p',

@@ -1,9 +1,9 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { createLogger } from '../../src/platform/logger.ts';
-import { Secret } from '../../src/platform/secret.ts';
+import { Secret, type SecretRead } from '../../src/platform/secret.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const CANARY = 'canary-4f1c9b';
@@ -31,8 +31,8 @@ test('a file is read again when its contents, or what its link points to, change
   const dir = tempDir();
   const file = join(dir, 'token');
   writeFileSync(file, 'first\n');
-  let changes = 0;
-  const secret = Secret.fromFile(file, () => changes++);
+  const reads: SecretRead[] = [];
+  const secret = Secret.fromFile(file, (read) => reads.push(read));
   expect(secret.reveal()).toBe('first');
   writeFileSync(file, 'second');
   expect(secret.reveal()).toBe('second');
@@ -43,12 +43,31 @@ test('a file is read again when its contents, or what its link points to, change
     writeFileSync(join(dir, version, 'token'), version);
   }
   symlinkSync('v1', join(dir, 'data'));
-  const mounted = Secret.fromFile(join(dir, 'data/token'), () => changes++);
+  const mounted = Secret.fromFile(join(dir, 'data/token'), (read) => reads.push(read));
   expect(mounted.reveal()).toBe('v1');
   symlinkSync('v2', join(dir, 'data.new'));
   renameSync(join(dir, 'data.new'), join(dir, 'data'));
   expect(mounted.reveal()).toBe('v2');
-  expect(changes).toBe(2);
+  expect(reads.map(({ isReplaced }) => isReplaced)).toEqual([false, true, false, true]);
+});
+
+test('what is told of a file is when its contents came: one that is written anew with the same ones is as old as before', () => {
+  const file = join(tempDir(), 'token');
+  const reads: SecretRead[] = [];
+  const secret = Secret.fromFile(file, (read) => reads.push(read));
+  const use = (contents: string, day: string): void => {
+    writeFileSync(file, contents);
+    utimesSync(file, new Date(day), new Date(day));
+    secret.reveal();
+    secret.reveal();
+  };
+  use('first', '2026-01-01');
+  use('first', '2026-02-01');
+  use('second', '2026-03-01');
+  expect(reads).toEqual([
+    { writtenAt: Date.parse('2026-01-01'), isReplaced: false },
+    { writtenAt: Date.parse('2026-03-01'), isReplaced: true },
+  ]);
 });
 
 test('a file that is gone or empty is an error that names the path alone', () => {

@@ -268,7 +268,7 @@ describe('over TCP', () => {
     for (const token of [undefined, 'token-of-nobody', '', 'token-of-admi']) {
       const answer = await withToken(token);
       expect(answer.status, token).toBe(401);
-      expect(answer.headers['www-authenticate']).toBe('Bearer');
+      expect(answer.headers['www-authenticate']).toBe('Bearer realm="opsd"');
       expect(answered(answer)).toMatchObject({ error: { code: 'unauthorized' } });
     }
     for (const role of roles.slice(0, roles.indexOf(needs))) {

@@ -138,6 +138,19 @@ test('the chain goes on from one opening to the next, and store and file name th
   expect(ledger.mustBeAdopted).toBeUndefined();
 });
 
+test('a run says what made it run, and of an alert its name and which firing it was', async () => {
+  const { open, records } = world();
+  const { ledger } = open();
+  ledger.beginRun(planOf(), 1);
+  ledger.beginRun(planOf({ trigger: { kind: 'alert', name: 'BillingDown', key: 'opsd/0f/2026' } }), 2);
+  ledger.beginRun(planOf({ trigger: { kind: 'callback', key: 'production/dlq-1' } }), 3);
+  expect((await records()).slice(1).map(({ trigger, alert, key }) => ({ trigger, alert, key }))).toEqual([
+    { trigger: 'schedule', alert: undefined, key: undefined },
+    { trigger: 'alert', alert: 'BillingDown', key: 'opsd/0f/2026' },
+    { trigger: 'callback', alert: undefined, key: 'production/dlq-1' },
+  ]);
+});
+
 test('what cannot be written to the audit log does not happen', async () => {
   const { open, auditPath } = world();
   const { ledger, audit } = open();

@@ -134,6 +134,19 @@ test('a copy made while the store is written is of one moment', async () => {
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
 });
 
+// The first step of the copy runs in a thread: of several, some meet the transaction.
+test('a copy that begins in a transaction has all of it', { repeats: 19 }, async () => {
+  const folder = tempDir();
+  using store = openStore(join(folder, 'opsd.db'));
+  store.db.exec('CREATE TABLE one (a INTEGER); BEGIN IMMEDIATE; INSERT INTO one VALUES (1)');
+  const copy = backupStore(store, join(folder, 'copy.db'));
+  await new Promise((resolve) => setImmediate(resolve));
+  store.db.exec('COMMIT');
+  await copy;
+  using db = new DatabaseSync(join(folder, 'copy.db'));
+  expect(db.prepare('SELECT a FROM one').all()).toEqual([{ a: 1 }]);
+});
+
 test('a file that is no store is refused and not overwritten', () => {
   const path = join(tempDir(), 'opsd.db');
   const text = 'this is a letter to my aunt, and it is longer than a page header of a database file would be '.repeat(

@@ -1,6 +1,6 @@
 /** A strict reader of the Prometheus text format, version 0.0.4: the tests' own, sharing nothing with what writes it. */
 
-interface Sample {
+export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

@@ -2,62 +2,31 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startAlertmanager, type Alertmanager } from '../support/alertmanager.ts';
 import { daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
-import { freePort } from '../support/free-port.ts';
-import { installed, start } from '../support/program.ts';
+import { installed } from '../support/program.ts';
 import { TEST_TOKEN } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
 const TOKEN = 'canary-alertmanager-token';
 
-interface Alert {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly startsAt: string;
-}
-
 /** Ends with the test. @param webhook where it sends every alert, again and again */
-async function alertmanager(program: string, webhook = 'http://127.0.0.1:1/') {
-  const folder = tempDir();
-  const port = await freePort();
-  writeFileSync(join(folder, 'token'), TOKEN);
-  writeFileSync(
-    join(folder, 'am.yml'),
+function alertmanager(program: string, webhook = 'http://127.0.0.1:1/'): Promise<Alertmanager> {
+  const token = join(tempDir(), 'token');
+  writeFileSync(token, TOKEN);
+  return startAlertmanager(
+    program,
     `
 route: { receiver: opsd, group_wait: 0s, group_interval: 1s, repeat_interval: 1s }
 receivers:
   - name: opsd
     webhook_configs:
       - url: "${webhook}"
-        http_config: { authorization: { credentials_file: "${join(folder, 'token')}" } }
+        http_config: { authorization: { credentials_file: "${token}" } }
 `,
   );
-  const server = start(program, [
-    `--config.file=${join(folder, 'am.yml')}`,
-    `--storage.path=${join(folder, 'data')}`,
-    `--web.listen-address=127.0.0.1:${port}`,
-    '--cluster.listen-address=',
-  ]);
-  const url = `http://127.0.0.1:${port}`;
-  await until({ what: 'Alertmanager is ready', timeoutMs: 20_000 }, () =>
-    fetch(`${url}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  return {
-    url,
-    /** Alerts that fire. */
-    alerts: async () => (await (await fetch(`${url}/api/v2/alerts`)).json()) as readonly Alert[],
-    async post(alert: object): Promise<void> {
-      const headers = { 'Content-Type': 'application/json' };
-      const answer = await fetch(`${url}/api/v2/alerts`, { method: 'POST', headers, body: JSON.stringify([alert]) });
-      expect(answer.status).toBe(200);
-    },
-    stop: () => server.kill('SIGTERM'),
-  };
 }
 
 function config(world: DaemonWorld, more: string): string {

@@ -1,65 +1,11 @@
 /** A real Prometheus scrapes the daemon and answers queries about it. */
-import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../support/free-port.ts';
 import { otlpSink } from '../support/otlp-sink.ts';
-import { installed, opsd, start } from '../support/program.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { installed, opsd } from '../support/program.ts';
+import { prometheus } from '../support/prometheus.ts';
 import { until } from '../support/until.ts';
-
-interface Series {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly value: readonly [number, string];
-}
-
-interface Exemplars {
-  readonly seriesLabels: Readonly<Record<string, string>>;
-  readonly exemplars: readonly { readonly labels: Readonly<Record<string, string>> }[];
-}
-
-interface Target {
-  readonly scrapePool: string;
-  readonly lastError: string;
-  readonly health: string;
-}
-
-/** Prometheus with a job for each address; ends with the test. */
-async function prometheusOver(program: string, jobs: Readonly<Record<string, string>>) {
-  const folder = tempDir();
-  const targets = Object.entries(jobs).map(
-    ([job, url]) => `
-  - job_name: ${job}
-    scrape_interval: 1s
-    static_configs: [{ targets: ["${new URL(url).host}"] }]`,
-  );
-  writeFileSync(join(folder, 'prometheus.yml'), `scrape_configs:${targets.join('')}\n`);
-  const port = await freePort();
-  const server = start(program, [
-    `--config.file=${join(folder, 'prometheus.yml')}`,
-    `--storage.tsdb.path=${join(folder, 'data')}`,
-    `--web.listen-address=127.0.0.1:${port}`,
-    '--enable-feature=exemplar-storage',
-  ]);
-  async function ask<T>(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<T> {
-    const response = await fetch(
-      `http://127.0.0.1:${port}/api/v1/${path}?${new URLSearchParams(parameters).toString()}`,
-    );
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return ((await response.json()) as { readonly data: T }).data;
-  }
-  const query = async (promql: string) => (await ask<{ result: readonly Series[] }>('query', { query: promql })).result;
-  return {
-    query,
-    value: async (promql: string) => Number((await query(promql))[0]?.value[1] ?? Number.NaN),
-    exemplars: (promql: string) =>
-      ask<readonly Exemplars[]>('query_exemplars', { query: promql, start: '0', end: String(Date.now() / 1_000 + 60) }),
-    targets: async () => (await ask<{ activeTargets: readonly Target[] }>('targets')).activeTargets,
-    stop: () => server.kill('SIGTERM'),
-  };
-}
 
 /** Passes scrapes on as one who knows the older text only; ends with the test. */
 async function olderScraper(url: string): Promise<string> {
@@ -84,7 +30,7 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
   if (program === undefined) skip('prometheus is not installed');
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
   const url = String((await demo.logged('the daemon runs'))['url']);
-  const { value, targets, stop } = await prometheusOver(program!, { opsd: url });
+  const { value, targets, stop } = await prometheus(program!, { jobs: { opsd: url } });
 
   await until({ what: 'the target is up', timeoutMs: 40_000 }, async () => (await value('up{job="opsd"}')) === 1);
   await until(
@@ -116,7 +62,7 @@ test('Prometheus takes either format as the same series, and exemplars lead to t
   });
   const url = String((await demo.logged('the daemon runs'))['url']);
   const jobs = { openmetrics: url, text: await olderScraper(url) };
-  const { query, exemplars, targets, stop } = await prometheusOver(program!, jobs);
+  const { instant, exemplars, targets, stop } = await prometheus(program!, { jobs });
 
   const delivered = 'msgsvc_message_delivery_duration_seconds_bucket';
   const asked = 'opsd_api_request_duration_seconds_bucket';
@@ -139,13 +85,13 @@ test('Prometheus takes either format as the same series, and exemplars lead to t
   // A series that has just appeared is in one of them first.
   await until({ what: 'both formats give the same series', timeoutMs: 30_000 }, async () => {
     const names = async (job: string) => {
-      const all = await query(`count by (__name__) ({job="${job}",__name__!~"scrape_.*|up|.*_created"})`);
-      return Object.fromEntries(all.map(({ metric, value }) => [metric['__name__'], value[1]]));
+      const all = await instant(`count by (__name__) ({job="${job}",__name__!~"scrape_.*|up|.*_created"})`);
+      return Object.fromEntries(all.map(({ metric, points }) => [metric['__name__'], points[0]![1]]));
     };
     const [openMetrics, text] = [await names('openmetrics'), await names('text')];
     return Object.keys(text).length > 100 && JSON.stringify(openMetrics) === JSON.stringify(text);
   });
-  const created = await query('count by (job) ({__name__=~"(msgsvc|opsd)_.*_created"})');
+  const created = await instant('count by (job) ({__name__=~"(msgsvc|opsd)_.*_created"})');
   expect(created.map(({ metric }) => metric['job'])).toEqual(['openmetrics']);
   const both = await targets();
   expect(both.map(({ health, lastError }) => [health, lastError])).toEqual([

@@ -1,11 +1,12 @@
 /** The configuration changes while the real program runs: by a signal, by request, by a change of the files. */
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addressOf, daemonWorld, repairConfig, type DaemonWorld } from '../support/daemon-world.ts';
 import { scrape, type Exposition } from '../support/exposition.ts';
 import type { Passed } from '../support/fault-proxy.ts';
+import { mountedVolume } from '../support/mounted-volume.ts';
 import { opsd, type Program } from '../support/program.ts';
 import { logsUntil } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -75,7 +76,7 @@ test('SIGHUP takes up a changed configuration in the same process, on the same a
   const after = await scrape(url);
   expect(modes(after)).toEqual(['enforce']);
   expect(after.value('opsd_config_hash', {})).not.toBe(before.value('opsd_config_hash', {}));
-  expect(after.value('process_start_time_seconds', {})).toBeCloseTo(before.value('process_start_time_seconds', {})!, 0);
+  expect(after.value('process_start_time_seconds', {})).toBe(before.value('process_start_time_seconds', {}));
   for (const name of [
     'opsd_api_requests_total',
     'opsd_collector_runs_total',
@@ -222,28 +223,16 @@ test('a bad configuration changes nothing; nor does one whose address is taken',
 test('a ConfigMap that is swapped by its link is seen, and triggers that meet are one reload', async () => {
   const world = await daemonWorld();
   const { main, policies } = split(repairConfig(world, AUDIT));
-  const mount = join(world.folder, 'mount');
-  const fill = (name: string, text: string): void => {
-    mkdirSync(join(mount, name), { recursive: true });
-    writeFileSync(join(mount, name, 'billing.yaml'), text);
-  };
-  const swap = (name: string): void => {
-    symlinkSync(name, join(mount, '..data_tmp'));
-    renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
-  };
-  fill('..2026_a', policies);
-  swap('..2026_a');
-  symlinkSync('..data/billing.yaml', join(mount, 'billing.yaml'));
+  const update = mountedVolume(join(world.folder, 'mount'));
+  update({ 'billing.yaml': policies });
   const daemon = world.run(main.replace('policies/*.yaml', 'mount/*.yaml'));
   const url = await addressOf(daemon);
 
-  fill('..2026_b', policies.replace('mode: audit', 'mode: approve'));
-  swap('..2026_b');
+  update({ 'billing.yaml': policies.replace('mode: audit', 'mode: approve') });
   await hasStarted(daemon, 2);
   expect(modes(await scrape(url))).toEqual(['approve']);
 
-  fill('..2026_c', policies.replace('mode: audit', 'mode: enforce'));
-  swap('..2026_c');
+  update({ 'billing.yaml': policies.replace('mode: audit', 'mode: enforce') });
   const asked = Array.from({ length: 4 }, () => reload(world));
   for (let signals = 0; signals < 5; signals++) daemon.kill('SIGHUP');
   await until({ what: 'the changed one runs' }, async () => modes(await scrape(url)).includes('enforce'));

@@ -1,12 +1,11 @@
 /** `opsd run` against an emulator in another process, given only a configuration file. */
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
 import { parseExposition, scrape } from '../support/exposition.ts';
 import { installed, opsd } from '../support/program.ts';
+import { promtoolSays } from '../support/promtool.ts';
 import { publish } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -158,10 +157,7 @@ test('promtool finds nothing to say about the metrics, with and without data', a
   const lint = async (): Promise<string> => {
     const text = await (await fetch(`${url}/metrics`)).text();
     parseExposition(text);
-    const check = promisify(execFile)(promtool!, ['check', 'metrics']);
-    check.child.stdin!.end(text);
-    const { stdout, stderr } = await check;
-    return stdout + stderr;
+    return await promtoolSays(promtool!, text);
   };
   expect(await lint()).toBe('');
   await until({ what: 'both were resumed' }, async () => (await scrape(url)).sum('opsd_action_items_total') === 2);

@@ -1,0 +1,228 @@
+/**
+ * Panels as a dashboard file says them: a title in the operator's words, what it tells and what to do about it, queries
+ * and a unit. All else is the same in every dashboard and decided here.
+ */
+import type { Panel, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
+import { FieldColorBuilder, FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
+import * as common from '@grafana/grafana-foundation-sdk/common';
+import * as barGauges from '@grafana/grafana-foundation-sdk/bargauge';
+import * as heatmaps from '@grafana/grafana-foundation-sdk/heatmap';
+import * as stateTimelines from '@grafana/grafana-foundation-sdk/statetimeline';
+import * as stats from '@grafana/grafana-foundation-sdk/stat';
+import * as series from '@grafana/grafana-foundation-sdk/timeseries';
+import { absolute, PLAIN } from './colours.ts';
+import type { Steps } from './colours.ts';
+import { DATASOURCE } from './datasource.ts';
+import { panelLink } from './links.ts';
+import type { LinkTo } from './links.ts';
+import { heatmapTarget, instantTarget, rangeTarget } from './queries.ts';
+import type { Query } from './queries.ts';
+
+/** Without one Grafana takes a panel for one of 6.1, and brings it up to date at the cost of its thresholds and units. */
+const PLUGIN_VERSION = '10.0.0';
+
+/** A panel and the room it takes; without a width it shares its line with the others. */
+export interface Placed {
+  readonly panel: Panel;
+  readonly width?: number;
+  readonly height: number;
+}
+
+export interface PanelHead {
+  readonly title: string;
+  /** What is shown, from where, and what to do when it is bad. */
+  readonly description: string;
+  /** Of 24. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Where to look next. */
+  readonly links?: readonly LinkTo[];
+}
+
+export interface ValuePanel extends PanelHead {
+  readonly queries: readonly Query[];
+  /** Grafana's name: `unitOf` and `rateUnitOf` where one metric decides it. */
+  readonly unit: string;
+  readonly decimals?: number;
+  readonly steps?: Steps;
+  readonly mappings?: readonly ValueMapping[];
+  /** What stands where there is no value: say whether that is good. */
+  readonly noValue?: string;
+  readonly max?: number;
+}
+
+export interface StatPanel extends ValuePanel {
+  /** Shows the names of series beside their values; for queries with several results. */
+  readonly names?: boolean;
+}
+
+export interface SeriesPanel extends ValuePanel {
+  readonly stacked?: boolean;
+  /** Bars for what grew in each step. */
+  readonly bars?: boolean;
+  /** Draws the steps as lines. */
+  readonly limits?: boolean;
+  /** No floor at 0: for values around 1, or that may be below 0. */
+  readonly free?: boolean;
+  /** Least step, for what the service tells in minutes: below it a rate is a saw. */
+  readonly interval?: string;
+  /** Where a click on a series leads. */
+  readonly click?: readonly LinkTo[];
+}
+
+/** What all builders of the SDK have. */
+interface AnyBuilder {
+  title(title: string): this;
+  description(description: string): this;
+  datasource(ref: typeof DATASOURCE): this;
+  links(links: ReturnType<typeof panelLink>[]): this;
+  build(): Panel;
+}
+
+interface AnyValueBuilder extends AnyBuilder {
+  unit(unit: string): this;
+  decimals(decimals: number): this;
+  max(max: number): this;
+  mappings(mappings: ValueMapping[]): this;
+  noValue(text: string): this;
+  thresholds(steps: ReturnType<typeof absolute>): this;
+}
+
+export function headed<B extends AnyBuilder>(builder: B, { title, description, links = [] }: PanelHead): B {
+  return builder
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .links(links.map((link) => panelLink(link)));
+}
+
+/** Without `width` in the options, since an option that is undefined is none. */
+export function placed(builder: AnyBuilder, { width, height }: PanelHead, usual: number): Placed {
+  return {
+    panel: { ...builder.build(), pluginVersion: PLUGIN_VERSION },
+    height: height ?? usual,
+    ...(width === undefined ? {} : { width }),
+  };
+}
+
+function valued<B extends AnyValueBuilder>(builder: B, of: ValuePanel): B {
+  headed(builder, of)
+    .unit(of.unit)
+    .thresholds(absolute(of.steps ?? PLAIN));
+  if (of.decimals !== undefined) builder.decimals(of.decimals);
+  if (of.max !== undefined) builder.max(of.max);
+  if (of.mappings !== undefined) builder.mappings([...of.mappings]);
+  return builder.noValue(of.noValue ?? 'no data');
+}
+
+function byThreshold(): FieldColorBuilder {
+  return new FieldColorBuilder().mode(FieldColorModeId.Thresholds);
+}
+
+function lastValue(): common.ReduceDataOptionsBuilder {
+  return new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']).fields('').values(false);
+}
+
+/** A number of this moment. It shows none while its gauge is withheld, rather than the last one. */
+export function stat(of: StatPanel): Placed {
+  const builder = valued(new stats.PanelBuilder(), of)
+    .targets(of.queries.map(instantTarget))
+    .colorScheme(byThreshold())
+    .colorMode(common.BigValueColorMode.Value)
+    .graphMode(common.BigValueGraphMode.None)
+    .justifyMode(common.BigValueJustifyMode.Auto)
+    .textMode(of.names === true ? common.BigValueTextMode.ValueAndName : common.BigValueTextMode.Value)
+    .orientation(common.VizOrientation.Auto)
+    .reduceOptions(lastValue());
+  return placed(builder, of, 4);
+}
+
+/** Values side by side, of this moment. Give `max` where the whole is known. */
+export function barGauge(of: ValuePanel): Placed {
+  const builder = valued(new barGauges.PanelBuilder(), of)
+    .targets(of.queries.map(instantTarget))
+    .colorScheme(byThreshold())
+    .displayMode(common.BarGaugeDisplayMode.Basic)
+    .valueMode(common.BarGaugeValueMode.Text)
+    // Names are long: Grafana 10.3 and later put them above.
+    .namePlacement(common.BarGaugeNamePlacement.Top)
+    .orientation(common.VizOrientation.Horizontal)
+    .showUnfilled(true)
+    .minVizHeight(16)
+    .min(0)
+    .reduceOptions(lastValue());
+  return placed(builder, of, 8);
+}
+
+/** Lines over time. A gap stays a gap. */
+export function timeSeries(of: SeriesPanel): Placed {
+  const builder = valued(new series.PanelBuilder(), of)
+    .targets(of.queries.map(rangeTarget))
+    .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.PaletteClassicByName))
+    .drawStyle(of.bars === true ? common.GraphDrawStyle.Bars : common.GraphDrawStyle.Line)
+    .lineWidth(1)
+    .fillOpacity(of.bars === true ? 60 : of.stacked === true ? 25 : 8)
+    .showPoints(common.VisibilityMode.Auto)
+    .pointSize(4)
+    .spanNulls(false)
+    .legend(
+      new common.VizLegendOptionsBuilder()
+        .showLegend(true)
+        .displayMode(common.LegendDisplayMode.List)
+        .placement(common.LegendPlacement.Bottom)
+        .calcs([]),
+    )
+    .tooltip(
+      new common.VizTooltipOptionsBuilder().mode(common.TooltipDisplayMode.Multi).sort(common.SortOrder.Descending),
+    );
+  if (of.free !== true) builder.min(0);
+  if (of.stacked === true)
+    builder.stacking(new common.StackingConfigBuilder().mode(common.StackingMode.Normal).group('A'));
+  if (of.limits === true) {
+    builder.thresholdsStyle(
+      new common.GraphThresholdsStyleConfigBuilder().mode(common.GraphThresholdsStyleMode.Dashed),
+    );
+  }
+  if (of.interval !== undefined) builder.interval(of.interval);
+  if (of.click !== undefined) builder.dataLinks(of.click.map((link) => panelLink(link)));
+  return placed(builder, of, 8);
+}
+
+/** Buckets of a histogram over time: `sum by (le) (increase(x_bucket[$__rate_interval]))`. */
+export function heatmap(of: PanelHead & { readonly query: Query; readonly unit: string }): Placed {
+  const builder = headed(new heatmaps.PanelBuilder(), of)
+    .unit('short')
+    .targets([heatmapTarget({ ...of.query, legend: '{{le}}' }, 0)])
+    .calculate(false)
+    .color(
+      new heatmaps.HeatmapColorOptionsBuilder()
+        .mode(heatmaps.HeatmapColorMode.Scheme)
+        .scheme('Oranges')
+        .exponent(0.5)
+        .steps(64),
+    )
+    .cellGap(1)
+    .filterValues(new heatmaps.FilterValueRangeBuilder().le(1e-9))
+    .yAxis(new heatmaps.YAxisConfigBuilder().unit(of.unit).axisPlacement(common.AxisPlacement.Left))
+    .showYHistogram();
+  return placed(builder, of, 8);
+}
+
+/** States over time, a row each. Give `words` for their values. */
+export function stateTimeline(of: ValuePanel): Placed {
+  const builder = valued(new stateTimelines.PanelBuilder(), of)
+    .targets(of.queries.map(rangeTarget))
+    .colorScheme(byThreshold())
+    .showValue(common.VisibilityMode.Never)
+    .mergeValues(true)
+    .rowHeight(0.8)
+    .fillOpacity(70)
+    .lineWidth(0)
+    .legend(
+      new common.VizLegendOptionsBuilder()
+        .showLegend(true)
+        .displayMode(common.LegendDisplayMode.List)
+        .placement(common.LegendPlacement.Bottom),
+    );
+  return placed(builder, of, 6);
+}

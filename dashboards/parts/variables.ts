@@ -1,0 +1,65 @@
+/** The variables of every dashboard, in this order, and those that one dashboard has besides. */
+import {
+  DatasourceVariableBuilder,
+  QueryVariableBuilder,
+  VariableRefresh,
+  VariableSort,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import type { VariableModel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { DATASOURCE } from './datasource.ts';
+import { sel } from './selectors.ts';
+import type { SeriesName } from './selectors.ts';
+
+type Variable = { build(): VariableModel };
+
+export interface LabelVariable {
+  readonly name: string;
+  readonly label: string;
+  readonly description: string;
+  /** The series, and which of its labels. */
+  readonly of: SeriesName;
+  readonly value: string;
+}
+
+export function baseVariables(): Variable[] {
+  return [
+    complete(
+      new DatasourceVariableBuilder('datasource')
+        .label('Data source')
+        .description('The Prometheus that scrapes the daemon.')
+        .type('prometheus'),
+      // None: the default Prometheus is taken.
+      { current: {} },
+    ),
+    // Told from the first run on and never withheld.
+    multi('account', 'Account', 'Accounts of the configuration.', 'label_values(opsd_collector_runs_total, account)'),
+    multi('job', 'Job', "Prometheus' name of the scrape.", 'label_values(opsd_build_info, job)'),
+    multi('instance', 'Instance', 'Daemons.', 'label_values(opsd_build_info{job=~"$job"}, instance)'),
+  ];
+}
+
+/** A variable over the values of a label, all of them at first. */
+export function labelVariable({ name, label, description, of, value }: LabelVariable): Variable {
+  return multi(name, label, description, `label_values(${sel(of)}, ${value})`);
+}
+
+/** In the form that Grafana itself saves, so that its editor shows it. */
+function multi(name: string, label: string, description: string, query: string): Variable {
+  const builder = new QueryVariableBuilder(name)
+    .label(label)
+    .description(description)
+    .datasource(DATASOURCE)
+    .query({ qryType: 1, query, refId: 'PrometheusVariableQueryEditor-VariableQuery' })
+    .multi(true)
+    .includeAll(true)
+    .allValue('.+')
+    .current({ selected: true, text: ['All'], value: ['$__all'] })
+    .refresh(VariableRefresh.OnTimeRangeChanged)
+    .sort(VariableSort.AlphabeticalAsc);
+  return complete(builder, { definition: query });
+}
+
+/** With what the SDK leaves out and Grafana has in every variable that it saves. */
+function complete(builder: Variable, more: Readonly<Record<string, unknown>>): Variable {
+  return { build: () => ({ options: [], regex: '', hide: 0, ...builder.build(), ...more }) };
+}

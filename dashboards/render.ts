@@ -1,0 +1,14 @@
+/** `npm run dashboards`: writes `json/` for provisioning, `import/` for import by hand, and a list for kustomize. */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dashboards } from './index.ts';
+import { rendered } from './rendered.ts';
+
+const files = rendered(dashboards);
+for (const folder of ['json', 'import']) {
+  const at = join(import.meta.dirname, folder);
+  mkdirSync(at, { recursive: true });
+  // What is no longer in the table goes.
+  for (const name of readdirSync(at)) if (!files.has(`${folder}/${name}`)) rmSync(join(at, name));
+}
+for (const [path, text] of files) writeFileSync(join(import.meta.dirname, path), text);

@@ -1,0 +1,128 @@
+/** What is in the image's files, and what must not be. */
+import { closeSync, lstatSync, openSync, readFileSync, readSync, readdirSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import type { BuiltImage } from './buildah.ts';
+import type { Check } from './checks.ts';
+import type { NpmSettings } from './npm-settings.ts';
+
+interface File {
+  /** Without the first slash. */
+  readonly path: string;
+  readonly stats: Stats;
+}
+
+/** What has a program's form: Node, and what loads it. */
+const PROGRAMS = /^(?:usr\/local\/bin\/node|lib(?:64)?\/(?:[\w-]+\/)?[\w.+-]+\.so[\w.]*)$/;
+const SHELLS_AND_TOOLS = /(?:^|\/)(?:ba|da|a|z|k)?sh$|(?:^|\/)(?:busybox|env|perl|npm|npx|corepack|apt|dpkg)$/;
+/** May be written to by others than root. */
+const WRITABLE = ['tmp', 'var/lib/opsd'];
+
+export interface Contents {
+  readonly files: number;
+  readonly bytes: number;
+  /** The largest parts, bytes. */
+  readonly parts: Readonly<Record<'node' | 'libraries' | 'packages' | 'sources', number>>;
+  readonly checks: readonly Check[];
+}
+
+export function contentsOf({ root, inspected }: BuiltImage, npm: NpmSettings): Contents {
+  const all = readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => ({
+    path,
+    stats: lstatSync(join(root, path)),
+  }));
+  const files = all.filter(({ stats }) => stats.isFile());
+  const size = (under: RegExp): number => sum(files.filter(({ path }) => under.test(path)));
+  const programs = files.filter(({ path }) => isElf(join(root, path)));
+  const strange = [
+    ...programs.filter(({ path }) => !PROGRAMS.test(path)),
+    ...all.filter(({ path, stats }) => !stats.isDirectory() && SHELLS_AND_TOOLS.test(path)),
+  ];
+  const open = all.filter(
+    ({ path, stats }) => !WRITABLE.includes(path) && !stats.isSymbolicLink() && mayBeWritten(stats),
+  );
+  const closed = all.filter(({ stats }) => (stats.mode & 0o444) !== 0o444);
+  const special = all.filter(({ stats }) => (stats.mode & 0o6000) !== 0);
+  const told = files.filter(({ path }) => tells(readFileSync(join(root, path), 'latin1'), npm.secrets));
+  const named = ['opt/opsd/package.json', 'opt/opsd/sbom.cdx.json'].filter((path) =>
+    tells(readFileSync(join(root, path), 'utf8'), npm.hosts),
+  );
+  return {
+    files: files.length,
+    bytes: sum(files),
+    parts: {
+      node: size(/^usr\/local\/bin\/node$/),
+      libraries: size(/^lib/),
+      packages: size(/^opt\/opsd\/node_modules\//),
+      sources: size(/^opt\/opsd\/src\//),
+    },
+    checks: [
+      check('the only program is Node: no shell, no package manager', strange),
+      check('nobody but root may write, but to the store and /tmp', open),
+      check('everybody may read', closed),
+      check('no file gives rights to who starts it', special),
+      check('nothing is left of what npm was told for the build', [...told, ...named.map((path) => ({ path }))]),
+      {
+        what: 'nor is it in what the image says of itself',
+        wrong: tells(inspected, [...npm.secrets, ...npm.hosts]) ? 'it is' : undefined,
+      },
+      sameAsBill(root, all),
+    ],
+  };
+}
+
+function check(what: string, wrong: readonly { readonly path: string }[]): Check {
+  return {
+    what,
+    wrong:
+      wrong.length === 0
+        ? undefined
+        : wrong
+            .slice(0, 5)
+            .map(({ path }) => `/${path}`)
+            .join(', '),
+  };
+}
+
+/** Each package that is there is in the bill of materials, and none that is not. */
+function sameAsBill(root: string, all: readonly File[]): Check {
+  const there = all
+    .filter(({ path }) => /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@]+\/package\.json$/.test(path))
+    .map(({ path }) => JSON.parse(readFileSync(join(root, path), 'utf8')) as { name: string; version: string })
+    .map(({ name, version }) => `${name}@${version}`);
+  const bill = JSON.parse(readFileSync(join(root, 'opt/opsd/sbom.cdx.json'), 'utf8')) as {
+    components: readonly { readonly name: string; readonly version: string; readonly purl: string }[];
+  };
+  const listed = bill.components
+    .filter(({ purl }) => purl.startsWith('pkg:npm/'))
+    .map(({ name, version }) => `${name}@${version}`);
+  const others = bill.components.filter(({ purl }) => !purl.startsWith('pkg:npm/')).map(({ name }) => name);
+  const apart = [
+    ...there.filter((name) => !listed.includes(name)),
+    ...listed.filter((name) => !there.includes(name)),
+    ...['node', 'libc6'].filter((name) => !others.includes(name)),
+  ];
+  return {
+    what: `the bill of materials names the ${new Set(there).size} packages that are there, Node, and ${others.length - 1} of Debian`,
+    wrong: apart.length === 0 && there.length > 0 ? undefined : `not in both: ${apart.slice(0, 5).join(', ')}`,
+  };
+}
+
+function mayBeWritten({ mode, uid, gid }: Stats): boolean {
+  return (mode & 0o022) !== 0 || uid !== 0 || gid !== 0;
+}
+
+function tells(text: string, secrets: readonly string[]): boolean {
+  return secrets.some((secret) => text.includes(secret));
+}
+
+function sum(files: readonly File[]): number {
+  return files.reduce((total, { stats }) => total + stats.size, 0);
+}
+
+function isElf(path: string): boolean {
+  const bytes = Buffer.alloc(4);
+  const file = openSync(path, 'r');
+  readSync(file, bytes, 0, 4, 0);
+  closeSync(file);
+  return bytes.toString('latin1') === '\u007FELF';
+}

@@ -1,0 +1,86 @@
+/** The bill of materials of the whole image, as CycloneDX: npm tells of the packages, Node and dpkg of the rest. */
+
+export interface DebianPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly arch: string;
+  /** What dpkg knows of it, as in its own status file: scanners read that. */
+  readonly status: string;
+}
+
+interface Component {
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  readonly externalReferences?: readonly { readonly type: string }[];
+}
+
+interface Bom {
+  readonly metadata: { readonly timestamp?: string; readonly component: object };
+  readonly components: readonly Component[];
+}
+
+interface Image {
+  readonly packages: readonly DebianPackage[];
+  /** Of Node and of what is built into it. */
+  readonly versions: Readonly<Record<string, string | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What of `process.versions` is no part of Node: itself, and numbers of interfaces and of data. */
+const NO_PARTS = new Set(['node', 'modules', 'napi', 'unicode', 'cldr', 'tz']);
+
+export function debianPackage(status: string): DebianPackage {
+  const field = (name: string): string => {
+    const value = new RegExp(`^${name}: (.*)$`, 'm').exec(status)?.[1];
+    if (value === undefined) throw new Error(`dpkg knows no ${name}:\n${status}`);
+    return value;
+  };
+  return { name: field('Package'), version: field('Version'), arch: field('Architecture'), status };
+}
+
+/**
+ * The same build gives the same text: no random serial number, and the time is SOURCE_DATE_EPOCH, or absent. Where
+ * packages were loaded from is not told either: it is the builder's affair, and may be a private address.
+ */
+export function imageSbom(npm: string, { packages, versions, env }: Image): object {
+  const { serialNumber: _random, ...bom } = JSON.parse(npm) as Bom & { serialNumber?: string };
+  const { timestamp: _now, ...metadata } = bom.metadata;
+  const epoch = Number(env['SOURCE_DATE_EPOCH'] || Number.NaN);
+  const node = versions['node'] ?? 'unknown';
+  return {
+    ...bom,
+    metadata: {
+      ...(Number.isFinite(epoch) && { timestamp: new Date(epoch * 1_000).toISOString() }),
+      ...metadata,
+      // npm calls it by the name of the folder.
+      component: { ...metadata.component, name: 'msgsvc-opsd' },
+    },
+    components: [
+      {
+        'bom-ref': `node@${node}`,
+        type: 'platform',
+        name: 'node',
+        version: node,
+        purl: `pkg:generic/node@${node}`,
+        cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
+        components: Object.entries(versions)
+          .filter(([name, version]) => version !== '' && !NO_PARTS.has(name))
+          .map(([name, version]) => ({ 'bom-ref': `node@${node}/${name}`, type: 'library', name, version })),
+      },
+      ...packages.map(({ name, version, arch }) => ({
+        'bom-ref': `deb/${name}@${version}`,
+        type: 'library',
+        name,
+        version,
+        purl: `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${arch}`,
+      })),
+      ...bom.components.map(withoutPlaces),
+    ],
+  };
+}
+
+function withoutPlaces({ externalReferences = [], ...component }: Component): object {
+  const kept = externalReferences.filter(({ type }) => type !== 'distribution');
+  return { ...component, ...(kept.length > 0 && { externalReferences: kept }) };
+}

@@ -1,0 +1,53 @@
+/** The tables of docs/alerts.md, from the rules: what fires, how bad it is, and how long it waits. */
+import type { AlertGroup, RecordingGroup } from './rule.ts';
+
+export const DOCUMENT = 'docs/alerts.md';
+
+/** What stands between two such lines is rendered. */
+const marked = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end -->)`, 's');
+
+export interface Rules {
+  readonly recording: readonly RecordingGroup[];
+  readonly alerts: readonly AlertGroup[];
+}
+
+/** The document with its tables as the rules are now. */
+export function withTables(document: string, { recording, alerts }: Rules): string {
+  const alertTables = alerts.map(alertTable).join('\n');
+  const names = recording.flatMap(({ rules }) => rules.map(({ record }) => record));
+  const records = table(
+    ['name', 'labels'],
+    [...grouped(names)].map(([name, level]) => [`\`${name}\``, level]),
+  );
+  return document
+    .replace(marked('alerts'), () => `\n${alertTables}\n`)
+    .replace(marked('recorded'), () => `\n${records}\n`);
+}
+
+function alertTable({ name, rules }: AlertGroup): string {
+  const rows = rules.map(({ alert, severity, for: wait = '–', summary }) => [
+    `[${alert}](runbooks/${alert}.md)`,
+    severity,
+    wait,
+    withoutTemplates(summary),
+  ]);
+  return `### Group ${name}\n\n${table(['alert', 'severity', 'for', 'says'], rows)}`;
+}
+
+/** Names that differ in their window alone are one row, with `WINDOW`. */
+function grouped(names: readonly string[]): Map<string, string> {
+  const level = (name: string): string => name.slice(0, name.indexOf(':')).replaceAll('_', ', ');
+  return new Map(names.map((name) => [name.replace(/(?<=:(?:ratio_rate|increase))\d+[mhd]$/, 'WINDOW'), level(name)]));
+}
+
+/** `{{ $labels.destination }}` is DESTINATION, and a value is some number. */
+function withoutTemplates(text: string): string {
+  return text
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_template, label: string) => label.toUpperCase())
+    .replaceAll(/\{\{ \$value .*?\}\}/g, 'N');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
+  return line(head) + `|${head.map(() => '---|').join('')}\n` + rows.map(line).join('');
+}

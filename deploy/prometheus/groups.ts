@@ -1,0 +1,35 @@
+/** All groups of rules, in the order in which they are rendered. */
+import type { AlertGroup, RecordingGroup } from './rule.ts';
+import { apiAlerts } from './rules/api.ts';
+import { automationAlerts } from './rules/automation.ts';
+import { collectorAlerts } from './rules/collectors.ts';
+import { daemonAlerts } from './rules/daemon.ts';
+import { deliveryAlerts } from './rules/deliveries.ts';
+import { deliveryRecording, deliveryRecordingLong } from './rules/delivery-recording.ts';
+import { dlqAlerts, dlqRecording } from './rules/dlq.ts';
+import { flowControlAlerts } from './rules/flow-control.ts';
+import { latencyAlerts, latencyRecording } from './rules/latency.ts';
+import { searchAlerts, searchRecording } from './rules/search.ts';
+import { spendAlerts, spendRecording } from './rules/spend.ts';
+
+export const RECORDING_GROUPS: readonly RecordingGroup[] = [
+  deliveryRecording,
+  deliveryRecordingLong,
+  latencyRecording,
+  dlqRecording,
+  spendRecording,
+  searchRecording,
+];
+
+export const ALERT_GROUPS: readonly AlertGroup[] = [
+  deliveryAlerts,
+  latencyAlerts,
+  dlqAlerts,
+  flowControlAlerts,
+  spendAlerts,
+  searchAlerts,
+  apiAlerts,
+  collectorAlerts,
+  automationAlerts,
+  daemonAlerts,
+];

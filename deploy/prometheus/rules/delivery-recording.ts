@@ -1,0 +1,60 @@
+/** Shares of failed messages and failed attempts, over the windows of the burn rates. */
+import { promql, type RecordingGroup, type RecordingRule } from '../rule.ts';
+import { BURN_WINDOWS, type BurnWindow } from '../thresholds.ts';
+
+const LEVELS = [
+  { level: 'account', labels: 'account' },
+  { level: 'account_destination', labels: 'account, destination' },
+] as const;
+
+export type Level = (typeof LEVELS)[number]['level'];
+
+/** Names of what is recorded here. */
+export const failureRatio = (level: Level, window: BurnWindow): string =>
+  `${level}:msgsvc_message_failures:ratio_rate${window}`;
+export const failedMessages = (level: Level, window: BurnWindow): string =>
+  `${level}:msgsvc_message_failures:increase${window}`;
+export const attemptFailureRatio = (level: Level, window: BurnWindow): string =>
+  `${level}:msgsvc_message_attempt_failures:ratio_rate${window}`;
+export const failedAttempts = (level: Level, window: BurnWindow): string =>
+  `${level}:msgsvc_message_attempt_failures:increase${window}`;
+
+function rulesOf(window: BurnWindow): readonly RecordingRule[] {
+  return LEVELS.flatMap(({ level, labels }) => {
+    const sum = (metric: string, how: 'rate' | 'increase' = 'rate'): string =>
+      `sum by (${labels}) (${how}(${metric}[${window}]))`;
+    return [
+      // What somebody cancelled was neither delivered nor failed. Without traffic there is no ratio, and no NaN.
+      {
+        record: failureRatio(level, window),
+        expr: promql`
+          ${sum('msgsvc_message_failures_total')}
+          /
+          (${sum('msgsvc_messages_finished_total')} - ${sum('msgsvc_message_cancellations_total')} > 0)`,
+      },
+      { record: failedMessages(level, window), expr: sum('msgsvc_message_failures_total', 'increase') },
+      {
+        record: attemptFailureRatio(level, window),
+        expr: promql`
+          ${sum('msgsvc_message_attempt_failures_total')}
+          /
+          (${sum('msgsvc_message_attempts_total')} > 0)`,
+      },
+      { record: failedAttempts(level, window), expr: sum('msgsvc_message_attempt_failures_total', 'increase') },
+    ];
+  });
+}
+
+const LONG: readonly BurnWindow[] = ['6h', '1d', '3d'];
+
+export const deliveryRecording: RecordingGroup = {
+  name: 'msgsvc-deliveries-recording',
+  rules: BURN_WINDOWS.filter((window) => !LONG.includes(window)).flatMap(rulesOf),
+};
+
+/** Reading days of samples costs something, and what days say changes slowly. Not seldom enough for a sample to go stale. */
+export const deliveryRecordingLong: RecordingGroup = {
+  name: 'msgsvc-deliveries-recording-long',
+  interval: '2m',
+  rules: LONG.flatMap(rulesOf),
+};

@@ -1,0 +1,67 @@
+/** Alerts about search and vector indexes. Limits stand in the record of an index, what is used in its statistics. */
+import { latest, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
+import { THRESHOLDS } from '../thresholds.ts';
+
+const { pendingVectors, quotaRatio } = THRESHOLDS.search;
+
+const INDEX = 'account, index';
+const USED = 'account_index_quota:msgsvc_search_index_quota_used:ratio';
+
+/** What is used of which limit. */
+const QUOTAS = {
+  vectors: ['msgsvc_vector_index_vectors', 'msgsvc_search_index_limit_vectors'],
+  day_queries: ['msgsvc_vector_index_day_queries', 'msgsvc_search_index_limit_day_queries'],
+  day_updates: ['msgsvc_vector_index_day_updates', 'msgsvc_search_index_limit_day_updates'],
+  month_reranks: ['msgsvc_vector_index_month_reranks', 'msgsvc_search_index_limit_month_reranks'],
+  month_bandwidth: ['msgsvc_vector_index_month_bandwidth_bytes', 'msgsvc_search_index_limit_month_bandwidth_bytes'],
+} as const;
+
+const QUOTA_SUMMARY =
+  'Index {{ $labels.index }} of {{ $labels.account }} has used {{ $value | humanizePercentage }} of its quota {{ $labels.quota }}.';
+
+export const searchRecording: RecordingGroup = {
+  name: 'msgsvc-search-recording',
+  rules: Object.entries(QUOTAS).map(([quota, [used, limit]]) => ({
+    record: USED,
+    // No limit is +Inf, and its ratio is 0.
+    expr: promql`
+      ${latest(used, INDEX)}
+      /
+      ${latest(limit, INDEX)}`,
+    labels: { quota },
+  })),
+};
+
+export const searchAlerts: AlertGroup = {
+  name: 'msgsvc-search',
+  rules: [
+    {
+      alert: 'MsgsvcVectorBacklog',
+      expr: `${latest('msgsvc_vector_index_pending_vectors', INDEX)} >= ${pendingVectors}`,
+      for: '30m',
+      severity: 'warning',
+      area: 'search',
+      summary:
+        '{{ $value | humanize }} vectors of index {{ $labels.index }} of {{ $labels.account }} wait to be indexed.',
+      description: 'Searches do not find them until they are. The index takes updates faster than it works them off.',
+    },
+    {
+      alert: 'MsgsvcIndexQuotaNear',
+      expr: `${USED} >= ${quotaRatio.critical}`,
+      for: '5m',
+      severity: 'critical',
+      area: 'search',
+      summary: QUOTA_SUMMARY,
+      description: 'What goes beyond a quota may be refused: searches or updates of this index then fail.',
+    },
+    {
+      alert: 'MsgsvcIndexQuotaNear',
+      expr: `${USED} >= ${quotaRatio.warning}`,
+      for: '15m',
+      severity: 'warning',
+      area: 'search',
+      summary: QUOTA_SUMMARY,
+      description: 'What goes beyond a quota may be refused. There is time to raise the plan or to use less.',
+    },
+  ],
+};

@@ -1,0 +1,127 @@
+/**
+ * What no schema can see of the listeners: their web configuration files, which are read here, and whether anybody
+ * could come in, or be somebody, as the keys beside them have it.
+ */
+import { statSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import type { WebConfig } from '../server/web-settings.ts';
+import type { Problem } from './problem.ts';
+import { unreadable } from './read-file.ts';
+import type { Fault } from './source-text.ts';
+import { nearest } from './suggest.ts';
+import { readWebConfig } from './web-config.ts';
+import { pathText, placeAt, type Place } from './yaml-place.ts';
+
+export interface DoorsRead {
+  /** In the configuration itself. */
+  readonly faults: readonly Fault[];
+  /** In the web configuration files. */
+  readonly problems: readonly Problem[];
+  readonly server?: WebConfig;
+  readonly hooks?: WebConfig;
+  /** Of all files that were read, in order. */
+  readonly texts: readonly string[];
+}
+
+export interface DoorsOptions {
+  readonly absolute: (path: string) => string;
+  /** The configuration's file, as people know it. */
+  readonly file: string;
+  /** False: files are not looked at. */
+  readonly secrets: boolean;
+}
+
+const NO_USERS_OF_HOOKS =
+  'hooks have bearer tokens of their own, in hooks.alertmanager and hooks.callbacks; remove the users';
+
+export function checkDoors(root: Place, options: DoorsOptions): DoorsRead {
+  const faults: Fault[] = [];
+  const taken = (placeAt(root, ['server', 'tokens'])?.items ?? []).map((token) =>
+    String(placeAt(token, ['name'])?.value),
+  );
+  const server = readDoor(root, ['server', 'webConfigFile'], { ...options, taken, faults });
+  const hooks = readDoor(root, ['hooks', 'webConfigFile'], { ...options, taken, faults, noUsers: NO_USERS_OF_HOOKS });
+  faults.push(...checkUsers(root, server?.web, options.secrets), ...checkAnonymous(root, taken, server?.web));
+  const unused = placeAt(root, ['hooks', 'webConfigFile']);
+  if (unused !== undefined && placeAt(root, ['hooks', 'listen']) === undefined) {
+    faults.push({
+      ...span(unused),
+      path: 'hooks.webConfigFile',
+      message: 'not used: the hooks listen nowhere',
+      help: 'add hooks.listen, such as :10778',
+      severity: 'warning',
+    });
+  }
+  return {
+    faults,
+    problems: [...(server?.problems ?? []), ...(hooks?.problems ?? [])],
+    ...(server?.web !== undefined && { server: server.web }),
+    ...(hooks?.web !== undefined && { hooks: hooks.web }),
+    texts: [...(server?.texts ?? []), ...(hooks?.texts ?? [])],
+  };
+}
+
+interface Reading extends DoorsOptions {
+  readonly taken: readonly string[];
+  readonly faults: Fault[];
+  readonly noUsers?: string;
+}
+
+function readDoor(root: Place, path: readonly string[], { faults, ...options }: Reading) {
+  const place = placeAt(root, path);
+  if (typeof place?.value !== 'string' || place.value === '' || place.spoilt || !options.secrets) return undefined;
+  const written = place.value;
+  const file = options.absolute(written);
+  try {
+    statSync(file);
+  } catch (error) {
+    const help = `${isAbsolute(written) ? '' : 'the path starts at the folder of this file; '}opsd check --no-secrets leaves such files out`;
+    faults.push({ start: place.start, end: place.end, path: pathText(path), message: unreadable(error), help });
+    return undefined;
+  }
+  const shown = isAbsolute(written) ? written : join(dirname(options.file), written);
+  return readWebConfig(file, { ...options, shown });
+}
+
+/** Roles of users that nobody can be. */
+function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean): Fault[] {
+  const users = placeAt(root, ['server', 'users']);
+  if (users?.entries === undefined || users.entries.size === 0) return [];
+  if (placeAt(root, ['server', 'webConfigFile']) === undefined) {
+    const help = 'add server.webConfigFile, with basic_auth_users in that file';
+    return [{ ...span(users), path: 'server.users', message: 'there are no users: no file names them', help }];
+  }
+  if (web === undefined || !isLookedAt) return [];
+  const known = [...web.users.keys()];
+  return [...users.entries]
+    .filter(([name]) => !web.users.has(name))
+    .map(([name, place]) => {
+      const meant = nearest(name, known);
+      const there = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
+      const help = meant === undefined ? there : `did you mean ${meant}?`;
+      const message = 'the web configuration file has no user of this name';
+      return { ...span(place), path: pathText(['server', 'users', name]), message, help };
+    });
+}
+
+function checkAnonymous(root: Place, tokens: readonly string[], web: WebConfig | undefined): Fault[] {
+  const place = placeAt(root, ['server', 'anonymous']);
+  const at = place && { start: place.start, end: place.end, path: 'server.anonymous' };
+  const mayHaveUsers =
+    placeAt(root, ['server', 'webConfigFile']) !== undefined && (web === undefined || web.users.size > 0);
+  if (at !== undefined && place?.value === 'none' && tokens.length === 0 && !mayHaveUsers) {
+    const message = 'nobody could come in: there is neither a token nor a user';
+    return [{ ...at, message, help: 'add server.tokens, or users in server.webConfigFile' }];
+  }
+  if (at !== undefined && place?.value === 'viewer' && (web?.users.size ?? 0) > 0) {
+    const message = 'not used: where there are users, everybody has to be one, or to show a token';
+    return [{ ...at, message, help: 'remove it', severity: 'warning' }];
+  }
+  return [];
+}
+
+/** What is about a whole mapping is marked at its key. */
+function span(place: Place): Pick<Fault, 'start' | 'end'> {
+  const { start, end } = place.key ?? place;
+  return { start, end };
+}

@@ -1,0 +1,71 @@
+/** What a web configuration file holds or names of certificates and keys, and what is wrong with it. */
+import { readText, unreadable } from './read-file.ts';
+import type { Fault } from './source-text.ts';
+import { type Place, placeAt } from './yaml-place.ts';
+
+const SECTION = 'tls_server_config';
+
+/** A text of PEM, and the key that it stands at or that names its file. */
+export interface Pem {
+  readonly text: string;
+  readonly key: string;
+}
+
+export class WebMaterial {
+  readonly faults: Fault[] = [];
+  /** Of the files that were read. */
+  readonly texts: string[] = [];
+  readonly #root: Place;
+  readonly #absolute: (path: string) => string;
+
+  constructor(root: Place, absolute: (path: string) => string) {
+    this.#root = root;
+    this.#absolute = absolute;
+  }
+
+  /** The text of a key, or of the file that `key_file` names. @returns undefined when neither is given, or it is bad */
+  read(key: 'cert' | 'key' | 'client_ca', given: { readonly text: string; readonly file: string }): Pem | undefined {
+    const { text, file } = given;
+    const fileKey = `${key}_file`;
+    if (text !== '' && file !== '') {
+      this.fault(key, `${key} and ${fileKey} exclude each other`, `keep ${fileKey}`);
+      return undefined;
+    }
+    if (file === '') return text === '' ? undefined : { text, key };
+    try {
+      const read = readText(this.#absolute(file));
+      this.texts.push(read);
+      return { text: read, key: fileKey };
+    } catch (error) {
+      const where = file.startsWith('/') ? undefined : 'the path starts at the folder of this file';
+      this.fault(fileKey, unreadable(error), where);
+      return undefined;
+    }
+  }
+
+  /** @param key of the section, or an empty text for the section itself */
+  fault(key: string, message: string, help?: string, severity?: 'warning'): void {
+    const section = placeAt(this.#root, [SECTION]);
+    const place = (key === '' ? undefined : section?.entries?.get(key)) ?? section;
+    // A text of many lines is marked at its key.
+    const isWhole = place === section || !place?.scalar || place.scalar.type?.startsWith('BLOCK') === true;
+    const at = (isWhole ? place?.key : place) ?? { start: 0, end: 1 };
+    const path = key === '' ? SECTION : `${SECTION}.${key}`;
+    this.faults.push({
+      start: at.start,
+      end: at.end,
+      path,
+      message,
+      ...(help !== undefined && { help }),
+      ...(severity !== undefined && { severity }),
+    });
+  }
+}
+
+/** The files that it names, in the order in which they are read. */
+export function filesOfWebConfig(root: Place | undefined): readonly string[] {
+  return ['cert', 'key', 'client_ca'].flatMap((key) => {
+    const written = root && placeAt(root, [SECTION, `${key}_file`])?.value;
+    return typeof written === 'string' && written !== '' ? [written] : [];
+  });
+}

@@ -1,0 +1,167 @@
+/** The TLS of a web configuration file: certificates and keys that fit, and nothing that could not be held. */
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { Secret } from '../platform/secret.ts';
+import { CIPHERS, CURVES, secureContextOf, VERSIONS, type ClientAuth, type WebTls } from '../server/tls-settings.ts';
+import type { WebSettings } from '../server/web-settings.ts';
+import type { WebMaterial } from './web-material.ts';
+
+type Section = NonNullable<WebSettings['tls_server_config']>;
+
+/** @returns undefined where no TLS is asked for, and where something is wrong, which the material has then been told */
+export function readWebTls(section: Section, material: WebMaterial): WebTls | undefined {
+  const given = (key: 'cert' | 'key' | 'client_ca') =>
+    material.read(key, { text: section[key] ?? '', file: section[`${key}_file`] ?? '' });
+  const cert = given('cert');
+  const key = given('key');
+  const clientCa = given('client_ca');
+  const { client_auth_type: written } = section;
+  const isAsked = ['cert', 'cert_file', 'key', 'key_file', 'client_ca', 'client_ca_file', 'client_auth_type'].some(
+    (name) => (section[name as keyof Section] ?? '') !== '',
+  );
+  if (!isAsked) {
+    const [unused] = Object.entries(section).filter(
+      ([, value]) => value !== null && value !== undefined && value !== '',
+    );
+    if (unused !== undefined)
+      material.fault(unused[0], 'without a certificate there is no TLS', 'give cert_file and key_file');
+    return undefined;
+  }
+  const before = material.faults.length;
+  if (cert === undefined && !isGiven(section, 'cert')) material.fault('', 'no certificate', 'give cert_file');
+  if (key === undefined && !isGiven(section, 'key')) material.fault('', 'no key', 'give key_file');
+  // An old name for it that is still taken.
+  const clientAuth = written === 'RequireClientCert' ? 'RequireAnyClientCert' : written || 'NoClientCert';
+  checkClients(section, { clientAuth, material });
+  const chain = cert && certificates(cert, material);
+  if (clientCa !== undefined) certificates(clientCa, material);
+  const privateKey = key && readKey(key, material);
+  if (chain !== undefined && privateKey !== undefined && !chain[0]!.checkPrivateKey(privateKey)) {
+    material.fault(
+      key!.key,
+      `this key does not belong to the certificate in ${cert!.key}`,
+      'the two are made and replaced together',
+    );
+  }
+  const tls12 = (section.cipher_suites ?? []).flatMap((name) => CIPHERS[name] ?? []);
+  const wanted = section.cipher_suites ?? [];
+  // Where only suites of TLS 1.3 are named, nothing older can be spoken.
+  const minVersion = wanted.length > 0 && tls12.length === 0 ? 'TLSv1.3' : VERSIONS[section.min_version ?? 'TLS12'];
+  const maxVersion = VERSIONS[section.max_version ?? 'TLS13'];
+  if (minVersion > maxVersion) {
+    material.fault('max_version', 'older than the oldest that may be spoken', 'look at min_version and cipher_suites');
+  }
+  if (material.faults.slice(before).some(({ severity }) => severity !== 'warning')) return undefined;
+  if (chain === undefined || privateKey === undefined) return undefined;
+  const sans = section.client_allowed_sans;
+  const curves = section.curve_preferences ?? [];
+  return whole(material, {
+    cert: cert!.text,
+    key: Secret.of(key!.text),
+    ...(clientCa !== undefined && { clientCa: clientCa.text }),
+    clientAuth,
+    ...(sans !== null && sans !== undefined && { allowedSans: sans }),
+    minVersion,
+    maxVersion,
+    ...(tls12.length > 0 && { ciphers: [...TLS13, ...tls12].join(':') }),
+    honorCipherOrder: section.prefer_server_cipher_suites ?? true,
+    ...(curves.length > 0 && { curves: curves.map((name) => CURVES[name]).join(':') }),
+    notAfter: Math.min(...chain.map((one) => Date.parse(one.validTo))),
+  });
+}
+
+const TLS13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+function isGiven(section: Section, key: 'cert' | 'key'): boolean {
+  return (section[key] ?? '') !== '' || (section[`${key}_file`] ?? '') !== '';
+}
+
+/** What would let in more, or fewer, than its author can have meant. */
+function checkClients(
+  section: Section,
+  { clientAuth, material }: { clientAuth: ClientAuth; material: WebMaterial },
+): void {
+  const caKey = (section.client_ca_file ?? '') === '' ? 'client_ca' : 'client_ca_file';
+  const hasCa = (section[caKey] ?? '') !== '';
+  const verifies = clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
+  if (hasCa && clientAuth === 'NoClientCert') {
+    material.fault(
+      caKey,
+      'without a client_auth_type nobody is asked for a certificate',
+      'write client_auth_type: RequireAndVerifyClientCert',
+    );
+  }
+  if (verifies && !hasCa) {
+    const message = `${clientAuth} without authorities: a certificate of any authority of the world would do`;
+    material.fault('client_auth_type', message, 'give client_ca_file');
+  }
+  const sans = section.client_allowed_sans;
+  if (sans === null || sans === undefined) return;
+  if (clientAuth === 'NoClientCert') {
+    material.fault(
+      'client_allowed_sans',
+      'without a client_auth_type nobody is asked for a certificate',
+      'write client_auth_type: RequireAndVerifyClientCert',
+    );
+  } else if (!verifies) {
+    const message = `${clientAuth} verifies nothing: anybody can make a certificate with such a name`;
+    material.fault('client_allowed_sans', message, 'write client_auth_type: RequireAndVerifyClientCert', 'warning');
+  } else if (sans.length === 0) {
+    material.fault(
+      'client_allowed_sans',
+      'no name is allowed, so nobody would be let in',
+      'name some, or remove the key',
+    );
+  }
+}
+
+function certificates(
+  { text, key }: { text: string; key: string },
+  material: WebMaterial,
+): X509Certificate[] | undefined {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) {
+    material.fault(key, 'no certificate in PEM form', 'such a text begins with -----BEGIN CERTIFICATE-----');
+    return undefined;
+  }
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    material.fault(key, 'a certificate that cannot be read', 'is the file cut off?');
+    return undefined;
+  }
+}
+
+function readKey({ text, key }: { text: string; key: string }, material: WebMaterial): KeyObject | undefined {
+  if (/^(?:-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED)/m.test(text)) {
+    material.fault(
+      key,
+      'this key is encrypted, and nobody is there to type its passphrase',
+      'openssl pkey -in FILE -out FILE decrypts it',
+    );
+    return undefined;
+  }
+  try {
+    return createPrivateKey(text);
+  } catch {
+    // The error itself is not told: it may quote what it could not read.
+    material.fault(key, 'no private key in PEM form', 'such a text begins with -----BEGIN PRIVATE KEY-----');
+    return undefined;
+  }
+}
+
+/** What the library would refuse later is told now. */
+function whole(material: WebMaterial, tls: WebTls): WebTls | undefined {
+  const { createSecureContext } = process.getBuiltinModule('node:tls');
+  try {
+    createSecureContext(secureContextOf(tls));
+    return tls;
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    material.fault(
+      '',
+      `this cannot be served with (${code})`,
+      'a key that is too short, or a cipher that nobody knows?',
+    );
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+/** Whether a client may come in by the certificate it shows, or without one: as Go has it. */
+import type { TLSSocket } from 'node:tls';
+import type { WebTls } from './tls-settings.ts';
+
+/** @returns why not; undefined when it may. Never what the certificate says of itself, which is a stranger's text */
+export function refusalOf(socket: TLSSocket, { clientAuth, allowedSans }: WebTls): string | undefined {
+  if (clientAuth === 'NoClientCert') return undefined;
+  const certificate = socket.getPeerX509Certificate();
+  const isNeeded = clientAuth === 'RequireAnyClientCert' || clientAuth === 'RequireAndVerifyClientCert';
+  if (certificate === undefined) {
+    if (isNeeded) return 'it shows no certificate';
+    return allowedSans === undefined ? undefined : 'it shows no certificate, and so none of the allowed names';
+  }
+  const verifies = clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
+  if (verifies && !socket.authorized) return `its certificate does not hold (${errorCode(socket)})`;
+  if (allowedSans === undefined) return undefined;
+  const names = namesOf(certificate.subjectAltName ?? '');
+  return names.some((name) => allowedSans.includes(name)) ? undefined : 'its certificate has none of the allowed names';
+}
+
+function errorCode({ authorizationError: error }: TLSSocket): string {
+  const code: unknown = typeof error === 'object' ? (error as NodeJS.ErrnoException | null)?.code : error;
+  return typeof code === 'string' ? code : 'unknown';
+}
+
+/** One of `DNS:a.example, IP Address:192.0.2.1, …`; what could be taken for another name stands in quotes. */
+const NAME = /([A-Za-z][A-Za-z ]*):("(?:[^"\\]|\\.)*"|[^,"]*)(?:, |$)/y;
+const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
+
+/** The alternative names of a certificate, as Go writes them. What cannot be read has none. */
+function namesOf(subjectAltName: string): readonly string[] {
+  const names: string[] = [];
+  NAME.lastIndex = 0;
+  while (NAME.lastIndex < subjectAltName.length) {
+    const match = NAME.exec(subjectAltName);
+    if (match === null) return [];
+    const [, kind, written] = match;
+    const name = plain(written!);
+    if (name === undefined) return [];
+    if (KINDS.includes(kind!)) names.push(kind === 'IP Address' ? shortAddress(name) : name);
+  }
+  return names;
+}
+
+function plain(written: string): string | undefined {
+  if (!written.startsWith('"')) return written;
+  try {
+    return JSON.parse(written) as string;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `2001:DB8:0:0:0:0:0:1` is `2001:db8::1`. */
+function shortAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  return URL.parse(`http://[${address}]`)?.hostname.slice(1, -1) ?? address;
+}

@@ -1,0 +1,191 @@
+/** Each rule of the linter finds what it is there for: a good dashboard, spoilt in one way. */
+import { describe, expect, test } from 'vitest';
+import { lint, RULES } from '../support/dashboard-lint.ts';
+import type { DashboardJson, PanelJson } from '../support/dashboard-lint.ts';
+
+const datasource = { type: 'prometheus', uid: '${datasource}' };
+const MATCHERS = 'account=~"$account",job=~"$job",instance=~"$instance"';
+const GOOD = `sum by (destination) (rate(msgsvc_message_attempts_total{${MATCHERS}}[$__rate_interval]))`;
+const COUNT = { defaults: { unit: 'short' } };
+const CARRIED = '${datasource:queryparam}&${account:queryparam}&${job:queryparam}&${instance:queryparam}';
+
+function panel(more: Partial<PanelJson> & { readonly expr?: string; readonly legend?: string } = {}): PanelJson {
+  const { expr = GOOD, legend = '{{destination}}', ...rest } = more;
+  return {
+    id: 1,
+    type: 'timeseries',
+    pluginVersion: '10.0.0',
+    title: 'Attempts',
+    description: 'Delivery attempts a second, by destination.',
+    gridPos: { x: 0, y: 0, w: 12, h: 8 },
+    datasource,
+    targets: [{ refId: 'A', expr, legendFormat: legend, datasource }],
+    fieldConfig: { defaults: { unit: 'mps' } },
+    links: [{ title: 'DLQ', type: 'link', url: `/d/opsd-dlq?${CARRIED}&\${__url_time_range}` }],
+    ...rest,
+  };
+}
+
+function variable(name: string, query = `label_values(opsd_build_info, ${name})`) {
+  return { name, type: 'query', datasource, query: { query }, allValue: '.+', multi: true };
+}
+
+const VARIABLES = [
+  { name: 'datasource', type: 'datasource' },
+  variable('account', 'label_values(opsd_collector_runs_total, account)'),
+  variable('job'),
+  variable('instance'),
+];
+
+function sample(more: Partial<DashboardJson> = {}): DashboardJson {
+  return {
+    uid: 'opsd-sample',
+    title: 'Sample',
+    schemaVersion: 38,
+    templating: { list: VARIABLES },
+    annotations: { list: [{ name: 'Actions', expr: GOOD, datasource }] },
+    links: [{ title: 'All', type: 'dashboards', includeVars: true, keepTime: true }],
+    panels: [panel()],
+    ...more,
+  };
+}
+
+const of = (...panels: PanelJson[]): DashboardJson => sample({ panels });
+const uids = ['opsd-sample', 'opsd-dlq'];
+
+/** What each rule must find; a rule without a sample fails the test below. */
+const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
+  'a panel has a title, and no other has it': [
+    of(panel({ title: ' ' })),
+    of(panel(), panel({ id: 2, gridPos: { x: 12, y: 0, w: 12, h: 8 } })),
+  ],
+  'a panel has a description': [of(panel({ description: 'Attempts.' }))],
+  'a panel has a unit': [of(panel({ fieldConfig: { defaults: {} } }))],
+  'units are those of the catalogue, where one metric decides': [
+    of(panel({ fieldConfig: { defaults: { unit: 'short' } } })),
+    of(panel({ expr: `msgsvc_account_day_bandwidth_bytes{${MATCHERS}}`, legend: '' })),
+    of(panel({ expr: `time() - msgsvc_messages_oldest_due_timestamp_seconds{${MATCHERS}}`, legend: '' })),
+    of(
+      panel({
+        type: 'table',
+        transformations: [{ id: 'organize', options: { renameByName: { Value: 'Attempts' } } }],
+        fieldConfig: {
+          defaults: { unit: 'mps' },
+          overrides: [{ matcher: { options: 'Attempts' }, properties: [{ id: 'unit', value: 's' }] }],
+        },
+      }),
+    ),
+  ],
+  'the datasource is a variable everywhere': [
+    of(panel({ datasource: { uid: 'P1809' } })),
+    of(panel({ targets: [{ expr: GOOD, legendFormat: '' }] })),
+    sample({ annotations: { list: [{ name: 'Actions', expr: GOOD, datasource: { uid: 'P1809' } }] } }),
+    sample({ templating: { list: [...VARIABLES, { ...variable('version', ''), datasource: { uid: 'P1809' } }] } }),
+  ],
+  'the first variables are the same in every dashboard': [
+    sample({ templating: { list: [VARIABLES[0]!, VARIABLES[2]!, VARIABLES[1]!, VARIABLES[3]!] } }),
+  ],
+  'all of a variable is .+': [
+    sample({ templating: { list: [...VARIABLES, { ...variable('version', ''), allValue: '.*' }] } }),
+  ],
+  'queries parse, and take known series and labels': [
+    of(panel({ expr: 'sum(', legend: '' })),
+    of(panel({ expr: GOOD.replace('attempts_total', 'tries_total') })),
+    of(panel({ expr: GOOD.replace('by (destination)', 'by (target)'), legend: '' })),
+    of(panel({ expr: GOOD.replace('instance=~"$instance"', 'instance=~"$instance",code="503"') })),
+    sample({ annotations: { list: [{ name: 'Actions', expr: 'nothing', datasource }] } }),
+    sample({
+      templating: { list: [...VARIABLES, variable('key', `label_values(msgsvc_up{${MATCHERS}}, flow_control_key)`)] },
+    }),
+  ],
+  'selectors heed account, job and instance': [
+    of(panel({ expr: GOOD.replace('job=~"$job",', '') })),
+    of(panel({ expr: GOOD.replace('account=~"$account",', '') })),
+    of(panel({ expr: GOOD.replace('instance=~"$instance"', 'instance=~".+"') })),
+    sample({ templating: { list: [...VARIABLES, variable('api', 'label_values(msgsvc_up, api)')] } }),
+  ],
+  'variables of labels are matched as regular expressions': [
+    of(panel({ expr: GOOD.replace('job=~', 'job=') })),
+    of(panel({ expr: GOOD.replace('account=~', 'account!~') })),
+    sample({
+      templating: {
+        list: [
+          ...VARIABLES,
+          variable('destination', `label_values(msgsvc_messages_created_total{${MATCHERS}}, destination)`),
+        ],
+      },
+      panels: [panel({ expr: GOOD.replace('job=~', 'destination="$destination",job=~') })],
+    }),
+  ],
+  'a rate is over $__rate_interval': [
+    of(panel({ expr: GOOD.replace('$__rate_interval', '5m') })),
+    of(panel({ expr: GOOD.replace('$__rate_interval', '24h') })),
+    of(panel({ expr: GOOD.replace('rate(', 'increase(').replace('$__rate_interval', '90s'), fieldConfig: COUNT })),
+  ],
+  'a legend names labels of the result': [of(panel({ legend: '{{code}}' })), of(panel({ legend: '{{account}}' }))],
+  'several queries of a panel have their own names': [
+    of(panel({ targets: [1, 2].map(() => ({ expr: GOOD, legendFormat: '{{destination}}', datasource })) })),
+  ],
+  'ids are unique': [of(panel(), panel({ title: 'More', gridPos: { x: 12, y: 0, w: 12, h: 8 } }))],
+  'panels stand within 24 columns and apart': [
+    of(panel({ gridPos: { x: 13, y: 0, w: 12, h: 8 } })),
+    of(panel(), panel({ id: 2, title: 'More', gridPos: { x: 11, y: 7, w: 12, h: 8 } })),
+  ],
+  'an eye can take it in': [
+    of(
+      ...Array.from({ length: 26 }, (_, id) =>
+        panel({ id, title: `${id}`, gridPos: { x: 0, y: 8 * id, w: 12, h: 8 } }),
+      ),
+    ),
+  ],
+  'panels are of types that Grafana 10 has': [of(panel({ type: 'graph' })), sample({ schemaVersion: 42 })],
+  'a panel says for which Grafana it is, so that none of its options is taken for an old one': [
+    of(panel({ pluginVersion: '' })),
+  ],
+  'links lead to dashboards that exist, with variables and time': [
+    of(panel({ links: [{ title: 'DLQ', url: `/d/opsd-dead-letters?${CARRIED}&\${__url_time_range}` }] })),
+    of(panel({ links: [{ title: 'DLQ', url: `/d/opsd-dlq?${CARRIED}` }] })),
+    of(panel({ links: [{ title: 'DLQ', url: '/d/opsd-dlq?${__url_time_range}&${account:queryparam}' }] })),
+    of(panel({ fieldConfig: { defaults: { unit: 'mps', links: [{ title: 'DLQ', url: '/d/opsd-dlq' }] } } })),
+    of(
+      panel({
+        fieldConfig: {
+          defaults: { unit: 'mps' },
+          overrides: [{ properties: [{ id: 'links', value: [{ title: 'DLQ', url: '/d/opsd-dlq' }] }] }],
+        },
+      }),
+    ),
+    sample({ links: [{ title: 'All', type: 'dashboards', includeVars: true }] }),
+  ],
+};
+
+describe('the linter of dashboards', () => {
+  test('a good dashboard breaks no rule', () => {
+    expect(lint(sample(), { uids })).toEqual([]);
+  });
+
+  test('every rule has a bad sample', () => {
+    expect(Object.keys(BAD)).toEqual(Object.keys(RULES));
+  });
+
+  const cases = Object.entries(BAD).flatMap(([name, bad]) =>
+    bad.map((dashboard, index) => ({ name, index, dashboard })),
+  );
+  test.each(cases)('$name: sample $index breaks it, and no other rule', ({ name, dashboard }) => {
+    const broken = lint(dashboard, { uids });
+    expect(broken).not.toEqual([]);
+    expect(broken.filter((line) => !line.startsWith(`opsd-sample: ${name}: `))).toEqual([]);
+  });
+
+  test.each([
+    ['an increase over the time shown', GOOD.replace('rate(', 'increase(').replace('$__rate_interval', '$__range')],
+    ['an increase over a stated day', GOOD.replace('rate(', 'increase(').replace('$__rate_interval', '24h')],
+    [
+      'a histogram by its buckets',
+      `sum by (destination, le) (rate(msgsvc_message_delivery_duration_seconds_bucket{${MATCHERS}}[$__rate_interval]))`,
+    ],
+  ])('passes %s', (_what, expr) => {
+    const fieldConfig = expr.includes('increase') ? COUNT : { defaults: { unit: 'cps' } };
+    expect(lint(of(panel({ expr, fieldConfig })), { uids })).toEqual([]);
+  });
+});

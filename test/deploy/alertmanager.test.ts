@@ -1,0 +1,84 @@
+/** The example for Alertmanager is about the alerts that there are. test/system shows it with the real one. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { collectors } from '../../src/collectors/index.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+const yaml = (path: string): unknown => parse(readFileSync(join(DEPLOY, path), 'utf8'));
+
+interface Inhibition {
+  readonly source_matchers: readonly string[];
+  readonly target_matchers: readonly string[];
+  readonly equal?: readonly string[];
+}
+
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly labels: Labels }[] }[];
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Cases {
+  readonly tests: readonly {
+    readonly alert_rule_test?: readonly {
+      readonly alertname: string;
+      readonly exp_alerts?: readonly { readonly exp_labels: Labels }[];
+    }[];
+  }[];
+}
+
+const inhibitions = (yaml('alertmanager/alertmanager.yaml') as { inhibit_rules: readonly Inhibition[] }).inhibit_rules;
+const alerts = (yaml('prometheus/opsd-alerts.yaml') as Rules).groups.flatMap(({ rules }) => rules);
+
+/** The values that matchers name for a label. */
+function named(matchers: readonly string[], label: string): string[] {
+  return matchers.flatMap((matcher) => {
+    const [, name, , value] = /^(\w+)(=~|!=|=)"(.*)"$/.exec(matcher) ?? [];
+    return name === label && value !== '.+' ? value!.split('|') : [];
+  });
+}
+
+test('it names only alerts and areas that there are', () => {
+  const matchers = inhibitions.flatMap(({ source_matchers, target_matchers }) => [
+    ...source_matchers,
+    ...target_matchers,
+  ]);
+  expect(named(matchers, 'alertname').length).toBeGreaterThan(5);
+  for (const [label, known] of [
+    ['alertname', alerts.map(({ alert }) => alert)],
+    ['area', alerts.map(({ labels }) => labels['area'])],
+    ['severity', alerts.map(({ labels }) => labels['severity'])],
+  ] as const)
+    expect(named(matchers, label).filter((name) => !known.includes(name))).toEqual([]);
+});
+
+test('an API that gives no answer silences the collectors that read from it, all of them and no other', () => {
+  for (const api of ['message', 'management']) {
+    const silenced = inhibitions
+      .filter(({ source_matchers }) => named(source_matchers, 'api').includes(api))
+      .flatMap(({ target_matchers }) => named(target_matchers, 'collector'));
+    const reading = Object.entries(collectors).flatMap(([name, collector]) => (collector.api === api ? [name] : []));
+    expect(silenced.sort(), api).toEqual(reading.sort());
+  }
+});
+
+test('what is critical silences only what is the same in all that tells it apart', () => {
+  const severities = new Map<string, Set<string>>();
+  for (const { alert, labels } of alerts)
+    severities.set(alert, (severities.get(alert) ?? new Set()).add(labels['severity']!));
+  const twice = [...severities].filter(([, found]) => found.has('critical') && found.size > 1).map(([alert]) => alert);
+  expect(twice.length).toBeGreaterThan(0);
+
+  const folder = join(DEPLOY, 'prometheus/tests');
+  const cases = readdirSync(folder).flatMap((file) => (yaml(`prometheus/tests/${file}`) as Cases).tests);
+  const labels = cases
+    .flatMap(({ alert_rule_test }) => alert_rule_test ?? [])
+    .filter(({ alertname }) => twice.includes(alertname))
+    .flatMap(({ exp_alerts }) => (exp_alerts ?? []).flatMap(({ exp_labels }) => Object.keys(exp_labels)));
+  const { equal } = inhibitions.find(({ source_matchers }) => source_matchers.includes('severity="critical"'))!;
+  const apart = new Set(labels.filter((label) => label !== 'severity' && label !== 'area'));
+  expect(apart.size).toBeGreaterThan(2);
+  expect([...apart].filter((label) => !equal!.includes(label))).toEqual([]);
+});

@@ -1,0 +1,163 @@
+/** The compose file, as far as it can be read without a container engine; test/system/compose.test.ts asks the real one. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FOLDER = join(ROOT, 'deploy/compose');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+interface Service {
+  readonly image?: string;
+  readonly build?: string;
+  readonly command?: readonly string[];
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly tmpfs?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly stop_grace_period?: string;
+  readonly networks?: { readonly default: { readonly aliases: readonly string[] } };
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes?: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(readFileSync(join(FOLDER, 'compose.yaml'), 'utf8'), { merge: true }) as Compose;
+const own = parse(readFileSync(join(FOLDER, 'compose.own.yaml'), 'utf8')) as Compose;
+const services = Object.entries(compose.services);
+const service = (name: string): Service => compose.services[name]!;
+
+/** Source and target of a volume, with the default of a variable that has one; undefined where it must be given. */
+function volumes(of: Service): { source: string | undefined; target: string; readOnly: boolean }[] {
+  return (of.volumes ?? []).map((text) => {
+    const [, source, target, mode] = /^(\$\{[^}]*\}|[^:]*):([^:]*)(?::(ro))?$/.exec(text)!;
+    return { source: source!.startsWith('${') ? undefined : source, target: target!, readOnly: mode === 'ro' };
+  });
+}
+
+/** The file of this machine that a path in a container is, by the service's mounts. */
+function behind(of: Service, path: string): string {
+  const mount = volumes(of).find(({ target }) => path === target || path.startsWith(`${target}/`))!;
+  return join(FOLDER, mount.source!, path.slice(mount.target.length));
+}
+
+describe('deploy/compose', () => {
+  test('has what belongs together', () => {
+    expect(Object.keys(compose.services)).toEqual(['opsd', 'prometheus', 'alertmanager', 'grafana']);
+    expect(Object.keys(own.services).filter((name) => !(name in compose.services))).toEqual([]);
+  });
+
+  test.each(services)('%s: pinned, confined, and for this machine alone', (_name, one) => {
+    // The version can be set, and no default is one that moves.
+    expect(one.image).toMatch(/^(?:[a-z]+\/)?[a-z]+:\$\{[A-Z]+_TAG:-v?\d+\.\d+\.\d+\}$/);
+    expect(one).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      tmpfs: ['/tmp'],
+    });
+    expect(one.ports!.length).toBeGreaterThan(0);
+    for (const port of one.ports!) expect(port).toMatch(/^127\.0\.0\.1:\$\{[A-Z]+_PORT:-(\d+)\}:\1$/);
+  });
+
+  test.each([...services, ...Object.entries(own.services)])('%s: what is mounted exists', (_name, one) => {
+    const mounts = volumes(one);
+    expect(mounts.length).toBeGreaterThan(0);
+    for (const { source, target, readOnly } of mounts) {
+      const isVolume = source !== undefined && !source.startsWith('.');
+      expect(readOnly, target).toBe(!isVolume);
+      if (isVolume) expect(Object.keys(compose.volumes!)).toContain(source);
+      else if (source !== undefined) expect(existsSync(join(FOLDER, source)), source).toBe(true);
+    }
+  });
+
+  test('the daemon is the demo by default, built here, kept, and looked after by its image', () => {
+    const { image, build, command, stop_grace_period: grace } = service('opsd');
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(image).toBe(`opsd:\${OPSD_TAG:-${version}}`);
+    expect(existsSync(join(FOLDER, build!, 'Dockerfile'))).toBe(true);
+    expect(command).toEqual(['demo']);
+    expect(read('Dockerfile')).toMatch(/^HEALTHCHECK /m);
+    expect(volumes(service('opsd'))).toMatchObject([{ target: '/var/lib/opsd', readOnly: false }]);
+    const kubernetes = /terminationGracePeriodSeconds: (\d+)/.exec(read('deploy/kubernetes/base/deployment.yaml'))![1];
+    expect(grace).toBe(`${kubernetes}s`);
+  });
+
+  test('with the own configuration the daemon runs as its image does by default, and hooks have a port', () => {
+    const cmd = /^CMD (\[.*\])$/m.exec(read('Dockerfile'))![1]!;
+    expect(own.services['opsd']!.command).toEqual(JSON.parse(cmd));
+    expect(volumes(own.services['opsd']!).map(({ target }) => target)).toEqual(['/etc/opsd', '/run/secrets']);
+    expect(own.services['opsd']!.ports).toEqual(['127.0.0.1:${OPSD_HOOKS_PORT:-10778}:10778']);
+    // The example for Alertmanager finds its secrets, and the daemon by the name that it knows.
+    const example = read('deploy/alertmanager/alertmanager.yaml');
+    const files = [...example.matchAll(/_file: (\S+?)(?: \}|$)/gm)].map((match) => match[1]!);
+    expect(files.length).toBeGreaterThan(2);
+    const mounted = volumes(own.services['alertmanager']!).map(({ target }) => target);
+    for (const file of files) expect(mounted).toContain(file.slice(0, file.lastIndexOf('/')));
+    const [, host, port] = /url: http:\/\/([\w-]+):(\d+)\/hooks\//.exec(example)!;
+    expect(service('opsd').networks!.default.aliases).toContain(host);
+    expect(port).toBe('10778');
+  });
+
+  test('Prometheus finds its rules, the daemon and Alertmanager', () => {
+    const one = service('prometheus');
+    const path = one.command!.find((argument) => argument.startsWith('--config.file='))!.slice('--config.file='.length);
+    const file = behind(one, path);
+    const config = parse(readFileSync(file, 'utf8')) as {
+      rule_files: string[];
+      scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+      alerting: { alertmanagers: { static_configs: { targets: string[] }[] }[] };
+    };
+    const there = readdirSync(join(file, '..')).filter((name) => /^opsd-.*\.yaml$/.test(name));
+    expect(config.rule_files.sort()).toEqual(there.sort());
+    expect(config.scrape_configs).toEqual([{ job_name: 'opsd', static_configs: [{ targets: ['opsd:10777'] }] }]);
+    expect(config.alerting.alertmanagers[0]!.static_configs[0]!.targets).toEqual(['alertmanager:9093']);
+    expect(own.services['prometheus']).toBeUndefined();
+  });
+
+  test('the demo tells nobody of its alerts', () => {
+    const one = service('alertmanager');
+    const config = parse(readFileSync(behind(one, '/etc/alertmanager/alertmanager.yaml'), 'utf8')) as {
+      receivers: object[];
+    };
+    expect(one.command).toContain('--config.file=/etc/alertmanager/alertmanager.yaml');
+    expect(config.receivers).toEqual([{ name: 'nobody' }]);
+  });
+
+  test('Grafana is given the datasource that the dashboards ask for, and all of them', () => {
+    const one = service('grafana');
+    const provisioned = (kind: string): unknown => {
+      const folder = behind(one, `/etc/grafana/provisioning/${kind}`);
+      const files = readdirSync(folder);
+      expect(files).toHaveLength(1);
+      return parse(readFileSync(join(folder, files[0]!), 'utf8'));
+    };
+    const { datasources } = provisioned('datasources') as { datasources: Record<string, unknown>[] };
+    expect(datasources).toMatchObject([{ type: 'prometheus', isDefault: true, url: 'http://prometheus:9090' }]);
+    const { scrape_interval: interval } = (
+      parse(read('deploy/prometheus/prometheus.yaml')) as { global: Record<string, string> }
+    ).global;
+    expect(datasources[0]!['jsonData']).toMatchObject({ timeInterval: interval });
+
+    const { providers } = provisioned('dashboards') as { providers: { type: string; options: { path: string } }[] };
+    expect(providers).toMatchObject([{ type: 'file' }]);
+    const folder = behind(one, providers[0]!.options.path);
+    expect(folder).toBe(join(ROOT, 'dashboards/json'));
+    for (const name of readdirSync(folder)) {
+      const { templating } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as {
+        templating: { list: { name: string; type: string; query: unknown; current?: unknown }[] };
+      };
+      const variable = templating.list.find(({ type }) => type === 'datasource');
+      expect(variable, name).toMatchObject({ name: 'datasource', query: datasources[0]!['type'] });
+    }
+    const home = one.environment!['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH']!;
+    expect(statSync(behind(one, home)).isFile()).toBe(true);
+  });
+});

@@ -1,0 +1,72 @@
+/** The bill of materials of the image, from what npm, Node and dpkg say. */
+import { expect, test } from 'vitest';
+import { debianPackage, imageSbom } from '../../deploy/image/sbom.ts';
+
+const npm = JSON.stringify({
+  bomFormat: 'CycloneDX',
+  specVersion: '1.5',
+  serialNumber: 'urn:uuid:04294958-d180-4139-b131-bdc799bf27d3',
+  metadata: { timestamp: '2026-11-22T01:58:49.125Z', component: { name: 'build', version: '0.1.0' } },
+  components: [
+    {
+      type: 'library',
+      name: 'yaml',
+      version: '2.9.1',
+      externalReferences: [
+        { type: 'distribution', url: 'https://registry.internal.example/yaml.tgz' },
+        { type: 'website', url: 'https://yaml.example/' },
+      ],
+    },
+    {
+      type: 'library',
+      name: 'zod',
+      version: '4.6.7',
+      externalReferences: [{ type: 'distribution', url: 'https://registry.internal.example/zod.tgz' }],
+    },
+  ],
+});
+
+const libc = debianPackage(
+  'Package: libc6\nStatus: install ok installed\nArchitecture: arm64\nVersion: 2.36-9+deb12u10',
+);
+
+test('names packages, Node with what is built into it, and the libraries', () => {
+  const versions = { node: '24.21.0', openssl: '3.5.8', modules: '137', nghttp3: '' };
+  expect(imageSbom(npm, { packages: [libc], versions, env: { SOURCE_DATE_EPOCH: '1763800000' } })).toEqual({
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    metadata: { timestamp: '2025-11-22T08:26:40.000Z', component: { name: 'msgsvc-opsd', version: '0.1.0' } },
+    components: [
+      expect.objectContaining({
+        name: 'node',
+        version: '24.21.0',
+        components: [expect.objectContaining({ name: 'openssl', version: '3.5.8' })],
+      }),
+      expect.objectContaining({
+        name: 'libc6',
+        version: '2.36-9+deb12u10',
+        purl: 'pkg:deb/debian/libc6@2.36-9%2Bdeb12u10?arch=arm64',
+      }),
+      {
+        type: 'library',
+        name: 'yaml',
+        version: '2.9.1',
+        externalReferences: [{ type: 'website', url: 'https://yaml.example/' }],
+      },
+      { type: 'library', name: 'zod', version: '4.6.7' },
+    ],
+  });
+});
+
+test('is the same for the same build, and tells no time when it is told none', () => {
+  const other = npm.replace('04294958', 'ffffffff').replace('01:58', '02:58');
+  for (const env of [{}, { SOURCE_DATE_EPOCH: '' }]) {
+    const [one, two] = [npm, other].map((text) => JSON.stringify(imageSbom(text, { packages: [], versions: {}, env })));
+    expect(one).toBe(two);
+    expect(one).not.toContain('timestamp');
+  }
+});
+
+test('refuses what dpkg does not know', () => {
+  expect(() => debianPackage('Package: libc6')).toThrow('dpkg knows no Version');
+});

@@ -1,0 +1,28 @@
+/** What the daemon's alerts take from elsewhere. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { BLINDED_BY, THRESHOLDS } from '../../deploy/prometheus/thresholds.ts';
+import { COLLECTOR_NAMES } from '../../src/domain/observation.ts';
+
+interface Deployment {
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly { readonly resources: { readonly limits: { memory: string } } }[];
+      };
+    };
+  };
+}
+
+test('each collector blinds something, of one severity', () => {
+  expect(Object.values(BLINDED_BY).flat().toSorted()).toEqual(COLLECTOR_NAMES.toSorted());
+});
+
+test('memory is high before the shipped Deployment is killed for it', () => {
+  const file = join(import.meta.dirname, '../../deploy/kubernetes/base/deployment.yaml');
+  const [container] = (parse(readFileSync(file, 'utf8')) as Deployment).spec.template.spec.containers;
+  const [, mebibytes] = /^(\d+)Mi$/.exec(container!.resources.limits.memory)!;
+  expect(THRESHOLDS.daemon.residentBytes / (Number(mebibytes) * 2 ** 20)).toBeCloseTo(0.8, 3);
+});

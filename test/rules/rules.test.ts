@@ -1,0 +1,153 @@
+/** The rules as data: rendered, complete, tested, and each alert with its runbook. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
+import { DOCUMENT, withTables } from '../../deploy/prometheus/document.ts';
+import { renderRules } from '../../deploy/prometheus/render.ts';
+import { BURN_WINDOWS, FAST_BURN, OBJECTIVES, SLOW_BURN } from '../../deploy/prometheus/thresholds.ts';
+import { readPromql } from '../support/promql.ts';
+import { labelsOfRules } from '../support/rule-labels.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const RUNBOOK_FOLDER = join(ROOT, 'docs/runbooks');
+const CASES = join(ROOT, 'deploy/prometheus/tests');
+
+const alerts = ALERT_GROUPS.flatMap(({ rules }) => rules);
+const names = [...new Set(alerts.map(({ alert }) => alert))];
+const records = RECORDING_GROUPS.flatMap(({ rules }) => rules);
+
+interface Case {
+  readonly alertname: string;
+  readonly exp_alerts?: readonly { readonly exp_labels: Readonly<Record<string, string>> }[];
+}
+
+const cases: readonly Case[] = readdirSync(CASES)
+  .filter((file) => file.endsWith('.test.yaml'))
+  .flatMap((file) => {
+    const { tests } = parse(readFileSync(join(CASES, file), 'utf8')) as {
+      tests: readonly { readonly alert_rule_test?: readonly Case[] }[];
+    };
+    return tests.flatMap(({ alert_rule_test = [] }) => alert_rule_test);
+  });
+
+test.each(Object.entries(renderRules()))('%s is rendered from the sources: npm run rules', (path, text) => {
+  expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
+});
+
+test('the tables of docs/alerts.md are those of the rules: npm run rules', () => {
+  const document = readFileSync(join(ROOT, DOCUMENT), 'utf8');
+  expect(withTables(document, { recording: RECORDING_GROUPS, alerts: ALERT_GROUPS })).toBe(document);
+  for (const { alert, severity } of alerts)
+    expect(document).toContain(`| [${alert}](runbooks/${alert}.md) | ${severity} |`);
+});
+
+test('docs/alerts.md tells the objectives and burn rates that are used', () => {
+  const document = readFileSync(join(ROOT, DOCUMENT), 'utf8');
+  for (const objective of Object.values(OBJECTIVES)) expect(document).toContain(`${Math.round(objective * 100)} %`);
+  const rows = [...document.matchAll(/^\| (critical|warning) \| ([\d.]+) \| (\w+) \| (\w+) \|/gm)].map((match) =>
+    match.slice(1),
+  );
+  const used = [
+    ...FAST_BURN.map((rate) => ['critical', rate] as const),
+    ...SLOW_BURN.map((rate) => ['warning', rate] as const),
+  ];
+  expect(rows).toEqual(used.map(([severity, { factor, long, short }]) => [severity, String(factor), long, short]));
+});
+
+describe('the example for Alertmanager', () => {
+  const example = parse(readFileSync(join(ROOT, 'deploy/alertmanager/alertmanager.yaml'), 'utf8')) as {
+    inhibit_rules: readonly {
+      readonly source_matchers: readonly string[];
+      readonly target_matchers: readonly string[];
+      readonly equal?: readonly string[];
+    }[];
+  };
+
+  test('lets a critical alert inhibit its milder ones of the very same thing alone', () => {
+    const worse = example.inhibit_rules.find(({ equal = [] }) => equal.includes('alertname'))!;
+    const several = names.filter(
+      (name) => new Set(alerts.filter(({ alert }) => alert === name).map(({ severity }) => severity)).size > 1,
+    );
+    expect(several.length).toBeGreaterThan(5);
+    for (const name of several) {
+      const labels = alerts
+        .filter(({ alert }) => alert === name)
+        .flatMap(({ expr }) => [...readPromql(expr, labelsOfRules).labels]);
+      expect(worse.equal, name).toEqual(expect.arrayContaining(labels));
+    }
+  });
+
+  test('names alerts that exist', () => {
+    const matchers = example.inhibit_rules.flatMap(({ source_matchers: of, target_matchers: to }) => [...of, ...to]);
+    const named = matchers.flatMap((matcher) => /^alertname!?=~?"(.*)"$/.exec(matcher)?.[1]!.split('|') ?? []);
+    expect(named.length).toBeGreaterThan(3);
+    expect(named.filter((name) => !names.includes(name))).toEqual([]);
+  });
+});
+
+test('runbooks may be elsewhere', () => {
+  const [, , kubernetes] = Object.values(renderRules({ runbooks: 'https://wiki.example/opsd' }));
+  expect(kubernetes).toContain('runbook_url: https://wiki.example/opsd/MsgsvcApiUnavailable.md');
+  expect(kubernetes).not.toContain('msgsvc-opsd.example');
+});
+
+test('names of groups are used once, and so is a recorded name with its labels', () => {
+  const groups = [...RECORDING_GROUPS, ...ALERT_GROUPS].map(({ name }) => name);
+  expect(new Set(groups).size).toBe(groups.length);
+  const series = records.map(({ record, labels }) => `${record} ${JSON.stringify(labels ?? {})}`);
+  expect(new Set(series).size).toBe(series.length);
+});
+
+test('recorded names are level:metric:operation', () => {
+  expect(records.map(({ record }) => record).filter((name) => !/^[a-z_]+:[a-z_]+:[a-z0-9_]+$/.test(name))).toEqual([]);
+});
+
+describe.each(alerts.map((rule) => [`${rule.alert}, ${rule.severity}`, rule] as const))('%s', (_name, rule) => {
+  const of = cases.filter(({ alertname }) => alertname === rule.alert);
+  const fires = ({ exp_alerts = [] }: Case): boolean =>
+    exp_alerts.some(({ exp_labels }) => exp_labels['severity'] === rule.severity);
+
+  test('says what it concerns and what it means', () => {
+    expect(rule.alert).toMatch(/^(?:Msgsvc|Opsd)[A-Z][A-Za-z]+$/);
+    expect(rule.summary).toMatch(/^\S.{9,}\.$/s);
+    expect(rule.description).toMatch(/^\S.{19,}\.$/s);
+  });
+
+  test('has a case in which it fires and one in which it is silent', () => {
+    expect(of.filter(fires).length, 'firing').toBeGreaterThan(0);
+    expect(of.filter((one) => !fires(one)).length, 'silent').toBeGreaterThan(0);
+  });
+
+  test('shares its name with no other rule of its severity', () => {
+    expect(alerts.filter(({ alert, severity }) => alert === rule.alert && severity === rule.severity)).toEqual([rule]);
+  });
+});
+
+describe('runbooks', () => {
+  test('there is one for each alert, and no other', () => {
+    expect(readdirSync(RUNBOOK_FOLDER).sort()).toEqual(names.map((name) => `${name}.md`).sort());
+  });
+
+  test.each(names)('%s has its four parts, none of them empty', (name) => {
+    const text = readFileSync(join(RUNBOOK_FOLDER, `${name}.md`), 'utf8');
+    const [title, ...parts] = text.split(/^## /m);
+    expect(title!.trim()).toBe(`# ${name}`);
+    expect(parts.map((part) => part.split('\n')[0])).toEqual(['Meaning', 'Impact', 'Diagnosis', 'Mitigation']);
+    for (const part of parts) expect(part.split('\n').slice(1).join('').trim().length, part).toBeGreaterThan(40);
+  });
+});
+
+describe('burn rates', () => {
+  const rates = [...FAST_BURN, ...SLOW_BURN];
+
+  test.each(Object.entries(OBJECTIVES))('of %s can be reached: a ratio is never above 1', (_what, objective) => {
+    for (const { factor } of rates) expect(factor * (1 - objective)).toBeLessThan(1);
+  });
+
+  test('use the recorded windows, all of them', () => {
+    const used = new Set(rates.flatMap(({ long, short }) => [long, short]));
+    expect(used).toEqual(new Set(BURN_WINDOWS));
+  });
+});

@@ -1,0 +1,142 @@
+/** What runbooks tell people to do at night exists: commands with their options, requests, dashboards, metrics, settings. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { dashboards } from '../../dashboards/index.ts';
+import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
+import { COMMANDS } from '../../src/cli/index.ts';
+import { allKeys } from '../../src/config/schema-walk.ts';
+import { configSettings } from '../../src/config/settings.ts';
+import { ACTION_TYPES } from '../../src/domain/plan.ts';
+import { METRIC_NAMES } from '../../src/exporters/catalog.ts';
+import { policySettings } from '../../src/policies/settings.ts';
+import { API_ROUTES } from '../../src/server/api-routes.ts';
+import { VERB_ROUTES } from '../../src/server/verb-routes.ts';
+import { readPromql } from '../support/promql.ts';
+import { labelsOfSeries } from '../support/series-labels.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FOLDER = join(ROOT, 'docs/runbooks');
+
+/** What stands in code, in lines or in blocks. */
+function codeOf(text: string): string[] {
+  const blocks = [...text.matchAll(/```\w*\n(.*?)```/gs)].flatMap((match) => {
+    const lines = match[1]!.split('\n').map((line) => line.trim());
+    return lines.filter((line) => line !== '');
+  });
+  const prose = text.replaceAll(/```.*?```/gs, '');
+  return [...blocks, ...[...prose.matchAll(/`([^`]+)`/g)].map((match) => match[1]!.replaceAll(/\s+/g, ' '))];
+}
+
+const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
+  trace: ['id', 'show'],
+  state: ['backup', 'restore', 'adopt'],
+  audit: ['verify'],
+};
+
+/** What is wrong with a piece of code that begins with `opsd `. */
+function wrongCommand(code: string): string | undefined {
+  const [, name, ...words] = code.split(' ');
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) return `no command: ${code}`;
+  const flags = words.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0]!);
+  const options = Object.entries(command.options).flatMap(([long, { short }]) => [`--${long}`, `-${short}`]);
+  const unknown = flags.filter((flag) => !options.includes(flag));
+  if (unknown.length > 0) return `no option ${unknown.join()}: ${code}`;
+  const subcommands = SUBCOMMANDS[command.name];
+  const [first] = words;
+  if (subcommands === undefined || first === undefined || first.startsWith('-')) return undefined;
+  return subcommands.includes(first) ? undefined : `no such subcommand: ${code}`;
+}
+
+const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as {
+  paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+const REQUESTS = [
+  ...Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  ),
+  ...API_ROUTES.map(({ path }) => `GET ${path}`),
+  ...VERB_ROUTES.map(({ path }) => `POST ${path}`),
+  ...['/', '/metrics', '/-/healthy', '/-/ready'].map((path) => `GET ${path}`),
+];
+
+function wrongRequest(code: string): string | undefined {
+  const [request] = code.split('?');
+  const shape = (text: string): string => text.replaceAll(/\{\w+\}|(?<=\/)[A-Z]+(?=\/|$)/g, '*');
+  return REQUESTS.some((one) => shape(one) === shape(request!)) ? undefined : `no such request: ${code}`;
+}
+
+const SETTINGS = [configSettings, policySettings].flatMap((settings) => [...allKeys(settings)].map(({ path }) => path));
+
+/** Whether a name with dots is the end of the path of a setting; `*` and capitals stand for any name. */
+function isSetting(name: string): boolean {
+  const pattern = name
+    .split('.')
+    .map((part) => (part === '*' || /^[A-Z]+$/.test(part) ? String.raw`[^.]+` : part))
+    .join(String.raw`(?:\[\])?\.`);
+  return SETTINGS.some((path) => new RegExp(String.raw`(?:^|\.)${pattern}(?:\[\])?$`).test(path));
+}
+
+const SECTIONS =
+  /^(?:accounts|budget|client|collectors|engine|hooks|limits|log|messageApi|managementApi|notifications|ramp|select|server|storage|telemetry|wire)\.[\w.*]+$/;
+
+const UIDS = dashboards.map(({ uid }) => uid);
+const RECORDED = RECORDING_GROUPS.flatMap(({ rules }) => rules.map(({ record }) => record));
+const ALERTS = ALERT_GROUPS.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+
+function problemsOf(text: string): string[] {
+  const pieces = codeOf(text);
+  const metrics = text.match(/\b(?:opsd|msgsvc)_[a-z0-9_]+/g) ?? [];
+  const parts = ['_bucket', '_sum', '_count'].flatMap((part) => METRIC_NAMES.map((name) => `${name}${part}`));
+  return [
+    ...pieces.filter((code) => code.startsWith('opsd ')).map(wrongCommand),
+    ...pieces.filter((code) => /^(?:GET|POST|PUT|PATCH|DELETE) /.test(code)).map(wrongRequest),
+    ...pieces
+      .filter((code) => /^opsd-[a-z-]+$/.test(code))
+      .map((uid) => (UIDS.includes(uid) ? undefined : `no dashboard: ${uid}`)),
+    ...pieces
+      .filter((code) => SECTIONS.test(code) && !(ACTION_TYPES as readonly string[]).includes(code))
+      .map((name) => (isSetting(name) ? undefined : `no setting: ${name}`)),
+    ...pieces
+      .filter((code) => /^(?:Msgsvc|Opsd)[A-Z]\w+$/.test(code))
+      .map((alert) => (ALERTS.includes(alert) ? undefined : `no alert: ${alert}`)),
+    ...metrics.map((name) => {
+      const exists = [...METRIC_NAMES, ...parts, ...RECORDED].includes(name);
+      return exists ? undefined : `no metric: ${name}`;
+    }),
+    ...pieces
+      .filter((code) => /\b(?:opsd|msgsvc)_\w+/.test(code) && /[({]/.test(code))
+      .flatMap((code) => readPromql(code, labelsOfSeries).problems),
+  ].filter((problem) => problem !== undefined);
+}
+
+describe.each(readdirSync(FOLDER))('%s', (file) => {
+  const text = readFileSync(join(FOLDER, file), 'utf8');
+
+  test('names what exists', () => {
+    expect(problemsOf(text)).toEqual([]);
+  });
+
+  test('links to files that exist', () => {
+    for (const [, target] of text.matchAll(/\]\(([^)#:]+)/g)) {
+      expect(() => readFileSync(join(FOLDER, target!)), target).not.toThrow();
+    }
+  });
+});
+
+test.each([
+  ['a command', '`opsd resume`'],
+  ['an option', '```\nopsd plan POLICY --force\n```'],
+  ['a subcommand', '`opsd trace follow MESSAGE`'],
+  ['a request of the service', '`GET /v2/queues`'],
+  ['a method of a request', '`PUT /v2/dlq`'],
+  ['a request of the daemon', '`GET /api/v1/queues`'],
+  ['a dashboard', '`opsd-queues`'],
+  ['a setting', '`client.requestsPerHour`'],
+  ['an alert', '`MsgsvcQueueFull`'],
+  ['a metric', 'msgsvc_queue_messages'],
+  ['a label', '`rate(msgsvc_message_attempts_total{queue="x"}[5m])`'],
+])('finds %s that is not there', (_what, text) => {
+  expect(problemsOf(text)).toHaveLength(1);
+});

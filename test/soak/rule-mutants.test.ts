@@ -1,0 +1,89 @@
+/**
+ * Whether the cases of the rules say enough: each alert is tried with one part of it left out (a clause, a comparison, a
+ * wait), and a case must fail.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
+import { ALERTS_FILE, RECORDING_FILE, renderRules } from '../../deploy/prometheus/render.ts';
+import type { AlertingRule } from '../../deploy/prometheus/rule.ts';
+import { installed, start } from '../support/program.ts';
+import { mutantsOf } from '../support/rule-mutants.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const CASES = join(import.meta.dirname, '../../deploy/prometheus/tests');
+
+interface CaseFile {
+  readonly tests: readonly {
+    readonly alert_rule_test?: readonly { readonly alertname: string }[];
+  }[];
+}
+
+/** All as texts: 0x60 is sixty samples of nothing here, and no number. */
+const files = readdirSync(CASES).map(
+  (file) => parse(readFileSync(join(CASES, file), 'utf8'), { schema: 'failsafe' }) as CaseFile,
+);
+
+/** The alert alone, what is recorded for it, and the cases that name it. @returns what promtool says */
+async function tried(program: string, rules: readonly AlertingRule[]): Promise<string> {
+  const folder = tempDir();
+  const { alert } = rules[0]!;
+  const used = rules.map(({ expr }) => expr).join(' ');
+  const rendered = renderRules({
+    recording: RECORDING_GROUPS.map((group) => ({
+      ...group,
+      rules: group.rules.filter(({ record }) => new RegExp(`${record}(?![a-z0-9_])`).test(used)),
+    })).filter((group) => group.rules.length > 0),
+    alerts: [{ name: 'tried', rules }],
+  });
+  const write = (path: string, text: string): void => {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  for (const [path, text] of Object.entries(rendered)) write(path, text);
+  const paths = files.flatMap((file, index) => {
+    const tests = file.tests
+      .map((one) => ({
+        ...one,
+        promql_expr_test: [],
+        alert_rule_test: (one.alert_rule_test ?? []).filter(({ alertname }) => alertname === alert),
+      }))
+      .filter((one) => one.alert_rule_test.length > 0);
+    if (tests.length === 0) return [];
+    const order = [...RECORDING_GROUPS.map(({ name }) => name), 'tried'].filter((name) =>
+      stringify(rendered).includes(name),
+    );
+    const path = `${index}.test.yaml`;
+    write(path, stringify({ ...file, rule_files: [RECORDING_FILE, ALERTS_FILE], group_eval_order: order, tests }));
+    return [join(folder, path)];
+  });
+  const ran = start(program, ['test', 'rules', ...paths]);
+  await ran.ended;
+  return ran.stdout() + ran.stderr();
+}
+
+const alerts = ALERT_GROUPS.flatMap(({ rules }) => rules);
+
+describe.each([...new Set(alerts.map(({ alert }) => alert))])('%s', (name) => {
+  const rules = alerts.filter(({ alert }) => alert === name);
+  const program = installed('promtool');
+
+  test('its cases hold', { timeout: 120_000 }, async ({ skip }) => {
+    if (program === undefined) skip('promtool is not installed');
+    expect(await tried(program!, rules)).not.toContain('FAILED');
+  });
+
+  test.for(
+    rules.flatMap((rule) =>
+      mutantsOf(rule).map(({ what, rule: mutant }) => ({ what: `${rule.severity}: ${what}`, rule, mutant })),
+    ),
+  )('a case notices: without $what', { timeout: 120_000 }, async ({ rule, mutant }, { skip }) => {
+    if (program === undefined) skip('promtool is not installed');
+    const tries = rules.map((one) => (one === rule ? mutant : one));
+    const output = await tried(program!, tries);
+    expect(output).toContain('FAILED');
+    expect(output).not.toContain('parse error');
+  });
+});

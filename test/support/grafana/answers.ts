@@ -1,0 +1,113 @@
+/** What a dashboard's panels and annotations are answered by a real Prometheus. */
+import type { Prometheus, Series } from '../prometheus.ts';
+import { asking, type Dashboard, type DataSource, type Panel, type Target } from './dashboard.ts';
+import { interpolate, stepOf, type Choice, type Scope } from './variables.ts';
+
+/** What a person looks at. */
+export interface View {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly choices: ReadonlyMap<string, Choice>;
+}
+
+export interface Answer {
+  readonly panel: Panel;
+  readonly target: Target;
+  readonly isInstant: boolean;
+  /** As it was asked. */
+  readonly promql: string;
+  readonly series: readonly Series[];
+}
+
+/** As Grafana has it where nothing else is set. */
+const SCRAPE_INTERVAL_MS = 15_000;
+const POINTS = 1_000;
+
+export function scopeOf(view: View, panel: Pick<Panel, 'maxDataPoints' | 'interval'> = {}, target?: Target): Scope {
+  const least = target?.interval || panel.interval;
+  const intervalMs = stepOf(view.toMs - view.fromMs, {
+    points: panel.maxDataPoints ?? POINTS,
+    leastMs: least ? lengthOf(least) : SCRAPE_INTERVAL_MS,
+  });
+  return { ...view, intervalMs, scrapeIntervalMs: SCRAPE_INTERVAL_MS };
+}
+
+/** Both forms of a target that asks for both. */
+export async function answersOf(
+  dashboard: Dashboard,
+  prometheus: Pick<Prometheus, 'instant' | 'range'>,
+  view: View,
+): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (const panel of asking(dashboard)) {
+    for (const target of (panel.targets ?? []).filter(({ hide }) => hide !== true)) {
+      const where = `${dashboard.uid}: ${panel.title}: ${target.refId}`;
+      try {
+        answers.push(...(await answered(panel, target, { prometheus, view })));
+      } catch (error) {
+        throw new Error(`${where}: ${target.expr}`, { cause: error });
+      }
+    }
+  }
+  return answers;
+}
+
+async function answered(
+  panel: Panel,
+  target: Target,
+  { prometheus, view }: { readonly prometheus: Pick<Prometheus, 'instant' | 'range'>; readonly view: View },
+): Promise<readonly Answer[]> {
+  checkDatasource(target.datasource ?? panel.datasource, view.choices);
+  const scope = scopeOf(view, panel, target);
+  const promql = interpolate(target.expr ?? '', scope);
+  const span = { from: view.fromMs / 1_000, to: view.toMs / 1_000, step: scope.intervalMs / 1_000 };
+  const answers: Answer[] = [];
+  if (target.instant === true) {
+    const series = await prometheus.instant(promql, span.to);
+    answers.push({ panel, target, promql, isInstant: true, series });
+  }
+  if (target.range === true || target.instant !== true) {
+    const series = await prometheus.range(promql, aligned(span));
+    answers.push({ panel, target, promql, isInstant: false, series });
+  }
+  return answers;
+}
+
+/** Its last point is now: Grafana's may be a step older, where a young series is not seen yet. */
+function aligned({ from, to, step }: { readonly from: number; readonly to: number; readonly step: number }) {
+  const steps = Math.floor((to - from) / step);
+  return { from: to - steps * step, to, step };
+}
+
+function checkDatasource(datasource: DataSource | null | undefined, choices: ReadonlyMap<string, Choice>): void {
+  const name = /^\$\{?(\w+)\}?$/.exec(datasource?.uid ?? '')?.[1];
+  if (name === undefined || !choices.has(name)) {
+    throw new Error(`its datasource is no variable: ${JSON.stringify(datasource)}`);
+  }
+}
+
+/** Annotations that ask Prometheus; Grafana's own are left out. */
+export async function annotationsOf(
+  { annotations, uid }: Dashboard,
+  prometheus: Pick<Prometheus, 'range'>,
+  view: View,
+): Promise<readonly { readonly name: string; readonly series: readonly Series[] }[]> {
+  const found = [];
+  for (const annotation of annotations.list) {
+    if (annotation.datasource?.type === 'grafana' || annotation.datasource?.type === 'datasource') continue;
+    checkDatasource(annotation.datasource, view.choices);
+    const scope = scopeOf(view);
+    const expr = annotation.expr ?? annotation.target?.expr;
+    if (expr === undefined) throw new Error(`${uid}: the annotation ${annotation.name} asks nothing`);
+    const span = { from: view.fromMs / 1_000, to: view.toMs / 1_000, step: scope.intervalMs / 1_000 };
+    found.push({ name: annotation.name, series: await prometheus.range(interpolate(expr, scope), aligned(span)) });
+  }
+  return found;
+}
+
+/** Milliseconds of `30s`, `2m`, `1h`; a `>` before it says at least. */
+function lengthOf(text: string): number {
+  const match = /^>?(\d+)(ms|s|m|h|d)$/.exec(text);
+  if (match === null) throw new Error(`${text} is no length of time`);
+  return Number(match[1]) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 'ms' | 's'];
+}

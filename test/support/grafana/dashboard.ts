@@ -1,0 +1,110 @@
+/** What the tests read of Grafana's classic dashboard JSON: as much of it as asks a datasource or is drawn. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Dashboard {
+  readonly uid: string;
+  readonly title: string;
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly Variable[] };
+  readonly annotations: { readonly list: readonly Annotation[] };
+}
+
+export interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title?: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly datasource?: DataSource;
+  readonly targets?: readonly Target[];
+  readonly fieldConfig?: FieldConfig;
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly transformations?: readonly { readonly id: string; readonly options?: Readonly<Record<string, unknown>> }[];
+  /** Smallest interval, as `30s`. */
+  readonly interval?: string | null;
+  readonly maxDataPoints?: number | null;
+  /** Of a collapsed row. */
+  readonly panels?: readonly Panel[];
+}
+
+export interface DataSource {
+  readonly type?: string;
+  readonly uid?: string;
+}
+
+export interface Target {
+  readonly refId: string;
+  readonly datasource?: DataSource;
+  readonly expr?: string;
+  readonly instant?: boolean;
+  readonly range?: boolean;
+  readonly hide?: boolean;
+  readonly exemplar?: boolean;
+  readonly format?: string;
+  readonly interval?: string;
+  readonly legendFormat?: string;
+}
+
+export interface Variable {
+  readonly name: string;
+  readonly type: string;
+  readonly query?: string | { readonly query?: string };
+  readonly regex?: string;
+  readonly datasource?: DataSource | null;
+  readonly includeAll?: boolean;
+  readonly allValue?: string | null;
+  readonly multi?: boolean;
+  readonly current?: { readonly value?: string | readonly string[] };
+}
+
+interface Annotation {
+  readonly name: string;
+  readonly datasource?: DataSource | null;
+  readonly enable?: boolean;
+  readonly expr?: string;
+  readonly target?: { readonly expr?: string };
+}
+
+interface Threshold {
+  readonly color: string;
+  readonly value: number | null;
+}
+
+export interface FieldSettings {
+  readonly unit?: string;
+  readonly decimals?: number;
+  readonly min?: number;
+  readonly max?: number;
+  readonly displayName?: string;
+  readonly color?: { readonly mode?: string; readonly fixedColor?: string };
+  readonly thresholds?: { readonly steps?: readonly Threshold[] };
+  readonly mappings?: readonly { readonly type: string; readonly options: Readonly<Record<string, unknown>> }[];
+  readonly noValue?: string;
+  readonly custom?: Readonly<Record<string, unknown>>;
+}
+
+interface FieldConfig {
+  readonly defaults?: FieldSettings;
+  readonly overrides?: readonly {
+    readonly matcher: { readonly id: string; readonly options?: unknown };
+    readonly properties: readonly { readonly id: string; readonly value?: unknown }[];
+  }[];
+}
+
+/** Panels that show what was written and ask nothing. */
+const WITHOUT_QUERIES = new Set(['text', 'row', 'dashlist']);
+
+export function readDashboards(folder: string): readonly Dashboard[] {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  return files.sort().map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Dashboard);
+}
+
+/** Those in collapsed rows too, in the order of the page. */
+export function panelsOf({ panels }: Pick<Dashboard, 'panels'>): readonly Panel[] {
+  return panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
+}
+
+/** Panels that ask the datasource for what they show. */
+export function asking(dashboard: Dashboard): readonly Panel[] {
+  return panelsOf(dashboard).filter(({ type }) => !WITHOUT_QUERIES.has(type));
+}

@@ -1,0 +1,30 @@
+/** The shipped dashboards over a real Prometheus, and which of their queries may show nothing. */
+import { join } from 'node:path';
+import { QUIET } from '../../../dashboards/quiet.ts';
+import type { Prometheus } from '../prometheus.ts';
+import { until } from '../until.ts';
+import { readDashboards } from './dashboard.ts';
+import { gapsOf, type Look } from './gaps.ts';
+
+export const DASHBOARDS = readDashboards(join(import.meta.dirname, '../../../dashboards/json'));
+
+/** The entry of the list for this query, where there is one. */
+export function quietKey(what: string): string | undefined {
+  return [what, what.replace(/^[^/]+/, '*')].find((key) => Object.hasOwn(QUIET, key));
+}
+
+/** What was asked of all dashboards, and what showed nothing. */
+export async function look(source: Prometheus, how: Look) {
+  const looks = await Promise.all(DASHBOARDS.map((dashboard) => gapsOf(dashboard, source, how)));
+  return { asked: looks.flatMap(({ asked }) => asked), empty: new Set(looks.flatMap(({ empty }) => empty)) };
+}
+
+/** Looks until nothing is empty that `wanted` says should not be; the error names what stays so. */
+export async function lookUntil(source: Prometheus, how: Look, wanted: (what: string) => boolean) {
+  return await until({ what: 'nothing is empty', timeoutMs: 300_000 }, async () => {
+    const found = await look(source, how);
+    const left = [...found.empty].filter(wanted);
+    if (left.length > 0) throw new Error(`nothing is shown by ${left.join(', ')}`);
+    return found;
+  });
+}

@@ -1,0 +1,81 @@
+/**
+ * What the API of Kubernetes would refuse of a manifest: values, by the models' own validation, and fields that are
+ * not known, which that lets pass. These the compiler refuses in a literal of the model's type.
+ */
+import { spawnSync } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
+import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
+import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
+import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
+import { Namespace } from 'kubernetes-models/v1/Namespace';
+import { PersistentVolumeClaim } from 'kubernetes-models/v1/PersistentVolumeClaim';
+import { Secret } from 'kubernetes-models/v1/Secret';
+import { Service } from 'kubernetes-models/v1/Service';
+import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
+import type { Manifest } from './kustomize.ts';
+import { tempDir } from './temp-dir.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
+  ConfigMap,
+  Deployment,
+  Namespace,
+  NetworkPolicy,
+  PersistentVolumeClaim,
+  PrometheusRule,
+  Secret,
+  Service,
+  ServiceAccount,
+  ServiceMonitor,
+};
+
+/** Complaints about values: a wrong type, a field that is missing. */
+export function invalidValues(manifests: readonly Manifest[]): string[] {
+  return manifests.flatMap((manifest) => {
+    const Model = MODELS[manifest.kind];
+    if (Model === undefined) return [`no model of ${manifest.kind}`];
+    try {
+      new Model(manifest as never).validate();
+      return [];
+    } catch (error) {
+      return [`${manifest.kind} ${manifest.metadata.name}: ${(error as Error).message}`];
+    }
+  });
+}
+
+/** For each manifest what the compiler says of it; undefined where it is content. */
+export function strictComplaints(manifests: readonly Manifest[]): readonly (string | undefined)[] {
+  const folder = tempDir();
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  // One line each, so that a complaint's line tells which one it is.
+  const lines = manifests.map(
+    (manifest, index) =>
+      `export const m${index}: import('${modulePath(manifest)}').I${manifest.kind} = ${JSON.stringify(manifest)};`,
+  );
+  writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
+  const flags = '--noEmit --pretty false --strict --module nodenext --target es2024 --skipLibCheck --types node'.split(
+    ' ',
+  );
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, 'manifests.ts'],
+    { cwd: folder, encoding: 'utf8', maxBuffer: 64 << 20 },
+  );
+  const complaints = new Map(
+    [...stdout.matchAll(/^manifests\.ts\((\d+),\d+\): error (.*)$/gm)].map(([, line, text]) => [Number(line), text!]),
+  );
+  if (stderr !== '' || (status !== 0) !== complaints.size > 0) throw new Error(`tsc: ${status} ${stderr}${stdout}`);
+  return manifests.map((_manifest, index) => complaints.get(index + 1));
+}
+
+function modulePath({ apiVersion, kind }: Manifest): string {
+  const group = apiVersion.startsWith('monitoring.coreos.com/')
+    ? '@kubernetes-models/prometheus-operator'
+    : 'kubernetes-models';
+  return `${group}/${apiVersion}/${kind}`;
+}

@@ -1,0 +1,58 @@
+/** What a panel shows over a handful of series, asked of the real promtool. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { start } from './program.ts';
+import { tempDir } from './temp-dir.ts';
+
+interface DashboardJson {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
+  }[];
+  readonly annotations: { readonly list: readonly { readonly name: string; readonly expr: string }[] };
+}
+
+export interface PanelCase {
+  readonly says: string;
+  /** `UID/TITLE`, with `/B` and so on for another query than the first; `UID/@NAME` for marks on the panels. */
+  readonly panel: string;
+  /** An hour of values, a minute apart. */
+  readonly given: Readonly<Record<string, string>>;
+  /** Values by labels; none where the panel is to show nothing. */
+  readonly shown: Readonly<Record<string, number>>;
+}
+
+/** A series of one daemon about one account; `account: ''` for one about the daemon. */
+export function of(metric: string, labels = '', { account = 'shop', instance = 'a' } = {}): string {
+  const all = [account === '' ? '' : `account="${account}"`, 'job="opsd"', `instance="${instance}"`, labels];
+  return `${metric}{${all.filter((part) => part !== '').join(',')}}`;
+}
+
+/** `x60` is not known after an infinity. */
+export const always = (value: number | string): string => Array.from({ length: 61 }, () => value).join(' ');
+
+/** As Grafana writes it with All chosen everywhere. */
+function exprOf(panel: string): string {
+  const [uid, title, refId = 'A'] = panel.split('/');
+  const path = join(import.meta.dirname, `../../dashboards/json/${uid}.json`);
+  const { panels, annotations } = JSON.parse(readFileSync(path, 'utf8')) as DashboardJson;
+  const target =
+    annotations.list.find(({ name }) => `@${name}` === title) ??
+    panels.find((one) => one.title === title)?.targets?.find((one) => one.refId === refId);
+  if (target === undefined) throw new Error(`there is no panel ${panel}`);
+  const times = target.expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h');
+  return times.replaceAll(/\$[a-z]\w*/g, '.+');
+}
+
+/** What promtool says, an hour after the first value. */
+export async function verdictOf(promtool: string, { panel, given, shown }: PanelCase) {
+  const file = join(tempDir(), 'cases.json');
+  const samples = Object.entries(shown).map(([labels, value]) => ({ labels, value }));
+  const asked = { expr: exprOf(panel), eval_time: '1h', exp_samples: samples };
+  const series = Object.entries(given).map(([name, values]) => ({ series: name, values }));
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify({ tests: [{ interval: '1m', input_series: series, promql_expr_test: [asked] }] }));
+  const ran = start(promtool, ['test', 'rules', file]);
+  const { code } = await ran.ended;
+  return { said: ran.stdout() + ran.stderr(), code };
+}

@@ -1,0 +1,22 @@
+/** Labels of the series that the daemon exposes, as Prometheus has them after a scrape. */
+import { isMetricName, labelNamesOf, METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
+
+const TARGET = ['job', 'instance'];
+
+/** What Prometheus itself adds for each target. */
+const OF_SCRAPES = ['up', 'scrape_duration_seconds', 'scrape_samples_scraped'];
+
+/** Undefined for a name that is neither in the catalogue, nor a part of one of its histograms, nor Prometheus' own. */
+export function labelsOfSeries(series: string): readonly string[] | undefined {
+  if (OF_SCRAPES.includes(series)) return TARGET;
+  if (isMetricName(series))
+    return specOf(series).type === 'histogram' ? undefined : [...labelNamesOf(series), ...TARGET];
+  const histogram = METRIC_NAMES.find(
+    (name) =>
+      specOf(name).type === 'histogram' &&
+      /^_(bucket|sum|count)$/.test(series.slice(name.length)) &&
+      series.startsWith(name),
+  );
+  if (histogram === undefined) return undefined;
+  return [...labelNamesOf(histogram), ...(series.endsWith('_bucket') ? ['le'] : []), ...TARGET];
+}

@@ -1,0 +1,87 @@
+/** What goes wrong with the shop, or is done, so that quiet panels have something to show. */
+import type { Fault } from '../../dashboards/quiet.ts';
+import { scrape } from './exposition.ts';
+import { HOOK_TOKEN, type TroubledShop } from './troubled-shop.ts';
+import { until } from './until.ts';
+
+const MINUTE = 60_000;
+
+type Bring = (shop: TroubledShop) => Promise<void>;
+
+/** What can be at the same time, in this order; then what would take something of it away again. */
+export const PHASES: readonly (readonly Fault[])[] = [
+  ['spending', 'reload', 'pause', 'outage', 'refusal', 'hooks'],
+  ['raise', 'hours'],
+];
+
+const RAISE = 'raise-budget';
+
+export const FAULTS: Readonly<Record<Fault, Bring>> = {
+  /** At this pace the known budget is gone before the month is over. */
+  async spending(shop) {
+    const { spent, forecast } = await until({ what: 'the spend of the month is known' }, async () => {
+      const metrics = await scrape(shop.url);
+      const spent = metrics.value('msgsvc_account_month_billing_dollars');
+      const forecast = metrics.value('msgsvc_account_month_billing_forecast_dollars');
+      return spent !== undefined && forecast !== undefined && { spent, forecast };
+    });
+    const budget = {
+      knownUsd: Math.max(20, Math.floor((spent + forecast) / 2)),
+      assertedOn: new Date().toISOString().slice(0, 10),
+    };
+    await shop.configure((settings) => {
+      const [account] = settings['accounts'] as [object];
+      return { ...settings, accounts: [{ ...account, budget }], ...onlyRaise(settings, 'audit') };
+    });
+  },
+  /** A policy raises it. */
+  async raise(shop) {
+    await shop.configure((settings) => ({ ...settings, ...onlyRaise(settings, 'enforce') }));
+    await until({ what: 'the budget is raised', timeoutMs: 180_000 }, async () => {
+      return (await scrape(shop.url)).sum('opsd_action_items_total', { policy: RAISE }) > 0;
+    });
+  },
+  reload: async (shop) => shop.command('reload'),
+  pause: async (shop) => shop.command('pause', '--policy', 'prune-old-mail', '--reason', 'a test'),
+  /** Resumed workflow runs fail again. */
+  outage: async ({ emulator }) => emulator.destinations.script('app.shop.example', [{ status: 503, times: 1_000_000 }]),
+  /** One source cannot be read, and rows of another cannot be understood. */
+  async refusal({ emulator: { control } }) {
+    control.faults.add({ operations: ['get-vector-stats'], fault: { kind: 'status', status: 500 } });
+    control.faults.add({
+      operations: ['list-workflow-dlq'],
+      times: 3,
+      fault: { kind: 'missing-fields', fields: ['dlqId'] },
+    });
+  },
+  /** An alert that a policy waits for, and strangers. */
+  async hooks({ hooks }) {
+    const at = new Date().toISOString();
+    const alert = { status: 'firing', labels: { alertname: 'WorkflowsFail' }, startsAt: at, fingerprint: 'abc' };
+    const body = JSON.stringify({ version: '4', groupKey: '{}', status: 'firing', receiver: 'opsd', alerts: [alert] });
+    const post = async (path: string, token: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      return (await fetch(`${hooks}/hooks/${path}`, { method: 'POST', headers, body })).status;
+    };
+    const answers = [
+      await post('alertmanager/main', HOOK_TOKEN),
+      await post('alertmanager/main', 'of a stranger'),
+      await post('callbacks/shop', 'of a stranger'),
+    ];
+    if (String(answers) !== '202,401,401') throw new Error(`the hooks answered ${String(answers)}`);
+  },
+  /** Of the log an hour is whole, with traffic in it, and what comes late has come. */
+  async hours(shop) {
+    const intoHour = (shop.emulator.control.clock().now / MINUTE) % 60;
+    await shop.pass((90 - intoHour) * MINUTE, 55 * MINUTE);
+  },
+};
+
+/** The policies, with another mode of the one that raises the budget. */
+function onlyRaise(
+  settings: Readonly<Record<string, unknown>>,
+  mode: string,
+): { readonly policies: readonly object[] } {
+  const policies = settings['policies'] as readonly { readonly name: string }[];
+  return { policies: policies.map((policy) => (policy.name === RAISE ? { ...policy, mode } : policy)) };
+}

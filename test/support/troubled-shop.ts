@@ -1,0 +1,151 @@
+/**
+ * The demo in a test's hands: the same service, traffic and configuration, with the service in this process, where it
+ * can be told to misbehave, and the daemon running on a file that can be changed. It has hooks, and people to tell,
+ * besides. Ends with the test.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { replayHistory } from '../../src/emulator/history.ts';
+import { startSampleDestinations } from '../../src/emulator/sample-destinations.ts';
+import { startSampleTraffic } from '../../src/emulator/sample-traffic.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { seededRandom } from '../../src/platform/random.ts';
+import { freePort } from './free-port.ts';
+import { httpSink } from './http-sink.ts';
+import { laterDaemon, opsd, type Program } from './program.ts';
+import { tempDir } from './temp-dir.ts';
+import { until } from './until.ts';
+
+const ACCOUNT = 'acc-demo';
+const TOKEN = 'demo-token';
+const MANAGEMENT = { username: 'demo', password: 'demo-password' };
+const DEMO = new URL('../../src/cli/demo.yaml', import.meta.url);
+export const HOOK_TOKEN = 'hook-token';
+
+/** A configuration as YAML reads it. */
+type Settings = Record<string, unknown>;
+
+export interface TroubledShop {
+  /** Of the daemon's pages; it stays. */
+  readonly url: string;
+  /** Of its hooks. */
+  readonly hooks: string;
+  readonly emulator: Emulator;
+  /** Changes the configuration, and waits until the daemon runs with it. */
+  configure(over: (settings: Settings) => Settings): Promise<void>;
+  /** A command to the daemon, awaited; an exit code other than 0 is an error. */
+  command(...args: readonly string[]): Promise<void>;
+  /** Time passes for service and daemon, which is away meanwhile. */
+  pass(...stretches: readonly number[]): Promise<void>;
+}
+
+export async function troubledShop(options: { readonly seed: number }): Promise<TroubledShop> {
+  const { emulator, indexes } = await serviceWithTraffic(options.seed);
+  const people = await httpSink((_request, response) => void response.writeHead(404).end());
+  const [url, hooks] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
+  const folder = tempDir();
+  const file = join(folder, 'opsd.yaml');
+  const demo = parse(readFileSync(DEMO, 'utf8')) as Settings & { policies: readonly object[] };
+  const [onboarding] = demo.policies.filter((policy) => 'name' in policy && policy.name === 'resume-onboarding');
+  let settings: Settings = {
+    ...demo,
+    server: { listen: new URL(url).host },
+    // What is counted for the first time is an increase.
+    telemetry: { metrics: { latencyUnit: 'ms', newSeriesZeroFor: '10s' } },
+    hooks: {
+      listen: new URL(hooks).host,
+      alertmanager: { main: { token: HOOK_TOKEN } },
+      callbacks: { shop: { token: HOOK_TOKEN } },
+    },
+    notifications: { infoAfter: '0s', webhook: { url: people.url } },
+    policies: [
+      ...demo.policies,
+      { ...onboarding, name: 'on-alert', every: undefined, mode: 'audit', on: { alert: 'WorkflowsFail' } },
+    ],
+  };
+  // JSON is YAML.
+  const write = (): void => writeFileSync(file, JSON.stringify(settings, undefined, 2));
+  write();
+  const env = {
+    OPSD_DEMO_FOLDER: folder,
+    OPSD_DEMO_URL: emulator.url,
+    OPSD_DEMO_ACCOUNT: ACCOUNT,
+    OPSD_DEMO_TOKEN: TOKEN,
+    OPSD_DEMO_USERNAME: MANAGEMENT.username,
+    OPSD_DEMO_PASSWORD: MANAGEMENT.password,
+    OPSD_DEMO_TODAY: new Date().toISOString().slice(0, 10),
+    OPSD_DEMO_SEARCH_INDEX: indexes.searchIndexId,
+    OPSD_DEMO_VECTOR_INDEX: indexes.vectorIndexId,
+    OPSD_DEMO_LOG_LEVEL: 'info',
+  };
+  const args = ['run', '--config', file];
+  let aheadMs = 0;
+  let daemon = opsd(args, { env });
+  await daemon.logged('the daemon runs');
+  return {
+    url,
+    hooks,
+    emulator,
+    async configure(over) {
+      const before = starts(daemon);
+      settings = over(settings);
+      write();
+      await until({ what: 'the daemon runs with what was changed', timeoutMs: 60_000 }, () => {
+        const refused = daemon.log().find((line) => String(line['msg']).includes('cannot be used'));
+        if (refused !== undefined) throw new Error(JSON.stringify(refused));
+        return starts(daemon) > before;
+      });
+    },
+    async command(...words) {
+      const program = opsd([...words, '--socket', join(folder, 'opsd.db.sock')]);
+      const { code } = await program.ended;
+      if (code !== 0) throw new Error(`opsd ${words.join(' ')} ended with ${code}: ${program.stderr()}`);
+    },
+    async pass(...stretches) {
+      daemon.kill('SIGTERM');
+      await daemon.ended;
+      for (const ms of stretches) {
+        aheadMs += ms;
+        await emulator.advance(ms, { patienceMs: 1_000 });
+        const { accepted } = indexes.counts();
+        await until({ what: 'the traffic goes on' }, () => indexes.counts().accepted > accepted + 20);
+      }
+      daemon = laterDaemon(aheadMs, args, { env });
+      await daemon.logged('the daemon runs');
+    },
+  };
+}
+
+function starts(daemon: Program): number {
+  return daemon.log().filter((line) => line['msg'] === 'the daemon runs').length;
+}
+
+async function serviceWithTraffic(seed: number) {
+  const [clock, random] = [systemClock, seededRandom(seed)];
+  const destinations = await startSampleDestinations({ clock, random });
+  onTestFinished(() => destinations.stop());
+  const emulator = await startEmulator({
+    clock,
+    time: 'real',
+    random,
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [{ id: ACCOUNT, token: TOKEN }],
+    management: MANAGEMENT,
+    hosts: destinations.hosts,
+  });
+  onTestFinished(() => emulator.stop());
+  replayHistory({ statistics: emulator.statistics, accountId: ACCOUNT, random, now: clock.now(), days: 30 });
+  const traffic = await startSampleTraffic({
+    emulatorUrl: emulator.url,
+    token: TOKEN,
+    headerPrefix: 'Svc',
+    management: { accountId: ACCOUNT, ...MANAGEMENT },
+    clock,
+    random,
+  });
+  onTestFinished(() => traffic.stop());
+  return { emulator, indexes: traffic };
+}

@@ -1,0 +1,50 @@
+/** The demo with a real Prometheus that scrapes it, days of history, and the shipped rules. Ends with the test. */
+import { join } from 'node:path';
+import { otlpSink } from './otlp-sink.ts';
+import { writePast } from './past.ts';
+import { prometheus, type Prometheus } from './prometheus.ts';
+import { opsd } from './program.ts';
+import { until } from './until.ts';
+
+export interface WatchedDemo {
+  /** Of the demo's pages. */
+  readonly url: string;
+  readonly prometheus: Prometheus;
+  /** Epoch seconds: what is younger was scraped, what is older is made up. */
+  readonly liveSince: number;
+  /** Epoch seconds of its store-like past. */
+  readonly pastSince: number;
+}
+
+export const RULE_FILES = ['opsd-recording.yaml', 'opsd-alerts.yaml'].map((name) =>
+  join(import.meta.dirname, '../../deploy/prometheus', name),
+);
+const DAYS = 8;
+
+export async function watchedDemo(
+  programs: { readonly prometheus: string; readonly promtool: string },
+  { seed }: { readonly seed: number },
+): Promise<WatchedDemo> {
+  const spans = await otlpSink();
+  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', String(seed)], {
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url },
+  });
+  const url = String((await demo.logged('the daemon runs'))['url']);
+  // Every source was read, and something of what is sent has happened: the past is of the same.
+  const text = await until({ what: 'the demo shows what it reads', timeoutMs: 60_000 }, async () => {
+    const page = await (await fetch(`${url}/metrics`)).text();
+    return /^msgsvc_vector_index_queries_total/m.test(page) && /^msgsvc_message_failures_total/m.test(page) && page;
+  });
+  const now = Date.now() / 1_000;
+  const watching = await prometheus(programs.prometheus, {
+    jobs: { opsd: url },
+    scrapeSeconds: 2,
+    ruleFiles: RULE_FILES,
+    backfill: (folder) =>
+      writePast(
+        { promtool: programs.promtool, folder, text },
+        { days: DAYS, now, labels: { job: 'opsd', instance: new URL(url).host } },
+      ),
+  });
+  return { url, prometheus: watching, liveSince: now, pastSince: now - DAYS * 86_400 };
+}

@@ -1,0 +1,192 @@
+/**
+ * The whole loop with real programs: messages fail at a destination, a shipped rule fires in Prometheus, Alertmanager
+ * notifies by its shipped configuration, and a policy of the daemon repairs what failed, once.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { shippedAlertmanager, startAlertmanager } from '../support/alertmanager.ts';
+import { daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
+import { scrape } from '../support/exposition.ts';
+import { freePort } from '../support/free-port.ts';
+import { httpSink, type HttpSink } from '../support/http-sink.ts';
+import { installed, opsd, start } from '../support/program.ts';
+import { failedRuns, publish, TEST_TOKEN, trigger } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../deploy/prometheus');
+const ALERT = 'MsgsvcDeliveryBudgetBurn';
+const TOKEN = 'canary-hook-token';
+
+interface PrometheusConfig {
+  global: object;
+  rule_files: readonly string[];
+  alerting: { alertmanagers: { static_configs: { targets: readonly string[] }[] }[] };
+  scrape_configs: { static_configs: { targets: readonly string[] }[] }[];
+}
+
+/** The shipped configuration and the shipped rules; other addresses and shorter intervals. Ends with the test. */
+async function prometheus(program: string, told: { readonly daemon: string; readonly alertmanager: string }) {
+  const folder = tempDir();
+  const config = parse(readFileSync(join(DEPLOY, 'prometheus.yaml'), 'utf8')) as PrometheusConfig;
+  config.global = { scrape_interval: '1s', evaluation_interval: '2s' };
+  config.rule_files = config.rule_files.map((file) => join(DEPLOY, file));
+  config.alerting.alertmanagers[0]!.static_configs[0]!.targets = [new URL(told.alertmanager).host];
+  config.scrape_configs[0]!.static_configs[0]!.targets = [new URL(told.daemon).host];
+  writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
+  const port = await freePort();
+  const server = start(program, [
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ]);
+  await until(
+    { what: 'Prometheus is ready', timeoutMs: 60_000 },
+    async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok,
+  );
+  return {
+    /** Names of alerts in a state. */
+    async alerts(state: 'pending' | 'firing'): Promise<string[]> {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/alerts`);
+      const { data } = (await answer.json()) as {
+        data: { alerts: readonly { readonly state: string; readonly labels: { readonly alertname: string } }[] };
+      };
+      return data.alerts.filter((alert) => alert.state === state).map(({ labels }) => labels.alertname);
+    },
+    stop: () => server.kill('SIGTERM'),
+  };
+}
+
+function config({ proxy }: DaemonWorld): string {
+  return `
+server: { listen: "127.0.0.1:0" }
+hooks: { listen: "127.0.0.1:0", alertmanager: { opsd: { tokenFile: hook-token } } }
+storage: { sqlite: { path: opsd.db } }
+accounts:
+  - name: production
+    messageApi: { url: "${proxy.url}", token: ${TEST_TOKEN} }
+    client: { requestsPerSecond: 100 }
+    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s, full: 10s } }
+telemetry: { metrics: { newSeriesZeroFor: 3s } }
+policies:
+  - name: repair-billing
+    account: production
+    mode: enforce
+    on: { alert: ${ALERT} }
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    where: trigger.kind == "alert" && has(trigger.name) && trigger.name == "${ALERT}" && entry.cause == "transient"
+    action: { type: workflow-dlq.resume, retries: 0 }
+`;
+}
+
+/** Bodies of what a sink was sent, as JSON. */
+function bodies({ requests }: HttpSink): string[] {
+  return requests.map(({ body }) => body.toString());
+}
+
+test('an outage makes a shipped alert fire, and its policy repairs once what the outage broke', async ({ skip }) => {
+  const programs = [installed('prometheus'), installed('prometheus-alertmanager') ?? installed('alertmanager')];
+  if (programs.includes(undefined)) skip('prometheus or alertmanager is not installed');
+  const world = await daemonWorld();
+  const tokenFile = join(world.folder, 'hook-token');
+  writeFileSync(tokenFile, TOKEN);
+  const daemon = world.run(config(world));
+  const ready = await daemon.logged('the daemon runs');
+  const [url, hooks] = [String(ready['url']), String(ready['hooks'])];
+  const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
+    (await scrape(url)).value(name, labels) ?? 0;
+  const [pager, chat] = [
+    await httpSink((_request, response) => void response.writeHead(202).end('{}')),
+    await httpSink(),
+  ];
+  const am = await startAlertmanager(
+    programs[1]!,
+    shippedAlertmanager({
+      opsd: { url: `${hooks}/hooks/alertmanager/opsd`, tokenFile },
+      pager: `${pager.url}/v2/enqueue`,
+      chat: `${chat.url}/chat`,
+    }),
+  );
+  const prom = await prometheus(programs[0]!, { daemon: url, alertmanager: am.url });
+
+  // The outage: workflow runs fail, and messages, one after the other, as only what rises has a rate.
+  await world.failRuns(3, 'billing');
+  const mail = await httpSink((_request, response) => void response.writeHead(503).end());
+  const failed = async (): Promise<number> => (await scrape(url)).sum('msgsvc_message_failures_total');
+  while (!(await prom.alerts('pending')).includes(ALERT)) {
+    const already = await failed();
+    await publish(world.service, `${mail.url}/send`, { 'Svc-Retries': '0' });
+    await until({ what: 'its failure is counted' }, async () => (await failed()) > already);
+  }
+  expect(resumes(world)).toEqual([]);
+  const broken = await failedRuns(world.service);
+  // The outage is over; what it broke stays broken.
+  world.destination.answerWith((_request, response) => void response.end('{}'));
+  const before = world.destination.requests.length;
+
+  const received = (): Promise<number> => value('opsd_alerts_received_total', { receiver: 'opsd', status: 'firing' });
+  await until({ what: 'the alert fires', timeoutMs: 240_000 }, async () =>
+    (await prom.alerts('firing')).includes(ALERT),
+  );
+  await until({ what: 'what was broken is repaired', timeoutMs: 60_000 }, async () => {
+    const left = new Set((await failedRuns(world.service)).map(({ dlqId }) => dlqId));
+    return broken.every(({ dlqId }) => !left.has(dlqId));
+  });
+  expect(resumes(world)).toHaveLength(3);
+  await until({ what: 'the destination got what was repaired' }, () => world.destination.requests.length >= before + 3);
+
+  // Another run fails while the alert still fires and is told of again and again: the policy had its run.
+  world.destination.answerWith((_request, response) => void response.writeHead(503).end());
+  await trigger(world.service, `${world.destination.url}/workflow/later`, {
+    'Svc-Retries': '0',
+    'Svc-Label': 'billing',
+  });
+  await until({ what: 'it has failed' }, async () => (await failedRuns(world.service)).length === 1);
+  const told = await received();
+  await until({ what: 'it is told of again', timeoutMs: 60_000 }, async () => (await received()) >= told + 5);
+  expect(await failedRuns(world.service)).toHaveLength(1);
+  expect(resumes(world)).toHaveLength(3);
+  expect(await value('opsd_policy_triggers_total', { policy: 'repair-billing', trigger: 'alert' })).toBe(1);
+
+  // People were told too, in words.
+  expect(JSON.parse(bodies(pager)[0]!)).toMatchObject({
+    routing_key: 'a-key',
+    event_action: 'trigger',
+    payload: { severity: 'critical', custom_details: { account: 'production' } },
+  });
+  expect(bodies(pager).join('')).toContain(`/${ALERT}.md`);
+  expect(bodies(chat).join('')).toContain(`[firing] ${ALERT} production`);
+
+  am.stop();
+  prom.stop();
+  daemon.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+  const audit = opsd([
+    'audit',
+    '--config',
+    join(world.folder, 'opsd.yaml'),
+    '--policy',
+    'repair-billing',
+    '-o',
+    'jsonl',
+  ]);
+  expect((await audit.ended).code).toBe(0);
+  const records = audit
+    .stdout()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const begun = records.filter((record) => record['type'] === 'run.begun' && record['trigger'] === 'alert');
+  expect(begun).toMatchObject([
+    { alert: ALERT, key: expect.stringMatching(/^opsd\/[0-9a-f]{16}\/20/) as string, chosen: 3 },
+  ]);
+  expect(records.filter(({ type }) => type === 'intent')).toHaveLength(3);
+  expect(daemon.stderr()).not.toContain(TOKEN);
+}, 480_000);
+
+/** Requests of the daemon that resumed something. */
+function resumes({ proxy }: DaemonWorld): string[] {
+  return proxy.passed.filter(({ method, url }) => method === 'POST' && url.includes('/resume')).map(({ url }) => url);
+}

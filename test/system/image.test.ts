@@ -1,0 +1,54 @@
+/**
+ * The image, built and run for real where this machine allows it; where it does not, it says why, and that is all that
+ * can be tested here. The Dockerfile itself is looked at in test/deploy.
+ */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { start } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const SCRIPT = join(import.meta.dirname, '../../deploy/image/image.ts');
+
+test('npm run image builds it, looks into it, and runs it; or says why it cannot', async () => {
+  const out = tempDir();
+  // Packages are loaded as this machine's npm loads them, and its environment may say from where.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
+  const run = start('npm', ['run', '--silent', 'image', '--', '--out', out], { env: env as Record<string, string> });
+  const { code } = await run.ended;
+  process.stderr.write(run.stdout() + run.stderr());
+  if (code === 69) {
+    expect(run.stderr()).toMatch(/^the image cannot be built on this machine:\n {2}\S/);
+    return;
+  }
+  expect(run.stdout()).not.toContain('NOT OK');
+  expect(code).toBe(0);
+  expect(run.stdout().match(/^ {2}ok /gm)?.length).toBe(17);
+
+  const [archive, bill] = ['.tar.gz', '.cdx.json'].map((end) => readdirSync(out).find((name) => name.endsWith(end)));
+  expect(existsSync(join(out, archive!))).toBe(true);
+  const { bomFormat, components } = JSON.parse(readFileSync(join(out, bill!), 'utf8')) as {
+    bomFormat: string;
+    components: readonly { readonly name: string }[];
+  };
+  expect(bomFormat).toBe('CycloneDX');
+  const names = components.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['node', 'libc6', 'undici', 'zod', 'yaml']));
+  expect(names).not.toContain('typescript');
+}, 600_000);
+
+test('names the programs that are missing', async () => {
+  const run = start(process.execPath, [SCRIPT], { env: { PATH: tempDir() } });
+  expect((await run.ended).code).toBe(69);
+  for (const program of ['buildah', 'bwrap', 'nsenter', 'mmdebstrap'])
+    expect(run.stderr()).toContain(`${program} is not installed: apt-get install`);
+});
+
+test('needs no Debian of its own where a base is given, and refuses what it does not know', async () => {
+  const given = start(process.execPath, [SCRIPT, '--base', 'node:24'], { env: { PATH: tempDir() } });
+  expect((await given.ended).code).toBe(69);
+  expect(given.stderr()).not.toContain('mmdebstrap is not');
+  const wrong = start(process.execPath, [SCRIPT, '--bass', 'node:24']);
+  expect((await wrong.ended).code).toBe(64);
+  expect(wrong.stderr()).toContain('--base IMAGE');
+});

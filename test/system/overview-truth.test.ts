@@ -1,0 +1,284 @@
+/** What the overview and the dashboards of policies and of the daemon may not say, asked of the real promtool. */
+import { expect, test } from 'vitest';
+import { always, of, verdictOf } from '../support/panel-truth.ts';
+import type { PanelCase } from '../support/panel-truth.ts';
+import { installed } from '../support/program.ts';
+
+const MAIL = 'destination="mail"';
+const daemon = (metric: string, labels = '', instance = 'a'): string => of(metric, labels, { account: '', instance });
+const source = (metric: string, collector: string): string => of(metric, `collector="${collector}"`);
+const group = (name: string): string => of('opsd_breaker_state', `policy="resume",group="${name}"`);
+const outcome = (name: string): string =>
+  of('opsd_action_outcomes_total', `policy="resume",action="workflow-dlq.resume",outcome="${name}"`);
+
+const OVERVIEW: readonly PanelCase[] = [
+  {
+    says: 'no traffic is no share that was delivered',
+    panel: 'opsd-overview/Delivered in the end, last hour',
+    given: {
+      [of('msgsvc_messages_finished_total', MAIL)]: always(7),
+      [of('msgsvc_message_cancellations_total', MAIL)]: always(0),
+      [of('msgsvc_message_failures_total', `${MAIL},reason="http",code="503"`)]: always(7),
+    },
+    shown: {},
+  },
+  {
+    says: 'what was cancelled is neither delivered nor failed',
+    panel: 'opsd-overview/Delivered in the end, last hour',
+    given: {
+      [of('msgsvc_messages_finished_total', MAIL)]: '0+600x60',
+      [of('msgsvc_message_cancellations_total', MAIL)]: '0+360x60',
+      [of('msgsvc_message_failures_total', `${MAIL},reason="http",code="503"`)]: '0+60x60',
+    },
+    shown: { '{}': 0.75 },
+  },
+  {
+    says: 'failures of which the counter has just appeared are no more than all attempts',
+    panel: 'opsd-overview/Attempts that succeed, last hour',
+    given: {
+      [of('msgsvc_message_attempts_total', MAIL)]: '0+1x60',
+      [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="http",code="503"`)]:
+        `${'_ '.repeat(56)}0 0 300 300 300`,
+    },
+    shown: { '{}': 0 },
+  },
+  {
+    says: 'nobody waits while messages are on their way and none is due',
+    panel: 'opsd-overview/Waits longest',
+    given: { [of('msgsvc_messages_in_flight', MAIL)]: always(3) },
+    shown: { '{}': 0 },
+  },
+  {
+    says: 'it is not known who waits while what is on its way is withheld',
+    panel: 'opsd-overview/Waits longest',
+    given: { [of('msgsvc_messages_created_total', MAIL)]: '0+3x60' },
+    shown: {},
+  },
+  {
+    says: 'two daemons see once what expires, and what expires within three days is not added',
+    panel: 'opsd-overview/Expires within 24 h',
+    given: Object.fromEntries(
+      ['a', 'b'].flatMap((instance) => [
+        [of('msgsvc_workflow_dlq_expiring_runs', 'workflow="w",within="24h"', { instance }), always(2)],
+        [of('msgsvc_workflow_dlq_expiring_runs', 'workflow="w",within="72h"', { instance }), always(3)],
+      ]),
+    ),
+    shown: { '{}': 2 },
+  },
+  {
+    says: 'two daemons see messages on their way once',
+    panel: 'opsd-overview/Is the backlog growing?',
+    given: {
+      [of('msgsvc_messages_in_flight', MAIL)]: always(3),
+      [of('msgsvc_messages_in_flight', MAIL, { instance: 'b' })]: always(3),
+      [of('msgsvc_messages_in_flight', 'destination="crm"')]: always(4),
+    },
+    shown: { '{}': 7 },
+  },
+  {
+    says: 'there is no reason for doubt while all is fresh, before a whole hour is counted too',
+    panel: 'opsd-overview/Reasons to doubt the figures',
+    given: { [source('opsd_collector_stale', 'logs')]: always(0) },
+    shown: { '{}': 0 },
+  },
+  {
+    says: 'a source that is withheld, a gap and points that are misread are three reasons',
+    panel: 'opsd-overview/Reasons to doubt the figures',
+    given: {
+      [source('opsd_collector_stale', 'logs')]: always(1),
+      [of('opsd_reconciliation_gap', 'state="CREATED"')]: always(1),
+      [of('opsd_stats_points_misread', 'source="used"')]: always(1),
+    },
+    shown: { '{}': 3 },
+  },
+  {
+    says: 'without a daemon nothing is said of doubts',
+    panel: 'opsd-overview/Reasons to doubt the figures',
+    given: { [daemon('up')]: always(0) },
+    shown: {},
+  },
+  ...[
+    { says: 'an account without a limit uses no budget', budget: '+Inf', shown: { '{}': 0 } },
+    { says: 'a forecast has its share of the budget', budget: 200, shown: { '{}': 0.6 } },
+  ].map(({ says, budget, shown }) => ({
+    says,
+    panel: 'opsd-overview/Forecast of budget',
+    given: {
+      [of('msgsvc_account_month_billing_forecast_dollars')]: always(120),
+      [of('msgsvc_account_budget_dollars', 'origin="ledger"')]: always(budget),
+    },
+    shown,
+  })),
+  ...['Forecast of budget', 'Budget gone'].map((title) => ({
+    says: 'without a known budget nothing is known',
+    panel: `opsd-overview/${title}`,
+    given: { [of('msgsvc_account_month_billing_forecast_dollars')]: always(120) },
+    shown: {},
+  })),
+  {
+    says: 'a budget that lasts is not gone this month',
+    panel: 'opsd-overview/Budget gone',
+    given: {
+      [of('msgsvc_account_month_billing_forecast_dollars')]: always(120),
+      [of('msgsvc_account_budget_dollars', 'origin="configuration"')]: always(200),
+    },
+    shown: { '{}': 0 },
+  },
+  {
+    says: 'the first budget to be gone counts, in the milliseconds of Grafana',
+    panel: 'opsd-overview/Budget gone',
+    given: {
+      [of('msgsvc_account_budget_exhaustion_timestamp_seconds')]: always(9_000),
+      [of('msgsvc_account_budget_exhaustion_timestamp_seconds', '', { account: 'other' })]: always(8_000),
+    },
+    shown: { '{}': 8_000_000 },
+  },
+  {
+    says: 'what is acknowledged only is not judged yet',
+    panel: 'opsd-overview/Did it help? Last 24 h',
+    given: { [outcome('acked')]: '0+1x60', [outcome('verified')]: always(0) },
+    shown: {},
+  },
+  {
+    says: 'what came back did not help',
+    panel: 'opsd-overview/Did it help? Last 24 h',
+    given: { [outcome('acked')]: '0+4x60', [outcome('verified')]: '0+3x60', [outcome('came_back')]: '0+1x60' },
+    shown: { '{}': 0.75 },
+  },
+  {
+    says: 'a pause, plans, a halt and a lost answer wait for a person; a canary does not',
+    panel: 'opsd-overview/Waits for a person',
+    given: {
+      [daemon('opsd_paused', 'scope="engine"')]: always(1),
+      [daemon('opsd_paused', 'scope="policy/resume"')]: always(0),
+      [of('opsd_approvals_pending', 'policy="resume"')]: always(2),
+      [group('halted')]: always(2),
+      [group('half open')]: always(1),
+      [daemon('opsd_unknown_outcomes')]: always(1),
+    },
+    shown: { '{}': 5 },
+  },
+  {
+    says: 'each reason has its share of the attempts of its destination',
+    panel: 'opsd-overview/Which destination fails, and why? Last hour/B',
+    given: {
+      [of('msgsvc_message_attempts_total', MAIL)]: '0+8x60',
+      [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="http",code="503"`)]: '0+4x60',
+      [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="dns",code=""`)]: '0+2x60',
+      [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="tls",code=""`)]: always(9),
+    },
+    shown: {
+      '{account="shop",destination="mail",reason="http",code="503"}': 0.5,
+      '{account="shop",destination="mail",reason="dns"}': 0.25,
+    },
+  },
+  ...[
+    { says: 'a source that is read often has three minutes', interval: 15, shown: 0.5 },
+    { says: 'a source that is read seldom has three intervals', interval: 300, shown: 0.1 },
+  ].map(({ says, interval, shown }) => ({
+    says,
+    panel: 'opsd-overview/How old is the data?',
+    given: {
+      [source('opsd_collector_last_success_timestamp_seconds', 'logs')]: always(3_510),
+      [source('opsd_collector_interval_seconds', 'logs')]: always(interval),
+    },
+    shown: { '{account="shop",collector="logs"}': shown },
+  })),
+];
+
+const POLICY = 'policy="resume"';
+const INFO = of('opsd_policy_mode_info', `${POLICY},owner="payments",mode="enforce",effective_mode="audit"`);
+
+const POLICIES: readonly PanelCase[] = [
+  {
+    says: 'a canary is no halt',
+    panel: 'opsd-policies/Groups halted',
+    given: { [group('a')]: always(2), [group('b')]: always(1), [group('c')]: always(0) },
+    shown: { '{}': 1 },
+  },
+  {
+    says: 'without campaigns nothing is said of halts',
+    panel: 'opsd-policies/Groups halted',
+    given: { [of('opsd_approvals_pending', POLICY)]: always(0) },
+    shown: {},
+  },
+  {
+    says: 'no plan waits',
+    panel: 'opsd-policies/Oldest plan waits',
+    given: { [of('opsd_approvals_pending', POLICY)]: always(0) },
+    shown: { '{}': 0 },
+  },
+  {
+    says: 'the oldest plan has waited longest',
+    panel: 'opsd-policies/Oldest plan waits',
+    given: {
+      [of('opsd_approvals_pending', POLICY)]: always(1),
+      [of('opsd_oldest_approval_timestamp_seconds', POLICY)]: always(3_000),
+      [of('opsd_oldest_approval_timestamp_seconds', 'policy="prune"')]: always(3_300),
+    },
+    shown: { '{}': 600 },
+  },
+  {
+    says: 'a policy is one row with its modes',
+    panel: 'opsd-policies/Policies and their last run/D',
+    given: { [INFO]: always(1), [of('opsd_policy_matched_items', POLICY)]: always(7) },
+    shown: { '{account="shop",policy="resume",owner="payments",mode="enforce",effective_mode="audit"}': 7 },
+  },
+  {
+    says: 'pauses of policies are not that of the engine',
+    panel: 'opsd-policies/Policies paused',
+    given: {
+      [daemon('opsd_paused', 'scope="engine"')]: always(1),
+      [daemon('opsd_paused', 'scope="policy/resume"')]: always(1),
+      [daemon('opsd_paused', 'scope="policy/prune"')]: always(0),
+    },
+    shown: { '{}': 1 },
+  },
+];
+
+const DAEMON: readonly PanelCase[] = [
+  {
+    says: 'too little is as far apart as too much',
+    panel: 'opsd-daemon/Log against statistics',
+    given: {
+      [of('opsd_reconciliation_ratio', 'source="accountStats",state="CREATED"')]: always(0.75),
+      [of('opsd_reconciliation_ratio', 'source="accountStats",state="DELIVERED"')]: always(1.125),
+    },
+    shown: { '{}': 0.25 },
+  },
+  {
+    says: 'each daemon has its own version, and its series of its own limit',
+    panel: 'opsd-daemon/Daemons/E',
+    given: Object.fromEntries(
+      [
+        { instance: 'a', version: '1', limit: 1_000 },
+        { instance: 'b', version: '2', limit: 400 },
+      ].flatMap(({ instance, version, limit }) => [
+        [daemon('opsd_build_info', `version="${version}",revision="r",node_version="v24"`, instance), always(1)],
+        [daemon('opsd_series', 'family="x"', instance), always(150)],
+        [daemon('opsd_series', 'family="y"', instance), always(50)],
+        [daemon('opsd_series_limit', '', instance), always(limit)],
+      ]),
+    ),
+    shown: { '{instance="a",version="1"}': 0.2, '{instance="b",version="2"}': 0.5 },
+  },
+  {
+    says: 'a new pod is a start, and so is a start of the same; a daemon that was out of reach is none',
+    panel: 'opsd-daemon/@Restarts',
+    given: {
+      [daemon('process_start_time_seconds', '', 'new')]: '_x57 3420 3420 3420',
+      [daemon('process_start_time_seconds', '', 'same')]: '5x58 3500 3500',
+      [daemon('process_start_time_seconds', '', 'old')]: '5x60',
+      [daemon('process_start_time_seconds', '', 'out of reach')]: '5x20 _x37 5 5 5',
+    },
+    shown: { '{job="opsd",instance="same"}': 1, 'process_start_time_seconds{job="opsd",instance="new"}': 3_420 },
+  },
+];
+
+test.for([...OVERVIEW, ...POLICIES, ...DAEMON])('$panel: $says', async (one, { skip }) => {
+  const promtool = installed('promtool');
+  if (promtool === undefined) skip('promtool is not installed');
+  const { said, code } = await verdictOf(promtool!, one);
+  expect(said).toContain('SUCCESS');
+  expect(code).toBe(0);
+});

@@ -1,0 +1,29 @@
+/** The probes' own listener in the real program: beside the others, and through a change of the configuration. */
+import { expect, test } from 'vitest';
+import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { until } from '../support/until.ts';
+
+test('probes have a listener of their own, on the same port after a reload', async () => {
+  const world = await daemonWorld();
+  const config = repairConfig(world, { mode: 'audit', every: '1h' }).replace(
+    '"127.0.0.1:0" }',
+    '"127.0.0.1:0", probes: { listen: "127.0.0.1:0" } }',
+  );
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  const runs = () => daemon.log().filter((line) => line['msg'] === 'the daemon runs');
+  const probes = String(runs()[0]?.['probes']);
+  expect(new URL(probes).port).not.toBe(new URL(url).port);
+  const answers = async () =>
+    Promise.all(['/-/healthy', '/-/ready', '/metrics', '/'].map(async (path) => (await fetch(probes + path)).status));
+  await until({ what: 'the daemon is ready' }, async () => (await fetch(`${probes}/-/ready`)).status === 200);
+  expect(await answers()).toEqual([200, 200, 404, 404]);
+
+  world.write(config.replace('every: 1h', 'every: 2h'));
+  daemon.kill('SIGHUP');
+  await until({ what: 'it runs with the change' }, () => runs().length === 2);
+  expect(runs()[1]).toMatchObject({ url, probes });
+  expect((await fetch(`${probes}/-/healthy`)).status).toBe(200);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+});
