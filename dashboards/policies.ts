@@ -17,6 +17,10 @@ const { automation } = THRESHOLDS;
 
 const OF_POLICY = 'policy=~"$policy"';
 
+/** The most within each step of a drawing: a group lives as long as its campaign, which may be shorter than a step. */
+const most = (series: SeriesName, by: string) =>
+  `max by (${by}) (max_over_time(${sel(series, OF_POLICY)}[$__rate_interval]))`;
+
 /** One row a policy, with its owner and its modes. */
 function ofPolicy(expr: string): string {
   const labels = 'owner, mode, effective_mode';
@@ -245,9 +249,9 @@ const campaigns = row(
     stateTimeline({
       title: 'Breakers',
       description:
-        'Each group of a campaign: closed sends by its ramp, half open waits for one canary, halted waits for its time to be up, since too much failed again.',
+        'Each group of a campaign: closed sends by its ramp, half open waits for one canary, halted waits for its time to be up, since too much failed again. Each step shows its worst.',
       unit: 'short',
-      queries: [query(`max by (policy, group) (${sel('opsd_breaker_state', OF_POLICY)})`, '{{policy}}: {{group}}')],
+      queries: [query(most('opsd_breaker_state', 'policy, group'), '{{policy}}: {{group}}')],
       mappings: [words({ 0: ['closed', 'green'], 1: ['half open', 'orange'], 2: ['halted', 'red'] })],
       noValue: 'no campaigns',
     }),
@@ -256,9 +260,7 @@ const campaigns = row(
       description:
         'Most entries that the present step of a campaign may send. It grows while what was sent is verified, and begins anew after a halt.',
       unit: unitOf('opsd_campaign_step_items'),
-      queries: [
-        query(`max by (policy, group) (${sel('opsd_campaign_step_items', OF_POLICY)})`, '{{policy}}: {{group}}'),
-      ],
+      queries: [query(most('opsd_campaign_step_items', 'policy, group'), '{{policy}}: {{group}}')],
       noValue: 'no campaigns',
       height: 6,
     }),
@@ -276,7 +278,7 @@ const campaigns = row(
       description:
         'How long the rest takes by the ramp and the caps, as of the last run. Compare it with what expires. No line while nothing is left.',
       unit: unitOf('opsd_policy_drain_seconds'),
-      queries: [query(`max by (account, policy) (${sel('opsd_policy_drain_seconds', OF_POLICY)})`, '{{policy}}')],
+      queries: [query(most('opsd_policy_drain_seconds', 'account, policy'), '{{policy}}')],
       noValue: 'none known',
     }),
   ],

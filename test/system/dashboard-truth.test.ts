@@ -71,6 +71,14 @@ const CASES: readonly PanelCase[] = [
     shown: { '{}': 600 },
   },
   {
+    says: 'a group that halted for less than a step of the drawing halted',
+    panel: 'opsd-policies/Breakers',
+    given: {
+      [of('opsd_breaker_state', 'policy="resume",group="mail"')]: `${'_ '.repeat(57)}0 2 0 stale stale`,
+    },
+    shown: { '{policy="resume", group="mail"}': 2 },
+  },
+  {
     says: 'two daemons that watch one account see its messages in flight once',
     panel: 'opsd-deliveries/In flight by destination',
     given: {

@@ -6,8 +6,9 @@ import type { Dashboard } from './dashboard.ts';
 import { isEmpty } from './emptiness.ts';
 
 export interface Look {
-  /** Seconds until now. */
   readonly seconds: number;
+  /** Its end in epoch milliseconds; now where it is left out. */
+  readonly toMs?: number;
   readonly picking: Picking;
   /** Epoch seconds: what is shown has to be younger. */
   readonly since: number;
@@ -40,9 +41,8 @@ export async function gapsOf(
 export async function viewOf(
   dashboard: Dashboard,
   prometheus: Pick<Prometheus, 'ask' | 'instant'>,
-  { seconds, picking }: Pick<Look, 'seconds' | 'picking'>,
+  { seconds, toMs = Date.now(), picking }: Pick<Look, 'seconds' | 'toMs' | 'picking'>,
 ): Promise<View & Awaited<ReturnType<typeof choose>>> {
-  const toMs = Date.now();
   const fromMs = toMs - seconds * 1_000;
   const scope = scopeOf({ fromMs, toMs, choices: new Map() });
   return { fromMs, toMs, ...(await choose(dashboard, prometheus, { scope, picking })) };

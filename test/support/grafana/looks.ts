@@ -13,10 +13,11 @@ export function quietKey(what: string): string | undefined {
   return [what, what.replace(/^[^/]+/, '*')].find((key) => Object.hasOwn(QUIET, key));
 }
 
-/** What was asked of all dashboards, and what showed nothing. */
+/** What was asked of all dashboards, what showed nothing, and when. */
 export async function look(source: Prometheus, how: Look) {
-  const looks = await Promise.all(DASHBOARDS.map((dashboard) => gapsOf(dashboard, source, how)));
-  return { asked: looks.flatMap(({ asked }) => asked), empty: new Set(looks.flatMap(({ empty }) => empty)) };
+  const { toMs = Date.now() } = how;
+  const looks = await Promise.all(DASHBOARDS.map((dashboard) => gapsOf(dashboard, source, { ...how, toMs })));
+  return { toMs, asked: looks.flatMap(({ asked }) => asked), empty: new Set(looks.flatMap(({ empty }) => empty)) };
 }
 
 /** Looks until nothing is empty that `wanted` says should not be; the error names what stays so. */
