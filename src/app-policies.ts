@@ -157,7 +157,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
         schedule: { every: SETTLE_EVERY_MS },
         timeoutMs: POLICY_TIMEOUT_MS,
         jitter: 0,
-        run: (signal) => engine.settle(signal),
+        run: (signal) => engine.settle(AbortSignal.any([signal, stopping.signal])),
         onError: (error) => logger.error({ error: (error as Error).message }, 'settling failed'),
       });
     },

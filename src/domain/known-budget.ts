@@ -33,7 +33,18 @@ export interface BudgetKnowledge {
 }
 
 const EFFECTIVE: ReadonlySet<string | undefined> = new Set(['acked', 'verified', 'resolved_done']);
-const DEFAULT_MAX_AGE_MS = 45 * 86_400_000;
+const DAY_MS = 86_400_000;
+const DEFAULT_MAX_AGE_MS = 45 * DAY_MS;
+
+/**
+ * Whether the configuration tells of a later budget than this raise set. It names a day alone: of the same day only a
+ * higher one is later, since a raise goes up from what was asserted before it.
+ */
+export function isOvertaken(asserted: BudgetAssertion | undefined, { at, toUsd }: BudgetRaise): boolean {
+  if (asserted?.assertedOn === undefined) return false;
+  const { assertedOn } = asserted;
+  return at < assertedOn || (at < assertedOn + DAY_MS && dollarsOf(asserted) > toUsd);
+}
 
 /**
  * @param raises oldest first
@@ -44,13 +55,21 @@ export function knownBudget(
   raises: readonly BudgetRaise[],
 ): BudgetKnowledge | undefined {
   const assertedAt = asserted?.assertedOn;
-  const last = raises.findLast(({ at }) => assertedAt === undefined || at >= assertedAt);
+  const last = raises.findLast((raise) => !isOvertaken(asserted, raise));
   const maxAgeMs = asserted?.maxAge ?? DEFAULT_MAX_AGE_MS;
   if (last !== undefined) {
     if (!EFFECTIVE.has(last.outcome)) return undefined;
     return { knownUsd: last.toUsd, origin: 'ledger', assertedAt: last.at, maxAgeMs };
   }
   if (asserted === undefined) return undefined;
-  const knownUsd = asserted.knownUsd === 0 ? Infinity : asserted.knownUsd;
-  return { knownUsd, origin: 'configuration', ...(assertedAt !== undefined && { assertedAt }), maxAgeMs };
+  return {
+    knownUsd: dollarsOf(asserted),
+    origin: 'configuration',
+    ...(assertedAt !== undefined && { assertedAt }),
+    maxAgeMs,
+  };
+}
+
+function dollarsOf({ knownUsd }: BudgetAssertion): number {
+  return knownUsd === 0 ? Infinity : knownUsd;
 }

@@ -1,6 +1,7 @@
 /** What the engine stands on. Everything it knows comes through here. */
 import type { Actions } from '../actions/index.ts';
 import type { FailedResume } from '../domain/ended-attempts.ts';
+import type { BudgetAssertion } from '../domain/known-budget.ts';
 import type { PolicyMode } from '../domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -22,7 +23,12 @@ export interface EngineFacts {
   /** Epoch milliseconds of the last 429, or of the daemon's own quota running out. */
   refusedAt(account: string): number | undefined;
   preconditions(account: string): PreconditionFacts;
-  budget(account: string): { readonly spend: BudgetFacts; readonly known?: KnownBudget };
+  /** `asserted`: what the configuration says, also where something newer is known. */
+  budget(account: string): {
+    readonly spend: BudgetFacts;
+    readonly known?: KnownBudget;
+    readonly asserted?: BudgetAssertion;
+  };
   /** Whether the log told that a resumed run failed again: a message of it to its workflow, for good. */
   failedAgain(account: string, resume: FailedResume): boolean;
   /** Messages in the DLQ, by the statistics. */

@@ -50,7 +50,12 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
     preconditions: (account) => preconditionFacts(account, accounts.get(account)?.limits.dlqMessages, deps),
     budget(account) {
       const budget = known(account);
-      return { spend: spendFacts(account, budget, deps), ...(budget !== undefined && { known: budget }) };
+      const asserted = accounts.get(account)?.budget;
+      return {
+        spend: spendFacts(account, budget, deps),
+        ...(budget !== undefined && { known: budget }),
+        ...(asserted !== undefined && { asserted }),
+      };
     },
     failedAgain: (account, resume) => deps.failedResumes.has(account, resume),
     dlqMessages: (account) => deps.board.fresh(account, 'accountStats')?.rows[0]?.dlqMessages,

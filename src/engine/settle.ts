@@ -1,18 +1,23 @@
 /**
  * What became of acts, learned by reading. An acked entry is verified when it is gone and its run has not come back;
  * an unknown one is resolved by a listing that began well after its request. Two things alone are sent from here, each
- * the same as before and safe to repeat: the absolute value of a budget, and the delete of one message by its id.
+ * the same as before and safe to repeat: the absolute value of a budget, and the delete of one message by its id. Both
+ * within a day, and only while their policy may act.
  *
  * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
  * an entry is gone: rows of the board may have been read before the act.
  */
+import { isOvertaken } from '../domain/known-budget.ts';
 import { retryHorizon } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
 import type { Policy } from '../policies/policy.ts';
+import type { Authority } from './authority.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { mayNotRepeat } from './repeat.ts';
 import { Returns } from './returns.ts';
 
 export interface SettleDeps extends EngineDeps {
+  readonly authority: Authority;
   readonly inFlight: ReadonlySet<number>;
   /** When each account was last listed from here, on the monotonic clock. */
   readonly listedAt: Map<string, number>;
@@ -42,7 +47,10 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
   for (const account of deps.actions.accounts) {
     const open = deps.ledger.unsettled(account);
     const unlisted = open.filter((action) => !isListed(action));
-    for (const action of unlisted) await settleUnlisted(action, deps);
+    for (const action of unlisted) {
+      if (signal.aborted) return;
+      await settleUnlisted(action, deps);
+    }
     const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
     const seen = open.length === 0 ? undefined : new Returns(rows, deps.ledger.instance);
     const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, seen!, deps));
@@ -80,12 +88,14 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
   if (proposal.action === 'message-dlq.prune') {
     return record(action, 'undecidable', deps, 'no reading tells what a prune deleted');
   }
-  const since = deps.clock.now() - (action.outcomeAt ?? action.at);
-  if (since < (deps.settleMs ?? SETTLE_MS)) return;
-  const isSuperseded =
-    proposal.action === 'budget.raise' &&
-    deps.ledger.raises(proposal.account, action.at + 1).some(({ outcome }) => outcome !== undefined);
-  if (isSuperseded) return record(action, 'undecidable', deps, 'a later raise has taken its place');
+  const now = deps.clock.now();
+  if (now - (action.outcomeAt ?? action.at) < (deps.settleMs ?? SETTLE_MS)) return;
+  const since = supersededBy(action, deps);
+  if (since !== undefined) return record(action, 'undecidable', deps, since);
+  if (now - action.at >= UNDECIDABLE_AFTER_MS) {
+    return record(action, 'undecidable', deps, 'it is more than a day old, and is not sent once more');
+  }
+  if (mayNotRepeat(proposal, deps)) return;
   // The same absolute value, or the same id: sent twice it does what it did once.
   const result = await deps.actions.act(deps.actions.describe(proposal, { instance: deps.ledger.instance }));
   if (result.outcome === 'acked') return record(action, 'resolved_done', deps, 'sent once more, the same');
@@ -93,6 +103,17 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
     return record(action, 'unknown', deps, result.detail);
   }
   record(action, 'undecidable', deps, result.detail);
+}
+
+/** Why a raise must not be set once more: it would put an older amount in the place of a newer one. */
+function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleDeps): string | undefined {
+  if (proposal.action !== 'budget.raise') return undefined;
+  const { account, toUsd } = proposal;
+  if (ledger.raises(account, at + 1).some(({ outcome }) => outcome !== undefined)) {
+    return 'a later raise has taken its place';
+  }
+  if (!isOvertaken(facts.budget(account).asserted, { at, toUsd })) return undefined;
+  return 'the configuration tells of a later budget';
 }
 
 /** Records it at once when an acked run is seen to be back, or was resumed again since. */

@@ -1,6 +1,6 @@
 /** The facts of a test in the engine's words. What the test does not say is not known. */
 import { matchesGlob } from '../domain/glob.ts';
-import { knownBudget } from '../domain/known-budget.ts';
+import { knownBudget, type BudgetAssertion } from '../domain/known-budget.ts';
 import type { EngineFacts } from '../engine/engine-deps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -20,14 +20,19 @@ export function engineFacts(
 ): EngineFacts {
   const deliveries = (host: string) => told().facts.deliveries?.[host];
 
-  function known(account: string): KnownBudget | undefined {
+  function asserted(): BudgetAssertion | undefined {
     const { facts, at } = told();
-    const asserted = facts.budget && {
-      knownUsd: facts.budget.knownUsd,
-      assertedOn: at - facts.budget.assertedAgo,
-      maxAge: facts.budget.maxAge,
-    };
-    const found = knownBudget(asserted, ledger.raises(account, 0));
+    return (
+      facts.budget && {
+        knownUsd: facts.budget.knownUsd,
+        assertedOn: at - facts.budget.assertedAgo,
+        maxAge: facts.budget.maxAge,
+      }
+    );
+  }
+
+  function known(account: string): KnownBudget | undefined {
+    const found = knownBudget(asserted(), ledger.raises(account, 0));
     if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
     return { ...found, assertedAt: found.assertedAt };
   }
@@ -63,9 +68,11 @@ export function engineFacts(
     budget(account) {
       const budget = known(account);
       const { spend } = told().facts;
+      const says = asserted();
       return {
         spend: spend === undefined ? { fresh: false } : { ...spend, at: clock.now() },
         ...(budget !== undefined && { known: budget }),
+        ...(says !== undefined && { asserted: says }),
       };
     },
     dlqMessages: () => service.messages,

@@ -24,6 +24,13 @@ test.each([
   ],
   ['an earlier raise', asserted, [raise(ASSERTED - 1, 120, 'verified')], OF_CONFIGURATION],
   ['an earlier raise that nobody knows of', asserted, [raise(ASSERTED - 1, 120, 'unknown')], OF_CONFIGURATION],
+  ['a raise of the day to less than asserted', asserted, [raise(ASSERTED + 1, 80, 'unknown')], OF_CONFIGURATION],
+  [
+    'a raise of the next day to less than asserted',
+    asserted,
+    [raise(ASSERTED + DAY, 80, 'acked')],
+    { knownUsd: 80, origin: 'ledger', assertedAt: ASSERTED + DAY, maxAgeMs: 10 * DAY },
+  ],
   [
     'the last of two',
     asserted,

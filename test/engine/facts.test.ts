@@ -205,6 +205,7 @@ test('spend is known while the statistics are fresh, and by the budget also the 
       ownMessagesLastDay: 0,
     },
     known: { knownUsd: 100, origin: 'configuration', assertedAt: Date.UTC(2026, 10, 1), maxAgeMs: 45 * DAY },
+    asserted: BUDGET,
   });
   await clock.advance(5 * MINUTE);
   expect(facts.budget(ACCOUNT).spend.hoursLeft).toBeCloseTo(80 - 1 / 12, 6);
@@ -246,7 +247,7 @@ test('a raise by the daemon is what is known from then on, and the hours left fo
 test.each([{ ...BUDGET, knownUsd: 0 }, { knownUsd: 100, maxAge: DAY } as typeof BUDGET])(
   'a budget without limit, or of unknown age, is not known: %o',
   (budget) => {
-    expect(world({ budget }).facts.budget(ACCOUNT)).toEqual({ spend: { fresh: false } });
+    expect(world({ budget }).facts.budget(ACCOUNT)).toEqual({ spend: { fresh: false }, asserted: budget });
   },
 );
 

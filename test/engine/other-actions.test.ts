@@ -143,6 +143,28 @@ describe('a delete of messages', () => {
   });
 });
 
+test('a delete of a message whose answer is lost is not sent once more while a person says stop', async () => {
+  const policy = policyOf('message-dlq.delete', {
+    name: 'delete-dead',
+    account: 'production',
+    mode: 'enforce',
+    limits: { probation: { runs: 1 } },
+  });
+  const w = world({ policies: [policy], guards: GUARDS });
+  const letter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+  w.ledger.noteDeadLetter({ ...letter, dlqId: 'm-1' });
+  await w.engine.run('delete-dead', NEVER);
+  w.dlq.answers = ['lost'];
+  await w.engine.run('delete-dead', NEVER);
+  await w.clock.advance(6 * MINUTE);
+  w.engine.pause({ policy: 'delete-dead', reason: 'odd', by: 'tom' });
+  await w.engine.settle(NEVER);
+  expect(w.dlq.pruned).toEqual([['m-1']]);
+  w.engine.unpause({ reason: 'looked at it', by: 'tom' });
+  await w.engine.settle(NEVER);
+  expect(w.dlq.pruned).toEqual([['m-1'], ['m-1']]);
+});
+
 describe('a delete of runs', () => {
   test('waits out its grace from the first match, and begins anew for what no longer matched in between', async () => {
     const policy = policyOf('workflow-dlq.delete', {
@@ -250,6 +272,40 @@ describe('a raise of the budget', () => {
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120, 120]);
     expect(outcomes(w)).toEqual(['resolved_done']);
+  });
+
+  test.each<[string, (w: World) => void]>([
+    ['a pause', (w) => w.engine.pause({ reason: 'odd', by: 'tom' })],
+    ['the kill switch', (w) => void (w.pause = 'the file exists')],
+    ['audit', (w) => w.restart({ ceiling: 'audit' })],
+    ['a policy that is gone', (w) => w.restart({ policies: [raise({ name: 'another' })] })],
+    ['a lower ceiling', (w) => w.restart({ policies: [raise({ action: { ceilingUsd: 110 } })] })],
+  ])('whose answer is lost is not set once more in %s, and is given up after a day', async (_what, hold) => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    w.dlq.answers = ['lost'];
+    await readings(w, 2);
+    hold(w);
+    await w.engine.settle(NEVER);
+    await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
+    expect(w.dlq.budgets).toEqual([120]);
+    expect(outcomes(w)).toEqual(['unknown']);
+    await w.clock.advance(DAY);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.budgets).toEqual([120]);
+    expect(outcomes(w)).toEqual(['undecidable']);
+  });
+
+  test('whose answer is lost is not set over a later budget that the configuration tells of', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    w.dlq.answers = ['lost'];
+    await readings(w, 2);
+    const asserted = { knownUsd: 500, assertedOn: Date.UTC(2025, 10, 20), maxAge: 45 * DAY };
+    w.facts = { budget: () => ({ spend: { fresh: false }, asserted }) };
+    await w.engine.settle(NEVER);
+    expect(w.dlq.budgets).toEqual([120]);
+    expect(outcomes(w)).toEqual(['undecidable']);
   });
 
   test('is a question to a person when the spend is not usual, with the hours left', async () => {
