@@ -1,5 +1,5 @@
 /** Which running daemon a command means: by its socket, by the configuration beside it, or by its address. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { CommandError, textOption, UsageError, type Call, type OptionSpec } from './command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
@@ -46,7 +46,7 @@ export const DAEMON_OPTIONS = {
   },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
-/** Where the daemon is; undefined when the configuration is not usable, which has then been said on stderr. */
+/** Where the daemon is; undefined when it cannot be told, which has then been said on stderr. */
 export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
   const { io, values } = call;
   const { signal } = io;
@@ -70,14 +70,24 @@ export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
   return socketPath === undefined ? undefined : { socketPath, signal };
 }
 
-/** The socket's path; undefined when the configuration is not usable, which has then been said on stderr. */
+/**
+ * The socket's path; undefined when the configuration is not usable, which has then been said on stderr, and no socket
+ * is where it says.
+ */
 export async function findSocket({ io, values }: Call): Promise<string | undefined> {
   const given = textOption(values, 'socket');
   if (given !== undefined) return given;
   const { socketPathOf } = await import('./daemon-client.ts');
   // Only the store's path is wanted: the files of secrets may be readable by the daemon alone.
-  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
-  return config === undefined ? undefined : socketPathOf(config.storage.sqlite.path);
+  const file = configPath(values, io.env);
+  const config = await readConfig(io, file, { secrets: false });
+  if (config !== undefined) return socketPathOf(config.storage.sqlite.path);
+  // A daemon that runs on the configuration of before must not be without its brake.
+  const { storePathOf } = await import('../config/store-path.ts');
+  const socketPath = socketPathOf(storePathOf(file, io.env));
+  if (!existsSync(socketPath)) return undefined;
+  io.stderr.write(`This configuration cannot be used; the daemon at ${socketPath} is asked all the same.\n`);
+  return socketPath;
 }
 
 function checkedUrl(text: string): URL {

@@ -162,6 +162,37 @@ describe('opsd pause', () => {
     ]);
   });
 
+  test.each([
+    ['wrong', 'storage: { sqlite: { path: opsd.db } }\nserver: { lisen: 5 }\n', {}],
+    ['no YAML any more', 'accounts: [{ name: shop\n', { OPSD_STORE: 'opsd.db' }],
+    [
+      'silent of a variable that is not here',
+      'accounts: [{ name: ${env:SHOP}, url: embedded }]',
+      { OPSD_STORE: 'opsd.db' },
+    ],
+    ['gone', undefined, { OPSD_STORE: 'opsd.db' }],
+  ])('reaches the daemon whose configuration has become bad: %s', async (_how, text, env) => {
+    const { deps, asked } = willing();
+    const folder = tempDir();
+    await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
+    const file = join(folder, 'opsd.yaml');
+    if (text !== undefined) writeFileSync(file, text);
+    const done = await opsd(['pause', '--reason', 'odd', '--config', file], { env });
+    expect(done.code, done.stderr).toBe(0);
+    expect(done.stderr).toContain(`${file}:`);
+    expect(done.stderr).toContain(`the daemon at ${join(folder, 'opsd.db.sock')} is asked all the same.`);
+    expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
+  });
+
+  test('tells what is wrong with a configuration beside which no daemon is', async () => {
+    const file = join(tempDir(), 'opsd.yaml');
+    writeFileSync(file, 'server: { lisen: 5 }\n');
+    const { code, stderr } = await opsd(['pause', '--reason', 'odd', '--config', file]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('unknown key');
+    expect(stderr).not.toContain('all the same');
+  });
+
   test('of a policy that there is not fails', async () => {
     const { deps, asked } = willing();
     const typo = await opsd(['pause', '--policy', 'resume', '--reason', 'odd', '--socket', await socketOf(deps)]);
