@@ -47,8 +47,8 @@ export function spendOf(
   const ofDays = daily.reduce((sum, { value }) => sum + value, 0);
   const spent = stats.monthBillingUsd ?? (daily.length > 0 ? ofDays : undefined);
   if (spent === undefined || !(spent >= 0)) return {};
-  // More than the days together, soon after the turn: it has not begun anew yet.
-  if (at < begins + TURNS_WITHIN_MS && daily.length > 0 && spent > ofDays * 1.5) return {};
+  // More than the days of this month together, soon after the turn: it has not begun anew yet.
+  if (at < begins + TURNS_WITHIN_MS && spent > ofDays * 1.5) return {};
   const pace = paceOf(days, daily, at);
   const last24hUsd = lastDay(stats.dailyBillings, days, at);
   const medianDayUsd = medianOf(days);

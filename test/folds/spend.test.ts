@@ -73,6 +73,15 @@ describe('the forecast', () => {
     expect(spendOf({ dlqMessages: 1 }, days, { at })).toEqual({});
     expect(spendOf({ monthBillingUsd: NaN }, days, { at })).toEqual({});
   });
+
+  test('is withheld after the turn while the answer as a whole is still that of the month before', () => {
+    const lagging = billing(DECEMBER, () => 10);
+    const days = billedDays(NONE, lagging, DECEMBER + 30_000);
+    for (const at of [DECEMBER, DECEMBER + 30_000, DECEMBER + HOUR]) {
+      expect(spendOf(lagging, days, { at, budgetUsd: 320 })).toEqual({});
+      expect(spendOf({ monthBillingUsd: 300 }, days, { at, budgetUsd: 320 })).toEqual({});
+    }
+  });
 });
 
 describe('the budget', () => {
