@@ -66,12 +66,11 @@ function turnOf(state: MonthState, { value, at, month }: MonthReading): Turn {
   const next = monthOf(at + TURNS_BEFORE_MS);
   if (next <= state.month) return same;
   const begins = startOfMonth(next);
-  if (at >= begins + TURNS_WITHIN_MS) {
-    // Long past: it turned while nobody looked, or without a fall that could be seen.
-    const wasWatched = state.at >= begins - TURNS_BEFORE_MS;
-    return { how: wasWatched ? 'same' : 'turned', month: next };
-  }
+  const isPast = at >= begins + TURNS_WITHIN_MS;
+  // Long past: it turned while nobody looked, or without a fall that could be seen.
+  if (isPast && state.at < begins - TURNS_BEFORE_MS) return { how: 'turned', month: next };
+  if (isPast && state.at < begins && value < state.value) return { how: 'turned', month: next };
   // Around the turn a total that reads as much as before has not begun anew, and a small fall is a correction.
-  if (value >= state.value || value > state.value / 2) return same;
+  if (value >= state.value || value > state.value / 2) return isPast ? { how: 'same', month: next } : same;
   return { how: state.mayHaveTurned === true ? 'turned' : 'unsure', month: next };
 }

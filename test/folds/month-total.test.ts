@@ -119,6 +119,43 @@ describe('a monthly total', () => {
     ).toEqual({ total: 1_200, corrections: 0 });
   });
 
+  test('that was last read within hours of the turn, and not for days after it, is of the new month', () => {
+    for (const last of [JUNE - 13 * HOUR, JUNE - 60_000]) {
+      for (const value of [50, 900]) {
+        expect(
+          counted([
+            [last, 1_000],
+            [JUNE + 2 * DAY, value],
+            [JUNE + 2 * DAY + HOUR, value + 7],
+          ]),
+        ).toEqual({ total: value + 7, corrections: 0 });
+      }
+    }
+  });
+
+  test('that was read soon after the turn, and still stood high, is told by its fall however late that is seen', () => {
+    expect(
+      counted([
+        [JUNE - HOUR, 1_000],
+        [JUNE + HOUR, 1_000],
+        [JUNE + 2 * DAY, 50],
+        [JUNE + 2 * DAY + HOUR, 57],
+        [JUNE + 3 * DAY, 90],
+      ]),
+    ).toEqual({ total: 90, corrections: 0 });
+  });
+
+  test('a single answer of nothing when the turn is long past is no new month', () => {
+    expect(
+      counted([
+        [JUNE - HOUR, 10],
+        [JUNE + 35 * HOUR, 1_000],
+        [JUNE + 37 * HOUR, 0],
+        [JUNE + 38 * HOUR, 1_001],
+      ]),
+    ).toMatchObject({ total: 991 });
+  });
+
   test('what an outage that ends soon after the turn leaves open is not guessed', () => {
     expect(
       counted([
