@@ -131,7 +131,8 @@ class Run {
   async #sweep(now: number, begun: LogProgress['sweep']): Promise<LogProgress['sweep']> {
     const { watermark, keptFrom, sweptAt = 0 } = this.#state;
     const { every, reach } = this.#context.target.settings.logs.sweep;
-    if (begun === undefined && now - sweptAt < every) return undefined;
+    // A sweep of a time to come was made under a clock that was ahead.
+    if (begun === undefined && sweptAt <= now && now - sweptAt < every) return undefined;
     const { since, end } = begun ?? { since: now, end: watermark };
     // What has come since the last sweep may be of so long before it.
     const at = Math.max(keptFrom, begun?.at ?? watermark - reach - Math.max(0, now - sweptAt));

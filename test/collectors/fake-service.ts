@@ -46,7 +46,7 @@ export interface FakeLogOptions {
   /** Whether each message has one entry, with its present state and the time of it. */
   readonly presentOnly?: boolean;
   /** The service's clock minus ours, milliseconds; undefined when it sends no date. */
-  readonly skew?: number;
+  readonly skew?: number | (() => number);
 }
 
 /** The log: entries show when the service's clock has reached them. */
@@ -70,7 +70,8 @@ export class FakeLog {
     await Promise.resolve();
     this.queries.push(query);
     this.beforeAnswer(query);
-    const { clock, pageSize = 100, withState = true, skew, repeatEvery = Infinity } = this.#options;
+    const { clock, pageSize = 100, withState = true, repeatEvery = Infinity } = this.#options;
+    const skew = typeof this.#options.skew === 'function' ? this.#options.skew() : this.#options.skew;
     const { lateBy = () => 0, presentOnly = false } = this.#options;
     const now = clock.now() + (skew ?? 0);
     const there = this.entries.filter((entry) => entry.time + lateBy(entry) <= now);

@@ -246,6 +246,28 @@ describe('clocks that disagree', () => {
   });
 });
 
+test('our clock, ahead for a while and set right, does not stop the looking for late entries', async () => {
+  const day = 86_400_000;
+  let ahead = 0;
+  const w = world({ skew: () => -ahead, lateBy: () => 120 * SECOND });
+  const jump = (ms: number): void => {
+    ahead += ms;
+    w.clock.jump(ms);
+  };
+  await w.run();
+  jump(day);
+  await w.clock.advance(360 * SECOND);
+  await w.run();
+  jump(-day);
+  w.log.entries.push(entry(400 * SECOND));
+  for (let n = 0; n < 30; n += 1) {
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+  }
+  expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
+  expect(w.own('opsd_logs_late_entries_total')).toBe(1);
+});
+
 describe('more than a run may read', () => {
   test('the window is halved until it fits: late, and nothing lost', async () => {
     const w = world({ pageSize: 10, pageBudget: 4 });
