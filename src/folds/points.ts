@@ -193,11 +193,16 @@ class Folding {
     this.#watermark = at;
   }
 
-  /** Counts what settled, oldest first. A point that is passed over is remembered as a hole, in case it comes later. */
+  /**
+   * Counts what settled, oldest first. A point that is passed over is remembered as a hole, in case it comes later. Where
+   * the points of an answer are cut at other moments than those before, the first is counted from the watermark on.
+   */
   follow(fine: readonly Interval[], dueBefore: number): void {
-    for (const { from, to, value } of fine) {
-      if (from < this.#watermark) continue;
+    for (const point of fine) {
+      const { to } = point;
+      if (to <= this.#watermark) continue;
       if (to > this.#edge) break;
+      const { from, value } = this.#rest(point);
       while (this.#watermark + FINE.stepMs <= from) {
         this.#push({ from: this.#watermark, to: this.#watermark + FINE.stepMs, value: 0, read: undefined });
       }
@@ -267,6 +272,13 @@ class Folding {
     // Holes that lie in the same point are told by it.
     this.#last = this.#last.map((one) => (one.from < point.from ? one : { ...one, read: one.read ?? one.value }));
     this.#push({ from: this.#watermark, to, value, read: value });
+  }
+
+  /** What of a point is not behind the watermark, as if it had come evenly. */
+  #rest(point: Interval): Interval {
+    const { from, to, value } = point;
+    if (from >= this.#watermark) return point;
+    return { from: this.#watermark, to, value: (value * (to - this.#watermark)) / (to - from) };
   }
 
   #push(counted: CountedInterval): void {

@@ -47,6 +47,18 @@ test.each(MEANINGS)('%j adds up, and no other meaning does', (meaning) => {
   }
 });
 
+test('of a point that reaches over midnight, today’s part is compared', () => {
+  const points = Array.from({ length: 60 }, (_, index) => ({ at: AT - (60 - index) * STEP, value: 1_000 }));
+  const shifted = points.map((point) => ({ ...point, at: point.at - STEP / 2 }));
+  const today = (AT - MIDNIGHT - STEP / 2) * (1_000 / STEP);
+  const { sources } = checkPoints(
+    { used: shifted, dailyRequests: [{ at: MIDNIGHT, value: today }] },
+    AT,
+    MEANINGS[0]!,
+  )!;
+  expect(sources).toEqual([{ source: 'used', points: today, day: today, isWrong: false }]);
+});
+
 test('early in the day nothing can be told, nor of what the answer does not have', () => {
   const meaning = MEANINGS[0]!;
   expect(checkPoints(day(MIDNIGHT + 60 * MINUTE, meaning), MIDNIGHT + 60 * MINUTE, meaning)).toBeUndefined();

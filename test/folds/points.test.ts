@@ -190,6 +190,25 @@ describe('a series of points', () => {
     ]);
   });
 
+  test('points that are cut anew at the moment of each question are counted from where the last ended', () => {
+    // 60 a minute, evenly; the last hour of minutes that end now.
+    const rolling = (now: number): FoldPoints => {
+      const points = Array.from({ length: 60 }, (_, index) => ({ at: at(now - 60 + index), value: 60 }));
+      return window(now, intervalsOf(points, '1h', { value: 'sum', at: 'start' }));
+    };
+    let state = foldPoints(undefined, rolling(100))!.state;
+    let counted = 0;
+    for (const now of [100.5, 101.25, 102, 102.9, 104.1, 105, 105.05, 130, 131.75]) {
+      const result = foldPoints(state, rolling(now))!;
+      counted += result.increase;
+      expect(counted).toBeCloseTo((result.state.watermark - state.base) / 1_000, 6);
+      expect(result).toMatchObject({ revised: 0, missed: 0 });
+      expect(foldPoints(result.state, rolling(now))).toMatchObject({ increase: 0, points: 0 });
+      state = result.state;
+    }
+    expect(state.watermark).toBe(at(131.75 - 2));
+  });
+
   test('a service clock that was wrong does no lasting harm', () => {
     const state = begun(100, () => 1);
     // A day ahead: the newest point is taken as settled while it fills.
