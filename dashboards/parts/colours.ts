@@ -1,6 +1,11 @@
 /** Colours by value, and words for values. */
 import type { ThresholdsConfig, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
-import { MappingType, ThresholdsConfigBuilder, ThresholdsMode } from '@grafana/grafana-foundation-sdk/dashboard';
+import {
+  MappingType,
+  SpecialValueMatch,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
+} from '@grafana/grafana-foundation-sdk/dashboard';
 
 export type Steps = ThresholdsConfig['steps'];
 
@@ -45,8 +50,11 @@ export function words(of: Readonly<Record<string, readonly [text: string, color:
   return { type: MappingType.ValueToText, options: Object.fromEntries(options) };
 }
 
-/** A limit of the service may be +Inf: there is none. */
-export const UNLIMITED: ValueMapping = {
-  type: MappingType.RangeToText,
-  options: { from: 1e300, to: null, result: { text: 'unlimited', color: 'green' } },
+/** A limit of the service may be +Inf: there is none. Grafana takes a range without an end for one that ends at 0. */
+export const UNLIMITED = words({ Infinity: ['unlimited', 'green'] });
+
+/** Where there is no value Grafana takes the colour of the least one: that would be a judgement of what is not known. */
+export const UNKNOWN: ValueMapping = {
+  type: MappingType.SpecialValue,
+  options: { match: SpecialValueMatch.NullAndNan, result: { color: 'text' } },
 };

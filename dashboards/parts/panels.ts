@@ -10,7 +10,7 @@ import * as heatmaps from '@grafana/grafana-foundation-sdk/heatmap';
 import * as stateTimelines from '@grafana/grafana-foundation-sdk/statetimeline';
 import * as stats from '@grafana/grafana-foundation-sdk/stat';
 import * as series from '@grafana/grafana-foundation-sdk/timeseries';
-import { absolute, PLAIN } from './colours.ts';
+import { absolute, PLAIN, UNKNOWN } from './colours.ts';
 import type { Steps } from './colours.ts';
 import { DATASOURCE } from './datasource.ts';
 import { panelLink } from './links.ts';
@@ -48,6 +48,7 @@ export interface ValuePanel extends PanelHead {
   readonly mappings?: readonly ValueMapping[];
   /** What stands where there is no value: say whether that is good. */
   readonly noValue?: string;
+  /** Where a bar or an axis ends; an axis goes on where values do. */
   readonly max?: number;
 }
 
@@ -82,7 +83,6 @@ interface AnyBuilder {
 interface AnyValueBuilder extends AnyBuilder {
   unit(unit: string): this;
   decimals(decimals: number): this;
-  max(max: number): this;
   mappings(mappings: ValueMapping[]): this;
   noValue(text: string): this;
   thresholds(steps: ReturnType<typeof absolute>): this;
@@ -110,7 +110,6 @@ function valued<B extends AnyValueBuilder>(builder: B, of: ValuePanel): B {
     .unit(of.unit)
     .thresholds(absolute(of.steps ?? PLAIN));
   if (of.decimals !== undefined) builder.decimals(of.decimals);
-  if (of.max !== undefined) builder.max(of.max);
   if (of.mappings !== undefined) builder.mappings([...of.mappings]);
   return builder.noValue(of.noValue ?? 'no data');
 }
@@ -127,6 +126,7 @@ function lastValue(): common.ReduceDataOptionsBuilder {
 export function stat(of: StatPanel): Placed {
   const builder = valued(new stats.PanelBuilder(), of)
     .targets(of.queries.map(instantTarget))
+    .mappings([...(of.mappings ?? []), UNKNOWN])
     .colorScheme(byThreshold())
     .colorMode(common.BigValueColorMode.Value)
     .graphMode(common.BigValueGraphMode.None)
@@ -141,6 +141,7 @@ export function stat(of: StatPanel): Placed {
 export function barGauge(of: ValuePanel): Placed {
   const builder = valued(new barGauges.PanelBuilder(), of)
     .targets(of.queries.map(instantTarget))
+    .mappings([...(of.mappings ?? []), UNKNOWN])
     .colorScheme(byThreshold())
     .displayMode(common.BarGaugeDisplayMode.Basic)
     .valueMode(common.BarGaugeValueMode.Text)
@@ -151,6 +152,7 @@ export function barGauge(of: ValuePanel): Placed {
     .minVizHeight(16)
     .min(0)
     .reduceOptions(lastValue());
+  if (of.max !== undefined) builder.max(of.max);
   return placed(builder, of, 8);
 }
 
@@ -176,6 +178,7 @@ export function timeSeries(of: SeriesPanel): Placed {
       new common.VizTooltipOptionsBuilder().mode(common.TooltipDisplayMode.Multi).sort(common.SortOrder.Descending),
     );
   if (of.free !== true) builder.min(0);
+  if (of.max !== undefined) builder.axisSoftMax(of.max);
   if (of.stacked === true)
     builder.stacking(new common.StackingConfigBuilder().mode(common.StackingMode.Normal).group('A'));
   if (of.limits === true) {

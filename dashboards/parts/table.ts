@@ -27,6 +27,7 @@ export interface TablePanel extends PanelHead {
   readonly columns: readonly Column[];
   /** Sorted by this column, the greatest first. */
   readonly sortBy?: string;
+  /** What stands where there are no rows. */
   readonly noValue?: string;
   /** A click on the named label leads on; `${__data.fields.TITLE}` is a field of the row. */
   readonly click?: Readonly<Record<string, LinkTo>>;
@@ -42,7 +43,8 @@ export function table(of: TablePanel): Placed {
     .showHeader(true)
     .cellHeight(common.TableCellHeight.Sm)
     .filterable(true);
-  for (const column of of.columns) builder.overrideByName(column.title, looks(column));
+  for (const title of Object.values(of.labels)) builder.overrideByName(title, [EMPTY_CELL]);
+  for (const column of of.columns) builder.overrideByName(column.title, [EMPTY_CELL, ...looks(column)]);
   for (const [label, link] of Object.entries(of.click ?? {})) {
     builder.overrideByName(of.labels[label] ?? label, [{ id: 'links', value: [clickable(link)] }]);
   }
@@ -51,6 +53,9 @@ export function table(of: TablePanel): Placed {
   }
   return placed(builder, of, 8);
 }
+
+/** What stands for a table without rows would else stand in each empty cell too. */
+const EMPTY_CELL: DynamicConfigValue = { id: 'noValue', value: '–' };
 
 /** Grafana calls the value of a lone query `Value`, and of several `Value #A`. */
 function organized({ labels, columns }: TablePanel) {

@@ -53,6 +53,8 @@ function sample(more: Partial<DashboardJson> = {}): DashboardJson {
 const of = (...panels: PanelJson[]): DashboardJson => sample({ panels });
 const uids = ['opsd-sample', 'opsd-dlq'];
 
+const ENDLESS = { type: 'range', options: { from: 1e300, to: null, result: { text: 'unlimited' } } };
+
 /** What each rule must find; a rule without a sample fails the test below. */
 const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
   'a panel has a title, and no other has it': [
@@ -71,7 +73,15 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
         transformations: [{ id: 'organize', options: { renameByName: { Value: 'Attempts' } } }],
         fieldConfig: {
           defaults: { unit: 'mps' },
-          overrides: [{ matcher: { options: 'Attempts' }, properties: [{ id: 'unit', value: 's' }] }],
+          overrides: [
+            {
+              matcher: { options: 'Attempts' },
+              properties: [
+                { id: 'unit', value: 's' },
+                { id: 'noValue', value: '–' },
+              ],
+            },
+          ],
         },
       }),
     ),
@@ -157,6 +167,34 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
     ),
     sample({ links: [{ title: 'All', type: 'dashboards', includeVars: true }] }),
   ],
+  'what is not known has no colour of a value': [
+    of(panel({ type: 'stat' })),
+    of(panel({ type: 'bargauge', fieldConfig: { defaults: { unit: 'mps', mappings: [{ type: 'value' }] } } })),
+  ],
+  'an empty cell is no empty table': [
+    of(
+      panel({
+        type: 'table',
+        transformations: [{ id: 'organize', options: { renameByName: { Value: 'Attempts', destination: 'To' } } }],
+        fieldConfig: {
+          defaults: { unit: 'mps' },
+          overrides: [{ matcher: { options: 'Attempts' }, properties: [{ id: 'noValue', value: '–' }] }],
+        },
+      }),
+    ),
+  ],
+  'a range of a mapping has both ends': [
+    of(panel({ fieldConfig: { defaults: { unit: 'mps', mappings: [ENDLESS] } } })),
+    of(
+      panel({
+        fieldConfig: {
+          defaults: { unit: 'mps' },
+          overrides: [{ properties: [{ id: 'mappings', value: [ENDLESS] }] }],
+        },
+      }),
+    ),
+  ],
+  'no line leaves its axis': [of(panel({ fieldConfig: { defaults: { unit: 'mps', max: 1 } } }))],
 };
 
 describe('the linter of dashboards', () => {

@@ -45,8 +45,9 @@ const PANEL: Panel = {
         ],
       },
       mappings: [
-        { type: 'value', options: { 0: { text: 'none', color: 'blue' } } },
-        { type: 'range', options: { from: 1e300, to: null, result: { text: 'unlimited' } } },
+        { type: 'value', options: { 0: { text: 'none', color: 'blue' }, Infinity: { text: 'unlimited' } } },
+        { type: 'range', options: { from: 20, to: null, result: { text: 'never' } } },
+        { type: 'special', options: { match: 'null+nan', result: { color: 'text' } } },
       ],
     },
     overrides: [{ matcher: { id: 'byName', options: 'Cost' }, properties: [{ id: 'unit', value: 'currencyUSD' }] }],
@@ -60,6 +61,8 @@ test('a mapping comes before the unit, a threshold gives the colour, an override
   expect(look(5)).toEqual({ text: '5 s', colour: '#73bf69' });
   expect(look(10)).toEqual({ text: '10 s', colour: '#f2495c' });
   expect(look(10, 'Cost').text).toBe('$10');
+  // As in Grafana, a range that has no end holds nothing above 0.
+  expect(look(30).text).toBe('30 s');
 });
 
 test('a panel without data says so in its own words, and nothing of a title or a label is taken for HTML', () => {

@@ -1,4 +1,5 @@
 /** What a dashboard must hold to: rules over its rendered JSON, each by a name, in the manner of Grafana's own linter. */
+import { LOOKS } from './dashboard-looks.ts';
 import { readPromql } from './promql.ts';
 import type { PromqlReading } from './promql.ts';
 import { labelsOfSeries } from './series-labels.ts';
@@ -32,7 +33,12 @@ export interface PanelJson {
   readonly links?: readonly Link[];
   readonly transformations?: readonly { readonly id: string; readonly options?: unknown }[];
   readonly fieldConfig?: {
-    readonly defaults?: { readonly unit?: string; readonly links?: readonly Link[] };
+    readonly defaults?: {
+      readonly unit?: string;
+      readonly max?: number;
+      readonly mappings?: readonly unknown[];
+      readonly links?: readonly Link[];
+    };
     readonly overrides?: readonly {
       readonly matcher?: { readonly options?: unknown };
       readonly properties: readonly { readonly id: string; readonly value?: unknown }[];
@@ -219,6 +225,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
       if (carries || (carried.length === 0 && url.includes('${__url_time_range}'))) return [];
       return [`${title}: without ${[...carried, '${__url_time_range}'].join()}`];
     }),
+  ...LOOKS,
 };
 
 /** What a dashboard breaks, a line each. */

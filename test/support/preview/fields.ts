@@ -27,13 +27,18 @@ export function shown(value: number, settings: FieldSettings, now: number): { te
   const step = settings.thresholds?.steps?.findLast((one) => one.value == null || value >= one.value);
   const mapped = (settings.mappings ?? [])
     .map(({ type, options }) =>
-      type === 'value' ? options[String(value)] : value >= Number(options['from']) && options['result'],
+      type === 'value' ? options[String(value)] : type === 'range' && isWithin(options, value) && options['result'],
     )
     .find((one) => typeof one === 'object') as { readonly text?: string; readonly color?: string } | undefined;
   return {
     text: mapped?.text ?? written(value, settings.unit ?? 'short', now, settings.decimals),
     colour: colour(mapped?.color ?? settings.color?.fixedColor ?? step?.color),
   };
+}
+
+/** To Grafana an end that is null is 0. */
+function isWithin({ from, to }: Readonly<Record<string, unknown>>, value: number): boolean {
+  return !(value < Number(from)) && !(value > Number(to));
 }
 
 export function escaped(text: string): string {

@@ -103,8 +103,17 @@ function chartOf(panel: Panel, answers: readonly Answer[], view: View): Omit<Cha
       return { column, line: { label, shade, bars, stroke: fixed && colour(fixed) } };
     }),
   );
+  // A soft end gives way to what is beyond it.
+  const soft = custom['axisSoftMax'] as number | undefined;
+  const highest = all.flatMap(({ column }) => column).reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+  const end = soft === undefined || highest > soft ? {} : { max: soft };
   // The greatest of a stack lies behind the others.
   if (isStacked) all.reverse();
   const data = [times.map((at) => at / 1e3), ...all.map(({ column }) => column)];
-  return { data, lines: all.map(({ line }) => line), axis: { unit, ...limits }, span: [fromMs / 1e3, toMs / 1e3] };
+  return {
+    data,
+    lines: all.map(({ line }) => line),
+    axis: { unit, ...limits, ...end },
+    span: [fromMs / 1e3, toMs / 1e3],
+  };
 }

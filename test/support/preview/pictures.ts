@@ -23,7 +23,10 @@ export function tableOf(panel: Panel, answers: readonly Answer[], { toMs }: View
   const title = (column: string): string => names![column] || column;
   const cell = (column: string, value: string | number = ''): string => {
     const settings = settingsOf(panel, title(column));
-    const look = typeof value === 'string' ? { text: value, colour: 'inherit' } : shown(value, settings, toMs);
+    const look =
+      typeof value === 'string'
+        ? { text: value || (settings.noValue ?? ''), colour: 'inherit' }
+        : shown(value, settings, toMs);
     return `<td style="color:${look.colour}">${escaped(look.text)}`;
   };
   const head = columns.map((column) => `<td><b>${escaped(title(column))}</b>`);

@@ -1,0 +1,52 @@
+/** Rules about what Grafana makes of a panel's JSON, which is not always what it seems to say. */
+import type { DashboardJson, PanelJson } from './dashboard-lint.ts';
+
+interface Mapping {
+  readonly type?: string;
+  readonly options?: { readonly from?: number | null; readonly to?: number | null; readonly match?: string };
+}
+
+type Rule = (dashboard: DashboardJson) => string[];
+
+export const LOOKS: Readonly<Record<string, Rule>> = {
+  // Else it has the colour of the least value: "lasts, or not known" would be red.
+  'what is not known has no colour of a value': perPanel(['stat', 'bargauge'], (panel) =>
+    mappingsOf(panel).some(({ type, options }) => type === 'special' && options?.match === 'null+nan')
+      ? []
+      : ['no mapping'],
+  ),
+  // The words for a table without rows stand in each empty cell too.
+  'an empty cell is no empty table': perPanel(['table'], ({ transformations = [], fieldConfig }) => {
+    const organize = transformations.find(({ id }) => id === 'organize')?.options as
+      | { readonly renameByName?: Readonly<Record<string, string>> }
+      | undefined;
+    const own = (title: string): boolean =>
+      (fieldConfig?.overrides ?? []).some(
+        ({ matcher, properties }) => matcher?.options === title && properties.some(({ id }) => id === 'noValue'),
+      );
+    return Object.values(organize?.renameByName ?? {}).filter((title) => !own(title));
+  }),
+  // An end that is null is taken for 0.
+  'a range of a mapping has both ends': perPanel(undefined, (panel) =>
+    mappingsOf(panel)
+      .filter(({ type, options }) => type === 'range' && (options?.from == null || options.to == null))
+      .map(({ options }) => JSON.stringify(options)),
+  ),
+  // A hard end cuts the line off: of all values, those above 100 % must be seen.
+  'no line leaves its axis': perPanel(['timeseries'], ({ fieldConfig }) =>
+    fieldConfig?.defaults?.max === undefined ? [] : [`max ${fieldConfig.defaults.max}`],
+  ),
+};
+
+function perPanel(types: readonly string[] | undefined, check: (panel: PanelJson) => readonly string[]): Rule {
+  return ({ panels = [] }) =>
+    panels
+      .filter(({ type }) => type !== 'row' && (types?.includes(type) ?? true))
+      .flatMap((panel) => check(panel).map((what) => `${panel.title}: ${what}`));
+}
+
+function mappingsOf({ fieldConfig }: PanelJson): readonly Mapping[] {
+  const properties = (fieldConfig?.overrides ?? []).flatMap((override) => override.properties);
+  const own = properties.flatMap(({ id, value }) => (id === 'mappings' ? (value as Mapping[]) : []));
+  return [...((fieldConfig?.defaults?.mappings ?? []) as Mapping[]), ...own];
+}
