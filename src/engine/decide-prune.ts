@@ -13,7 +13,7 @@ const PAGE = 100;
 export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
   const draft = new Draft(policy, context);
   const asked = policy.filter(context.at);
-  const filter = { ...asked, toDate: Math.min(asked.toDate, context.notAfter ?? Infinity) };
+  const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };
   const known = deps.facts.dlqMessages(policy.account);
   draft.notes.push(
     'The entries go unseen: no operation lists them, and the service tells only how many it deleted.',
@@ -21,7 +21,7 @@ export async function decidePrune(policy: PrunePolicy, context: PlanContext, dep
       `${known === undefined ? '' : `; the DLQ holds ${known} in all`}.`,
   );
   const pages: PruneProposal[] = [];
-  let left = policy.limits.maxPerRun;
+  let left = Math.min(policy.limits.maxPerRun, context.prune?.atMost ?? Infinity);
   for (let page = 1; left > 0; page++) {
     const worth = page === 1 ? 1 : Math.min(PAGE, left);
     left -= worth;

@@ -5,20 +5,46 @@
  */
 import type { Plan } from '../domain/plan.ts';
 import type { Ledger, StoredPlan } from '../ledger/ledger.ts';
-import type { Policy } from '../policies/policy.ts';
+import type { Policy, PrunePolicy } from '../policies/policy.ts';
 import type { Decision } from './plan-draft.ts';
+import { isWithinShown, pruneBound, type PruneBound } from './prune-grant.ts';
 
-/** What of a policy's acts a person has approved and is not done. Undefined when there is none. */
-export function approvedTargets(policy: Policy, ledger: Ledger, now: number): ReadonlySet<string> | undefined {
-  const approved = ledger.storedPlans(['approved'], now).filter(({ plan }) => plan.policy === policy.name);
-  return approved.length === 0 ? undefined : new Set(approved.flatMap(({ targets }) => targets));
+/** What a person has approved and is not done. */
+interface Grant {
+  readonly only: ReadonlySet<string>;
+  /** Of prunes. */
+  readonly prune?: PruneBound;
+}
+
+/** Undefined when there is none. */
+export function grantOf(policy: Policy, ledger: Ledger, now: number): Grant | undefined {
+  const [newest, ...older] = approvedPlans(policy, ledger, now).filter((plan) => stillShows(plan, policy, now));
+  if (newest === undefined) return undefined;
+  const prune = pruneBound(newest.plan);
+  // Two prunes that were approved are not one that is twice as large.
+  if (prune !== undefined) return { only: new Set(newest.targets), prune };
+  return { only: new Set([newest, ...older].flatMap(({ targets }) => targets)) };
 }
 
 /** Approvals of which nothing is left to do are used up. */
 export function useUp(policy: Policy, ledger: Ledger, now: number): void {
-  for (const { plan } of ledger.storedPlans(['approved'], now)) {
-    if (plan.policy === policy.name) ledger.decidePlan(plan.id, { state: 'used', at: now, by: 'engine' });
+  for (const { plan } of approvedPlans(policy, ledger, now)) {
+    ledger.decidePlan(plan.id, { state: 'used', at: now, by: 'engine' });
   }
+}
+
+/**
+ * Whether the policy still is what the plan was made of: its name alone may have become another's. Acts with ids are bound
+ * by these; a prune asks for no more than was shown.
+ */
+export function stillShows({ plan }: StoredPlan, policy: Policy, now: number): boolean {
+  const isSame = plan.account === policy.account && plan.action === policy.action.type;
+  if (!isSame || plan.policy !== policy.name) return false;
+  return policy.action.type !== 'message-dlq.prune' || isWithinShown(plan, policy as PrunePolicy, now);
+}
+
+function approvedPlans(policy: Policy, ledger: Ledger, now: number): readonly StoredPlan[] {
+  return ledger.storedPlans(['approved'], now).filter(({ plan }) => plan.policy === policy.name);
 }
 
 /**
@@ -49,6 +75,7 @@ export function awaitApproval(
 
 function stillMeans({ plan, targets }: StoredPlan, now: Plan, standing: ReadonlySet<string>): boolean {
   if (plan.hash === now.hash) return true;
+  if (plan.action !== now.action || plan.account !== now.account) return false;
   // Amounts and pages are the whole of such plans: another amount is another plan.
   if (plan.action === 'budget.raise' || plan.action === 'message-dlq.prune') return false;
   return targets.some((target) => standing.has(target));

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '../domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
+import { selectionOf, type PruneBound } from './prune-grant.ts';
 import { Tally } from './tally.ts';
 
 /** What is known before anything is read. */
@@ -13,8 +14,8 @@ export interface PlanContext {
   readonly overruled?: Plan['overruled'];
   /** Targets that a person approved: nothing else may be chosen. */
   readonly only?: ReadonlySet<string>;
-  /** A prune that a person approved reaches no later than what was shown; epoch milliseconds. */
-  readonly notAfter?: number;
+  /** What a person approved of a prune. */
+  readonly prune?: PruneBound;
   /** An entry whose own denial is wanted, by its dlqId. */
   readonly watched?: string;
   /** Why an earlier stage holds the run already; what it would do is shown all the same. */
@@ -113,7 +114,7 @@ function hashOf(
   for (const target of [...targets].sort()) hash.update(`\0${target}`);
   for (const act of chosen) {
     if (act.action === 'budget.raise') hash.update(`\0${act.fromUsd}\0${act.toUsd}`);
-    if (act.action === 'message-dlq.prune') hash.update(`\0${act.worth}`);
+    if (act.action === 'message-dlq.prune') hash.update(`\0${act.worth}\0${selectionOf(act.filter)}`);
   }
   return hash.digest('hex');
 }

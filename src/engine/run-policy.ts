@@ -8,9 +8,10 @@ import { endDrained } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
 import { decide, unread } from './decide.ts';
 import { execute, type Books, type ExecuteDeps } from './execute.ts';
-import { approvedTargets, awaitApproval, useUp } from './grants.ts';
+import { awaitApproval, grantOf, useUp } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
+import type { PruneBound } from './prune-grant.ts';
 import { about, noteConditions, reportRun } from './report.ts';
 import { concluded, ledgerFields, unacted, type RunResult } from './run-result.ts';
 
@@ -23,7 +24,7 @@ export interface RunOptions {
   /** A plan that a person applies: what it covers, and the limits that were overruled for it. */
   readonly applied?: {
     readonly targets: readonly string[];
-    readonly notAfter?: number;
+    readonly prune?: PruneBound;
     readonly overruled?: Plan['overruled'];
   };
   readonly signal: AbortSignal;
@@ -76,15 +77,15 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   if (denial !== undefined) return { decision: unread(policy, context, denial), isApproved: false };
   if (applied !== undefined) {
     const only = new Set(applied.targets);
-    const { notAfter, overruled } = applied;
-    const bound = { ...context, only, ...(notAfter !== undefined && { notAfter }), ...(overruled && { overruled }) };
+    const { prune, overruled } = applied;
+    const bound = { ...context, only, ...(prune && { prune }), ...(overruled && { overruled }) };
     return { decision: await decide(policy, bound, deps), isApproved: true };
   }
   const decision = await decide(policy, context, deps);
   const needsPerson = context.effectiveMode === 'approve' || decision.plan.needsApproval !== undefined;
-  const only = needsPerson ? approvedTargets(policy, deps.ledger, at) : undefined;
-  if (only === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
-  const granted = await decide(policy, { ...context, only, ...notAfterOf(policy, deps, at) }, deps);
+  const grant = needsPerson ? grantOf(policy, deps.ledger, at) : undefined;
+  if (grant === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
+  const granted = await decide(policy, { ...context, ...grant }, deps);
   if (granted.plan.matched > 0 || granted.plan.state === 'aborted') return { decision: granted, isApproved: true };
   useUp(policy, deps.ledger, at);
   return { decision, isApproved: false };
@@ -101,17 +102,6 @@ export function contextOf(
   return { ...of, effectiveMode };
 }
 
-/** An approved prune reaches no later than the plan that was shown. */
-function notAfterOf(policy: Policy, deps: RunDeps, at: number): { readonly notAfter?: number } {
-  if (policy.action.type !== 'message-dlq.prune') return {};
-  const bounds = deps.ledger
-    .storedPlans(['approved'], at)
-    .filter(({ plan }) => plan.policy === policy.name)
-    .flatMap(({ plan }) => plan.chosen)
-    .flatMap((proposal) => (proposal.action === 'message-dlq.prune' ? [proposal.filter.toDate] : []));
-  return bounds.length === 0 ? {} : { notAfter: Math.min(...bounds) };
-}
-
 async function actOn(
   policy: Policy,
   run: Decided & { readonly id: number },
@@ -124,6 +114,8 @@ async function actOn(
   const probationLeft = isApproved ? 0 : deps.authority.probationLeft(policy);
   let result = unacted(plan);
   if (plan.state === 'changes') {
+    // Its pages have no ids that would tell what of it is done: an approval is used before the first of them.
+    if (isApproved && plan.action === 'message-dlq.prune') useUp(policy, deps.ledger, deps.clock.now());
     const books = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
     const unbalanced = balance(plan, books, deps);
     if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);

@@ -15,7 +15,9 @@ import { lift } from '../guardrails/campaign.ts';
 import { overrule } from '../policies/overrule.ts';
 import type { Policy } from '../policies/policy.ts';
 import { decide } from './decide.ts';
+import { stillShows } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
+import { pruneBound } from './prune-grant.ts';
 import type { RunDeps, RunOptions } from './run-policy.ts';
 import { contextOf } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
@@ -71,6 +73,7 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   if ('ok' in stored) return stored;
   const found = policyWith(stored.plan.policy, stored.plan.overruled, deps);
   if (!('name' in found)) return found;
+  if (!stillShows(stored, found, deps.clock.now())) return outdated(stored);
   const { mode } = deps.authority.mode(found);
   if (mode === 'off' || mode === 'audit') {
     return { ok: false, code: 'mode', message: `Policy ${found.name} is in ${mode}: its plans cannot be applied.` };
@@ -80,13 +83,13 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   const decision = { state: lasts ? ('approved' as const) : ('used' as const), at: deps.clock.now(), ...person };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${found.name}`);
-  const bounds = stored.plan.chosen.flatMap((act) => (act.action === 'message-dlq.prune' ? [act.filter.toDate] : []));
+  const prune = pruneBound(stored.plan);
   const result = await deps.inTurn(found, {
     trigger: { kind: 'hand' },
     signal,
     applied: {
       targets: stored.targets,
-      ...(bounds.length > 0 && { notAfter: Math.min(...bounds) }),
+      ...(prune !== undefined && { prune }),
       ...(stored.plan.overruled !== undefined && { overruled: stored.plan.overruled }),
     },
   });
@@ -97,6 +100,9 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
 export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided {
   const stored = usable(id, ['waiting'], deps);
   if ('ok' in stored) return stored;
+  const policy = policyWith(stored.plan.policy, undefined, deps);
+  if (!('name' in policy)) return policy;
+  if (!stillShows(stored, policy, deps.clock.now())) return outdated(stored);
   const decision = { state: 'approved' as const, at: deps.clock.now(), ...person };
   if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${stored.plan.policy}`);
@@ -191,6 +197,11 @@ function usable(id: string, states: readonly StoredPlan['state'][], deps: VerbDe
     return { ok: false, code: 'unknown_plan', message: `There is no plan ${id.slice(0, 80)}. opsd plan makes one.` };
   }
   return states.includes(stored.state) ? stored : decided(stored);
+}
+
+function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
+  const message = `The policy of plan ${id} has been changed since. opsd plan ${policy} makes a new one.`;
+  return { ok: false, code: 'expired', message };
 }
 
 function decided({ plan, state, by, reason }: StoredPlan): Refusal {
