@@ -48,8 +48,8 @@ VOLUME /var/lib/opsd
 ENV PATH=/usr/local/bin \
     NODE_ENV=production \
     OPSD_CONFIG=/etc/opsd/config.yaml \
-    OPSD_LISTEN=0.0.0.0:10777 \
-    OPSD_PROBES_LISTEN=0.0.0.0:10779 \
+    OPSD_LISTEN=:10777 \
+    OPSD_PROBES_LISTEN=:10779 \
     OPSD_STORE=/var/lib/opsd/opsd.db \
     OPSD_REVISION=${REVISION}
 # Metrics, pages and API; hooks; probes.

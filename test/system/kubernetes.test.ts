@@ -159,7 +159,9 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       hooks: config.hooks.listen?.port,
       probes: config.server.probes.listen?.port,
     });
-    expect(config.server.listen.host).toBe('0.0.0.0');
+    // Of IPv6 and IPv4: where pods have addresses of one kind, it may be either.
+    for (const listen of [config.server.listen, config.hooks.listen, config.server.probes.listen])
+      expect(listen?.host).toBe('::');
     for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe])
       expect(probe?.httpGet?.port).toBe('probes');
     for (const [name, port] of [['opsd', 'metrics'] as const, ['opsd-hooks', 'hooks'] as const])
