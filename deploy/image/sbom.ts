@@ -73,7 +73,7 @@ export function imageSbom(npm: string, { packages, versions, env }: Image): obje
         type: 'library',
         name,
         version,
-        purl: `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${arch}`,
+        purl: `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${arch}`,
       })),
       ...bom.components.map(withoutPlaces),
     ],

@@ -26,13 +26,14 @@ const npm = JSON.stringify({
   ],
 });
 
+const libstdcpp = debianPackage('Package: libstdc++6\nArchitecture: arm64\nVersion: 12.2.0-14+deb12u1');
 const libc = debianPackage(
   'Package: libc6\nStatus: install ok installed\nArchitecture: arm64\nVersion: 2.36-9+deb12u10',
 );
 
 test('names packages, Node with what is built into it, and the libraries', () => {
   const versions = { node: '24.21.0', openssl: '3.5.8', modules: '137', nghttp3: '' };
-  expect(imageSbom(npm, { packages: [libc], versions, env: { SOURCE_DATE_EPOCH: '1763800000' } })).toEqual({
+  expect(imageSbom(npm, { packages: [libc, libstdcpp], versions, env: { SOURCE_DATE_EPOCH: '1763800000' } })).toEqual({
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
     metadata: { timestamp: '2025-11-22T08:26:40.000Z', component: { name: 'msgsvc-opsd', version: '0.1.0' } },
@@ -47,6 +48,7 @@ test('names packages, Node with what is built into it, and the libraries', () =>
         version: '2.36-9+deb12u10',
         purl: 'pkg:deb/debian/libc6@2.36-9%2Bdeb12u10?arch=arm64',
       }),
+      expect.objectContaining({ purl: 'pkg:deb/debian/libstdc%2B%2B6@12.2.0-14%2Bdeb12u1?arch=arm64' }),
       {
         type: 'library',
         name: 'yaml',
