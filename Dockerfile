@@ -2,7 +2,7 @@
 # npm, no package manager; not root; nothing written but the store and /tmp. docs/image.md tells how to build and run it.
 #
 #   docker build -t opsd .
-#   docker run --read-only --tmpfs /tmp -v opsd-data:/var/lib/opsd -v ./config.yaml:/etc/opsd/config.yaml:ro -p 10777:10777 opsd
+#   docker run --read-only --tmpfs /tmp -v opsd-data:/var/lib/opsd -v ./opsd:/etc/opsd:ro -p 127.0.0.1:10777:10777 opsd
 #
 # The base is an argument, so that a mirror or a pinned digest can take its place: any Debian with Node 24 and npm.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim

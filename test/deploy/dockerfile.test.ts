@@ -89,5 +89,11 @@ test('a configuration that is silent listens and keeps state where the image say
   expect(all('EXPOSE')).toEqual(['10777 10778 10779']);
   expect(all('HEALTHCHECK')[0]).toContain("'http://127.0.0.1:10779/-/healthy'");
   expect(all('VOLUME')).toEqual(['/var/lib/opsd']);
+  // buildah drops it from any other format than Docker's.
+  const building = read('docs/image.md')
+    .split('\n')
+    .filter((line) => line.startsWith('buildah build '));
+  expect(building.length).toBeGreaterThan(0);
+  for (const line of building) expect(line).toContain('--format docker');
   expect(all('CMD').map((text) => JSON.parse(text) as unknown)).toEqual([['run', '--config', env['OPSD_CONFIG']]]);
 });
