@@ -7,7 +7,7 @@ import type { DecideDeps } from './decide.ts';
 import { guardsAt } from './guards-at.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
-/** More than this are not looked at in one run. */
+/** More than this are not looked at in one run: old ones that nobody deletes must not hide the new ones. */
 const MAX_LETTERS = 10_000;
 
 export async function decideDeadLetters(
@@ -19,6 +19,7 @@ export async function decideDeadLetters(
   const now = deps.clock.now();
   draft.notes.push('No operation lists these messages: their ids are those that failure callbacks told of.');
   const letters = deps.ledger.deadLetters(policy.account, MAX_LETTERS);
+  if (letters.length === MAX_LETTERS) draft.notes.push(`The newest ${MAX_LETTERS} are looked at, none before them.`);
   const proposals: MessageDeleteProposal[] = [];
   let errors = 0;
   for (const letter of letters) {

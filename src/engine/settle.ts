@@ -165,6 +165,10 @@ function record(
 ): void {
   const { proposal } = intent;
   deps.ledger.recordOutcome(intent.id, { at: deps.clock.now(), outcome, ...(detail !== undefined && { detail }) });
+  const isDone = outcome === 'verified' || outcome === 'resolved_done';
+  if (isDone && proposal.action === 'message-dlq.delete') {
+    deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
+  }
   if (intent.outcome === outcome) return;
   deps.events.emit({
     type: 'action.outcome',

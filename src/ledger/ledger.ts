@@ -242,7 +242,9 @@ export interface Ledger {
   alertFiring(name: string): boolean | undefined;
 
   noteDeadLetter(letter: DeadLetter): void;
+  /** The newest of them, oldest first. */
   deadLetters(account: string, limit: number): readonly DeadLetter[];
+  /** Its claim stays. */
   forgetDeadLetter(account: string, dlqId: string): void;
 
   /** When a delete policy first matched an entry; recorded by `noteMatches`, forgotten when it no longer matches. */

@@ -10,13 +10,16 @@ export function createDeadLetters({
   const insert = db.prepare(
     'INSERT OR IGNORE INTO dead_letters (account, dlq_id, learned_at, record) VALUES (?, ?, ?, ?)',
   );
-  const select = db.prepare('SELECT record FROM dead_letters WHERE account = ? ORDER BY learned_at LIMIT ?');
+  const select = db.prepare('SELECT record FROM dead_letters WHERE account = ? ORDER BY learned_at DESC LIMIT ?');
   const remove = db.prepare('DELETE FROM dead_letters WHERE account = ? AND dlq_id = ?');
 
   return {
     noteDeadLetter: (letter) => void insert.run(letter.account, letter.dlqId, letter.learnedAt, JSON.stringify(letter)),
     deadLetters: (account, limit) =>
-      select.all(account, limit).map((row) => JSON.parse(String(row['record'])) as DeadLetter),
+      select
+        .all(account, limit)
+        .map((row) => JSON.parse(String(row['record'])) as DeadLetter)
+        .toReversed(),
     forgetDeadLetter: (account, dlqId) => void remove.run(account, dlqId),
   };
 }

@@ -140,6 +140,34 @@ describe('a delete of messages', () => {
     await w.engine.settle(NEVER);
     expect(w.dlq.pruned).toEqual([['m-1'], ['m-4'], ['m-1']]);
     expect(outcomes(w)).toEqual(['resolved_done', 'verified']);
+    // What is gone is not looked at again; a callback that comes twice deletes nothing twice.
+    expect(w.ledger.deadLetters('production', 10).map(({ dlqId }) => dlqId)).toEqual(['m-2', 'm-3']);
+    const again = { account: 'production', messageId: 'msg-m-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+    w.ledger.noteDeadLetter({ ...again, dlqId: 'm-1' });
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toHaveLength(3);
+  });
+
+  test('looks at the newest, however many old ones nobody deletes', async () => {
+    const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production' });
+    const w = world({ policies: [policy], guards: GUARDS });
+    for (let i = 0; i <= 10_000; i++) {
+      w.ledger.noteDeadLetter({
+        account: 'production',
+        dlqId: `m-${i}`,
+        messageId: `msg-${i}`,
+        learnedAt: w.clock.now() + i,
+        status: i === 10_000 ? 404 : 503,
+        labels: [],
+      });
+    }
+    const planned = await w.engine.plan('delete-dead', { by: 'test', save: false }, NEVER);
+    expect(planned).toMatchObject({
+      plan: {
+        chosen: [{ target: 'm-10000' }],
+        notes: expect.arrayContaining(['The newest 10000 are looked at, none before them.']) as string[],
+      },
+    });
   });
 });
 

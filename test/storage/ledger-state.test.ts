@@ -115,7 +115,7 @@ test('an alert is new once, and nothing is known before the first one came', () 
   expect(ledger.alertFiring('Down')).toBe(false);
 });
 
-test('dead letters are learned once, listed oldest first, and forgotten', () => {
+test('dead letters are learned once, the newest listed oldest first, and forgotten', () => {
   const ledger = memoryLedger();
   const letter = (dlqId: string, learnedAt: number): DeadLetter => ({
     account: 'production',
@@ -128,7 +128,7 @@ test('dead letters are learned once, listed oldest first, and forgotten', () => 
     ledger.noteDeadLetter(known);
   }
   ledger.noteDeadLetter(letter('a', 7));
-  expect(ledger.deadLetters('production', 2)).toEqual([letter('a', 1), letter('b', 2)]);
+  expect(ledger.deadLetters('production', 2)).toEqual([letter('b', 2), letter('c', 3)]);
   ledger.forgetDeadLetter('production', 'a');
   expect(ledger.deadLetters('production', 9).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
 });
