@@ -6,14 +6,11 @@ import { SOURCE_AGE, SOURCE_AGE_RATIO } from './parts/freshness.ts';
 import { row } from './parts/layout.ts';
 import { barGauge, stat, stateTimeline, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, quantile, rate, sel } from './parts/selectors.ts';
-import type { SeriesName } from './parts/selectors.ts';
+import { increase, perStep, quantile, rate, sel } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
 
 const { api: apiThresholds, collectors, daemon: ofItself } = THRESHOLDS;
-
-const step = (series: SeriesName, more = '') => increase(series, more, '$__rate_interval');
 
 /** One row a daemon, with its version. */
 function ofDaemon(expr: string): string {
@@ -136,14 +133,14 @@ const right = row(
       width: 10,
       height: 7,
       queries: [
-        query(`sum(${step('opsd_state_save_failures_total')})`, 'store'),
-        query(`sum(${step('opsd_audit_write_errors_total')})`, 'audit log'),
-        query(`sum(${step('opsd_notification_failures_total')})`, 'notifications failed'),
-        query(`sum(${step('opsd_notifications_dropped_total')})`, 'notifications dropped'),
-        query(`sum(${step('opsd_stats_points_missed_total')})`, 'points missed'),
-        query(`sum(${step('opsd_spans_dropped_total')})`, 'spans dropped'),
-        query(`sum(${step('opsd_hook_requests_total', 'code!~"2.."')})`, 'hooks refused'),
-        query(`sum(${step('opsd_callbacks_rejected_total')})`, 'callbacks refused'),
+        query(`sum(${perStep('opsd_state_save_failures_total')})`, 'store'),
+        query(`sum(${perStep('opsd_audit_write_errors_total')})`, 'audit log'),
+        query(`sum(${perStep('opsd_notification_failures_total')})`, 'notifications failed'),
+        query(`sum(${perStep('opsd_notifications_dropped_total')})`, 'notifications dropped'),
+        query(`sum(${perStep('opsd_stats_points_missed_total')})`, 'points missed'),
+        query(`sum(${perStep('opsd_spans_dropped_total')})`, 'spans dropped'),
+        query(`sum(${perStep('opsd_hook_requests_total', 'code!~"2.."')})`, 'hooks refused'),
+        query(`sum(${perStep('opsd_callbacks_rejected_total')})`, 'callbacks refused'),
       ],
     }),
   ],
@@ -207,7 +204,10 @@ const sources = row('Sources', [
     stacked: true,
     interval: '1m',
     queries: [
-      query(`sum by (collector, reason) (${step('opsd_collector_failures_total')}) > 0`, '{{collector}}: {{reason}}'),
+      query(
+        `sum by (collector, reason) (${perStep('opsd_collector_failures_total')}) > 0`,
+        '{{collector}}: {{reason}}',
+      ),
     ],
   }),
 ]);
@@ -276,11 +276,11 @@ const requests = row(
       stacked: true,
       interval: '1m',
       queries: [
-        query(`sum(${step('opsd_logs_late_entries_total')})`, 'came late'),
-        query(`sum(${step('opsd_logs_refused_entries_total')})`, 'refused'),
-        query(`sum(${step('opsd_logs_unjoined_deliveries_total')})`, 'delivery without beginning'),
-        query(`sum(${step('opsd_logs_unjoined_attempts_total')})`, 'attempt without beginning'),
-        query(`sum(${step('opsd_logs_given_up_messages_total')})`, 'given up'),
+        query(`sum(${perStep('opsd_logs_late_entries_total')})`, 'came late'),
+        query(`sum(${perStep('opsd_logs_refused_entries_total')})`, 'refused'),
+        query(`sum(${perStep('opsd_logs_unjoined_deliveries_total')})`, 'delivery without beginning'),
+        query(`sum(${perStep('opsd_logs_unjoined_attempts_total')})`, 'attempt without beginning'),
+        query(`sum(${perStep('opsd_logs_given_up_messages_total')})`, 'given up'),
       ],
     }),
   ],
@@ -355,7 +355,7 @@ const process = row('The process', [
     bars: true,
     stacked: true,
     interval: '1m',
-    queries: [query(`sum by (level) (${step('opsd_log_messages_total', 'level=~"warn|error"')})`, '{{level}}')],
+    queries: [query(`sum by (level) (${perStep('opsd_log_messages_total', 'level=~"warn|error"')})`, '{{level}}')],
     steps: PLAIN,
   }),
 ]);

@@ -8,7 +8,7 @@ import { linkTo } from './parts/links.ts';
 import type { LinkTo } from './parts/links.ts';
 import { heatmap, stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, once, portion, quantile, rate, sel, share } from './parts/selectors.ts';
+import { increase, once, perStep, portion, quantile, rate, sel, share } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
@@ -227,9 +227,7 @@ const slow: Row = row(
       description:
         'How long messages took from when they were due until they were delivered, retries included. Two bands: some get through at once, others only after retries.',
       unit: 's',
-      query: query(
-        `sum by (le) (${increase('msgsvc_message_delivery_duration_seconds_bucket', CHOSEN, '$__rate_interval')})`,
-      ),
+      query: query(`sum by (le) (${perStep('msgsvc_message_delivery_duration_seconds_bucket', CHOSEN)})`),
     }),
   ],
   [

@@ -7,7 +7,7 @@ import type { Row } from './parts/layout.ts';
 import { linkTo } from './parts/links.ts';
 import { stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, once, portion, quantile, rate, sel, share } from './parts/selectors.ts';
+import { increase, once, perStep, portion, quantile, rate, sel, share } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
 
@@ -181,9 +181,10 @@ const failures: Row = row(
         'Dead messages that policies of the daemon pruned or deleted, in each step. What others took out shows only in the growth above.',
       unit: unitOf('opsd_action_items_total'),
       bars: true,
+      interval: '1m',
       queries: [
         query(
-          `sum by (policy, action) (${increase('opsd_action_items_total', 'action=~"message-dlq[.].+"', '$__rate_interval')})`,
+          `sum by (policy, action) (${perStep('opsd_action_items_total', 'action=~"message-dlq[.].+"')})`,
           '{{policy}}: {{action}}',
         ),
       ],

@@ -7,7 +7,7 @@ import { row } from './parts/layout.ts';
 import { linkTo } from './parts/links.ts';
 import { barGauge, stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, once, quantile, rate, sel } from './parts/selectors.ts';
+import { increase, once, perStep, quantile, rate, sel } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { unitOf } from './parts/units.ts';
@@ -310,12 +310,7 @@ const automation = row('What did the automation do, and can the figures be trust
     bars: true,
     stacked: true,
     interval: '1m',
-    queries: [
-      query(
-        `sum by (policy, action) (${increase('opsd_action_items_total', '', '$__rate_interval')})`,
-        '{{policy}}: {{action}}',
-      ),
-    ],
+    queries: [query(`sum by (policy, action) (${perStep('opsd_action_items_total')})`, '{{policy}}: {{action}}')],
     noValue: 'nothing known',
     links: [linkTo('opsd-policies', 'Policies')],
   }),
@@ -329,7 +324,7 @@ const automation = row('What did the automation do, and can the figures be trust
     interval: '1m',
     queries: [
       query(
-        `sum by (outcome) (${increase('opsd_action_outcomes_total', 'outcome!~"acked|unknown"', '$__rate_interval')}) > 0`,
+        `sum by (outcome) (${perStep('opsd_action_outcomes_total', 'outcome!~"acked|unknown"')}) > 0`,
         '{{outcome}}',
       ),
     ],

@@ -5,13 +5,10 @@ import { dashboard } from './parts/dashboard.ts';
 import { row } from './parts/layout.ts';
 import { barGauge, stat, stateTimeline, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, quantile, sel } from './parts/selectors.ts';
+import { increase, perStep, quantile, sel } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { unitOf } from './parts/units.ts';
-
-/** What one step of a drawing counts. */
-const step = (series: SeriesName, more = '') => increase(series, more, '$__rate_interval');
 
 const { automation } = THRESHOLDS;
 
@@ -157,7 +154,7 @@ const policies = row(
       interval: '1m',
       queries: [
         query(
-          `sum by (guard) (${step('opsd_policy_guard_denials_total', `guard!="where",${OF_POLICY}`)}) > 0`,
+          `sum by (guard) (${perStep('opsd_policy_guard_denials_total', `guard!="where",${OF_POLICY}`)}) > 0`,
           '{{guard}}',
         ),
       ],
@@ -180,7 +177,7 @@ const acts = row(
       stacked: true,
       interval: '1m',
       queries: [
-        query(`sum by (policy, action) (${step('opsd_action_items_total', OF_POLICY)})`, '{{policy}}: {{action}}'),
+        query(`sum by (policy, action) (${perStep('opsd_action_items_total', OF_POLICY)})`, '{{policy}}: {{action}}'),
       ],
       noValue: 'none known',
     }),
@@ -194,7 +191,7 @@ const acts = row(
       interval: '1m',
       queries: [
         query(
-          `sum by (action, outcome) (${step(OUTCOMES, `outcome!~"acked|unknown",${OF_POLICY}`)}) > 0`,
+          `sum by (action, outcome) (${perStep(OUTCOMES, `outcome!~"acked|unknown",${OF_POLICY}`)}) > 0`,
           '{{action}}: {{outcome}}',
         ),
       ],
@@ -227,7 +224,7 @@ const acts = row(
       bars: true,
       stacked: true,
       interval: '1m',
-      queries: [query(`sum by (outcome) (${step('opsd_policy_runs_total', OF_POLICY)}) > 0`, '{{outcome}}')],
+      queries: [query(`sum by (outcome) (${perStep('opsd_policy_runs_total', OF_POLICY)}) > 0`, '{{outcome}}')],
       height: 7,
     }),
     timeSeries({
@@ -312,7 +309,10 @@ const allowed = row('What it may do, and what asked for it', [
     stacked: true,
     interval: '1m',
     queries: [
-      query(`sum by (policy, trigger) (${step('opsd_policy_triggers_total', OF_POLICY)})`, '{{policy}}: {{trigger}}'),
+      query(
+        `sum by (policy, trigger) (${perStep('opsd_policy_triggers_total', OF_POLICY)})`,
+        '{{policy}}: {{trigger}}',
+      ),
     ],
     noValue: 'none known',
   }),
@@ -324,7 +324,7 @@ const allowed = row('What it may do, and what asked for it', [
     bars: true,
     stacked: true,
     interval: '1m',
-    queries: [query(`sum by (policy) (${step('opsd_policy_evaluation_errors_total', OF_POLICY)})`, '{{policy}}')],
+    queries: [query(`sum by (policy) (${perStep('opsd_policy_evaluation_errors_total', OF_POLICY)})`, '{{policy}}')],
     steps: PLAIN,
     noValue: 'none known',
   }),

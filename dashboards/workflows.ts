@@ -7,7 +7,7 @@ import type { Row } from './parts/layout.ts';
 import { linkTo } from './parts/links.ts';
 import { heatmap, stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, once, quantile, rate, sel } from './parts/selectors.ts';
+import { increase, once, perStep, quantile, rate, sel } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { unitOf } from './parts/units.ts';
 
@@ -243,7 +243,7 @@ const lifetime: Row = row('How long did they live?', [
     description:
       'Time from the creation of a run until it failed, of the runs that entered, of all workflows. Bands say at which step or timeout they die.',
     unit: 's',
-    query: query(`sum by (le) (${increase(`${LIFETIME}_bucket`, '', '$__rate_interval')})`),
+    query: query(`sum by (le) (${perStep(`${LIFETIME}_bucket`)})`),
   }),
   timeSeries({
     title: 'Lifetime of failed runs, p50 and p95',

@@ -191,7 +191,7 @@ export function timeSeries(of: SeriesPanel): Placed {
   return placed(builder, of, 8);
 }
 
-/** Buckets of a histogram over time: `sum by (le) (increase(x_bucket[$__rate_interval]))`. */
+/** Buckets of a histogram over time, by `le`: what fell into each in each step. */
 export function heatmap(of: PanelHead & { readonly query: Query; readonly unit: string }): Placed {
   const builder = headed(new heatmaps.PanelBuilder(), of)
     .unit('short')

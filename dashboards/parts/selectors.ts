@@ -30,6 +30,14 @@ export function increase(series: SeriesName, more = '', window = '$__range'): st
   return `increase(${sel(series, more)}[${window}])`;
 }
 
+/**
+ * What a counter grew by in each step of a drawing. `$__rate_interval` is longer than a step, up to four times where the
+ * scrape interval is as long as a step: an increase over it would tell of one act in several bars, in each of them whole.
+ */
+export function perStep(series: SeriesName, more = ''): string {
+  return `${rate(series, more)} * $__interval_ms / 1000`;
+}
+
 /** A quantile of a histogram, by the labels given. */
 export function quantile(q: number, histogram: HistogramName, by: readonly string[] = [], more = ''): string {
   return `histogram_quantile(${q}, sum by (${['le', ...by].join(', ')}) (${rate(`${histogram}_bucket`, more)}))`;

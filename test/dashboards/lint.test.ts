@@ -131,6 +131,7 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
     of(panel({ expr: GOOD.replace('$__rate_interval', '5m') })),
     of(panel({ expr: GOOD.replace('$__rate_interval', '24h') })),
     of(panel({ expr: GOOD.replace('rate(', 'increase(').replace('$__rate_interval', '90s'), fieldConfig: COUNT })),
+    of(panel({ expr: GOOD.replace('rate(', 'increase('), fieldConfig: COUNT })),
   ],
   'a legend names labels of the result': [of(panel({ legend: '{{code}}' })), of(panel({ legend: '{{account}}' }))],
   'several queries of a panel have their own names': [

@@ -159,7 +159,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'a rate is over $__rate_interval': (dashboard) =>
     [...expressions(dashboard)].flatMap(({ where, reading }) =>
       reading.selectors.flatMap(({ metric, call, window = '' }) => {
-        if (!['rate', 'irate', 'increase'].includes(call) || window === '$__rate_interval') return [];
+        if (!['rate', 'irate', 'increase'].includes(call)) return [];
+        // As an increase it is more than what happened in a step. A mark says that there was something at all.
+        const isWhole = call !== 'increase' || where.startsWith('annotation ');
+        if (window === '$__rate_interval' && isWhole) return [];
         if (call === 'increase' && STATED_WINDOWS.test(window)) return [];
         return [`${where}: ${call}(${metric}[${window}])`];
       }),

@@ -40,7 +40,10 @@ function exprOf(panel: string): string {
     annotations.list.find(({ name }) => `@${name}` === title) ??
     panels.find((one) => one.title === title)?.targets?.find((one) => one.refId === refId);
   if (target === undefined) throw new Error(`there is no panel ${panel}`);
-  const times = target.expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h');
+  const times = target.expr
+    .replaceAll('$__rate_interval', '5m')
+    .replaceAll('$__range', '1h')
+    .replaceAll('$__interval_ms', '60000');
   return times.replaceAll(/\$[a-z]\w*/g, '.+');
 }
 

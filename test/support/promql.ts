@@ -33,8 +33,13 @@ export interface PromqlReading {
 /** Labels of a series' name, `job` and `instance` included; undefined when there is no such series. */
 export type LabelsOfSeries = (metric: string) => readonly string[] | undefined;
 
-/** Grafana's variables for durations, as durations that nobody writes. */
-const DURATIONS = { $__rate_interval: '7m13s', $__range: '7m17s', $__interval: '7m19s' } as const;
+/** Grafana's variables for durations, as durations that nobody writes, and for a number of milliseconds. */
+const DURATIONS = {
+  $__interval_ms: '439001',
+  $__rate_interval: '7m13s',
+  $__range: '7m17s',
+  $__interval: '7m19s',
+} as const;
 
 /** Operators that keep the series of their left side, or of both. */
 const SET_OPERATORS = ['And', 'Or', 'Unless'];

@@ -158,6 +158,14 @@ const OVERVIEW: readonly PanelCase[] = [
     },
     shown: { '{}': 5 },
   },
+  ...['overview/What did the automation do?', 'policies/Acted on, by policy', 'dlq/Taken out by policies'].map(
+    (panel) => ({
+      says: 'a bar counts what happened in its step alone, however long the window of the rate is',
+      panel: `opsd-${panel}`,
+      given: { [of('opsd_action_items_total', 'policy="prune",action="message-dlq.prune"')]: '0+15x60' },
+      shown: { '{policy="prune",action="message-dlq.prune"}': 15 },
+    }),
+  ),
   {
     says: 'each reason has its share of the attempts of its destination',
     panel: 'opsd-overview/Which destination fails, and why? Last hour/B',
