@@ -8,7 +8,18 @@ import { linkTo } from './parts/links.ts';
 import type { LinkTo } from './parts/links.ts';
 import { heatmap, stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, once, perStep, portion, quantile, rate, sel, share } from './parts/selectors.ts';
+import {
+  increase,
+  LATELY,
+  once,
+  perStep,
+  portion,
+  quantile,
+  quantileOver,
+  rate,
+  sel,
+  share,
+} from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
@@ -21,12 +32,13 @@ const IN_FLIGHT = 'msgsvc_messages_in_flight';
 const OLDEST_DUE = 'msgsvc_messages_oldest_due_timestamp_seconds';
 
 const all = (series: SeriesName): string => `sum(${rate(series, CHOSEN)})`;
+const lately = (series: SeriesName): string => `sum(${increase(series, CHOSEN, LATELY)})`;
 /** What the objective is about: a message that somebody cancelled did not fail. */
-const uncancelled = `(${all('msgsvc_messages_finished_total')} - ${all('msgsvc_message_cancellations_total')})`;
+const uncancelled = `(${lately('msgsvc_messages_finished_total')} - ${lately('msgsvc_message_cancellations_total')})`;
 const each = (series: SeriesName): string => `sum by (destination) (${rate(series, CHOSEN)})`;
 const shown = (series: SeriesName): string => `sum by (destination) (${increase(series, CHOSEN)})`;
 const shownP95 = (histogram: 'msgsvc_message_queue_wait_seconds' | 'msgsvc_message_attempt_duration_seconds'): string =>
-  `histogram_quantile(0.95, sum by (le, destination) (${increase(`${histogram}_bucket`, CHOSEN)}))`;
+  quantileOver('$__range', 0.95, histogram, ['destination'], CHOSEN);
 /** Where messages in flight are known and none is due, the age is truly 0. */
 const oldestAge = (by: readonly string[]): string => {
   const group = by.length === 0 ? '' : ` by (${by.join(', ')})`;
@@ -42,20 +54,20 @@ const now: Row = row('Now', [
   stat({
     title: 'Attempts that fail',
     description:
-      'Share of delivery attempts that failed within the last minutes, from the log. An attempt that fails is tried again. High: the table below names the destination and the reason.',
+      'Share of delivery attempts that failed within the last 10 minutes, from the log. An attempt that fails is tried again. High: the table below names the destination and the reason.',
     unit: 'percentunit',
     decimals: 1,
-    queries: [query(portion(all('msgsvc_message_attempt_failures_total'), all('msgsvc_message_attempts_total')))],
+    queries: [query(portion(lately('msgsvc_message_attempt_failures_total'), lately('msgsvc_message_attempts_total')))],
     steps: FAILING,
     noValue: 'no attempts',
   }),
   stat({
     title: 'Messages that fail for good',
     description:
-      'Of the messages that ended within the last minutes and were not cancelled, the share that was not delivered after all retries. They are in the DLQ now. High: see what they failed of, below and on the DLQ dashboard.',
+      'Of the messages that ended within the last 10 minutes and were not cancelled, the share that was not delivered after all retries. They are in the DLQ now. High: see what they failed of, below and on the DLQ dashboard.',
     unit: 'percentunit',
     decimals: 1,
-    queries: [query(portion(all('msgsvc_message_failures_total'), uncancelled))],
+    queries: [query(portion(lately('msgsvc_message_failures_total'), uncancelled))],
     steps: rising({ critical: 1 - OBJECTIVES.delivered }),
     noValue: 'none ended',
     links: [linkTo('opsd-dlq', 'DLQ and retries')],
@@ -82,17 +94,18 @@ const now: Row = row('Now', [
   stat({
     title: 'Wait, p95 of all',
     description:
-      'From when a message was due until its attempt began: the service, or flow control. 95 of 100 attempts waited no longer.',
+      'From when a message was due until its attempt began: the service, or flow control. Of the last 10 minutes, 95 of 100 attempts waited no longer.',
     unit: 's',
-    queries: [query(`${quantile(0.95, 'msgsvc_message_queue_wait_seconds', [], CHOSEN)} >= 0`)],
+    queries: [query(quantileOver(LATELY, 0.95, 'msgsvc_message_queue_wait_seconds', [], CHOSEN))],
     steps: rising({ warning: latency.queueWaitSeconds }),
     noValue: 'no attempts',
   }),
   stat({
     title: 'Attempt, p95 of all',
-    description: 'From the beginning of an attempt to its outcome: the destination. 95 of 100 took no longer.',
+    description:
+      'From the beginning of an attempt to its outcome: the destination. Of the last 10 minutes, 95 of 100 took no longer.',
     unit: 's',
-    queries: [query(`${quantile(0.95, 'msgsvc_message_attempt_duration_seconds', [], CHOSEN)} >= 0`)],
+    queries: [query(quantileOver(LATELY, 0.95, 'msgsvc_message_attempt_duration_seconds', [], CHOSEN))],
     steps: rising({ warning: latency.attemptSeconds }),
     noValue: 'no attempts',
   }),

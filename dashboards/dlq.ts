@@ -7,7 +7,7 @@ import type { Row } from './parts/layout.ts';
 import { linkTo } from './parts/links.ts';
 import { stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, once, perStep, portion, quantile, rate, sel, share } from './parts/selectors.ts';
+import { increase, LATELY, once, perStep, portion, quantile, rate, sel, share } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
 
@@ -26,7 +26,8 @@ const fullIn = `clamp(min((${once(LIMIT)} - ${once(HELD)}) * 3600 / clamp_min(${
 
 const ATTEMPTS_BUCKET = 'msgsvc_message_delivery_attempts_bucket';
 /** Deliveries that took so many attempts at most. The bound is written `1` or `1.0`, by the format of the scrape. */
-const within = (attempts: number): string => `sum(${rate(ATTEMPTS_BUCKET, `le=~"${attempts}([.]0)?"`)})`;
+const bound = (attempts: number): string => `le=~"${attempts}([.]0)?"`;
+const within = (attempts: number): string => `sum(${rate(ATTEMPTS_BUCKET, bound(attempts))})`;
 const deliveries = `sum(${rate('msgsvc_message_delivery_attempts_count')})`;
 
 const now: Row = row('Now', [
@@ -71,10 +72,17 @@ const now: Row = row('Now', [
   stat({
     title: 'Delivered at the first attempt',
     description:
-      'Of the messages that were delivered within the last minutes, those that needed no retry. When it falls, a destination fails now and then: see which one on the deliveries.',
+      'Of the messages that were delivered within the last 10 minutes, those that needed no retry. When it falls, a destination fails now and then: see which one on the deliveries.',
     unit: 'percentunit',
     decimals: 1,
-    queries: [query(share(within(1), deliveries))],
+    queries: [
+      query(
+        share(
+          `sum(${increase(ATTEMPTS_BUCKET, bound(1), LATELY)})`,
+          `sum(${increase('msgsvc_message_delivery_attempts_count', '', LATELY)})`,
+        ),
+      ),
+    ],
     steps: falling({ warning: OBJECTIVES.attempts }),
     noValue: 'none delivered',
     links: [linkTo('opsd-deliveries', 'Deliveries')],

@@ -8,7 +8,7 @@ import { linkTo } from './parts/links.ts';
 import type { LinkTo } from './parts/links.ts';
 import { stateTimeline, stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { once, quantile, rate, sel } from './parts/selectors.ts';
+import { increase, LATELY, once, quantile, rate, sel } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
@@ -69,10 +69,12 @@ const now: Row = row('Now', [
   stat({
     title: 'Most saturated key',
     description:
-      'Share of the last minutes in which the key that is held most had a waiting list. At 100% the list was never empty: the table below says what holds it.',
+      'Share of the last 10 minutes in which the key that is held most had a waiting list. At 100% the list was never empty: the table below says what holds it.',
     unit: 'percentunit',
     decimals: 0,
-    queries: [query(`max(${timeHeld(['account', 'flow_control_key'])})`)],
+    queries: [
+      query(`max(clamp_max(sum by (account, flow_control_key) (${increase(SATURATED, CHOSEN, LATELY)}) / 600, 1))`),
+    ],
     steps: rising({ warning: THRESHOLDS.flowControl.saturatedRatio }),
     noValue: 'none waited yet',
   }),

@@ -43,6 +43,15 @@ export function quantile(q: number, histogram: HistogramName, by: readonly strin
   return `histogram_quantile(${q}, sum by (${['le', ...by].join(', ')}) (${rate(`${histogram}_bucket`, more)}))`;
 }
 
+/** Of one within a stated window: none where nothing was observed, since no number is NaN. */
+export function quantileOver(window: string, ...[q, histogram, by = [], more]: Parameters<typeof quantile>): string {
+  const buckets = increase(`${histogram}_bucket`, more, window);
+  return `histogram_quantile(${q}, sum by (${['le', ...by].join(', ')}) (${buckets})) >= 0`;
+}
+
+/** Of numbers that tell of just now. `$__rate_interval` would be hours where a month is shown. */
+export const LATELY = '10m';
+
 /** A gauge of an account once, however many daemons read it: a sum over it counts nothing twice. */
 export function once(series: SeriesName, by: readonly string[] = [], more = ''): string {
   return `max by (${['account', ...by].join(', ')}) (${sel(series, more)})`;

@@ -7,6 +7,7 @@ const datasource = { type: 'prometheus', uid: '${datasource}' };
 const MATCHERS = 'account=~"$account",job=~"$job",instance=~"$instance"';
 const GOOD = `sum by (destination) (rate(msgsvc_message_attempts_total{${MATCHERS}}[$__rate_interval]))`;
 const COUNT = { defaults: { unit: 'short' } };
+const ATTEMPTS = `sum(increase(msgsvc_message_attempts_total{${MATCHERS}}[10m]))`;
 const CARRIED = '${datasource:queryparam}&${account:queryparam}&${job:queryparam}&${instance:queryparam}';
 
 function panel(more: Partial<PanelJson> & { readonly expr?: string; readonly legend?: string } = {}): PanelJson {
@@ -53,6 +54,7 @@ function sample(more: Partial<DashboardJson> = {}): DashboardJson {
 const of = (...panels: PanelJson[]): DashboardJson => sample({ panels });
 const uids = ['opsd-sample', 'opsd-dlq'];
 
+const UNKNOWN = { type: 'special', options: { match: 'null+nan', result: { color: 'text' } } };
 const ENDLESS = { type: 'range', options: { from: 1e300, to: null, result: { text: 'unlimited' } } };
 
 /** What each rule must find; a rule without a sample fails the test below. */
@@ -169,8 +171,18 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
     sample({ links: [{ title: 'All', type: 'dashboards', includeVars: true }] }),
   ],
   'what is not known has no colour of a value': [
-    of(panel({ type: 'stat' })),
-    of(panel({ type: 'bargauge', fieldConfig: { defaults: { unit: 'mps', mappings: [{ type: 'value' }] } } })),
+    of(panel({ type: 'stat', expr: ATTEMPTS, legend: '', fieldConfig: COUNT })),
+    of(
+      panel({
+        type: 'bargauge',
+        expr: ATTEMPTS,
+        legend: '',
+        fieldConfig: { defaults: { unit: 'short', mappings: [{ type: 'value' }] } },
+      }),
+    ),
+  ],
+  'a number of just now is of as long ago whatever is shown': [
+    of(panel({ type: 'stat', fieldConfig: { defaults: { unit: 'mps', mappings: [UNKNOWN] } } })),
   ],
   'an empty cell is no empty table': [
     of(

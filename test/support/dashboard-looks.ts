@@ -15,6 +15,10 @@ export const LOOKS: Readonly<Record<string, Rule>> = {
       ? []
       : ['no mapping'],
   ),
+  // $__rate_interval is minutes where an hour is shown, and hours where a month is.
+  'a number of just now is of as long ago whatever is shown': perPanel(['stat', 'bargauge'], ({ targets = [] }) =>
+    targets.filter(({ expr = '' }) => /\$__(rate_)?interval/.test(expr)).map(({ refId = 'A' }) => refId),
+  ),
   // The words for a table without rows stand in each empty cell too.
   'an empty cell is no empty table': perPanel(['table'], ({ transformations = [], fieldConfig }) => {
     const organize = transformations.find(({ id }) => id === 'organize')?.options as

@@ -19,6 +19,12 @@ const CASES: readonly PanelCase[] = [
     shown: {},
   },
   {
+    says: 'a destination without an attempt in the time shown has no quantile, which is no NaN',
+    panel: 'opsd-deliveries/Destinations/E',
+    given: { [of('msgsvc_message_queue_wait_seconds_bucket', `${MAIL},le="+Inf"`)]: always(3) },
+    shown: {},
+  },
+  {
     says: 'a destination that is down fails wholly',
     panel: 'opsd-deliveries/Share of attempts that fail, by destination',
     given: {
