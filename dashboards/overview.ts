@@ -24,6 +24,10 @@ const SUCCEEDED = `clamp_min(1 - ${sumOf('msgsvc_message_attempt_failures_total'
 const BUDGET = once('msgsvc_account_budget_dollars');
 const FORECAST = once('msgsvc_account_month_billing_forecast_dollars');
 
+/** The ages of failed runs are told even when there are none: a 0 that is true, where it is known when they expire. */
+const HELD_RUNS = `sum(${once('msgsvc_workflow_dlq_aged_runs', ['age'])})`;
+const NONE_EXPIRES = `0 * ${HELD_RUNS} * on () max(${sel('msgsvc_account_limit_dlq_retention_seconds')})`;
+
 const state = row(
   'Now',
   [
@@ -80,7 +84,9 @@ const state = row(
       description:
         'Failed workflow runs that are deleted by age within 24 hours, unless somebody resumes them. Needs limits.dlqRetention of the account.',
       unit: unitOf('msgsvc_workflow_dlq_expiring_runs'),
-      queries: [query(`sum(${once('msgsvc_workflow_dlq_expiring_runs', ['workflow'], 'within="24h"')})`)],
+      queries: [
+        query(`sum(${once('msgsvc_workflow_dlq_expiring_runs', ['workflow'], 'within="24h"')}) or ${NONE_EXPIRES}`),
+      ],
       steps: rising({ warning: 1 }),
       noValue: 'not known',
       links: [linkTo('opsd-workflows', 'Workflows')],
@@ -246,7 +252,7 @@ const failing = row(
         query(`sum(${once('msgsvc_messages_in_flight', ['destination'])})`, 'on their way'),
         query(`sum(${once('msgsvc_flow_control_waitlist_messages', ['flow_control_key'])})`, 'waiting on flow control'),
         query(`sum(${once('msgsvc_account_dlq_messages')})`, 'message DLQ'),
-        query(`sum(${once('msgsvc_workflow_dlq_runs', ['workflow', 'reason'])})`, 'failed workflow runs'),
+        query(HELD_RUNS, 'failed workflow runs'),
       ],
       links: [
         linkTo('opsd-dlq', 'DLQ'),
@@ -266,7 +272,7 @@ const waiting = row('What is held back, what expires, what it costs', [
     max: 1,
     queries: [
       query(
-        `sum by (flow_control_key, constraint) (${rate('msgsvc_flow_control_saturated_seconds_total')}) > 0`,
+        `clamp_max(sum by (flow_control_key, constraint) (${rate('msgsvc_flow_control_saturated_seconds_total')}), 1) > 0`,
         '{{flow_control_key}}: {{constraint}}',
       ),
     ],
@@ -285,7 +291,7 @@ const waiting = row('What is held back, what expires, what it costs', [
       ),
     ],
     steps: rising({ warning: 1 }),
-    noValue: 'not known',
+    noValue: 'none held, or not known',
     links: [linkTo('opsd-workflows', 'Workflows')],
   }),
   timeSeries({

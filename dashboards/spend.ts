@@ -28,8 +28,12 @@ const NO_LIMIT = 'no limit set';
 const finiteBudget = `(${once(BUDGET)} < Inf)`;
 const requestShare = (kind: string): string =>
   share(once(REQUESTS), `max by (account) (${sel(REQUEST_LIMIT, `kind="${kind}"`)})`);
-/** The UTC day so far; an hour at least, since the first minutes say nothing of a day. */
-const byMidnight = `${once(REQUESTS)} * 86400 / scalar(clamp_min(vector(time() % 86400), 3600))`;
+/**
+ * By the UTC day so far when it was read: soon after midnight that may be the day before, and whole. An hour at least,
+ * since the first minutes say nothing of a day.
+ */
+const dayRead = `clamp_min(${sel('opsd_collector_last_success_timestamp_seconds', 'collector="accountStats"')} % 86400, 3600)`;
+const byMidnight = `max by (account) (${sel(REQUESTS)} * 86400 / on (account, job, instance) ${dayRead})`;
 const ownShare = share(once(QUOTA_USED, ['api']), once('opsd_api_quota_requests', ['api']));
 
 const now: Row = row('When is the budget gone?', [

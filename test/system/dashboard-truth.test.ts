@@ -225,12 +225,19 @@ const CASES: readonly PanelCase[] = [
     },
     shown: { '{}': 0.5 },
   },
-  {
-    says: 'the first hour of a day counts as an hour',
+  ...[
+    { says: 'the first hour of a day counts as an hour', readAt: 600, requests: 100, shown: 2_400 },
+    { says: 'the pace is that of the day when it was read', readAt: 194_400, requests: 100, shown: 400 },
+    { says: 'what was read before midnight is a whole day', readAt: 82_800, requests: 2_300, shown: 2_400 },
+  ].map(({ says, readAt, requests, shown }) => ({
+    says,
     panel: 'opsd-spend/Requests today, and by midnight UTC at this pace/B',
-    given: { [of('msgsvc_account_day_requests')]: always(100) },
-    shown: { '{account="shop"}': 2_400 },
-  },
+    given: {
+      [of('msgsvc_account_day_requests')]: always(requests),
+      [of('opsd_collector_last_success_timestamp_seconds', 'collector="accountStats"')]: always(readAt),
+    },
+    shown: { '{account="shop"}': shown },
+  })),
   {
     says: 'the soft limit is not the hard one',
     panel: 'opsd-spend/Requests today, share of the limits/B',

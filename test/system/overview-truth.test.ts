@@ -66,6 +66,27 @@ const OVERVIEW: readonly PanelCase[] = [
     shown: { '{}': 2 },
   },
   {
+    says: 'nothing expires of an empty workflow DLQ',
+    panel: 'opsd-overview/Expires within 24 h',
+    given: {
+      [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0),
+      [of('msgsvc_account_limit_dlq_retention_seconds')]: always(604_800),
+    },
+    shown: { '{}': 0 },
+  },
+  {
+    says: 'what expires of it is not known without a retention',
+    panel: 'opsd-overview/Expires within 24 h',
+    given: { [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0) },
+    shown: {},
+  },
+  {
+    says: 'an empty workflow DLQ holds 0 runs, which is no gap',
+    panel: 'opsd-overview/Is the backlog growing?/D',
+    given: { [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0) },
+    shown: { '{}': 0 },
+  },
+  {
     says: 'two daemons see messages on their way once',
     panel: 'opsd-overview/Is the backlog growing?',
     given: {
