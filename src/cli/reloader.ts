@@ -49,6 +49,8 @@ export class Reloader implements Disposable {
   readonly #contents: () => string;
   /** Contents that were loaded last, good or bad. */
   #loaded: string;
+  /** They could not be used: what they name, such as the file of a secret, may come later. */
+  #isUnusable = false;
   #asked: Asked[] = [];
   #wake: (() => void) | undefined;
   #look: Timer;
@@ -95,6 +97,7 @@ export class Reloader implements Disposable {
     const { path, env } = this.#options;
     this.#loaded = this.#contents();
     const result = loadConfig(path, { env });
+    this.#isUnusable = !result.ok;
     const answer = (outcome: ReloadOutcome): void => {
       // Those who came meanwhile need not wait for the daemon that follows; the loading they asked for comes all the same.
       if (outcome.ok && outcome.changed) this.#exchanging = outcome;
@@ -124,12 +127,17 @@ export class Reloader implements Disposable {
     this.#look.cancel();
   }
 
+  #isMended(): boolean {
+    const { path, env } = this.#options;
+    return this.#isUnusable && loadConfig(path, { env }).ok;
+  }
+
   #lookAfter(ms: number, seen?: string): Timer {
     return this.#options.clock.after(ms, () => {
       const now = this.#contents();
       const isNew = now !== this.#loaded;
       const stands = isNew && now === seen;
-      if (stands) void this.request('the files changed');
+      if (stands || (!isNew && this.#isMended())) void this.request('the files changed');
       this.#look = isNew && !stands ? this.#lookAfter(SETTLE_MS, now) : this.#lookAfter(LOOK_EVERY_MS);
     });
   }

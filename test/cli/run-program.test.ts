@@ -1,5 +1,5 @@
 /** The exchange of the daemon: what it is handed, what it falls back to, and when it is not exchanged. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Daemon, DaemonOptions, Handover } from '../../src/cli/daemon.ts';
@@ -198,6 +198,35 @@ test('a file is taken as it is once it has stood still for a second, and is not 
   w.stop();
   expect(await w.ended).toBe(0);
   expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good', 'end 2']);
+});
+
+test('a secret that comes later than the configuration that names it makes that one good', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.write(GOOD.replace('token: abc', 'tokenFile: token'));
+  await w.clock.advance(6_000);
+  await w.happens('note the files changed');
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
+  await w.clock.advance(60_000);
+  expect(w.happened).toEqual(['start 1', 'note the files changed']);
+  // What is there may still be refused: that is tried once.
+  w.rehearse(() => Promise.reject(new Error('the store is full')));
+  writeFileSync(join(dirname(w.path), 'token'), 'abc');
+  await w.clock.advance(5_000);
+  await until({ what: 'it is refused' }, () => w.happened.length === 3);
+  await w.clock.advance(60_000);
+  expect(w.happened).toHaveLength(3);
+  w.rehearse(() => Promise.resolve());
+  rmSync(join(dirname(w.path), 'token'));
+  w.hangup();
+  await w.happens('note SIGHUP');
+  writeFileSync(join(dirname(w.path), 'token'), 'abc');
+  await w.clock.advance(5_000);
+  await w.happens('note good');
+  expect(w.happened).toContain('start 2');
+  expect(w.state()).toMatchObject({ ok: true, auditOnly: false });
+  w.stop();
+  expect(await w.ended).toBe(0);
 });
 
 const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
