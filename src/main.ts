@@ -32,10 +32,12 @@ function onHangup(listener: () => void): Disposable {
   return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) };
 }
 
-// Whoever reads the output may go away (`opsd metrics | head`); that is no reason to fail.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
+// Whoever reads the output or the log may go away (`opsd metrics | head`); that is no reason to fail.
+for (const output of [process.stdout, process.stderr]) {
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
 
 /** Questions go to stderr, so that the answer of the command can be piped. */
 async function ask(question: string): Promise<string> {

@@ -165,3 +165,16 @@ test('the daemon starts, serves and ends while the service is away, and says so'
   daemon.kill('SIGTERM');
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
+
+test('whoever reads the log may go away: the daemon goes on, and ends cleanly', async () => {
+  const world = await daemonWorld();
+  const daemon = world.run(repairConfig(world, { mode: 'audit', every: '1m' }));
+  const url = await addressOf(daemon);
+  await until({ what: 'it is ready' }, async () => (await fetch(`${url}/-/ready`)).status === 200);
+  daemon.child.stderr!.destroy();
+  // The first one is a warning in the log.
+  world.proxy.decide(() => 'lose');
+  await until({ what: 'reads fail' }, async () => (await scrape(url)).sum('opsd_collector_failures_total') > 3);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+});
