@@ -47,11 +47,25 @@ export interface AuditFiles {
 async function findFiles({ io, values }: Call): Promise<AuditFiles | undefined> {
   const given = textOption(values, 'file');
   if (given !== undefined) return { audit: given };
-  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
-  if (config === undefined) return undefined;
+  const store = await findStore({ io, values });
+  if (store === undefined) return undefined;
   const { auditPathOf } = await import('../ledger/audit-reader.ts');
-  const store = config.storage.sqlite.path;
   return { audit: auditPathOf(store), store };
+}
+
+/** A socket that is named says whose store is meant, before a configuration that merely lies about. */
+async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<string | undefined> {
+  const socket = textOption(values, 'socket');
+  if (socket !== undefined && textOption(values, 'config') === undefined) {
+    const { storeOfSocket } = await import('./daemon-client.ts');
+    const store = storeOfSocket(socket);
+    if (store === undefined) {
+      throw new UsageError(`${socket} does not end with .sock, so its store is not known; give --config or --file`);
+    }
+    return store;
+  }
+  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
+  return config?.storage.sqlite.path;
 }
 
 async function show({ io, values }: Call, path: string): Promise<number> {

@@ -10,6 +10,11 @@ export function socketPathOf(storePath: string): string {
   return `${storePath}.sock`;
 }
 
+/** The other way round; undefined of a path that no daemon gives its socket. */
+export function storeOfSocket(socketPath: string): string | undefined {
+  return socketPath.endsWith('.sock') ? socketPath.slice(0, -'.sock'.length) : undefined;
+}
+
 export interface PlanOptions {
   /** Keeps it, so that it can be applied. */
   readonly save: boolean;

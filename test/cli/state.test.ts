@@ -105,6 +105,27 @@ describe('opsd audit', () => {
     expect((await opsd(['audit', ...args, '-o', 'jsonl'])).stdout).toBe(readFileSync(auditPath, 'utf8'));
   });
 
+  test('a socket that is named says whose log is meant, whatever configuration lies about', async () => {
+    const [named, another] = [installed(), installed()];
+    intentFor(named.open().ledger, 'dlq-named');
+    intentFor(another.open().ledger, 'dlq-another');
+    const env = { OPSD_CONFIG: another.args[1]! };
+    const shown = await opsd(['audit', '--socket', `${named.path}.sock`], { env });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toContain('target=dlq-named');
+    expect(shown.stdout).not.toContain('dlq-another');
+    named.close();
+    await named.serve();
+    const verified = await opsd(['audit', 'verify', '--socket', `${named.path}.sock`], { env });
+    expect(verified).toMatchObject({ code: 0, stderr: '' });
+    expect(verified.stdout).toContain(`${named.auditPath} is whole`);
+    expect(verified.stdout).toContain('the head of the running daemon');
+    expect(await opsd(['audit', '--socket', '/run/forwarded'], { env })).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('its store is not known; give --config or --file') as string,
+    });
+  });
+
   test.each([
     [['audit', '--since', 'yesterday'], 64, "--since takes 24h or 2026-11-21T10:00:00Z, not 'yesterday'"],
     [['audit', 'verfy'], 64, "audit takes verify or nothing, not 'verfy'"],
