@@ -1,4 +1,5 @@
 /** Which configuration a command means, and what is wrong with it. */
+import { existsSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { textOption, type CliIo, type OptionSpec, type OptionValues } from './command.ts';
 import { usesColor } from './output.ts';
@@ -26,5 +27,7 @@ export async function readConfig(
   if (problems.length > 0) {
     io.stderr.write(`${formatProblems(problems, { color: usesColor(io.stderr, io.env) })}\n`);
   }
+  if (!loaded.ok && !existsSync(path))
+    io.stderr.write('  help: name the configuration with --config FILE or OPSD_CONFIG\n');
   return loaded.ok ? loaded.config : undefined;
 }

@@ -16,7 +16,7 @@ import { startSampleTraffic, type SampleTraffic } from '../emulator/sample-traff
 import type { ListenAddress } from '../platform/settings.ts';
 import { seededRandom, systemRandom } from '../platform/random.ts';
 import type { CliIo } from './command.ts';
-import { runUntilStopped, type StartDaemon } from './daemon.ts';
+import { runUntilStopped, type Daemon, type StartDaemon } from './daemon.ts';
 import { demoScreen } from './demo-screen.ts';
 
 export interface DemoOptions {
@@ -82,18 +82,23 @@ export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemo
 
   const config = demoConfig(folder, { emulator, traffic, options, io });
   const screen = demoScreen(emulator, { url: emulator.url, account: SERVICE.account, token: SERVICE.token }, io);
-  return await runUntilStopped(
-    {
-      config,
-      level: config.log.level,
-      settleMs: SETTLE_MS,
-      pace: PACE,
-      onStarted: (daemon) => screen.show(daemon),
-      ...(screen.logSink && { logSink: screen.logSink }),
-    },
-    io,
-    start,
-  );
+  const run = {
+    config,
+    level: config.log.level,
+    settleMs: SETTLE_MS,
+    pace: PACE,
+    onStarted: (daemon: Daemon) => screen.show(daemon),
+    ...(screen.logSink && { logSink: screen.logSink }),
+  };
+  try {
+    return await runUntilStopped(run, io, start);
+  } catch (error) {
+    // It names the key of a configuration, and here is none.
+    if (error instanceof Error && error.name === 'ListenError') {
+      error.message = error.message.replace('server.listen', '--listen');
+    }
+    throw error;
+  }
 }
 
 interface DemoParts {

@@ -146,7 +146,8 @@ describe('run', () => {
   test('without a configuration says which file it looked for', async () => {
     const { code, stderr } = await opsd(['run', '--config', join(tempDir(), 'opsd.yaml')]);
     expect(code).toBe(1);
-    expect(stderr).toContain('opsd.yaml');
+    expect(stderr).toContain('opsd.yaml:1:1: there is no such file');
+    expect(stderr).toContain('help: name the configuration with --config FILE or OPSD_CONFIG');
   });
 
   test('shows why a program failed, with its place only when that is a mistake of ours', async () => {

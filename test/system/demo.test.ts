@@ -121,3 +121,10 @@ test('deliveries, failures, DLQ entries, resumed runs and spans agree with what 
   expect(await demo.ended).toEqual({ code: 0, signal: null });
   expect(demo.log().filter((line) => line['level'] === 'error')).toEqual([]);
 }, 240_000);
+
+test('an address that is taken is told with the option that takes another', async () => {
+  const taken = await otlpSink();
+  const demo = opsd(['demo', '--listen', new URL(taken.url).host]);
+  expect(await demo.ended).toEqual({ code: 1, signal: null });
+  expect(demo.stderr()).toContain('Stop that program, or give another address in --listen;');
+});
