@@ -56,6 +56,7 @@ const engine = createEngine({
   facts: {
     deliveries: () => ({ delivered: 990, all: 1_000 }),
     refusedAt: () => undefined,
+    clockSkewMs: () => undefined,
     preconditions: () => {
       throw new Error('no policy here has preconditions');
     },

@@ -183,16 +183,19 @@ export class ApiConnection implements AsyncDisposable {
     const { clock, events } = this.#deps;
     const { account, api, limits } = this.#options;
     const startedAt = clock.monotonic();
+    let servedAt: number | undefined;
     const finish = (code: number | 'error', bytes: number, failure?: ServiceErrorCode): void => {
+      const durationMs = clock.monotonic() - startedAt;
       events.emit({
         type: 'api.request',
         account,
         api,
         operation: call.operation,
         code,
-        durationMs: clock.monotonic() - startedAt,
+        durationMs,
         bytes,
         ...(failure !== undefined && { failure }),
+        ...(servedAt !== undefined && { clockSkewMs: skewOf(clock.now() - servedAt, durationMs) }),
       });
     };
 
@@ -213,7 +216,7 @@ export class ApiConnection implements AsyncDisposable {
       throw failed;
     }
 
-    const servedAt = servedAtOf(answer);
+    servedAt = servedAtOf(answer);
     const rateLimits = this.#noteLimits(answer, servedAt, startedAt);
     try {
       const parsed = this.#understand(call, place, { answer, rateLimits });
@@ -322,4 +325,9 @@ const timeOf = memoByText(16, Date.parse);
 function servedAtOf(answer: RawAnswer): number | undefined {
   const at = timeOf(first(answer.headers['date']) ?? '');
   return Number.isNaN(at) ? undefined : at;
+}
+
+/** An answer was written at some moment of its request: what was long under way is not taken for a clock that is ahead. */
+function skewOf(ahead: number, durationMs: number): number {
+  return ahead > 0 ? Math.max(0, ahead - durationMs) : ahead;
 }

@@ -5,6 +5,7 @@
 import type { PruneProposal } from '../domain/plan.ts';
 import type { PrunePolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
+import { clockDenial } from './clock-denial.ts';
 import type { DecideDeps } from './decide.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
@@ -12,6 +13,8 @@ const PAGE = 100;
 
 export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
   const draft = new Draft(policy, context);
+  const unsound = clockDenial(policy.account, deps);
+  if (unsound !== undefined) return draft.abort(unsound);
   const asked = policy.filter(context.at);
   const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };
   const known = deps.facts.dlqMessages(policy.account);

@@ -22,6 +22,8 @@ export interface EngineFacts {
   ): { readonly delivered: number; readonly all: number } | undefined;
   /** Epoch milliseconds of the last 429, or of the daemon's own quota running out. */
   refusedAt(account: string): number | undefined;
+  /** Local clock minus the service's by its last answer, milliseconds. */
+  clockSkewMs(account: string): number | undefined;
   preconditions(account: string): PreconditionFacts;
   /** `asserted`: what the configuration says, also where something newer is known. */
   budget(account: string): {

@@ -31,9 +31,11 @@ export interface FactsDeps {
 export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   const accounts = new Map(deps.accounts.map((account) => [account.name, account]));
   const refusedAt = new Map<string, number>();
+  const skews = new Map<string, number>();
   // A request that the daemon put off or did not send is none: this event is said of requests that were sent.
   const subscription = deps.events.subscribe((event) => {
     if (event.type !== 'api.request') return;
+    if (event.clockSkewMs !== undefined && event.api === 'message') skews.set(event.account, event.clockSkewMs);
     if (event.code === 429 || event.failure === 'rate_limited') refusedAt.set(event.account, deps.clock.now());
   });
 
@@ -47,6 +49,7 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   return {
     deliveries: (account, host, windowMs) => deps.attempts.of(account, host, windowMs),
     refusedAt: (account) => refusedAt.get(account),
+    clockSkewMs: (account) => skews.get(account),
     preconditions: (account) => preconditionFacts(account, accounts.get(account)?.limits.dlqMessages, deps),
     budget(account) {
       const budget = known(account);

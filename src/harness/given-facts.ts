@@ -45,6 +45,7 @@ export function engineFacts(
       const { facts, at } = told();
       return facts.refusedAgo === undefined ? undefined : at - facts.refusedAgo;
     },
+    clockSkewMs: () => 0,
     preconditions: () => ({
       successRatio(host) {
         const counts = deliveries(host);

@@ -41,6 +41,8 @@ export type OpsEvent =
       readonly durationMs: number;
       /** Bytes of the answer's body. */
       readonly bytes: number;
+      /** Local clock minus the service's, milliseconds, the nearest to zero that it can be; absent without a Date. */
+      readonly clockSkewMs?: number;
     }
   | {
       readonly type: 'api.retry';

@@ -1,5 +1,7 @@
 /** Each of the 20 operations as it stands on the wire, and its recorded answer as it comes out. */
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import {
   ACTION_TOKEN,
@@ -616,9 +618,23 @@ describe('operations on the wire', () => {
         code: 200,
         durationMs: expect.any(Number) as number,
         bytes: Buffer.byteLength(fixture(row.answer ?? row.operation)),
+        clockSkewMs: expect.any(Number) as number,
       },
     ]);
     expect(JSON.stringify(client.events)).not.toContain('canary');
+  });
+
+  test.each([
+    ['Fri, 20 Nov 2026 12:00:00 GMT', 86_400_000],
+    ['Sat, 21 Nov 2026 12:00:05 GMT', -5_000],
+    ['yesterday', undefined],
+  ])('an answer of %s tells how far the local clock is from it', async (date, clockSkewMs) => {
+    const clock = new ManualClock(Date.UTC(2026, 10, 21, 12));
+    const answer = (_request: unknown, response: ServerResponse): void =>
+      void response.writeHead(200, { date, 'content-type': 'application/json' }).end('[]');
+    const client = await clientUnderTest({ clock, answer });
+    await client.message.listUrlGroups(call);
+    expect(client.eventsOf('api.request')[0]!.clockSkewMs).toBe(clockSkewMs);
   });
 
   test('every operation of the interface has a row', () => {

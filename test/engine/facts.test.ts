@@ -92,6 +92,26 @@ test('of too many runs that failed again the oldest are forgotten', () => {
   expect(failed.slice(0, 2).map((resume) => facts.failedAgain(ACCOUNT, resume))).toEqual([false, true]);
 });
 
+test('how far the local clock is from the service’s is that of the last answer of the message API that tells', () => {
+  const { events, facts } = world();
+  const request = {
+    type: 'api.request',
+    account: ACCOUNT,
+    operation: 'x',
+    code: 200,
+    durationMs: 1,
+    bytes: 0,
+  } as const;
+  expect(facts.clockSkewMs(ACCOUNT)).toBeUndefined();
+  events.emit({ ...request, api: 'message', clockSkewMs: 90_000 });
+  events.emit({ ...request, api: 'message' });
+  events.emit({ ...request, api: 'management', clockSkewMs: 0 });
+  events.emit({ ...request, api: 'message', account: 'staging', clockSkewMs: 0 });
+  expect(facts.clockSkewMs(ACCOUNT)).toBe(90_000);
+  events.emit({ ...request, api: 'message', clockSkewMs: 5 });
+  expect(facts.clockSkewMs(ACCOUNT)).toBe(5);
+});
+
 test('an account was refused when it answered 429, and not when the daemon waited or something else failed', async () => {
   const { clock, events, facts } = world();
   const request = {

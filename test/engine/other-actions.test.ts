@@ -72,6 +72,17 @@ describe('a prune', () => {
     expect(w.dlq.pruned).toEqual([1, 100]);
   });
 
+  test.each([2 * DAY, -61_000])('deletes nothing while the local clock is %i ms off the service’s', async (skew) => {
+    const w = await proven(1_000);
+    w.facts = { clockSkewMs: () => skew };
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'aborted', stopped: { guard: 'sanity' } });
+    w.facts = { clockSkewMs: () => 60_000 };
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 100, 99]);
+  });
+
   test('ends when the DLQ empties much faster than its pages say', async () => {
     const w = await proven(1_000);
     let counted = 1_000;
@@ -146,6 +157,17 @@ describe('a delete of messages', () => {
     w.ledger.noteDeadLetter({ ...again, dlqId: 'm-1' });
     await w.engine.run('delete-dead', NEVER);
     expect(w.dlq.pruned).toHaveLength(3);
+  });
+
+  test('deletes nothing while the local clock is not the service’s', async () => {
+    const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production', mode: 'approve' });
+    const w = world({ policies: [policy], guards: GUARDS });
+    const letter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+    w.ledger.noteDeadLetter({ ...letter, dlqId: 'm-1' });
+    w.facts = { clockSkewMs: () => DAY };
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'aborted', stopped: { guard: 'sanity' } });
+    expect(w.ledger.storedPlans(['waiting'], w.clock.now())).toEqual([]);
   });
 
   test('looks at the newest, however many old ones nobody deletes', async () => {

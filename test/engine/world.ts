@@ -27,6 +27,7 @@ export const WITHOUT_RAMP = GUARDS.filter(({ name }) => name !== 'ramp');
 export const NOTHING_KNOWN: EngineFacts = {
   deliveries: () => undefined,
   refusedAt: () => undefined,
+  clockSkewMs: () => undefined,
   preconditions: () => {
     throw new Error('no policy of this test has preconditions');
   },
@@ -123,6 +124,7 @@ export function world(options: WorldOptions = {}): World {
           // A healthy destination, so that it holds nothing where a test is about something else.
           deliveries: (...of) => (made.facts.deliveries ?? (() => ({ delivered: 100, all: 100 })))(...of),
           refusedAt: (account) => made.facts.refusedAt?.(account),
+          clockSkewMs: (account) => made.facts.clockSkewMs?.(account),
           preconditions: (account) => made.facts.preconditions!(account),
           budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
           failedAgain: (...of) => made.facts.failedAgain?.(...of) ?? false,

@@ -162,6 +162,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
         return { delivered: ended.filter(({ delivered }) => delivered).length, all: ended.length };
       },
       refusedAt: () => undefined,
+      clockSkewMs: () => undefined,
       preconditions: () => {
         throw new Error('no policy of this test has preconditions');
       },
