@@ -27,8 +27,9 @@ export async function readAll<T>(
 }
 
 /**
- * One read for each key. What the service does not know (404) is left out and counted, so that one name spelt wrong
- * does not blind the rest; any other failure fails them all.
+ * One read for each key; one that is named twice is read once, or its figures would be added up. What the service does
+ * not know (404) is left out and counted, so that one name spelt wrong does not blind the rest; any other failure fails
+ * them all.
  */
 export async function readEach<T>(
   signal: AbortSignal,
@@ -37,7 +38,7 @@ export async function readEach<T>(
 ): Promise<{ readonly rows: readonly T[]; readonly dropped: number }> {
   const answers = await readAll(
     signal,
-    keys.map((key) => async (joined: AbortSignal) => {
+    [...new Set(keys)].map((key) => async (joined: AbortSignal) => {
       try {
         return await read(key, joined);
       } catch (error) {

@@ -119,8 +119,7 @@ export const vectorStats: Collector<'vectorStats'> = {
   async collect(client, { target, signal, clock, stores }) {
     const api = apiOf(client, 'management');
     const { account } = target;
-    // An index that is named twice is counted once.
-    const read = await readEach(signal, [...new Set(target.vectorIndexes)], async (index, joined) => {
+    const read = await readEach(signal, target.vectorIndexes, async (index, joined) => {
       const { value, dropped, servedAt = clock.now() } = await api.getVectorStats(index, '1h', { signal: joined });
       return { value: { stats: value, servedAt }, dropped };
     });

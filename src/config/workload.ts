@@ -125,7 +125,7 @@ const CALLS: { readonly [N in CollectorName]: (account: Account, runs: number, t
   },
   accountStats: (_account, runs) => each(runs + Math.min(runs, POINT_CHECKS_PER_DAY), 1, ASSUMED.accountStatsBytes),
   flowControl({ flowControlKeys, collectors }, runs) {
-    return each(runs, flowControlKeys.length + collectors.flowControl.discover, ASSUMED.flowControlBytes);
+    return each(runs, new Set(flowControlKeys).size + collectors.flowControl.discover, ASSUMED.flowControlBytes);
   },
   workflowDlq({ collectors }, runs, { failedRuns }) {
     const whole = Math.min(runs, DAY_MS / collectors.workflowDlq.full + 1);
@@ -134,6 +134,6 @@ const CALLS: { readonly [N in CollectorName]: (account: Account, runs: number, t
     return { calls: listed.calls + rest.calls, bytes: listed.bytes + rest.bytes };
   },
   urlGroups: (_account, runs) => each(runs, 1, ASSUMED.urlGroups * ASSUMED.urlGroupBytes),
-  searchIndexes: ({ searchIndexes }, runs) => each(runs, searchIndexes.length, ASSUMED.searchIndexBytes),
+  searchIndexes: ({ searchIndexes }, runs) => each(runs, new Set(searchIndexes).size, ASSUMED.searchIndexBytes),
   vectorStats: ({ vectorIndexes }, runs) => each(runs, new Set(vectorIndexes).size, ASSUMED.vectorStatsBytes),
 };

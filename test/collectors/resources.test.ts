@@ -114,6 +114,27 @@ describe('flow control', () => {
   });
 });
 
+test('what the configuration names twice is read and shown once', async () => {
+  const asked: string[] = [];
+  const once = async <T>(id: string, value: T) => {
+    asked.push(id);
+    return answer(value);
+  };
+  const client = clientOf({
+    message: { getFlowControl: (name) => once(name, { flowControlKey: name, waitListSize: 4 }) },
+    management: {
+      getIndex: (index) => once(index, { index, name: 'n', plan: 'payg', region: 'eu-west-1' }),
+      getVectorStats: (index) => once(index, { index, vectors: 7, ...stats }),
+    },
+  });
+  const watched = target({ flowControlKeys: ['k', 'k'], searchIndexes: ['i', 'i'], vectorIndexes: ['v', 'v'] });
+  for (const collector of [collectors.flowControl, collectors.searchIndexes, collectors.vectorStats]) {
+    const { rows, dropped } = await collector.collect(client, context({ target: watched }));
+    expect({ rows: rows.length, dropped }).toEqual({ rows: 1, dropped: 0 });
+  }
+  expect(asked).toEqual(['k', 'i', 'v']);
+});
+
 test('URL Groups are one answer', async () => {
   const group = { name: 'g', endpoints: [{ url: 'https://a.example' }] };
   const client = clientOf({ message: { listUrlGroups: () => Promise.resolve(answer([group], 2)) } });
