@@ -214,8 +214,11 @@ class Run {
     if (messageId === undefined) return;
     const { signal } = this.#context;
     const { value } = await this.#api.listLogs({ messageId, count: PAGE_SIZE }, { signal });
-    const told = value.filter((entry) => entry.messageId === messageId).length;
-    if (told > 0) this.#state = { ...this.#state, form: told > 1 ? 'transitions' : 'present' };
+    // An entry may be listed twice.
+    const told = new Set(
+      value.filter((entry) => entry.messageId === messageId).map(({ time, state = '' }) => `${time} ${state}`),
+    );
+    if (told.size > 0) this.#state = { ...this.#state, form: told.size > 1 ? 'transitions' : 'present' };
   }
 
   #commit({ fold, to, dropped }: WindowRead, { isSweep }: Walk): void {

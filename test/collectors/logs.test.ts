@@ -11,7 +11,7 @@ import { countersOf, endsOf, hasEnded, histories, truthOf, type HistoryEntry } f
 import { MemoryFoldStore } from '../support/memory-fold-store.ts';
 import { memoryStores } from '../support/memory-fold-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
-import { FakeLog, FakeServiceError, type FakeLogOptions } from './fake-service.ts';
+import { clientOf, FakeLog, FakeServiceError, type FakeLogOptions } from './fake-service.ts';
 
 const T0 = Date.UTC(2026, 10, 20, 10);
 const SECOND = 1_000;
@@ -502,6 +502,25 @@ describe('what the log tells', () => {
       expect(w.store.sizes(ACCOUNT).open).toBe(0);
     },
   );
+});
+
+test('an entry that is listed twice does not pass for two of a message’s life', async () => {
+  const w = world({ presentOnly: true });
+  const { listLogs } = w.log.client.message!;
+  w.through(
+    clientOf({
+      message: {
+        listLogs: async (...asked) => {
+          const page = await listLogs(...asked);
+          return { ...page, value: page.value.flatMap((row) => [row, row]) };
+        },
+      },
+    }),
+  );
+  await w.run();
+  w.log.entries.push(entry(1_000, { state: 'DELIVERED', responseStatus: 200 }));
+  await w.clock.advance(30 * SECOND);
+  expect(await w.run()).toMatchObject({ form: 'present' });
 });
 
 describe('messages in flight', () => {
