@@ -243,7 +243,10 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     admit: (account, label, value, amount) => limiter.admit(account, label, value, amount),
     tidyLabels: () => limiter.tidy(readOf),
     labelUse: () => limiter.use(),
-    handOver: () => families.handOver(),
+    handOver() {
+      mirrorAudit();
+      return families.handOver();
+    },
     render: (format) => exposition.render(format),
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();

@@ -61,3 +61,14 @@ test('what the store keeps, what the process counts and what concerns an account
   }).scrape();
   expect([...other.keys()].filter((series) => series.includes('account="prod"'))).toEqual([]);
 });
+
+test('records of the audit log that came after the last scrape are handed too', async () => {
+  let records = 2;
+  const before = world({ deps: { audit: () => ({ records, failures: 1 }) } });
+  await before.scrape();
+  records = 7;
+  const handed = before.metrics.handOver();
+  const after = await world({ deps: { audit: () => ({ records: 1, failures: 0 }), handed } }).scrape();
+  expect(after.get('opsd_audit_records_total')).toBe(8);
+  expect(after.get('opsd_audit_write_errors_total')).toBe(1);
+});
