@@ -25,8 +25,18 @@ export const flowControl: Collector<'flowControl'> = {
     const { discover } = target.settings.flowControl;
     const found = seen.choose(target.flowControlKeys, discover, clock.monotonic());
     const discovered = new Set(found.keys);
-    const { rows, dropped } = await readEach(signal, [...target.flowControlKeys, ...discovered], (key, joined) =>
-      api.getFlowControl(key, { signal: joined }),
+    const { rows, dropped } = await readEach(
+      signal,
+      [...target.flowControlKeys, ...discovered],
+      async (key, joined) => {
+        try {
+          return await api.getFlowControl(key, { signal: joined });
+        } catch (error) {
+          // Publishers name keys: one of theirs that cannot be asked for must not blind the rest.
+          if (discovered.has(key) && isRefused(error)) return undefined;
+          throw error;
+        }
+      },
     );
     const known = new Set(rows.map(({ flowControlKey }) => flowControlKey));
     // A key that was seen in the past may be gone; that is no row missing.
@@ -41,6 +51,12 @@ export const flowControl: Collector<'flowControl'> = {
     };
   },
 };
+
+/** The key cannot be put into a request, or the service does not take it. */
+function isRefused(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'invalid_request' || code === 'client_error';
+}
 
 function count(
   context: CollectorContext<'flowControl'>,

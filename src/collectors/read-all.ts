@@ -28,13 +28,13 @@ export async function readAll<T>(
 
 /**
  * One read for each key; one that is named twice is read once, or its figures would be added up. What the service does
- * not know (404) is left out and counted, so that one name spelt wrong does not blind the rest; any other failure fails
- * them all.
+ * not know (404), or `read` has nothing of, is left out and counted, so that one name spelt wrong does not blind the rest;
+ * any other failure fails them all.
  */
 export async function readEach<T>(
   signal: AbortSignal,
   keys: readonly string[],
-  read: (key: string, signal: AbortSignal) => Promise<Answer<T>>,
+  read: (key: string, signal: AbortSignal) => Promise<Answer<T> | undefined>,
 ): Promise<{ readonly rows: readonly T[]; readonly dropped: number }> {
   const answers = await readAll(
     signal,

@@ -21,7 +21,7 @@ export function checkPoints(day: AccountStats, at: number, meaning: PointMeaning
     intervalsOf(points, '1d', meaning)
       .filter(({ from, to }) => to > midnight && from <= at)
       // Where points are not cut at midnight, what of one lies in today.
-      .reduce((sum, { from, to, value }) => sum + (value * (to - Math.max(from, midnight))) / (to - from), 0);
+      .reduce((sum, { from, to, value }) => sum + value * ((to - Math.max(from, midnight)) / (to - from)), 0);
   const today = <P extends DataPoint>(points: readonly P[] | undefined): P | undefined =>
     points?.find((point) => Math.floor(point.at / DAY_MS) * DAY_MS === midnight);
   const used = ofPoints(day.used);

@@ -278,7 +278,7 @@ class Folding {
   #rest(point: Interval): Interval {
     const { from, to, value } = point;
     if (from >= this.#watermark) return point;
-    return { from: this.#watermark, to, value: (value * (to - this.#watermark)) / (to - from) };
+    return { from: this.#watermark, to, value: value * ((to - this.#watermark) / (to - from)) };
   }
 
   #push(counted: CountedInterval): void {

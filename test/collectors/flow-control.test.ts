@@ -208,6 +208,30 @@ describe('the keys that are watched', () => {
     expect(w.asked).toEqual([['a', 'gone'], ['a', 'b'], ['a']]);
   });
 
+  test.each(['client_error', 'invalid_request'])(
+    'are read on when a discovered one cannot be asked for (%s); a configured one says so',
+    async (code) => {
+      const w = world({ keys: ['a'] });
+      const refuse = (key: string) =>
+        clientOf({
+          message: {
+            getFlowControl: async (asked) => {
+              if (asked === key) throw Object.assign(new Error('refused'), { code });
+              return answer({ flowControlKey: asked, waitListSize: 1 });
+            },
+          },
+        });
+      const at = context<'flowControl'>({ target: w.watched, clock: w.clock, stores: w.stores() });
+      const { seen } = w.stores().flowControl.memory(ACCOUNT);
+      seen.add('..', w.clock.monotonic());
+      seen.add('b', w.clock.monotonic());
+      const { rows, dropped } = await flowControl.collect(refuse('..'), at);
+      expect(rows.map(({ flowControlKey }) => flowControlKey)).toEqual(['a', 'b']);
+      expect(dropped).toBe(0);
+      await expect(flowControl.collect(refuse('a'), at)).rejects.toMatchObject({ code });
+    },
+  );
+
   test('are bounded, however many entries carry', () => {
     const { seen } = memoryStores().flowControl.memory(ACCOUNT);
     for (let n = 0; n < 5_000; n++) seen.add(`key-${n}`, 0);

@@ -128,10 +128,12 @@ test('what the configuration names twice is read and shown once', async () => {
     },
   });
   const watched = target({ flowControlKeys: ['k', 'k'], searchIndexes: ['i', 'i'], vectorIndexes: ['v', 'v'] });
-  for (const collector of [collectors.flowControl, collectors.searchIndexes, collectors.vectorStats]) {
-    const { rows, dropped } = await collector.collect(client, context({ target: watched }));
-    expect({ rows: rows.length, dropped }).toEqual({ rows: 1, dropped: 0 });
-  }
+  const reads = [
+    await collectors.flowControl.collect(client, context({ target: watched })),
+    await collectors.searchIndexes.collect(client, context({ target: watched })),
+    await collectors.vectorStats.collect(client, context({ target: watched })),
+  ];
+  for (const { rows, dropped } of reads) expect({ rows: rows.length, dropped }).toEqual({ rows: 1, dropped: 0 });
   expect(asked).toEqual(['k', 'i', 'v']);
 });
 
