@@ -59,8 +59,8 @@ const MIX: readonly (readonly [SampleKind, number])[] = [
   ['badRecord', 0.7],
   ['reminder', 5],
   ['invoice', 9],
-  ['badInvoice', 0.3],
-  ['manualInvoice', 0.2],
+  ['badInvoice', 0.1],
+  ['manualInvoice', 0.05],
   ['onboarding', 4],
 ];
 
@@ -197,7 +197,7 @@ function invoice(random: Random, labels: readonly string[], body: object): Speci
     operation: 'trigger',
     destination: INVOICE_URL,
     labels,
-    headers: { ...SOON, 'Retry-Delay': '500' },
+    headers: { Retries: '1', 'Retry-Delay': '500' },
     body: { invoice: number('i', random), cents: cents(random), ...body },
   };
 }
