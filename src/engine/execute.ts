@@ -280,6 +280,7 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
     target: proposal.target,
     ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
     outcome: result.outcome,
+    worth: proposal.worth,
     durationMs,
     ...(detail !== undefined && { detail }),
     ...(done !== undefined && { done }),

@@ -59,7 +59,8 @@ function detailOf(parts: readonly string[]): { readonly detail?: string } {
 /** The result of a plan that was acted on, or would have been. `unbalanced`: what the books guard objects to. */
 export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?: Denial): RunResult {
   const { acted, skipped, failed, unknown, left, stopped, done } = books;
-  const counts = { matched: plan.matched, acted, backlog: plan.backlog + left };
+  const found = foundNoMore(plan, books);
+  const counts = { matched: found ?? plan.matched, acted, backlog: plan.backlog + left };
   if (unbalanced !== undefined) {
     const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
     return { ...counts, outcome: 'error', detail, error: detail, stopped: unbalanced };
@@ -74,11 +75,17 @@ export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?:
   const asWritten = stopped?.guard === 'mode' && policy.mode === plan.effectiveMode;
   return {
     ...counts,
-    outcome: asWritten ? 'nothing' : outcomeOf(books, plan.chosen.length),
+    outcome: asWritten || found === 0 ? 'nothing' : outcomeOf(books, plan.chosen.length),
     ...detailOf(parts),
     ...(stopped !== undefined && !asWritten && { stopped }),
     ...(stopped?.guard === 'ledger' && { error: stopped.reason }),
   };
+}
+
+/** A prune plans for as many as it may delete: where a page was not full, what it deleted is what there was. */
+function foundNoMore(plan: Plan, { done, failed, unknown, stopped }: Books): number | undefined {
+  if (plan.action !== 'message-dlq.prune' || stopped !== undefined || failed + unknown > 0) return undefined;
+  return done < plan.chosen.reduce((sum, { worth }) => sum + worth, 0) ? done : undefined;
 }
 
 function outcomeOf({ acted, unknown, left, stopped }: Books, planned: number): RunOutcome {

@@ -178,6 +178,7 @@ function record(
     target: proposal.target,
     ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
     outcome,
+    worth: proposal.worth,
     durationMs: 0,
     ...(detail !== undefined && { detail }),
   });

@@ -139,7 +139,12 @@ const policies = family(
     opsd_policy_runs_total: counter(['policy', 'outcome'], 'items', 'engine', 'Runs of a policy by outcome.'),
     opsd_policy_last_run_timestamp_seconds: gauge(['policy'], 'timestamp', 'engine', 'Last finished run.'),
     opsd_policy_next_run_timestamp_seconds: gauge(['policy'], 'timestamp', 'scheduler', 'Next due run.'),
-    opsd_policy_matched_items: gauge(['policy'], 'items', 'engine', 'Items matched in the last run.'),
+    opsd_policy_matched_items: gauge(
+      ['policy'],
+      'items',
+      'engine',
+      'Items matched in the last run; as many as a prune may delete, until its pages tell.',
+    ),
     opsd_policy_backlog_items: gauge(
       ['policy'],
       'items',
@@ -187,7 +192,12 @@ const policies = family(
       'Since when the oldest plan waits for a person; absent when none does.',
       { merge: 'min' },
     ),
-    opsd_action_items_total: counter(['policy', 'action'], 'items', 'engine', 'Items acted on.'),
+    opsd_action_items_total: counter(
+      ['policy', 'action'],
+      'items',
+      'engine',
+      'Items acted on, as the service said; where its answer was lost, as many as were asked for.',
+    ),
     opsd_action_outcomes_total: counter(
       ['policy', 'action', 'outcome'],
       'items',

@@ -59,7 +59,7 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
     }
     families.add('opsd_action_outcomes_total', { account, policy, action, outcome });
     if (!FIRST_OUTCOMES.has(outcome)) return;
-    families.add('opsd_action_items_total', { account, policy, action });
+    families.add('opsd_action_items_total', { account, policy, action }, itemsOf(event));
     // An act of an earlier process that is found without an outcome has no duration.
     if (event.durationMs === 0) return;
     families.observe('opsd_action_duration_seconds', { account, action }, event.durationMs / 1_000);
@@ -203,4 +203,10 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'web_config.changed':
     }
   });
+}
+
+/** What the service said; where its answer was lost, all that was asked for may have been done. */
+function itemsOf({ outcome, worth, done = worth }: Extract<OpsEvent, { type: 'action.outcome' }>): number {
+  if (outcome === 'unknown') return worth;
+  return outcome === 'acked' ? done : 0;
 }

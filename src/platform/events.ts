@@ -148,6 +148,8 @@ export type OpsEvent =
       /** The run that was acted on; absent when only its entry is known. */
       readonly workflowRunId?: string;
       readonly outcome: string;
+      /** Entries that it was to act on: more than one for a page of a prune. */
+      readonly worth: number;
       /** Entries that the service says it acted on. */
       readonly done?: number;
       readonly durationMs: number;

@@ -21,8 +21,8 @@ export interface Caps {
   readonly used: Ledger['used'];
   /** Within the caller's transaction. */
   take(proposal: Proposal, at: number): void;
-  /** Within the caller's transaction. */
-  giveBack(proposal: Proposal, at: number): void;
+  /** Within the caller's transaction. @param worth how much of it; all when absent */
+  giveBack(proposal: Proposal, at: number, worth?: number): void;
   /** Why a proposal does not fit; undefined when it does. */
   objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): string | undefined;
 }
@@ -43,14 +43,14 @@ export function createCaps(db: DatabaseSync): Caps {
     return Number(whole?.['worth']) + Number(part?.['worth']);
   };
 
-  function add({ policy, account, action, worth }: Proposal, at: number, sign: 1 | -1): void {
-    addToSlice.run(sliceOf(at), policy, account, action, sign * worth);
+  function add({ policy, account, action }: Proposal, at: number, worth: number): void {
+    addToSlice.run(sliceOf(at), policy, account, action, worth);
   }
 
   return {
     used,
-    take: (proposal, at) => add(proposal, at, 1),
-    giveBack: (proposal, at) => add(proposal, at, -1),
+    take: (proposal, at) => add(proposal, at, proposal.worth),
+    giveBack: (proposal, at, worth = proposal.worth) => add(proposal, at, -worth),
     objection(proposal, at, caps): string | undefined {
       for (const cap of caps) {
         if (!counts(cap, proposal)) continue;

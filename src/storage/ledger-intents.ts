@@ -1,6 +1,7 @@
 /**
  * Intents and their outcomes. Both are only ever added; the present state of an intent is its newest outcome, and an
- * intent that was proven without effect holds neither its claim nor its cap.
+ * intent that was proven without effect holds neither its claim nor its cap. A page of a prune that deleted fewer than
+ * it was allowed to holds the cap of those alone.
  */
 import type { Proposal } from '../domain/plan.ts';
 import type { ActionOutcome, Ledger, Reservation } from '../ledger/ledger.ts';
@@ -30,8 +31,9 @@ export function createIntents(
        (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, fingerprint, proposal)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, stands FROM intents WHERE id = ?');
+  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, worth, stands FROM intents WHERE id = ?');
   const clearStands = db.prepare('UPDATE intents SET stands = 0 WHERE id = ?');
+  const setWorth = db.prepare('UPDATE intents SET worth = ? WHERE id = ?');
   const insertOutcome = db.prepare(
     'INSERT INTO outcomes (intent_id, at, outcome, detail, new_run_id, done) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -96,9 +98,17 @@ export function createIntents(
         const { proposal, at: intendedAt } = intentOf(row);
         insertOutcome.run(intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
         if (!OPEN_OUTCOMES.has(outcome)) deleteUnsettled.run(intentId);
-        if (WITHOUT_EFFECT.has(outcome) && row['stands'] === 1) {
-          clearStands.run(intentId);
-          caps.giveBack(proposal, intendedAt);
+        if (row['stands'] === 1) {
+          if (WITHOUT_EFFECT.has(outcome)) {
+            clearStands.run(intentId);
+            caps.giveBack(proposal, intendedAt);
+          } else if (proposal.action === 'message-dlq.prune' && outcome === 'acked') {
+            const worth = Number(row['worth']);
+            const deleted = Math.min(done ?? worth, worth);
+            if (deleted > 0) setWorth.run(deleted, intentId);
+            else clearStands.run(intentId);
+            caps.giveBack(proposal, intendedAt, worth - deleted);
+          }
         }
         const { policy, account } = proposal;
         tell({ type: 'outcome', policy, account, intent: intentId, target: proposal.target, outcome, newRunId, done });

@@ -36,10 +36,20 @@ describe('a prune', () => {
     const w = await proven(150);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 100, 49]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 3, backlog: 0 });
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 150, acted: 3, backlog: 0 });
     await w.engine.settle(NEVER);
     expect(outcomes(w)).toEqual(['verified', 'verified', 'verified']);
     expect(w.ledger.recentActions(1)[0]).toMatchObject({ done: 49, proposal: { target: 'prune/2/3', worth: 99 } });
+  });
+
+  test('that finds nothing does nothing, and takes from no cap', async () => {
+    const w = await proven(1);
+    await w.engine.run('prune', NEVER);
+    expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 0, 0]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'nothing', matched: 0, acted: 1, backlog: 0 });
+    expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
   });
 
   test('stays within what a run may delete', async () => {

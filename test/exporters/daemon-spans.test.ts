@@ -136,6 +136,7 @@ describe('what the daemon does', () => {
       target: 'dlq',
       workflowRunId,
       outcome: 'acked',
+      worth: 1,
       durationMs: 1,
     });
     await own.during({ name: 'policy resume', attributes: { 'opsd.policy': 'resume' } }, async () => {
@@ -179,6 +180,7 @@ describe('what the daemon does', () => {
       target: 'dlq-1',
       workflowRunId: 'wfr_9',
       outcome: 'acked',
+      worth: 1,
       durationMs: 30,
     } as const;
     await own.during({ name: 'policy resume', attributes: {} }, async () => {

@@ -312,15 +312,18 @@ describe('policies and actions', () => {
 
   test('count an item once, and what became of it as it becomes known', async () => {
     const { events, scrape } = world();
-    const outcome = (name: string, durationMs: number): OpsEvent => ({
+    const outcome = (name: string, durationMs: number, more: object = {}): OpsEvent => ({
       type: 'action.outcome',
       policy: 'resume',
       account: 'prod',
       action: 'workflow-dlq.resume',
       target: 'dlq-1',
       outcome: name,
+      worth: 1,
       durationMs,
+      ...more,
     });
+    events.emit(outcome('rejected', 80));
     events.emit(outcome('acked', 80));
     events.emit(outcome('verified', 0));
     events.emit(outcome('unknown', 0));
@@ -329,11 +332,17 @@ describe('policies and actions', () => {
     expect(samples.get(`opsd_action_items_total{${action}}`)).toBe(2);
     expect(samples.get(`opsd_action_outcomes_total{${action},outcome="verified"}`)).toBe(1);
     expect(samples.get(`opsd_action_outcomes_total{${action},outcome="came_back"}`)).toBe(0);
-    expect(samples.get('opsd_action_duration_seconds_count{account="prod",action="workflow-dlq.resume"}')).toBe(1);
+    expect(samples.get('opsd_action_duration_seconds_count{account="prod",action="workflow-dlq.resume"}')).toBe(2);
     const known = Object.keys(seriesOf(samples, 'opsd_action_outcomes_total'));
     expect(known.map((series) => /outcome="(\w+)"/.exec(series)![1]).toSorted(byText)).toEqual(
       ACTION_OUTCOMES.toSorted(byText),
     );
+    const page = { action: 'message-dlq.prune', worth: 100 };
+    events.emit(outcome('acked', 80, { ...page, done: 7 }));
+    events.emit(outcome('acked', 80, { ...page, done: 0 }));
+    expect((await scrape()).get(`opsd_action_items_total{${labels},action="message-dlq.prune"}`)).toBe(7);
+    events.emit(outcome('unknown', 80, page));
+    expect((await scrape()).get(`opsd_action_items_total{${labels},action="message-dlq.prune"}`)).toBe(107);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Proposal } from '../../src/domain/plan.ts';
 import { ACTION_OUTCOMES, type CapLimit, type Ledger } from '../../src/ledger/ledger.ts';
 import { createLedger } from '../../src/storage/sqlite-ledger.ts';
 import { nextEpoch, openStore } from '../../src/storage/sqlite.ts';
-import { intentFor, NO_CAPS, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
+import { intentFor, NO_CAPS, pageOf, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
 import { memoryAudit } from '../support/memory-audit.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -149,6 +149,8 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
     account: fc.constantFrom('a', 'b'),
     worth: fc.integer({ min: 1, max: 3 }),
     wait: fc.integer({ min: 0, max: 600_000 }),
+    /** A page of a prune, and how many it deletes. */
+    prunes: fc.option(fc.integer({ min: 0, max: 3 })),
     outcome: fc.option(fc.constantFrom(...ACTION_OUTCOMES)),
   });
   const dir = tempDir();
@@ -159,17 +161,27 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
       const ledger = createLedger(store, memoryAudit());
       const run = ledger.beginRun(planOf(), 0);
       let now = 1_000;
-      const taken: { at: number; proposal: Proposal }[] = [];
-      for (const { dlqId, policy, account, worth, wait, outcome } of steps) {
+      let targets = 0;
+      const taken: { at: number; proposal: Proposal; worth: number }[] = [];
+      for (const { dlqId, policy, account, worth, wait, prunes, outcome } of steps) {
         now += wait;
-        const wanted = resumeOf(dlqId, { policy, account, worth });
+        const wanted =
+          prunes === null
+            ? resumeOf(dlqId, { policy, account, worth })
+            : pageOf(`prune/${targets++}`, { policy, account, worth });
         const reservation = ledger.reserve(run, wanted, now, caps);
-        const held = taken.some((other) => other.proposal.target === dlqId && other.proposal.account === account);
+        const held = taken.some(
+          (other) => other.proposal.target === wanted.target && other.proposal.account === account,
+        );
         if (held) expect(reservation).toMatchObject({ ok: false, guard: 'claim' });
         if (!reservation.ok) continue;
         const withoutEffect = outcome === 'rejected' || outcome === 'resolved_not_done';
-        if (outcome !== null) ledger.recordOutcome(reservation.intent.id, { at: now, outcome });
-        if (!withoutEffect) taken.push({ at: now, proposal: wanted });
+        const done = prunes === null ? {} : { done: prunes };
+        if (outcome !== null) ledger.recordOutcome(reservation.intent.id, { at: now, outcome, ...done });
+        // What is verified later was taken before.
+        if (outcome === 'acked') ledger.recordOutcome(reservation.intent.id, { at: now, outcome: 'verified' });
+        const told = outcome === 'acked' && prunes !== null ? Math.min(prunes, worth) : worth;
+        if (!withoutEffect && told > 0) taken.push({ at: now, proposal: wanted, worth: told });
         for (const cap of caps) {
           const inWindow = taken.filter(
             (other) =>
@@ -177,7 +189,7 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
               (cap.scope !== 'policy' || other.proposal.policy === policy) &&
               (cap.scope !== 'account' || other.proposal.account === account),
           );
-          const worthInWindow = inWindow.reduce((sum, other) => sum + other.proposal.worth, 0);
+          const worthInWindow = inWindow.reduce((sum, other) => sum + other.worth, 0);
           expect(worthInWindow).toBeLessThanOrEqual(cap.limit);
           const scope = { ...(cap.scope === 'policy' && { policy }), ...(cap.scope === 'account' && { account }) };
           expect(ledger.used(scope, now - cap.windowMs)).toBe(worthInWindow);

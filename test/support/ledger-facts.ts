@@ -1,5 +1,5 @@
 /** Proposals and plans for tests of the ledger. */
-import type { BudgetProposal, Plan, ResumeProposal } from '../../src/domain/plan.ts';
+import type { BudgetProposal, Plan, PruneProposal, ResumeProposal } from '../../src/domain/plan.ts';
 import type { CapLimit, Ledger } from '../../src/ledger/ledger.ts';
 
 export const NO_CAPS: readonly CapLimit[] = [];
@@ -21,6 +21,20 @@ export function resumeOf(dlqId: string, change: Partial<ResumeProposal> = {}): R
     labels: ['billing'],
     cause: 'transient',
     status: 503,
+    ...change,
+  };
+}
+
+export function pageOf(target: string, change: Partial<PruneProposal> = {}): PruneProposal {
+  return {
+    policy: 'prune',
+    account: 'production',
+    action: 'message-dlq.prune',
+    target,
+    group: '',
+    worth: 100,
+    page: 1,
+    filter: { toDate: 1_000 },
     ...change,
   };
 }
