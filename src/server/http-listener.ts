@@ -56,6 +56,8 @@ const LIMITS = {
 /** A TCP connection on which nothing moves for so long during an answer is cut. */
 const STALLED_MS = 30_000;
 const MAX_TCP_CONNECTIONS = 256;
+/** Requests that one connection may send before the first of them is answered: each holds memory until it is. */
+const MAX_PIPELINED = 8;
 /** Stopping: plans are given up after the first time, so that they still get an answer; all is cut after the second. */
 const GIVE_UP_MS = 1_500;
 const CUT_MS = 2_000;
@@ -65,7 +67,15 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   const { clock, logger, listen } = options;
   const stop: Stop = { asked: false, givenUp: new AbortController() };
   const bodies = new SharedBodies(clock);
+  const waiting = new WeakMap<Socket, number>();
   const server = await openServer(options, (request, response) => {
+    const { socket } = request;
+    const ahead = waiting.get(socket) ?? 0;
+    if (ahead >= MAX_PIPELINED) socket.destroy();
+    // What was read of a connection that has been cut is still handed on.
+    if (socket.destroyed) return;
+    waiting.set(socket, ahead + 1);
+    response.once('close', () => void waiting.set(socket, waiting.get(socket)! - 1));
     void serve({ options, request, response, server, stop, bodies });
   });
   const isSocket = 'socketPath' in listen;

@@ -148,6 +148,25 @@ describe('clients', () => {
     expect(socket.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
   });
 
+  test('that pipeline more than a few unanswered requests are cut, and no more of them is begun', async () => {
+    let begun = 0;
+    const deps = world({ health: () => ({ healthy: ++begun > 0, detail: 'counted' }) });
+    const { address } = await serving(deps);
+    const asked = 'GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n';
+    const modest = raw(address);
+    for (const answers of [8, 16, 24]) {
+      modest.write(asked.repeat(8));
+      await until({ what: 'all are answered' }, () => modest.received.split('HTTP/1.1 200').length === answers + 1);
+    }
+    begun = 0;
+    const greedy = raw(address);
+    greedy.write(`${asked.repeat(500)}${asked.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')}`);
+    await closed(greedy);
+    expect(begun).toBeLessThanOrEqual(8);
+    expect((await ask(address, '/-/healthy')).status).toBe(200);
+    expect(deps.log).toEqual([]);
+  });
+
   test('with huge headers are refused', async () => {
     const { address } = await serving(world());
     const answer = await ask(address, '/', { headers: { 'X-Long': 'x'.repeat(20_000) } });
