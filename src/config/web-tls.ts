@@ -33,7 +33,12 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
   const clientAuth = written === 'RequireClientCert' ? 'RequireAnyClientCert' : written || 'NoClientCert';
   checkClients(section, { clientAuth, material });
   const chain = cert && certificates(cert, material);
-  if (clientCa !== undefined) certificates(clientCa, material);
+  const authorities = clientCa && certificates(clientCa, material);
+  // A chain is followed to its end, which is one that has signed itself.
+  if (verifies(clientAuth) && authorities?.every(({ subject, issuer }) => subject !== issuer) === true) {
+    const message = 'no certificate of a client would hold: who has signed these authorities is not among them';
+    material.fault(clientCa!.key, message, 'add the certificate of that authority');
+  }
   const privateKey = key && readKey(key, material);
   if (chain !== undefined && privateKey !== undefined && !chain[0]!.checkPrivateKey(privateKey)) {
     material.fault(
@@ -75,6 +80,10 @@ function isGiven(section: Section, key: 'cert' | 'key'): boolean {
   return (section[key] ?? '') !== '' || (section[`${key}_file`] ?? '') !== '';
 }
 
+function verifies(clientAuth: ClientAuth): boolean {
+  return clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
+}
+
 /** What would let in more, or fewer, than its author can have meant. */
 function checkClients(
   section: Section,
@@ -82,7 +91,6 @@ function checkClients(
 ): void {
   const caKey = (section.client_ca_file ?? '') === '' ? 'client_ca' : 'client_ca_file';
   const hasCa = (section[caKey] ?? '') !== '';
-  const verifies = clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
   if (hasCa && clientAuth === 'NoClientCert') {
     material.fault(
       caKey,
@@ -90,7 +98,7 @@ function checkClients(
       'write client_auth_type: RequireAndVerifyClientCert',
     );
   }
-  if (verifies && !hasCa) {
+  if (verifies(clientAuth) && !hasCa) {
     const message = `${clientAuth} without authorities: a certificate of any authority of the world would do`;
     material.fault('client_auth_type', message, 'give client_ca_file');
   }
@@ -102,7 +110,7 @@ function checkClients(
       'without a client_auth_type nobody is asked for a certificate',
       'write client_auth_type: RequireAndVerifyClientCert',
     );
-  } else if (!verifies) {
+  } else if (!verifies(clientAuth)) {
     const message = `${clientAuth} verifies nothing: anybody can make a certificate with such a name`;
     material.fault('client_allowed_sans', message, 'write client_auth_type: RequireAndVerifyClientCert', 'warning');
   } else if (sans.length === 0) {
@@ -118,7 +126,7 @@ function certificates(
   { text, key }: { text: string; key: string },
   material: WebMaterial,
 ): X509Certificate[] | undefined {
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----(?:[^-]*-----END CERTIFICATE-----)?/g) ?? [];
   if (blocks.length === 0) {
     material.fault(key, 'no certificate in PEM form', 'such a text begins with -----BEGIN CERTIFICATE-----');
     return undefined;

@@ -32,6 +32,7 @@ beforeAll(async () => {
     'other.key': other.key,
     'ca.crt': ca,
     'short.crt': pair.cert.slice(0, 200),
+    'cut.crt': ca + other.cert.slice(0, 200),
     'broken.crt': pair.cert.replace(/^[A-Za-z0-9+/]{20}/m, 'AAAAAAAAAAAAAAAAAAAA'),
     'encrypted.key': encrypted.privateKey,
   });
@@ -176,8 +177,25 @@ describe('what is wrong is told where it stands', () => {
     [
       'a certificate that is cut off',
       TLS.replace('server.crt', 'short.crt'),
+      ['2:14 tls_server_config.cert_file: a certificate that cannot be read (is the file cut off?)'],
+    ],
+    [
+      'no certificate at all',
+      TLS.replace('server.crt', 'server.key'),
       [
         '2:14 tls_server_config.cert_file: no certificate in PEM form (such a text begins with -----BEGIN CERTIFICATE-----)',
+      ],
+    ],
+    [
+      'authorities that are cut off',
+      `${TLS}  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: cut.crt\n`,
+      ['5:19 tls_server_config.client_ca_file: a certificate that cannot be read (is the file cut off?)'],
+    ],
+    [
+      'an authority whose own is not there',
+      `${TLS}  client_auth_type: VerifyClientCertIfGiven\n  client_ca_file: server.crt\n`,
+      [
+        '5:19 tls_server_config.client_ca_file: no certificate of a client would hold: who has signed these authorities is not among them (add the certificate of that authority)',
       ],
     ],
     [
