@@ -83,7 +83,10 @@ function readDoor(root: Place, path: readonly string[], { faults, ...options }: 
   return readWebConfig(file, { ...options, shown });
 }
 
-/** Roles of users that nobody can be. */
+/**
+ * Roles of users that nobody can be. Beside other users they are no more than told: a user who is taken out of the one
+ * file must lose access, whether or not the other still names him. A file that has no user any more may let in everybody.
+ */
 function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean): Fault[] {
   const users = placeAt(root, ['server', 'users']);
   if (users?.entries === undefined || users.entries.size === 0) return [];
@@ -100,7 +103,8 @@ function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean
       const there = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
       const help = meant === undefined ? there : `did you mean ${meant}?`;
       const message = 'the web configuration file has no user of this name';
-      return { ...span(place), path: pathText(['server', 'users', name]), message, help };
+      const severity = known.length > 0 && ({ severity: 'warning' } as const);
+      return { ...span(place), path: pathText(['server', 'users', name]), message, help, ...severity };
     });
 }
 

@@ -45,7 +45,7 @@ test('certificates and users are taken up without a connection lost; what is bad
   const ca = await authority();
   const ends = [new Date('2040-01-01T00:00:00Z'), new Date('2041-01-01T00:00:00Z')] as const;
   put(world, { 'web.yaml': TLS + USERS, ...(await pairOf(ca, ends[0])) });
-  const daemon = world.run(configOf(world, 'webConfigFile: web.yaml, users: { alice: admin }'));
+  const daemon = world.run(configOf(world, 'webConfigFile: web.yaml, users: { alice: admin, bob: operator }'));
   const url = await addressOf(daemon);
   expect(url).toMatch(/^https:/);
   const kept = httpsClient({ ca: ca.cert, keepAlive: true, maxSockets: 1 });
@@ -88,6 +88,16 @@ test('certificates and users are taken up without a connection lost; what is bad
   await until({ what: 'the last loading was good' }, async () => (await metricsBy()).value(OK) === 1);
   expect(said(daemon, 'the daemon runs')).toHaveLength(1);
   expect(said(daemon, 'the web configuration file has changed; it holds from now on').length).toBeGreaterThan(0);
+
+  // Who is taken out loses access, though the configuration still gives him a role; who stands alone is not taken out.
+  put(world, { 'web.yaml': TLS + USERS });
+  await until(
+    { what: 'bob is nobody' },
+    async () => (await fresh()(`${url}/metrics`, { authorization: basic('bob', PASSWORD) })).status === 401,
+  );
+  put(world, { 'web.yaml': TLS });
+  await until({ what: 'it is refused' }, async () => (await metricsBy()).value(OK) === 0);
+  expect((await fresh()(`${url}/metrics`)).status).toBe(401);
 
   // Plain HTTP is another listener: it is opened anew, on the same port.
   put(world, { 'web.yaml': USERS });
