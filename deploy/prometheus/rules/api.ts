@@ -40,7 +40,7 @@ export const apiAlerts: AlertGroup = {
       area: 'api',
       summary: "Requests to the {{ $labels.api }} API of {{ $labels.account }} wait in the daemon's own limiter.",
       description:
-        'They wait {{ $value | humanize }} s in each second. client.requestsPerSecond is too low for what is read, or the daemon catches up after an outage.',
+        'They wait {{ $value | humanizeDuration }} in each second. client.requestsPerSecond is too low for what is read, or the daemon catches up after an outage.',
     },
     {
       alert: 'OpsdApiQuotaNear',

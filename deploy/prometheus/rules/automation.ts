@@ -1,6 +1,6 @@
 /** Alerts about what the daemon does by itself: policies, their acts, who is told, and who tells it. */
 import { promql, type AlertGroup } from '../rule.ts';
-import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
+import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
 const T = THRESHOLDS.automation;
 
@@ -42,6 +42,7 @@ export const automationAlerts: AlertGroup = {
       // It is there only while something holds, and never withheld. A pause has alerts of its own.
       expr: `time() - opsd_policy_held_since_timestamp_seconds{guard!="kill_switch"} > ${T.heldSeconds}`,
       for: '5m',
+      keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'automation',
       summary: 'Policy {{ $labels.policy }} has been held by {{ $labels.guard }} for {{ $value | humanizeDuration }}.',
@@ -66,7 +67,8 @@ export const automationAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdPolicyNotRunning',
-      // A run was due an hour ago, and none has ended since. Its end is kept by the process, so a new one knows of none.
+      // A run was due an hour ago, and none has ended since. Its end is kept by the process, so a new one knows of none;
+      // and with another configuration what was due may not be any more.
       expr: promql`
         last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h) < time() - ${T.notRunSeconds}
         unless on (job, instance, account, policy) (
@@ -74,6 +76,7 @@ export const automationAlerts: AlertGroup = {
             >= last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h)
         )
         unless on (job, instance) last_over_time(process_start_time_seconds[${GAUGE_RANGE}]) > time() - 3600
+        unless on (job, instance) changes(opsd_config_hash[90m]) > 0
       `,
       for: '5m',
       severity: 'warning',
@@ -86,6 +89,7 @@ export const automationAlerts: AlertGroup = {
       // There only while a campaign goes on, and never withheld.
       expr: 'opsd_breaker_state == 2',
       for: '5m',
+      keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'automation',
       summary: 'Policy {{ $labels.policy }} has halted {{ $labels.group }}.',
@@ -171,8 +175,9 @@ export const automationAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdAlertHookRefusing',
+      // A wrong method is a stranger.
       expr: promql`
-        sum without (code) (increase(opsd_hook_requests_total{hook="alertmanager", code!~"2.."}[15m])) > 0
+        sum without (code) (increase(opsd_hook_requests_total{hook="alertmanager", code!~"2..|405"}[15m])) > 0
         or
         increase(opsd_alerts_dropped_total[15m]) > 0
       `,

@@ -9,8 +9,8 @@ export const daemonAlerts: AlertGroup = {
   rules: [
     {
       alert: 'OpsdDown',
-      // Whatever its job is called: a target that told of a build within a day is a daemon.
-      expr: 'up == 0 and on (job, instance) last_over_time(opsd_build_info[1d])',
+      // Whatever its job is called: a target that told of a build within a week is a daemon.
+      expr: 'up == 0 and on (job, instance) last_over_time(opsd_build_info[7d])',
       for: '2m',
       severity: 'critical',
       area: 'daemon',
@@ -71,7 +71,8 @@ export const daemonAlerts: AlertGroup = {
         max by (job, instance, account) (
           last_over_time(opsd_collector_last_success_timestamp_seconds{collector=~"logs|accountStats"}[${GAUGE_RANGE}])
         )
-          - on (job, instance) group_left () last_over_time(opsd_state_last_save_timestamp_seconds[${GAUGE_RANGE}]) > ${T.notSavedSeconds}
+          - on (job, instance) group_left ()
+        max by (job, instance) (last_over_time(opsd_state_last_save_timestamp_seconds[${GAUGE_RANGE}])) > ${T.notSavedSeconds}
       `,
       for: '5m',
       severity: 'critical',
@@ -111,7 +112,7 @@ export const daemonAlerts: AlertGroup = {
       expr: promql`
         rate(nodejs_eventloop_active_seconds_total[5m])
           / (rate(nodejs_eventloop_active_seconds_total[5m]) + rate(nodejs_eventloop_idle_seconds_total[5m])) > ${T.eventLoopRatio}
-        and on (job, instance) opsd_build_info
+        and on (job, instance) last_over_time(opsd_build_info[${GAUGE_RANGE}])
       `,
       for: '10m',
       severity: 'warning',

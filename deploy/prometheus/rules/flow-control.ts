@@ -23,9 +23,12 @@ export const flowControlAlerts: AlertGroup = {
     },
     {
       alert: 'MsgsvcFlowControlSaturated',
-      // A list that gets shorter is a burst that is worked off, which is what limits are for.
+      // A list that gets shorter is a burst that is worked off, which is what limits are for. Two daemons over one account
+      // each see the whole time.
       expr: promql`
-        sum by (${KEY}) (rate(msgsvc_flow_control_saturated_seconds_total{constraint=~"parallelism|rate"}[30m])) >= ${saturatedRatio}
+        max by (${KEY}) (
+          sum without (constraint) (rate(msgsvc_flow_control_saturated_seconds_total{constraint=~"parallelism|rate"}[30m]))
+        ) >= ${saturatedRatio}
         and ${latest(WAITING, KEY)} >= ${latest(WAITING, KEY, '30m')}`,
       for: '15m',
       severity: 'warning',
