@@ -506,12 +506,12 @@ describe('what the log tells', () => {
 
 test('an entry that is listed twice does not pass for two of a message’s life', async () => {
   const w = world({ presentOnly: true });
-  const { listLogs } = w.log.client.message!;
+  const once = w.log.client.message!;
   w.through(
     clientOf({
       message: {
         listLogs: async (...asked) => {
-          const page = await listLogs(...asked);
+          const page = await once.listLogs(...asked);
           return { ...page, value: page.value.flatMap((row) => [row, row]) };
         },
       },
