@@ -54,7 +54,8 @@ ENV PATH=/usr/local/bin \
     OPSD_REVISION=${REVISION}
 # Metrics, pages and API; hooks; probes.
 EXPOSE 10777 10778 10779
-HEALTHCHECK --interval=15s --timeout=3s --start-period=10s \
+# As patient as the probes on Kubernetes: a large store may have to be migrated, and a reload takes the listeners away.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=8 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:10779/-/healthy').then((r) => { process.exitCode = r.ok ? 0 : 1; }, () => { process.exitCode = 1; })"]
 ENTRYPOINT ["node", "--max-semi-space-size=2", "src/opsd.js"]
 CMD ["run", "--config", "/etc/opsd/config.yaml"]

@@ -71,6 +71,23 @@ test('what is copied is there and in the context, and nothing else is in it', ()
   expect(admitted.filter((path) => !['deploy', 'deploy/image'].includes(path)).sort()).toEqual(copied.sort());
 });
 
+test('what restarts unhealthy containers waits as long as Kubernetes does: for a change of the store, and for a reload', () => {
+  const probe = (name: string): Record<string, number> => {
+    const [, text] = new RegExp(`${name}Probe:\\n((?: {12}.*\\n)+)`).exec(
+      read('deploy/kubernetes/base/deployment.yaml'),
+    )!;
+    return Object.fromEntries([...text!.matchAll(/(\w+): (\d+)$/gm)].map(([, key, value]) => [key, Number(value)]));
+  };
+  const [startup, liveness] = [probe('startup'), probe('liveness')];
+  const flag = (name: string): string => new RegExp(`--${name}=(\\w+)`).exec(all('HEALTHCHECK')[0]!)![1]!;
+  expect(flag('start-period')).toBe(`${startup['periodSeconds']! * startup['failureThreshold']!}s`);
+  expect([flag('interval'), flag('retries'), flag('timeout')]).toEqual([
+    `${liveness['periodSeconds']}s`,
+    String(liveness['failureThreshold']),
+    `${liveness['timeoutSeconds']}s`,
+  ]);
+});
+
 test('a configuration that is silent listens and keeps state where the image says, and the health check asks there', () => {
   const loaded = parseConfig('accounts: [{ name: m, url: "https://x.example", token: t }]', {
     env,
