@@ -131,13 +131,24 @@ function verdict(value: Verdict): Html {
     <p>
       ${word === undefined ? state(VERDICT_TONE[value.level], '') : html`<strong>${state(VERDICT_TONE[value.level], `${word}:`)}</strong>`}${sentence}
     </p>
+    ${others.length > 0 && problemList('Also', others.slice(0, OPEN_PROBLEMS))}
     ${
-      others.length > 0 &&
-      html`<ul aria-label="Also">
-        ${others.map(problemItem)}
-      </ul>`
+      others.length > OPEN_PROBLEMS &&
+      html`<details>
+        <summary>${others.length - OPEN_PROBLEMS} more</summary>
+        ${problemList('The rest', others.slice(OPEN_PROBLEMS))}
+      </details>`
     }
   </div>`;
+}
+
+/** More than these would push what stands, and how to go on, screens away. */
+const OPEN_PROBLEMS = 10;
+
+function problemList(label: string, problems: readonly Problem[]): Html {
+  return html`<ul aria-label="${label}">
+    ${problems.map(problemItem)}
+  </ul>`;
 }
 
 function problemItem(problem: Problem): Html {

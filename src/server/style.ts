@@ -39,6 +39,7 @@ code, .id { font: 0.92em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "Dej
 .verdict ul { margin: 8px 0 0; padding-left: 22px; }
 .verdict p a { color: inherit; text-decoration-color: color-mix(in srgb, currentColor 40%, transparent); }
 .verdict li { overflow-wrap: anywhere; }
+.verdict details { margin-top: 8px; } .verdict summary { cursor: pointer; }
 .verdict.ok { border-color: var(--ok); background: var(--ok-wash); }
 .verdict.attention { border-color: var(--attention); background: var(--attention-wash); }
 .verdict.trouble { border-color: var(--trouble); background: var(--trouble-wash); }

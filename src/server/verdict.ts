@@ -25,9 +25,9 @@ export interface Verdict {
 export function judge(status: Omit<Status, 'verdict'>): Verdict {
   const problems = [
     ...daemonProblems(status),
+    ...status.pauses.flatMap(pauseOfAll),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
     ...status.reconciliation.flatMap(gap),
-    ...status.pauses.flatMap(pauseOfAll),
     ...status.conditions.map(standing),
     ...status.policies.flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),

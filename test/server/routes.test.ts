@@ -8,6 +8,7 @@ import type { PolicyStatus } from '../../src/domain/policy-status.ts';
 import type { RunRecord } from '../../src/ledger/ledger.ts';
 import type { Verbs } from '../../src/ledger/verbs.ts';
 import { acceptsGzip } from '../../src/server/reply.ts';
+import { readStatus } from '../../src/server/status.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import {
   action,
@@ -401,6 +402,24 @@ describe('the page of policies at work', () => {
     const { address } = await serving(busyWorld(overrides));
     return (await ask(address, '/')).text.replaceAll(/\s+/g, ' ');
   }
+
+  test('shows ten problems besides the first, and folds the others away', async () => {
+    const conditions = Array.from({ length: 50 }, (_, index) => ({
+      key: `held/p-${index}`,
+      severity: 'warning' as const,
+      summary: `p-${index} is held`,
+      detail: 'odd',
+      since: NOW,
+    }));
+    const markup = await page({ engine: engine({ conditions: () => conditions }) });
+    const [open, folded] = [/<ul aria-label="Also">.*?<\/ul>/, /<details>.*?<\/details>/].map(
+      (part) => part.exec(markup)?.[0] ?? '',
+    );
+    const { problems } = readStatus(busyWorld({ engine: engine({ conditions: () => conditions }) }), 20).verdict;
+    expect(open?.match(/<li>/g)).toHaveLength(10);
+    expect(folded?.match(/<li>/g)).toHaveLength(problems.length - 11);
+    expect(folded).toContain(`<summary>${problems.length - 11} more</summary>`);
+  });
 
   test('tells what stands, first, and the command that goes on', async () => {
     const halted = {

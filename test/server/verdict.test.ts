@@ -225,6 +225,14 @@ describe('the verdict', () => {
     expect(verdict(deps).problems).toHaveLength(1);
   });
 
+  test('a pause of everything comes before sources that fail, however many do', () => {
+    const pauses = () => [{ scope: 'engine', reason: 'the service is odd', at: NOW - 60_000, by: 'local' }];
+    const deps = world({ ledger: ledger({ pauses }) });
+    register(deps);
+    fail(deps);
+    expect(verdict(deps).sentence).toMatch(/^Everything is paused by local: .*; and 1 more\.$/);
+  });
+
   test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
     const reducedBy = 'paused: more_than_asked: 3 resumed for 1; opsd unpause lifts it';
     const deps = world({ policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy }] });
