@@ -68,7 +68,7 @@ export class Authority {
     return (this.#pausedBy([scope]) ?? (scope === 'engine' ? this.#killSwitch() : undefined)) !== undefined;
   }
 
-  /** @param at before anything is read, and with what trigger; or again, before a request */
+  /** @param at before anything is read, or again, before a request; and with what trigger */
   runFacts(policy: Policy, at: { readonly first: boolean; readonly trigger?: Trigger }): RunFacts {
     const { clock, ledger, facts } = this.#deps;
     const { trigger } = at;
@@ -81,7 +81,7 @@ export class Authority {
     const lastIntentAt = at.first ? ledger.lastIntentAt(policy.name) : undefined;
     const isPrune = policy.action.type === 'message-dlq.prune';
     const lastUnknownAt = isPrune ? ledger.lastUnknownAt(policy.name, now - DAY_MS) : undefined;
-    const known = at.first && policy.preconditions.length > 0 ? facts.preconditions(policy.account) : undefined;
+    const known = policy.preconditions.length > 0 ? facts.preconditions(policy.account) : undefined;
     const unmet = (known === undefined ? [] : policy.preconditions).flatMap((condition) => {
       const verdict = condition.evaluate(known!, trigger);
       return verdict === 'match' ? [] : [{ name: condition.name, verdict }];

@@ -31,11 +31,16 @@ export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDe
 }
 
 /**
- * Campaigns whose state has changed by what was learned of their acts. To be called after outcomes were recorded.
+ * Campaigns whose state has changed by what was learned of their acts. To be called after outcomes were recorded. A step
+ * that is still being sent is judged when it is whole: its run would put its own state over the verdict.
  */
-export function judgeCampaigns(policies: ReadonlyMap<string, Policy>, deps: EngineDeps): Change[] {
+export function judgeCampaigns(
+  policies: ReadonlyMap<string, Policy>,
+  deps: EngineDeps & { readonly inStep: ReadonlySet<string> },
+): Change[] {
   const now = deps.clock.now();
   return deps.ledger.campaigns().flatMap((campaign) => {
+    if (deps.inStep.has(campaign.id)) return [];
     const policy = policies.get(campaign.policy);
     if (policy === undefined || !isResume(policy)) return [];
     const after = judged(campaign, policy, now, deps);

@@ -1,13 +1,16 @@
 /**
- * What is deleted without a listing is bounded by the local clock alone: where the service's last answer told of another
- * time, nothing is.
+ * Whether the local clock can be relied on where no entries tell: it bounds what is deleted without a listing, and says
+ * when a lost request has had its time.
  */
 import type { Denial } from '../domain/plan.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 
-export function clockDenial(account: string, { clock, facts, guards }: EngineDeps): Denial | undefined {
-  const clockSkewMs = facts.clockSkewMs(account);
+/** @param clockSkewMs local clock minus the service's; absent when it was not told */
+export function clockDenial(
+  clockSkewMs: number | undefined,
+  { clock, guards }: Pick<EngineDeps, 'clock' | 'guards'>,
+): Denial | undefined {
   return firstDenial(guardsAt(guards, 'read'), {
     complete: true,
     entries: [],

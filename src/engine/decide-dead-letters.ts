@@ -17,7 +17,7 @@ export async function decideDeadLetters(
   deps: DecideDeps,
 ): Promise<Decision> {
   const draft = new Draft(policy, context);
-  const unsound = clockDenial(policy.account, deps);
+  const unsound = clockDenial(deps.facts.clockSkewMs(policy.account), deps);
   if (unsound !== undefined) return draft.abort(unsound);
   const now = deps.clock.now();
   draft.notes.push('No operation lists these messages: their ids are those that failure callbacks told of.');

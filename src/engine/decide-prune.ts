@@ -13,7 +13,7 @@ const PAGE = 100;
 
 export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
   const draft = new Draft(policy, context);
-  const unsound = clockDenial(policy.account, deps);
+  const unsound = clockDenial(deps.facts.clockSkewMs(policy.account), deps);
   if (unsound !== undefined) return draft.abort(unsound);
   const asked = policy.filter(context.at);
   const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };

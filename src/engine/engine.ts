@@ -61,6 +61,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     authority,
     conditions,
     inFlight: new Set<number>(),
+    inStep: new Set<string>(),
     rejections: new Rejections(),
     listedAt: new Map<string, number>(),
   };

@@ -19,6 +19,8 @@ export interface ExecuteDeps extends DecideDeps {
   readonly authority: Authority;
   /** Intents whose request is under way. */
   readonly inFlight: Set<number>;
+  /** Campaigns of which a step is being sent. */
+  readonly inStep: Set<string>;
 }
 
 /** A run under way. */
@@ -132,17 +134,20 @@ class GroupStep {
   join(proposal: Proposal): Proposal {
     if (proposal.action !== 'workflow-dlq.resume' || !isResume(this.#policy)) return proposal;
     this.#campaign ??= beginStep(this.#policy, this.#group, this.#deps);
+    this.#deps.inStep.add(this.#campaign.id);
     return { ...proposal, campaign: { id: this.#campaign.id, step: this.#campaign.step } };
   }
 
   end(): void {
-    if (this.#campaign !== undefined && isResume(this.#policy)) endStep(this.#policy, this.#campaign, this.#deps);
+    if (this.#campaign === undefined || !isResume(this.#policy)) return;
+    this.#deps.inStep.delete(this.#campaign.id);
+    endStep(this.#policy, this.#campaign, this.#deps);
   }
 }
 
 function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Denial | undefined {
   if (signal.aborted) return { guard: 'interrupted', reason: errorMessage(signal.reason) };
-  const { needsApproval } = run.plan;
+  const { needsApproval, trigger } = run.plan;
   const facts: AuthorityFacts = {
     mode: deps.authority.mode(policy).mode,
     isApproved: run.isApproved,
@@ -150,7 +155,7 @@ function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSi
     probationLeft: run.probationLeft,
   };
   return (
-    firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: false })) ??
+    firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: false, trigger })) ??
     firstDenial(guardsAt(deps.guards, 'act'), facts)
   );
 }

@@ -12,6 +12,7 @@ import { retryHorizon } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
+import { clockDenial } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { mayNotRepeat } from './repeat.ts';
 import { Returns } from './returns.ts';
@@ -61,6 +62,8 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
     deps.listedAt.set(account, deps.clock.monotonic());
     const listing = await deps.actions.list(account, {}, signal);
     if (!listing.complete || listing.dropped > 0) continue;
+    // What has had its time by a clock that was set may be under way still.
+    if (clockDenial(listing.clockSkewMs, deps) !== undefined) continue;
     const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
     const returns = new Returns(listing.entries, deps.ledger.instance);
     for (const action of due) judge(action, { ids, returns }, deps);

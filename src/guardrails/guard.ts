@@ -126,7 +126,7 @@ export interface RunFacts {
   readonly leaseLost?: string;
   /** Why now is outside the policy's windows: when the next one opens. A run by hand is asked as well. */
   readonly outsideWindow?: string;
-  /** Preconditions that are false or not known, by name. Empty when asked before a request. */
+  /** Preconditions that are false or not known, by name. */
   readonly unmet: readonly { readonly name: string; readonly verdict: 'no' | 'error' }[];
   /** Epoch milliseconds of the policy's last intent; absent where it has none. */
   readonly lastIntentAt?: number;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createActions } from '../../src/actions/index.ts';
 import { EventBus } from '../../src/platform/events.ts';
+import type { PreconditionFacts } from '../../src/policies/facts.ts';
 import { policyOf as anyPolicy } from '../support/policies.ts';
 import {
   ASKED,
@@ -508,6 +509,20 @@ describe('what ends a run', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'halted', acted: 2, backlog: 2, stopped: { guard: 'kill_switch' } });
   });
 
+  test('a precondition, before anything is read and before the next request', async () => {
+    const preconditions = [{ name: 'no incident', expr: '!alertFiring("BillingDown")' }];
+    const w = world({ policy: { preconditions } });
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    let isFiring = false;
+    w.facts = { preconditions: () => ({ alertFiring: () => isFiring }) as unknown as PreconditionFacts };
+    w.dlq.onResume = (dlqId) => void (isFiring = dlqId === 'dlq-002');
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'precondition' } });
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'precondition' } });
+  });
+
   test('a kill switch that cannot be read', async () => {
     const w = world();
     w.dlq.add();
@@ -635,6 +650,20 @@ describe('unclear outcomes', () => {
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
     expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+  });
+
+  test('a lost answer is not taken to have had its time by a clock that was set', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.answers = ['never_arrived'];
+    await run(w);
+    await w.clock.advance(SETTLE);
+    w.dlq.clockSkewMs = SETTLE;
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
+    w.dlq.clockSkewMs = 0;
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'resolved_not_done' }]);
   });
 
   test('an answer that names no run is unclear', async () => {
