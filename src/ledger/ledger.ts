@@ -238,8 +238,11 @@ export interface Ledger {
     readonly isFiring: boolean;
     readonly at: number;
   }): boolean;
-  /** Undefined when no alert has ever come: then nothing is known. */
-  alertFiring(name: string): boolean | undefined;
+  /**
+   * Undefined when nothing is known: no alert has ever come, or nothing was told for a day of one that fires. After six
+   * days it has ended.
+   */
+  alertFiring(name: string, now: number): boolean | undefined;
 
   noteDeadLetter(letter: DeadLetter): void;
   /** The newest of them, oldest first. */

@@ -103,16 +103,30 @@ test('a trigger has its run once for each policy', () => {
 
 test('an alert is new once, and nothing is known before the first one came', () => {
   const ledger = memoryLedger();
-  expect(ledger.alertFiring('Down')).toBeUndefined();
+  expect(ledger.alertFiring('Down', 3_000)).toBeUndefined();
   const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', isFiring: true, at: 1_000 };
   expect(ledger.noteAlert(alert)).toBe(true);
   expect(ledger.noteAlert({ ...alert, at: 2_000 })).toBe(false);
-  expect([ledger.alertFiring('Down'), ledger.alertFiring('Other')]).toEqual([true, false]);
+  expect([ledger.alertFiring('Down', 3_000), ledger.alertFiring('Other', 3_000)]).toEqual([true, false]);
   expect(ledger.noteAlert({ ...alert, key: 'f00/2' })).toBe(true);
   expect(ledger.noteAlert({ ...alert, isFiring: false, at: 3_000 })).toBe(false);
-  expect(ledger.alertFiring('Down')).toBe(true);
+  expect(ledger.alertFiring('Down', 3_000)).toBe(true);
   ledger.noteAlert({ ...alert, key: 'f00/2', isFiring: false, at: 3_000 });
-  expect(ledger.alertFiring('Down')).toBe(false);
+  expect(ledger.alertFiring('Down', 3_000)).toBe(false);
+});
+
+test('an alert of which no end is told fires for a day, is not known then, and has ended after six', () => {
+  const ledger = memoryLedger();
+  const day = 86_400_000;
+  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', isFiring: true, at: 0 };
+  ledger.noteAlert(alert);
+  ledger.noteAlert({ ...alert, key: 'bar/1', isFiring: false });
+  expect(ledger.alertFiring('Down', day)).toBe(true);
+  expect(ledger.alertFiring('Down', day + 1)).toBeUndefined();
+  expect(ledger.alertFiring('Down', 6 * day)).toBeUndefined();
+  expect(ledger.alertFiring('Down', 6 * day + 1)).toBe(false);
+  ledger.noteAlert({ ...alert, at: 7 * day });
+  expect(ledger.alertFiring('Down', 8 * day)).toBe(true);
 });
 
 test('dead letters are learned once, the newest listed oldest first, and forgotten', () => {
