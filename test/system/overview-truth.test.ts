@@ -201,6 +201,18 @@ const OVERVIEW: readonly PanelCase[] = [
       '{account="shop",destination="mail",reason="dns"}': 0.25,
     },
   },
+  ...['opsd-overview/How old is the data?', 'opsd-daemon/Sources, the oldest first/B'].map((panel) => ({
+    says: 'a source that was never read, as with a wrong token, has used up its time',
+    panel,
+    given: {
+      [source('opsd_collector_stale', 'logs')]: always(1),
+      [source('opsd_collector_interval_seconds', 'logs')]: always(15),
+      [source('opsd_collector_stale', 'urlGroups')]: always(0),
+      [source('opsd_collector_interval_seconds', 'urlGroups')]: always(15),
+      [source('opsd_collector_last_success_timestamp_seconds', 'urlGroups')]: always(3_555),
+    },
+    shown: { '{account="shop",collector="logs"}': 1, '{account="shop",collector="urlGroups"}': 0.25 },
+  })),
   ...[
     { says: 'a source that is read often has three minutes', interval: 15, shown: 0.5 },
     { says: 'a source that is read seldom has three intervals', interval: 300, shown: 0.1 },
