@@ -211,11 +211,14 @@ export function heatmap(of: PanelHead & { readonly query: Query; readonly unit: 
   return placed(builder, of, 8);
 }
 
-/** States over time, a row each. Give `words` for their values. */
+/**
+ * States over time, a row each. Give `words` for all of their values: by thresholds, Grafana would heed no words, and draw
+ * every state as the one of the least threshold.
+ */
 export function stateTimeline(of: ValuePanel): Placed {
   const builder = valued(new stateTimelines.PanelBuilder(), of)
     .targets(of.queries.map(rangeTarget))
-    .colorScheme(byThreshold())
+    .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.Fixed).fixedColor('text'))
     .showValue(common.VisibilityMode.Never)
     .mergeValues(true)
     .rowHeight(0.8)

@@ -207,6 +207,15 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
       }),
     ),
   ],
+  'states of a timeline are those of its mappings': [
+    of(
+      panel({
+        type: 'state-timeline',
+        fieldConfig: { defaults: { unit: 'mps', color: { mode: 'thresholds' }, mappings: [UNKNOWN] } },
+      }),
+    ),
+    of(panel({ type: 'state-timeline', fieldConfig: { defaults: { unit: 'mps', color: { mode: 'fixed' } } } })),
+  ],
   'no line leaves its axis': [of(panel({ fieldConfig: { defaults: { unit: 'mps', max: 1 } } }))],
 };
 

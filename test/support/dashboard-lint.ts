@@ -36,6 +36,7 @@ export interface PanelJson {
     readonly defaults?: {
       readonly unit?: string;
       readonly max?: number;
+      readonly color?: { readonly mode?: string };
       readonly mappings?: readonly unknown[];
       readonly links?: readonly Link[];
     };

@@ -36,6 +36,11 @@ export const LOOKS: Readonly<Record<string, Rule>> = {
       .filter(({ type, options }) => type === 'range' && (options?.from == null || options.to == null))
       .map(({ options }) => JSON.stringify(options)),
   ),
+  // Where equal states are merged, a colour by thresholds makes states of the thresholds, and mappings are not heeded.
+  'states of a timeline are those of its mappings': perPanel(['state-timeline'], ({ fieldConfig }) => {
+    const { color, mappings = [] } = fieldConfig?.defaults ?? {};
+    return color?.mode === 'fixed' && mappings.length > 0 ? [] : [`${color?.mode}, ${mappings.length} mappings`];
+  }),
   // A hard end cuts the line off: of all values, those above 100 % must be seen.
   'no line leaves its axis': perPanel(['timeseries'], ({ fieldConfig }) =>
     fieldConfig?.defaults?.max === undefined ? [] : [`max ${fieldConfig.defaults.max}`],

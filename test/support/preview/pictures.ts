@@ -38,7 +38,9 @@ export function timelineOf(panel: Panel, answers: readonly Answer[], view: View)
   const rows = answers.flatMap((answer) =>
     answer.series.map(({ metric, points }) => {
       const name = nameOf(answer, metric);
-      const settings = settingsOf(panel, name);
+      const { mappings = [], ...rest } = settingsOf(panel, name);
+      // Grafana heeds one or the other.
+      const settings = rest.color?.mode === 'thresholds' ? rest : { ...rest, mappings };
       return { name, cells: points.map(([at, value]) => [at, shown(value, settings, view.toMs).colour] as const) };
     }),
   );
