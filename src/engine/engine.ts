@@ -17,6 +17,7 @@ import { Rejections } from './rejections.ts';
 import { about } from './report.ts';
 import { runPolicy, type RunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
+import { haltKey, shownGroup } from './shown-group.ts';
 import { abandonIntents, settleActions } from './settle.ts';
 import { Turns } from './turns.ts';
 import { applyPlan, approvePlan, explain, liftHalts, planPolicy, rejectPlan, type VerbDeps } from './verbs.ts';
@@ -87,7 +88,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   }
 
   function tellCampaign({ before, after }: Change): void {
-    const { policy: name, group, state, step, size, reason } = after;
+    const { policy: name, state, step, size, reason } = after;
+    const group = shownGroup(after.group);
     events.emit({
       type: 'campaign.changed',
       policy: name,
@@ -98,7 +100,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       size,
       ...(reason !== undefined && { reason }),
     });
-    const key = `halted/${name}/${group}`;
+    const key = haltKey(name, after.group);
     const policy = byName.get(name)!;
     if (state === 'halted' || state === 'audit') {
       const until = after.until === undefined ? 'a person lifts it' : new Date(after.until).toISOString();

@@ -21,6 +21,7 @@ import { pruneBound } from './prune-grant.ts';
 import type { RunDeps, RunOptions } from './run-policy.ts';
 import { contextOf } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
+import { haltKey } from './shown-group.ts';
 
 /** How long a plan that was made by hand may be applied. */
 const SHOWN_FOR_MS = 3_600_000;
@@ -173,7 +174,7 @@ export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
     const after = isMeant ? lift(campaign) : campaign;
     if (after === campaign) continue;
     deps.ledger.saveCampaign(after);
-    deps.conditions.ended(`halted/${campaign.policy}/${campaign.group}`);
+    deps.conditions.ended(haltKey(campaign.policy, campaign.group));
     lifted++;
   }
   return lifted;

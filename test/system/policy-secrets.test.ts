@@ -18,6 +18,8 @@ const PASSWORD = 'canary-password-3c4d';
 const HEADER = 'canary-entry-header-5e6f';
 const NOTIFY = 'canary-notify-token-7a8b';
 const BODY = 'canary-response-body-9c0d';
+/** In the URL of a workflow: it is how an entry is found again, so it stays where entries are kept. */
+const QUERY = 'canary-url-query-1e2f';
 const SECRETS = [TOKEN, PASSWORD, HEADER, NOTIFY, Buffer.from(`ops:${PASSWORD}`).toString('base64')];
 const HOUR = 3_600_000;
 
@@ -69,6 +71,13 @@ policies:
     every: 1s
     select: { resource: workflow-dlq, anyLabel: [billing] }
     action: { type: workflow-dlq.resume }
+  - name: resume-other
+    account: production
+    mode: enforce
+    every: 1s
+    select: { resource: workflow-dlq, anyLabel: [other] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+    ramp: { settle: 1s }
 `,
   );
   const headers = {
@@ -77,8 +86,11 @@ policies:
     'Svc-Forward-Authorization': `Bearer ${HEADER}`,
     'Svc-Forward-X-Api-Key': HEADER,
   };
-  for (const path of ['gone', 'broken']) await trigger(service, `${destination.url}/${path}`, headers);
-  await until({ what: 'both have failed' }, () => emulator.workflowDlq('acc-1').length === 2);
+  for (const path of ['gone', 'broken', 'other']) {
+    const label = { 'Svc-Label': path === 'other' ? 'other' : 'billing' };
+    await trigger(service, `${destination.url}/${path}?token=${QUERY}`, { ...headers, ...label });
+  }
+  await until({ what: 'all have failed' }, () => emulator.workflowDlq('acc-1').length === 3);
   const env = { TOKEN, PASSWORD, NOTIFY };
   const ahead = (): number => emulator.control.clock().now - systemClock.now();
 
@@ -90,16 +102,19 @@ policies:
   const daemon = laterDaemon(ahead(), ['run', '--config', config], { env });
   const url = await addressOf(daemon);
   await publish(service, `${destination.url}/orders`, headers);
-  await until({ what: 'the hopeless one is deleted' }, () => emulator.workflowDlq('acc-1').length === 1);
+  await until({ what: 'the hopeless one is deleted' }, () =>
+    emulator.workflowDlq('acc-1').every(({ url: of }) => !of.includes('/gone')),
+  );
+  const told = (): string => people.requests.map(({ body }) => body.toString()).join('\n');
   await until(
-    { what: 'a plan waits, and people know' },
-    () => runsOf(daemon, 'ask-first') >= 1 && people.requests.length > 0,
+    { what: 'a plan waits, a group is halted, and people know' },
+    () => runsOf(daemon, 'ask-first') >= 1 && told().includes('ask-first') && told().includes('has halted'),
   );
   await until({ what: 'spans have come' }, () => traces.spans.length > 0);
 
-  const { dlqId } = emulator.workflowDlq('acc-1')[0]!;
+  const { dlqId } = emulator.workflowDlq('acc-1').find(({ url: of }) => of.includes('/broken'))!;
   const seen: Record<string, string> = {
-    notices: people.requests.map(({ body }) => body.toString()).join('\n'),
+    notices: told(),
     spans: JSON.stringify(traces.spans),
   };
   const ask = async (path: string): Promise<string> => (seen[path] = await (await fetch(url + path)).text());
@@ -138,13 +153,16 @@ policies:
   expect(seen[`/api/v1/plans/${id}`]).toContain(dlqId);
   expect(seen[`explain ${dlqId} -o json`]).toContain('ask-first');
   expect(seen['opsd.db.audit.jsonl']).toContain('workflow-dlq.delete');
-  expect(seen['notices']).toContain('ask-first');
+  expect(seen['notices']).toMatch(/resume-other has halted http:\/\/[\d.:]+\/other \([0-9a-f]{12}\)"/);
   expect(archive).toHaveLength(1);
   expect(archive[0]).toContain('REDACTED:');
   for (const [place, text] of Object.entries({ ...seen, archive: archive.join() })) {
     expect(text.length, place).toBeGreaterThan(0);
     for (const canary of SECRETS) expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
     if (place !== 'archive') expect(text.includes(BODY), `a body in ${place}`).toBe(false);
+    if (place !== 'archive' && !/^opsd\.db(-|$)/.test(place)) {
+      expect(text.includes(QUERY), `the query of a URL in ${place}`).toBe(false);
+    }
   }
 }, 60_000);
 
