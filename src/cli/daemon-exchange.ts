@@ -115,6 +115,15 @@ function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
         cause: error,
       });
     default:
-      return new CommandError(`the daemon on ${place} did not answer: ${error.message}`, { cause: error });
+      return new CommandError(`the daemon on ${place} did not answer: ${whyNot(error, call)}`, { cause: error });
   }
+}
+
+/** What the libraries say of the wrong scheme tells nobody which one is right. */
+function whyNot(error: NodeJS.ErrnoException, call: DaemonCall): string {
+  if (error.message.includes('wrong version number')) return 'it speaks no TLS; the address begins with http://.';
+  if ('url' in call && call.url.protocol === 'http:' && error.code === 'ECONNRESET') {
+    return `${error.message}. Where it speaks TLS, the address begins with https://.`;
+  }
+  return error.message;
 }

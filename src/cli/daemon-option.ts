@@ -85,7 +85,10 @@ export async function findSocket({ io, values }: Call): Promise<string | undefin
   // A daemon that runs on the configuration of before must not be without its brake.
   const { storePathOf } = await import('../config/store-path.ts');
   const socketPath = socketPathOf(storePathOf(file, io.env));
-  if (!existsSync(socketPath)) return undefined;
+  if (!existsSync(socketPath)) {
+    io.stderr.write('  help: a daemon that runs can be named by its socket, beside its store: --socket PATH\n');
+    return undefined;
+  }
   io.stderr.write(`This configuration cannot be used; the daemon at ${socketPath} is asked all the same.\n`);
   return socketPath;
 }

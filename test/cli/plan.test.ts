@@ -211,6 +211,7 @@ Apply with: opsd apply 9f3c2a   One entry: opsd explain dlq-8812-01
     const { code, stderr } = await opsd(['plan', 'p', '--config', config]);
     expect(code).toBe(1);
     expect(stderr).toContain(`${config}:1:1:`);
+    expect(stderr).toContain('can be named by its socket, beside its store: --socket PATH');
   });
 });
 

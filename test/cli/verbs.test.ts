@@ -341,6 +341,7 @@ describe('over an address', () => {
       await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('other', `alice:${TOKEN}-old`)]),
       await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('none', TOKEN)]),
       await opsd([...pause, '--ca-file', join(folder, 'no'), ...shown]),
+      await opsd(['pause', '--reason', 'odd', '--url', address.replace('https:', 'http:')]),
     ];
     expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
       [1, expect.stringContaining('nobody known here has signed the certificate')],
@@ -348,10 +349,20 @@ describe('over an address', () => {
       [1, expect.stringContaining('not known here')],
       [1, expect.stringContaining('does not hold user:password')],
       [1, expect.stringContaining('cannot be read (ENOENT)')],
+      [1, expect.stringContaining('Where it speaks TLS, the address begins with https://.')],
     ]);
     expect(JSON.stringify([done, refused])).not.toContain(TOKEN);
     expect(JSON.stringify([done, refused])).not.toContain(
       Buffer.from(`alice:${TOKEN}`).toString('base64').slice(0, 16),
+    );
+  });
+
+  test('with TLS where none is spoken says so', async () => {
+    const { address } = await serving(willing().deps);
+    const { code, stderr } = await opsd(['pause', '--reason', 'x', '--url', address.replace('http:', 'https:')]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^opsd: the daemon on .* did not answer: it speaks no TLS; the address begins with http:\/\/\.\n$/,
     );
   });
 
