@@ -4,6 +4,7 @@ import type { Plan, ResumeProposal, WorkflowDeleteProposal } from '../domain/pla
 import { failureCause } from '../domain/reason.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import type { Candidate, EntryRules } from '../guardrails/guard.ts';
+import { TimeoutError } from '../platform/sleep.ts';
 import { evaluate } from '../policies/evaluate.ts';
 import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import { candidates } from './candidates.ts';
@@ -12,7 +13,7 @@ import type { DecideDeps } from './decide.ts';
 import { drainOf } from './drain.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { chooseByGroup } from './groups.ts';
-import { firstDenial, guardsAt } from './guards-at.ts';
+import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 import { owners } from './owners.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
@@ -37,6 +38,10 @@ export async function decideWorkflowDlq(
     ...(board !== undefined && { population: board.length }),
     ...(listing.clockSkewMs !== undefined && { clockSkewMs: listing.clockSkewMs }),
   };
+  // A stop says nothing of the service; one that never comes to the end of its listing in time does.
+  const { signal } = context;
+  const isStopped = signal.aborted && !(signal.reason instanceof TimeoutError);
+  if (isStopped && !listing.complete) return draft.abort(interrupted(signal), { read });
   const unreadable = firstDenial(guardsAt(deps.guards, 'read'), { ...listing, filter, now });
   if (unreadable !== undefined) return draft.abort(unreadable, { read });
 

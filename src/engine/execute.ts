@@ -13,7 +13,7 @@ import type { Authority } from './authority.ts';
 import { beginStep, endStep } from './campaigns.ts';
 import { capLimits } from './cap-limits.ts';
 import type { DecideDeps } from './decide.ts';
-import { firstDenial, guardsAt } from './guards-at.ts';
+import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 
 export interface ExecuteDeps extends DecideDeps {
   readonly authority: Authority;
@@ -146,7 +146,7 @@ class GroupStep {
 }
 
 function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Denial | undefined {
-  if (signal.aborted) return { guard: 'interrupted', reason: errorMessage(signal.reason) };
+  if (signal.aborted) return interrupted(signal);
   const { needsApproval, trigger } = run.plan;
   const facts: AuthorityFacts = {
     mode: deps.authority.mode(policy).mode,
@@ -213,10 +213,6 @@ async function one(
   } finally {
     deps.inFlight.delete(intent.id);
   }
-}
-
-function interrupted(signal: AbortSignal): Denial {
-  return { guard: 'interrupted', reason: errorMessage(signal.reason) };
 }
 
 function reserve(

@@ -1,6 +1,7 @@
 /** Asking the guards of one stage. */
 import type { Denial } from '../domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
+import { errorMessage } from '../platform/error-message.ts';
 
 /** The guards of one stage, in their order. */
 export function guardsAt<S extends Guard['stage']>(
@@ -20,4 +21,9 @@ export function firstDenial<F>(
     if (reason !== undefined) return { guard: guard.name, reason };
   }
   return undefined;
+}
+
+/** Where the guards are not asked any more. */
+export function interrupted(signal: AbortSignal): Denial {
+  return { guard: 'interrupted', reason: errorMessage(signal.reason) };
 }

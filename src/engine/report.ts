@@ -33,11 +33,12 @@ export function reportRun(
   });
 }
 
-/** Holds, aborts and errors stand until a run ends otherwise. */
+/** Holds, aborts and errors stand until a run ends otherwise. One that was stopped says nothing of them. */
 export function noteConditions(policy: Policy, result: RunResult, conditions: Conditions): void {
   const key = `held/${policy.name}`;
   const isHeld = ['held', 'aborted', 'incomplete', 'error', 'halted'].includes(result.outcome);
-  if (!isHeld || result.stopped?.guard === 'interrupted') return conditions.ended(key);
+  if (result.stopped?.guard === 'interrupted') return;
+  if (!isHeld) return conditions.ended(key);
   const guard = result.stopped?.guard ?? 'error';
   const isTrouble = result.outcome !== 'held';
   conditions.stands({

@@ -29,6 +29,7 @@ export function unacted(plan: Plan): RunResult {
 function unactedOutcome(plan: Plan): RunOutcome {
   if (plan.state === 'nothing') return isSettling(plan) ? 'waiting' : 'nothing';
   if (plan.state === 'held') return isOnItsWay(plan) ? 'waiting' : 'held';
+  if (plan.stopped?.guard === 'interrupted') return 'halted';
   return plan.stopped?.guard === 'complete_read' ? 'incomplete' : 'aborted';
 }
 

@@ -126,8 +126,14 @@ export async function explain(id: string, deps: VerbDeps, signal: AbortSignal): 
   for (const policy of deps.policies) {
     if (policy.action.type !== 'workflow-dlq.resume' && policy.action.type !== 'workflow-dlq.delete') continue;
     const watched = dlqIdOf(id, policy.account, deps);
-    const context = contextOf(policy, { at: deps.clock.now(), trigger: { kind: 'hand' }, signal }, deps);
-    const { plan, targets, tally } = await decide(policy, { ...context, watched }, deps);
+    const trigger = { kind: 'hand' } as const;
+    const context = contextOf(policy, { at: deps.clock.now(), trigger, signal }, deps);
+    const stopped = firstDenial(
+      guardsAt(deps.guards, 'run'),
+      deps.authority.runFacts(policy, { first: true, trigger }),
+    );
+    const decided = await decide(policy, { ...context, watched, ...(stopped !== undefined && { stopped }) }, deps);
+    const { plan, targets, tally } = decided;
     signal.throwIfAborted();
     const denial = plan.state === 'aborted' ? plan.stopped : (tally.watchedDenial ?? plan.stopped);
     const verdict =

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createActions } from '../../src/actions/index.ts';
 import { EventBus } from '../../src/platform/events.ts';
+import { TimeoutError } from '../../src/platform/sleep.ts';
 import type { PreconditionFacts } from '../../src/policies/facts.ts';
 import { policyOf as anyPolicy } from '../support/policies.ts';
 import {
@@ -548,6 +549,29 @@ describe('what ends a run', () => {
       backlog: 2,
       stopped: { guard: 'interrupted', reason: 'SIGTERM' },
     });
+  });
+
+  test('a stop while the DLQ is listed is no hold, and ends none', async () => {
+    const w = world();
+    w.dlq.add();
+    const stop = new AbortController();
+    const running = run(w, stop.signal);
+    stop.abort(new Error('SIGTERM'));
+    await running;
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'interrupted', reason: 'SIGTERM' } });
+    expect(w.engine.conditions()).toEqual([]);
+    w.dlq.failOnPage = 0;
+    await run(w);
+    await run(w, AbortSignal.abort(new Error('SIGTERM')));
+    expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', guard: 'complete_read' }]);
+  });
+
+  test('a listing that does not end in its time is a hold', async () => {
+    const w = world();
+    w.dlq.add();
+    await run(w, AbortSignal.abort(new TimeoutError('no result within 10m')));
+    expect(w.lastRun()).toMatchObject({ outcome: 'incomplete', stopped: { guard: 'complete_read' } });
+    expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing' }]);
   });
 
   test('a ledger that cannot be written: nothing is sent without an intent', async () => {

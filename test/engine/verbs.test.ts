@@ -209,6 +209,14 @@ describe('explain', () => {
   });
 });
 
+test('explain says that an entry is stopped while its policy is paused', async () => {
+  const w = three();
+  w.engine.pause({ ...ME, reason: 'odd' });
+  expect((await w.engine.explain('dlq-001', NEVER)).policies).toMatchObject([
+    { verdict: 'stopped', denial: { guard: 'kill_switch', reason: 'odd; opsd unpause lifts it' } },
+  ]);
+});
+
 describe('pauses', () => {
   test('of a policy stop that policy alone, across a restart, until a person lifts them', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
