@@ -209,8 +209,9 @@ class Folding {
       this.skipTo(from);
       this.#push({ from, to, value, read: value });
       this.#increase += value;
-      this.#points += 1;
-      if (to <= dueBefore) this.#backfilled += 1;
+      const share = (to - from) / FINE.stepMs;
+      this.#points += share;
+      if (to <= dueBefore) this.#backfilled += share;
     }
   }
 

@@ -198,11 +198,14 @@ describe('a series of points', () => {
     };
     let state = foldPoints(undefined, rolling(100))!.state;
     let counted = 0;
+    let points = 0;
     for (const now of [100.5, 101.25, 102, 102.9, 104.1, 105, 105.05, 130, 131.75]) {
       const result = foldPoints(state, rolling(now))!;
       counted += result.increase;
       expect(counted).toBeCloseTo((result.state.watermark - state.base) / 1_000, 6);
       expect(result).toMatchObject({ revised: 0, missed: 0 });
+      points += result.points;
+      expect(points).toBeCloseTo(counted / 60, 6);
       expect(foldPoints(result.state, rolling(now))).toMatchObject({ increase: 0, points: 0 });
       state = result.state;
     }
