@@ -45,6 +45,7 @@ export function foldMonth(state: MonthState | undefined, reading: MonthReading):
     // Read soon after a turn, it may still be of the month before.
     return { state: begin(reading.month ?? monthOf(at - TURNS_WITHIN_MS)), increase: 0, corrected: false };
   }
+  if (isOfMonthBefore(state, reading)) return { state, increase: 0, corrected: false };
   const turned = turnOf(state, reading);
   if (turned.how === 'turned') return { state: begin(turned.month), increase: value, corrected: false };
   if (turned.how === 'unsure') return { state: { ...state, mayHaveTurned: true }, increase: 0, corrected: false };
@@ -53,6 +54,13 @@ export function foldMonth(state: MonthState | undefined, reading: MonthReading):
     increase: Math.max(0, value - state.value),
     corrected: value < state.read,
   };
+}
+
+/** Answers may come from machines of which one is behind: soon after a turn the month before is no news. */
+function isOfMonthBefore(state: MonthState, { at, month }: MonthReading): boolean {
+  if (month === undefined || month >= state.month) return false;
+  const begins = startOfMonth(state.month);
+  return at >= begins - TURNS_BEFORE_MS && at < begins + TURNS_WITHIN_MS;
 }
 
 interface Turn {

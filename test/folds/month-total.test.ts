@@ -197,6 +197,25 @@ describe('a monthly total', () => {
     ).toEqual({ total: 12, corrections: 1 });
   });
 
+  test('whose answer is once more that of the month before, soon after the turn, waits for the next', () => {
+    expect(
+      counted([
+        [JUNE - HOUR, 1_000, monthOf(MAY)],
+        [JUNE + HOUR, 3, monthOf(JUNE)],
+        [JUNE + HOUR + 60_000, 1_001, monthOf(MAY)],
+        [JUNE + HOUR + 120_000, 5, monthOf(JUNE)],
+      ]),
+    ).toEqual({ total: 5, corrections: 0 });
+    // A month that was told too early does not stop the counting of this one.
+    expect(
+      counted([
+        [MAY + 10 * DAY, 300, monthOf(MAY)],
+        [MAY + 10 * DAY + HOUR, 301, monthOf(JUNE)],
+        [MAY + 11 * DAY, 350, monthOf(MAY)],
+      ]).total,
+    ).toBe(301 + 49);
+  });
+
   test('is as if it were new when its record cannot be read', () => {
     for (const bad of [undefined, '', '[]', '{"v":1}', '{"v":1,"value":"x","read":1,"at":1,"month":1}']) {
       expect(readMonth(bad)).toBeUndefined();
