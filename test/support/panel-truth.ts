@@ -43,7 +43,8 @@ function exprOf(panel: string): string {
   const times = target.expr
     .replaceAll('$__rate_interval', '5m')
     .replaceAll('$__range', '1h')
-    .replaceAll('$__interval_ms', '60000');
+    .replaceAll('$__interval_ms', '60000')
+    .replaceAll('$__interval', '5m');
   return times.replaceAll(/\$[a-z]\w*/g, '.+');
 }
 

@@ -279,6 +279,21 @@ const POLICIES: readonly PanelCase[] = [
 
 const DAEMON: readonly PanelCase[] = [
   {
+    says: 'a pause that was shorter than a step of the marks is marked',
+    panel: 'opsd-daemon/@Pauses',
+    given: {
+      [daemon('opsd_paused', 'scope="engine"')]: `${always(0).slice(0, 2 * 57)}1 0 0 0`,
+      [daemon('opsd_paused', 'scope="policy/resume"')]: always(0),
+    },
+    shown: { '{scope="engine"}': 1 },
+  },
+  {
+    says: 'a halt that was shorter than a step of the marks is marked',
+    panel: 'opsd-daemon/@Halted groups',
+    given: { [group('mail')]: `${'_ '.repeat(57)}0 2 0 stale stale`, [group('crm')]: always(1) },
+    shown: { '{account="shop",policy="resume",group="mail"}': 2 },
+  },
+  {
     says: 'too little is as far apart as too much',
     panel: 'opsd-daemon/Log against statistics',
     given: {
