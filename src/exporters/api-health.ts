@@ -28,8 +28,8 @@ const SAYS: Readonly<Record<ServiceErrorCode, 'up' | 'down' | 'silent'>> = {
 
 export interface ApiHealth {
   heard(event: Extract<OpsEvent, { type: 'api.request' }>): void;
-  /** Whether the last telling answer was a good one, and not older than `withinMs`. */
-  isUp(account: string, api: Api, withinMs: number): boolean;
+  /** Whether the last telling answer was a good one; undefined when there was none within `withinMs`. */
+  isUp(account: string, api: Api, withinMs: number): boolean | undefined;
 }
 
 export function createApiHealth(clock: Clock): ApiHealth {
@@ -41,7 +41,8 @@ export function createApiHealth(clock: Clock): ApiHealth {
     },
     isUp(account, api, withinMs) {
       const known = last.get(`${account}\0${api}`);
-      return known !== undefined && known.isGood && clock.monotonic() - known.at <= withinMs;
+      if (known === undefined || clock.monotonic() - known.at > withinMs) return undefined;
+      return known.isGood;
     },
   };
 }

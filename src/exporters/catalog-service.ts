@@ -13,7 +13,7 @@ const up = family(
       ['api'],
       'flag',
       'answers',
-      'Whether the API answered well, with valid credentials, within the last two intervals, 1 or 0.',
+      'Whether the API answered well, with valid credentials, within the last two intervals, 1 or 0; absent when nothing asks it.',
     ),
   },
 );

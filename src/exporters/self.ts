@@ -191,12 +191,13 @@ export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
     }
   }
 
-  function isUp(account: string, api: Api, running: readonly CollectorStatus[]): boolean {
+  /** Of an API that no collector asks nothing is known but for a while after a policy asked it. */
+  function isUp(account: string, api: Api, running: readonly CollectorStatus[]): boolean | undefined {
     const intervals = running
       .filter((status) => status.account === account && API_OF[status.collector] === api)
       .map((status) => status.intervalMs);
-    const interval = intervals.length === 0 ? DEFAULT_INTERVAL_MS : Math.max(...intervals);
-    return deps.health.isUp(account, api, 2 * interval);
+    if (intervals.length === 0) return deps.health.isUp(account, api, 2 * DEFAULT_INTERVAL_MS);
+    return deps.health.isUp(account, api, 2 * Math.max(...intervals)) ?? false;
   }
 
   function fillPolicy(put: Put, status: PolicyStatus): void {

@@ -59,6 +59,17 @@ describe('msgsvc_up', () => {
     await clock.advance(1);
     expect((await scrape()).get(UP)).toBe(0);
   });
+
+  test('is not there for an API that nothing asks, but for a while after a policy asked', async () => {
+    const { scrape, events, clock } = world({ collectors: ['accountStats'] });
+    expect((await scrape()).has(UP)).toBe(false);
+    events.emit(request(503, 'server_error'));
+    expect((await scrape()).get(UP)).toBe(0);
+    events.emit(request(200));
+    expect((await scrape()).get(UP)).toBe(1);
+    await clock.advance(600_001);
+    expect((await scrape()).has(UP)).toBe(false);
+  });
 });
 
 describe('collectors', () => {

@@ -9,8 +9,13 @@ export const apiAlerts: AlertGroup = {
   rules: [
     {
       alert: 'MsgsvcApiUnavailable',
-      // The worst, not the best: a series of before a restart must not hide what the new one says.
-      expr: promql`min by (account, api) (last_over_time(msgsvc_up[${GAUGE_RANGE}])) == 0`,
+      // The worst, not the best: a series of before a restart must not hide what the new one says. Where the daemon has used
+      // up its requests of the day it asks nothing, and OpsdCollectorStale says what is not known.
+      expr: promql`
+        min by (account, api) (last_over_time(msgsvc_up[${GAUGE_RANGE}])) == 0
+        unless
+        max by (account, api) (max_over_time(opsd_api_quota_used_requests[${GAUGE_RANGE}]))
+          >= ${latest('opsd_api_quota_requests', 'account, api')}`,
       for: '5m',
       severity: 'critical',
       area: 'api',
