@@ -2,7 +2,6 @@
  * Acting on a plan, one request after the other: guards again, preparation, intent, request, outcome. No request
  * leaves without a durable intent, and none is sent twice.
  */
-import { asked } from '../actions/action.ts';
 import type { Campaign } from '../domain/campaign.ts';
 import type { Denial, Plan, Proposal } from '../domain/plan.ts';
 import type { AuthorityFacts } from '../guardrails/guard.ts';
@@ -14,6 +13,7 @@ import { beginStep, endStep } from './campaigns.ts';
 import { capLimits } from './cap-limits.ts';
 import type { DecideDeps } from './decide.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
+import { pauseIfMore } from './more-than-asked.ts';
 
 export interface ExecuteDeps extends DecideDeps {
   readonly authority: Authority;
@@ -253,11 +253,7 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
   const result = await deps.actions.act(request);
   const durationMs = clock.monotonic() - startedAt;
   const at = clock.now();
-  const surplus =
-    result.outcome === 'acked'
-      ? firstDenial(guardsAt(deps.guards, 'answer'), { asked: asked(request), done: result.done })
-      : undefined;
-  if (surplus !== undefined) deps.authority.pause('engine', `${surplus.guard}: ${surplus.reason} (${proposal.target})`);
+  const surplus = pauseIfMore(proposal, request, result, deps);
   const detail = result.outcome === 'acked' ? surplus?.reason : result.detail;
   const newRunId = result.outcome === 'acked' ? result.newRunId : undefined;
   const done = result.outcome === 'acked' ? result.done : undefined;

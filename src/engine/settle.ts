@@ -14,6 +14,7 @@ import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { clockDenial } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { pauseIfMore } from './more-than-asked.ts';
 import { mayNotRepeat } from './repeat.ts';
 import { Returns } from './returns.ts';
 
@@ -100,7 +101,9 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
   }
   if (mayNotRepeat(proposal, deps)) return;
   // The same absolute value, or the same id: sent twice it does what it did once.
-  const result = await deps.actions.act(deps.actions.describe(proposal, { instance: deps.ledger.instance }));
+  const request = deps.actions.describe(proposal, { instance: deps.ledger.instance });
+  const result = await deps.actions.act(request);
+  pauseIfMore(proposal, request, result, deps);
   if (result.outcome === 'acked') return record(action, 'resolved_done', deps, 'sent once more, the same');
   if (result.outcome === 'unknown' && deps.clock.now() - action.at < UNDECIDABLE_AFTER_MS) {
     return record(action, 'unknown', deps, result.detail);

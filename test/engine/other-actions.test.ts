@@ -221,8 +221,12 @@ test('a delete of a message whose answer is lost is not sent once more while a p
   await w.engine.settle(NEVER);
   expect(w.dlq.pruned).toEqual([['m-1']]);
   w.engine.unpause({ reason: 'looked at it', by: 'tom' });
+  w.dlq.surplus = 99;
   await w.engine.settle(NEVER);
   expect(w.dlq.pruned).toEqual([['m-1'], ['m-1']]);
+  expect(w.ledger.pauses()).toMatchObject([
+    { scope: 'engine', reason: 'more_than_asked: 100 entries were acted on where 1 was asked for (m-1)' },
+  ]);
 });
 
 describe('a delete of runs', () => {
