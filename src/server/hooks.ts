@@ -48,7 +48,8 @@ export interface CallbackHook {
   readonly maxBodyBytes: number;
 }
 
-const MAX_NOTIFICATION_BYTES = 1_048_576;
+/** A thousand alerts of long rules are 1.5 MB. */
+const MAX_NOTIFICATION_BYTES = 4_194_304;
 /** Bodies that are in memory at the same time. */
 const MAX_BODIES = 16;
 /** Failure callbacks come in storms: those of so long after the first one are one run of a policy. */

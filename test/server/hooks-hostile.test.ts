@@ -1,6 +1,9 @@
 /** What strangers send to the hooks: the right status, a short answer that quotes nothing, and a count of it. */
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
 import { Secret } from '../../src/platform/secret.ts';
 import { until } from '../support/until.ts';
 import {
@@ -17,6 +20,7 @@ import {
   SIGNING_KEY,
 } from './hook-world.ts';
 
+const RULES = join(import.meta.dirname, '../../deploy/prometheus/opsd-alerts.yaml');
 const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
 describe('bodies that are refused', () => {
@@ -33,7 +37,7 @@ describe('bodies that are refused', () => {
     ['deep nesting in what is fine otherwise', { ...notification(alert()), more: JSON.parse(deep(32)) as object }, 400],
     ['very deep nesting', deep(200_000), 400],
     ['deep nesting behind a text with quotes', `{"a":"\\"[","b":${deep(40)}}`, 400],
-    ['a huge body', JSON.stringify({ ...notification(), more: 'x'.repeat(1_048_576) }), 413],
+    ['a huge body', JSON.stringify({ ...notification(), more: 'x'.repeat(4_194_304) }), 413],
   ])('%s', async (_what, body, status) => {
     const { notify, alerts, runs, said } = await hookWorld();
     const answer = await notify(body);
@@ -43,6 +47,33 @@ describe('bodies that are refused', () => {
     expect({ alerts, runs }).toEqual({ alerts: [], runs: [] });
     const refused = status === 413 ? 'too_large' : 'malformed';
     expect(said).toContainEqual({ type: 'hook.answered', hook: 'alertmanager', name: 'opsd', code: status, refused });
+  });
+
+  test('as many alerts as there may be are taken, as long as the shipped rules make them', async () => {
+    const { notify, alerts } = await hookWorld();
+    const { groups } = parse(readFileSync(RULES, 'utf8')) as {
+      groups: { rules: { alert: string; expr: string; annotations: object }[] }[];
+    };
+    const rules = groups.flatMap(({ rules }) => rules);
+    const length = ({ expr, annotations }: (typeof rules)[number]): number =>
+      JSON.stringify({ expr: encodeURIComponent(expr), annotations }).length;
+    const { alert: alertname, expr, annotations } = rules.toSorted((a, b) => length(b) - length(a))[0]!;
+    const many = Array.from({ length: 1_000 }, (_, index) =>
+      alert({
+        labels: {
+          alertname,
+          severity: 'critical',
+          area: 'deliveries',
+          account: 'production',
+          destination: 'd'.repeat(60),
+        },
+        annotations,
+        generatorURL: `http://prometheus.example.com/graph?g0.expr=${encodeURIComponent(expr)}&g0.tab=1`,
+        fingerprint: String(index).padStart(16, '0'),
+      }),
+    );
+    expect((await notify(notification(...many))).status).toBe(202);
+    expect(alerts).toHaveLength(1_000);
   });
 
   test('nesting that is allowed is taken', async () => {
