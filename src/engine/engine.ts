@@ -12,6 +12,7 @@ import { Authority } from './authority.ts';
 import { judgeCampaigns, type Change } from './campaigns.ts';
 import { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { grantOf } from './grants.ts';
 import { readEngine } from './readings.ts';
 import { Rejections } from './rejections.ts';
 import { about } from './report.ts';
@@ -161,7 +162,10 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     const due = new Set<string>();
     for (const { policy, state, until = 0 } of ledger.campaigns()) {
       const mayGoOn = state === 'ready' || (state === 'halted' && until <= now);
-      if (!mayGoOn || !byName.has(policy) || turns.waiting(policy) > 0) continue;
+      const found = byName.get(policy);
+      if (!mayGoOn || found === undefined || turns.waiting(policy) > 0) continue;
+      // Whoever wants each step asked for by a person has not asked for the next, unless by an approval of all.
+      if ('byHand' in found.when && grantOf(found, ledger, now) === undefined) continue;
       const lately = clock.monotonic() - (ranAt.get(policy) ?? -Infinity) < CONTINUE_MS;
       if (changed.has(policy) || !lately) due.add(policy);
     }

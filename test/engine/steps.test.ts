@@ -1,7 +1,7 @@
 /** Steps of campaigns while they are being sent. */
 import { expect, test } from 'vitest';
 import { GUARDS } from '../../src/guardrails/index.ts';
-import { NEVER, run, sentIds, world } from './world.ts';
+import { MINUTE, NEVER, run, sentIds, world } from './world.ts';
 
 test('a step is judged when it is whole, though its first entries are known to have failed before', async () => {
   const w = world({ policy: { ramp: { start: 3 } }, guards: GUARDS });
@@ -18,4 +18,21 @@ test('a step is judged when it is whole, though its first entries are known to h
   await w.engine.settle(NEVER);
   expect(changes()).toMatchObject([{ state: 'halted' }]);
   expect(w.ledger.campaigns()).toMatchObject([{ state: 'halted', halts: 1, judged: 3 }]);
+});
+
+test.each([
+  ['enforce', [], ['dlq-001']],
+  ['approve', ['resume-billing'], ['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']],
+])('a policy by hand in %s goes on by itself as far as a person approved', async (mode, soon, ids) => {
+  const w = world({ policy: { mode, on: { hand: true } }, guards: GUARDS });
+  for (let i = 0; i < 4; i++) w.dlq.add();
+  const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
+  if (planned.ok) await w.engine.apply(planned.plan.id, { by: 'tom' }, NEVER);
+  w.dlq.add();
+  await w.clock.advance(6 * MINUTE);
+  await w.engine.settle(NEVER);
+  expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2 }]);
+  expect(w.soon).toEqual(soon);
+  for (const policy of w.soon) await run(w, NEVER, policy);
+  expect(sentIds(w)).toEqual(ids);
 });
