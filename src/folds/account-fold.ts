@@ -74,7 +74,9 @@ export function periodsOf(records: readonly SeriesRecord[], fine: AccountStats, 
   const periods = new Set<StatsPeriod>();
   const known = byKey(records);
   for (const { source, of } of SOURCES) {
-    for (const { id } of of(fine) ?? []) {
+    for (const { id, points } of of(fine) ?? []) {
+      // Without the finest period nothing is folded.
+      if (points.length === 0) continue;
       const state = readPoints(known.get(keyOf(source, id)));
       for (const period of periodsToFill(state, servedAt)) periods.add(period);
     }

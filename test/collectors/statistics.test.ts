@@ -281,6 +281,20 @@ describe('an answer', () => {
     expect(second.store.total('msgsvc_account_messages_total', 'canceled')).toBe(0);
   });
 
+  test('that lists a series without a point asks for no longer periods: nothing could be filled', async () => {
+    const { clock, collect, say, asked, store } = fake();
+    say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), () => 2) }] }));
+    await collect();
+    await clock.advance(90 * MINUTE);
+    say(() => ({ messages: [{ id: 'canceled', points: [] }] }));
+    await collect();
+    expect(asked).toEqual(['1h', '1h']);
+    say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), () => 2) }] }));
+    await collect();
+    expect(asked).toEqual(['1h', '1h', '1h', '3h', '1h']);
+    expect(store.total('msgsvc_account_messages_total', 'canceled')).toBeGreaterThan(0);
+  });
+
   test('with more named series than are kept drops the rest, and says so', async () => {
     const { clock, collect, say, store } = fake();
     say(() => ({
