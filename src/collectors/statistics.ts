@@ -74,6 +74,7 @@ async function collectAccount(
           records: after,
           log: { since, watermark },
           hourCounts: (hour) => stores.log.hourCounts(account, hour),
+          lateMs: settings.logs.sweep.reach + settings.logs.sweep.every,
         })
       : undefined;
   const pointsCheck = await checkedPoints(context, servedAt, read);

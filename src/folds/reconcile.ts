@@ -10,7 +10,7 @@ import { sumWithin } from './points.ts';
 import { readPoints } from './series-record.ts';
 import type { SeriesRecord } from './series-store.ts';
 
-/** As late as entries are looked for, and points are revised. */
+/** As late as points are revised, and entries are looked for unless more is said. */
 const LATE_MS = 20 * 60_000;
 /** A gap lasts when it is there in so many hours in a row, and to the same side. */
 const HOURS = 2;
@@ -32,10 +32,12 @@ export interface ReconcileInput {
   /** Epoch milliseconds: the log is counted from here, and up to there. */
   readonly log: { readonly since: number; readonly watermark: number };
   readonly hourCounts: (hour: number) => ReadonlyMap<MessageState, number>;
+  /** Entries are surely found once the watermark is so far beyond them. */
+  readonly lateMs?: number;
 }
 
 /** @returns the newest whole hour that can be compared, a row for each state that both tell of */
-export function reconcile({ records, log, hourCounts }: ReconcileInput): readonly Reconciled[] {
+export function reconcile({ records, log, hourCounts, lateMs = 0 }: ReconcileInput): readonly Reconciled[] {
   const rows: Reconciled[] = [];
   for (const { state, ids } of SERIES) {
     const series = SOURCES.flatMap((source) =>
@@ -43,7 +45,7 @@ export function reconcile({ records, log, hourCounts }: ReconcileInput): readonl
     ).map(({ record }) => readPoints(record));
     const states = series.filter((known) => known !== undefined);
     if (states.length === 0) continue;
-    const until = Math.min(log.watermark, ...states.map(({ watermark }) => watermark)) - LATE_MS;
+    const until = Math.min(log.watermark, ...states.map(({ watermark }) => watermark)) - Math.max(LATE_MS, lateMs);
     const newest = Math.floor(until / HOUR_MS) * HOUR_MS - HOUR_MS;
     const hours = Array.from({ length: HOURS }, (_, ago) => newest - ago * HOUR_MS).map((hour) => {
       if (hour < log.since) return undefined;

@@ -19,6 +19,7 @@ import { createSeriesStore } from '../../src/storage/sqlite-series-store.ts';
 import { createTotals } from '../../src/storage/sqlite-totals.ts';
 import { openStore } from '../../src/storage/sqlite.ts';
 import { ACCOUNT as ID, START, world } from '../emulator/world.ts';
+import { MemoryFoldStore } from '../support/memory-fold-store.ts';
 import { MemorySeriesStore } from '../support/memory-series-store.ts';
 import { memoryStores } from '../support/memory-fold-stores.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -209,6 +210,7 @@ describe('an answer', () => {
 
   function fake() {
     const store = new MemorySeriesStore();
+    const log = new MemoryFoldStore();
     const clock = new ManualClock(T0);
     const asked: string[] = [];
     let stats: (period: string) => AccountStats = () => ({ dlqMessages: 0 });
@@ -222,16 +224,17 @@ describe('an answer', () => {
     });
     return {
       store,
+      log,
       clock,
       asked,
       say: (next: (period: string) => AccountStats) => void (stats = next),
-      collect: (settings: object = {}) =>
+      collect: (settings: object = {}, logs: object = {}) =>
         collectors.accountStats.collect(
           client,
           context<'accountStats'>({
             clock,
-            target: target({ settings: { accountStats: settings } }),
-            stores: { ...memoryStores(), series: store },
+            target: target({ settings: { accountStats: settings, logs } }),
+            stores: { ...memoryStores(), log, series: store },
           }),
         ),
     };
@@ -306,6 +309,26 @@ describe('an answer', () => {
     expect((await collect()).dropped).toBe(3);
     expect(store.total('msgsvc_account_messages_total', 's99')).toBe(2);
     expect(store.total('msgsvc_account_messages_total', 's100')).toBeUndefined();
+  });
+
+  test('is compared with the log once entries as late as the sweep looks for have come', async () => {
+    const { clock, collect, say, log } = fake();
+    say(() => ({ messages: [{ id: 'created', points: points(clock.now(), () => 5) }] }));
+    const counted = (logs: object) => {
+      log.commitLog({ account: ACCOUNT, watermark: clock.now(), keptFrom: 0, form: 'transitions', increments: [] });
+      return collect({}, logs);
+    };
+    const reach = (time: string) => ({ sweep: { every: '5m', reach: time } });
+    await counted({});
+    for (let hours = 0; hours < 2; hours += 1) {
+      await clock.advance(55 * MINUTE);
+      await counted({});
+    }
+    await clock.advance(40 * MINUTE);
+    // It is 12:30.
+    const hourOf = async (logs: object) => (await counted(logs)).rows[0]?.reconciled?.[0]?.hour;
+    expect(await hourOf(reach('15m'))).toBe(T0 + 60 * MINUTE);
+    expect(await hourOf(reach('30m'))).toBe(T0);
   });
 
   test('says how far each series is counted', async () => {

@@ -24,10 +24,11 @@ function record(
 function compare(
   records: readonly ReturnType<typeof record>[],
   counts: Partial<Record<MessageState, number | ((hour: number) => number)>>,
-  log: { since?: number; watermark?: number } = {},
+  { lateMs, ...log }: { since?: number; watermark?: number; lateMs?: number } = {},
 ) {
   return reconcile({
     records,
+    ...(lateMs !== undefined && { lateMs }),
     log: { since: NOON - 10 * HOUR, watermark: NOON + 30 * MINUTE, ...log },
     hourCounts: (hour) =>
       new Map(
@@ -67,6 +68,8 @@ describe('log and statistics', () => {
     expect(hourOf([record('delivered', 5)], counts)).toBe(NOON - HOUR);
     expect(hourOf([record('delivered', 5)], counts, { watermark: early })).toBe(NOON - 2 * HOUR);
     expect(hourOf([record('delivered', 5, { watermark: early })], counts)).toBe(NOON - 2 * HOUR);
+    expect(hourOf([record('delivered', 5)], counts, { lateMs: 31 * MINUTE })).toBe(NOON - 2 * HOUR);
+    expect(hourOf([record('delivered', 5)], counts, { lateMs: 5 * MINUTE })).toBe(NOON - HOUR);
   });
 
   test('are not compared in an hour of which one of them knows a part', () => {
