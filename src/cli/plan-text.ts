@@ -224,13 +224,14 @@ function campaignParts({ group, step, now, next, verified, judged, matched, held
 
 function caps(page: Page, plan: Plan): void {
   if (plan.caps.length === 0) return;
-  page.fact(
-    'Caps',
-    plan.caps.map(({ scope, window, used, limit }) => ({
+  const why = plan.caps.find((cap) => cap.why !== undefined)?.why;
+  page.fact('Caps', [
+    ...plan.caps.map(({ scope, window, used, limit }) => ({
       text: `${scope === 'policy' ? '' : `${scope} `}${window} ${number(used)} of ${number(limit)}`,
       ...(used >= limit && { style: 'yellow' as const }),
     })),
-  );
+    ...(why === undefined ? [] : [part(why)]),
+  ]);
 }
 
 function drain(page: Page, { drain: left }: Plan): void {

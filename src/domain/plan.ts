@@ -207,6 +207,8 @@ export interface PlanCap {
   readonly window: string;
   readonly used: number;
   readonly limit: number;
+  /** Why all of it counts as used, whatever was done. */
+  readonly why?: string;
 }
 
 export const RUN_OUTCOMES = [

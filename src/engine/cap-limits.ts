@@ -38,17 +38,20 @@ export function capLimits(policy: Policy, settings: EngineSettings, terms?: Acco
 
 /** How much of each cap is taken at `now` (epoch milliseconds). */
 export function capUse(policy: Policy, limits: readonly CapLimit[], ledger: Ledger, now: number): readonly PlanCap[] {
-  return limits.map(({ scope, windowMs, limit, actions }) => ({
-    scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
-    window: windowMs === HOUR_MS ? 'hour' : 'day',
-    used: ledger.used(
-      {
-        ...(scope === 'policy' && { policy: policy.name }),
-        ...(scope === 'account' && { account: policy.account }),
-        ...(actions !== undefined && { actions }),
-      },
-      now - windowMs,
-    ),
-    limit,
-  }));
+  const adopt = ledger.mustBeAdopted;
+  const why = adopt && { why: `all count as used: ${adopt}; opsd state adopt --reason TEXT ends it` };
+  return limits.map(({ scope, windowMs, limit, actions }) => {
+    const of = {
+      ...(scope === 'policy' && { policy: policy.name }),
+      ...(scope === 'account' && { account: policy.account }),
+      ...(actions !== undefined && { actions }),
+    };
+    return {
+      scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
+      window: windowMs === HOUR_MS ? 'hour' : 'day',
+      used: adopt === undefined ? ledger.used(of, now - windowMs) : limit,
+      limit,
+      ...why,
+    };
+  });
 }

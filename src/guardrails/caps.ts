@@ -8,7 +8,7 @@ export function caps({ matched, maxPerRun, caps }: PlanFacts): { readonly allowe
     const free = cap.limit - cap.used;
     if (free >= allowed) continue;
     allowed = free > 0 ? free : 0;
-    reason = `${cap.scope} ${cap.window}: ${cap.used} of ${cap.limit} used`;
+    reason = cap.why ?? `${cap.scope} ${cap.window}: ${cap.used} of ${cap.limit} used`;
   }
   return allowed < matched ? { allowed, reason } : { allowed };
 }

@@ -264,3 +264,8 @@ test('obeys nothing that others wrote', () => {
   });
   expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
+
+test('caps that count as used whatever was done say why', () => {
+  const shown = text({ caps: [{ scope: 'policy', window: 'hour', used: 9, limit: 9, why: 'all count as used: odd' }] });
+  expect(shown).toContain('hour 9 of 9   all count as used: odd');
+});

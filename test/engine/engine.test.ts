@@ -3,6 +3,7 @@ import { createActions } from '../../src/actions/index.ts';
 import { EventBus } from '../../src/platform/events.ts';
 import { TimeoutError } from '../../src/platform/sleep.ts';
 import type { PreconditionFacts } from '../../src/policies/facts.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { policyOf as anyPolicy } from '../support/policies.ts';
 import {
   ASKED,
@@ -384,6 +385,21 @@ describe('attempts', () => {
 });
 
 describe('caps', () => {
+  test('of a store that must be adopted all count as used, and the reason is that, in the run and in the plan', async () => {
+    const real = memoryLedger();
+    const ledger = Object.create(real, { mustBeAdopted: { value: 'the store is an old copy' } }) as typeof real;
+    const w = world({ policies: [policyOf()], ledger });
+    w.dlq.add();
+    await run(w);
+    const reason = 'all count as used: the store is an old copy; opsd state adopt --reason TEXT ends it';
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', reason } });
+    const planned = await w.engine.plan('resume-billing', ASKED, NEVER);
+    if (!planned.ok) throw new Error(planned.message);
+    const { caps } = planned.plan;
+    expect(caps).not.toEqual([]);
+    expect(caps.every(({ used, limit, why }) => used === limit && why === reason)).toBe(true);
+  });
+
   test('hold over sliding windows, the smallest of policy and engine, across policies', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
     const policy = policyOf({ limits: { maxPerHour: 3 } });
