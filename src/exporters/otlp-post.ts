@@ -56,15 +56,22 @@ function rejectedSpans(contentType: string, body: Buffer): number {
       const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
       return Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0;
     }
-    // ExportTraceServiceResponse { partial_success = 1 { rejected_spans = 1 varint } }
-    if (body[0] !== 0x0a || body[2] !== 0x08) return 0;
-    let value = 0;
-    for (let at = 3, scale = 1; at < body.length; at += 1, scale *= 128) {
-      value += (body[at]! & 0x7f) * scale;
-      if (body[at]! < 0x80) return Number.isSafeInteger(value) ? value : 0;
-    }
-    return 0;
+    // ExportTraceServiceResponse { partial_success = 1 { rejected_spans = 1 varint, … } }
+    if (body[0] !== 0x0a) return 0;
+    const { end } = varintAt(body, 1);
+    const rejected = body[end] === 0x08 ? varintAt(body, end + 1).value : 0;
+    return Number.isSafeInteger(rejected) ? rejected : 0;
   } catch {
     return 0;
   }
+}
+
+/** NaN where it is cut off. */
+function varintAt(bytes: Buffer, from: number): { readonly value: number; readonly end: number } {
+  let value = 0;
+  for (let at = from, scale = 1; at < bytes.length; at += 1, scale *= 128) {
+    value += (bytes[at]! & 0x7f) * scale;
+    if (bytes[at]! < 0x80) return { value, end: at + 1 };
+  }
+  return { value: NaN, end: bytes.length };
 }

@@ -462,6 +462,11 @@ describe('a receiver in trouble', () => {
   test.each([
     ['application/json', '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}'],
     ['application/x-protobuf', Buffer.from([0x0a, 0x02, 0x08, 0x02])],
+    // With 200 letters that say why: the length of the whole takes two bytes.
+    [
+      'application/x-protobuf',
+      Buffer.concat([Buffer.from([0x0a, 0xcd, 0x01, 0x08, 0x02, 0x12, 0xc8, 0x01]), Buffer.alloc(200, 'a')]),
+    ],
   ])('that refuses a part, in %s: that part is counted', async (type, body) => {
     const sink = await otlpSink();
     const { send, events, flush } = await spanWorld(sink);
