@@ -156,10 +156,11 @@ function allow(
     grace: policy.action.type === 'workflow-dlq.delete' ? policy.action.grace : 0,
   };
   const owning = owners(deps.policies);
+  const retention = deps.accounts.get(policy.account)?.dlqRetentionMs;
   const guards = guardsAt(deps.guards, 'entry');
   return matched.flatMap((found) => {
     const { dlqId } = found.entry;
-    const ownedBy = owning.before(policy, found.entry, found.attempts, now);
+    const ownedBy = owning.before(policy, found.entry, { attempts: found.attempts, retention, now });
     const firstMatchedAt = rules.grace > 0 ? deps.ledger.firstMatchedAt(policy.name, dlqId) : undefined;
     // Of most entries no more is known, and there may be very many.
     const candidate: Candidate =

@@ -8,21 +8,30 @@ import { entryFacts } from '../policies/entry-facts.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 
 export interface Owners {
-  /** The policy before `policy` that means this entry. `attempts`: resumes of its run so far. */
-  before(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, attempts: number, now: number): string | undefined;
+  /** The policy before `policy` that means this entry. */
+  before(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, known: Known): string | undefined;
+}
+
+interface Known {
+  /** Resumes of its run so far. */
+  readonly attempts: number;
+  /** How long the DLQ keeps an entry, milliseconds; undefined where that is not known. */
+  readonly retention: number | undefined;
+  /** Epoch milliseconds. */
+  readonly now: number;
 }
 
 export function owners(policies: readonly Policy[]): Owners {
   const acting = policies.filter((policy): policy is WorkflowDlqPolicy => isAboutRuns(policy));
   return {
-    before(policy, entry, attempts, now) {
+    before(policy, entry, known) {
       const rank = rankOf(policy, acting);
       return acting.find(
         (other) =>
           other.name !== policy.name &&
           other.account === policy.account &&
           rankOf(other, acting) < rank &&
-          means(other, entry, attempts, now),
+          means(other, entry, known),
       )?.name;
     },
   };
@@ -40,13 +49,14 @@ function rankOf(policy: WorkflowDlqPolicy, all: readonly WorkflowDlqPolicy[]): n
   return policy.action.type === 'workflow-dlq.resume' ? place : all.length + 1 + place;
 }
 
-function means(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, attempts: number, now: number): boolean {
+function means(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, { attempts, retention, now }: Known): boolean {
   // One that has no attempts left gives the entry up.
   if (policy.action.type === 'workflow-dlq.resume' && attempts >= policy.limits.attempts.max) return false;
   const filter = policy.filter(now);
   const { fromDate = -Infinity, toDate = Infinity } = filter;
   if (entry.createdAt < fromDate || entry.createdAt > toDate) return false;
   return (
-    missedFilter(entry, filter) === undefined && policy.where.evaluate(entryFacts(entry, { attempts }, now)) === 'match'
+    missedFilter(entry, filter) === undefined &&
+    policy.where.evaluate(entryFacts(entry, { attempts, retention }, now)) === 'match'
   );
 }

@@ -257,6 +257,31 @@ describe('a delete of runs', () => {
   });
 });
 
+test('an entry that a resume means by the time it has left is not deleted', async () => {
+  const common = { account: 'production', mode: 'enforce' };
+  const soon = 'entry.cause == "permanent" && has(entry.expiresIn) && entry.expiresIn < duration("24h")';
+  const w = world({
+    policies: [
+      policyOf('workflow-dlq.delete', {
+        ...common,
+        name: 'delete',
+        action: { archive: { dir: '/nonexistent', require: false }, grace: '1h' },
+        limits: { probation: { runs: 1 } },
+      }),
+      policyOf('workflow-dlq.resume', { ...common, name: 'resume', where: soon }),
+    ],
+    guards: GUARDS,
+    deps: { accounts: new Map([['production', { mode: 'enforce', dlqRetentionMs: DAY }]]) },
+  });
+  w.dlq.add({ responseStatus: 404 });
+  for (let i = 0; i < 3; i++) {
+    await w.engine.run('delete', NEVER);
+    await w.clock.advance(HOUR);
+  }
+  expect(w.dlq.deleted).toEqual([]);
+  expect(w.lastRun().denials).toEqual([{ guard: 'claim', count: 1 }]);
+});
+
 describe('a raise of the budget', () => {
   const raise = (over: object = {}) =>
     policyOf('budget.raise', {
