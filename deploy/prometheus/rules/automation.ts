@@ -75,7 +75,7 @@ export const automationAlerts: AlertGroup = {
           last_over_time(opsd_policy_last_run_timestamp_seconds[1h])
             >= last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h)
         )
-        unless on (job, instance) last_over_time(process_start_time_seconds[${GAUGE_RANGE}]) > time() - 3600
+        and on (job, instance) last_over_time(process_start_time_seconds[${GAUGE_RANGE}]) <= time() - 3600
         unless on (job, instance) changes(opsd_config_hash[90m]) > 0
       `,
       for: '5m',
@@ -197,6 +197,7 @@ export const automationAlerts: AlertGroup = {
         ) > 1
       `,
       for: '5m',
+      keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'automation',
       summary: '{{ $value }} daemons act on {{ $labels.account }}.',

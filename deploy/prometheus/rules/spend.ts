@@ -106,7 +106,7 @@ export const spendAlerts: AlertGroup = {
       expr: promql`
         ${DAY} > ${anomalyFactor} * ${MEAN_DAY}
         and ${DAY} - ${MEAN_DAY} >= ${anomalyDollars}
-        and max by (account) (${BILLED} offset 8d)`,
+        and max by (account) (last_over_time(${BILLED}[1h] offset 8d))`,
       for: '30m',
       severity: 'warning',
       area: 'spend',
