@@ -13,11 +13,11 @@ const NEXT_BATCH_MS = 5_000;
 
 export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
-  readonly ledger: Pick<SqliteLedger, 'prune'>;
+  readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
   readonly audit: Pick<AuditLog, 'head'>;
   readonly clock: Clock;
   readonly events: EventBus;
-  readonly logger: Pick<Logger, 'info'>;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 export function scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger }: UpkeepDeps): void {
@@ -30,6 +30,10 @@ export function scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger
       const head = audit.head();
       // Kept elsewhere with the daemon's log, it shows a tail that was cut off.
       if (head !== undefined) logger.info({ head: `${head.sequence}:${head.hash}` }, 'the audit log ends here');
+      const because = ledger.mustBeAdopted;
+      if (because !== undefined) {
+        logger.warn({ because }, 'policies do nothing until a person adopts the store: opsd state adopt --reason TEXT');
+      }
     },
   });
   scheduler.add({

@@ -8,7 +8,7 @@ const NOW = Date.UTC(2026, 10, 20, 12);
 const HEAD = { sequence: 7, hash: 'ab'.repeat(32) };
 const NONE = { intents: 0, runs: 0, plans: 0 };
 
-function world(prune: (now: number) => { more: boolean }, head: typeof HEAD | null = HEAD) {
+function world(prune: (now: number) => { more: boolean }, head: typeof HEAD | null = HEAD, mustBeAdopted?: string) {
   const tasks = new Map<string, Task>();
   const lines: unknown[] = [];
   const events = new EventBus();
@@ -16,11 +16,14 @@ function world(prune: (now: number) => { more: boolean }, head: typeof HEAD | nu
   events.subscribe((event) => void told.push(event));
   scheduleUpkeep({
     scheduler: { add: (task) => void tasks.set(task.name, task) },
-    ledger: { prune: (now) => ({ ...NONE, ...prune(now) }) },
+    ledger: { prune: (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
     audit: { head: () => head ?? undefined },
     clock: new ManualClock(NOW),
     events,
-    logger: { info: (...line: unknown[]) => void lines.push(line) } as never,
+    logger: {
+      info: (...line: unknown[]) => void lines.push(line),
+      warn: (...line: unknown[]) => void lines.push(['warn', ...line]),
+    } as never,
   });
   const run = (name: string) => tasks.get(name)!.run(new AbortController().signal);
   return { tasks, lines, told, run };
@@ -31,6 +34,16 @@ test('the head of the audit log goes to the log every hour, in the form that ops
   expect(tasks.get('audit-head')!.schedule).toEqual({ every: 3_600_000 });
   await run('audit-head');
   expect(lines).toEqual([[{ head: `7:${HEAD.hash}` }, 'the audit log ends here']]);
+});
+
+test('a store that must be adopted is told of at the start and every hour, for nothing is done meanwhile', async () => {
+  const { lines, run } = world(() => ({ more: false }), HEAD, 'the store is an old copy');
+  await run('audit-head');
+  expect(lines[1]).toEqual([
+    'warn',
+    { because: 'the store is an old copy' },
+    'policies do nothing until a person adopts the store: opsd state adopt --reason TEXT',
+  ]);
 });
 
 test('an audit log without a record has no head to tell', async () => {
