@@ -35,8 +35,8 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
   let running: Promise<void> | undefined;
   /** Ends in the turn in which the outbox was seen to be empty: lines stored after that begin anew. */
   let isBusy = false;
-  /** What of the oldest lines a full pipe took already. */
-  let taken = { id: 0, bytes: 0 };
+  /** Bytes of the oldest lines that a full pipe took already; lines that come meanwhile stand behind these. */
+  let taken = 0;
   let looks = 0;
   let isFull = false;
 
@@ -50,10 +50,10 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
     try {
       for (let batch = outbox.next(); batch !== undefined && !stop.signal.aborted; batch = outbox.next()) {
         const bytes = Buffer.from(batch.text);
-        if (taken.id !== batch.id) taken = { id: batch.id, bytes: 0 };
         await using opened = await target.open();
         await writeRest(opened, bytes);
         outbox.settle(batch.id);
+        taken = 0;
         isFull = false;
         events.emit({ type: 'deliveries.written', count: batch.lines });
       }
@@ -62,7 +62,7 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
       isFull = code === 'EAGAIN';
       looks = isFull ? looks + 1 : 0;
       // Whoever reads next has not seen the beginning of what was cut off.
-      if (!isFull) taken = { id: 0, bytes: 0 };
+      if (!isFull) taken = 0;
       if (!isFull || looks % LOOKS_TOLD === 0) events.emit({ type: 'deliveries.failing', reason: code });
       clock.after(isFull ? FULL_MS : RETRY_MS, start);
     } finally {
@@ -71,9 +71,9 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
   }
 
   async function writeRest(opened: Opened, bytes: Buffer): Promise<void> {
-    while (taken.bytes < bytes.length) {
-      const written = await opened.write(bytes, taken.bytes);
-      taken = { ...taken, bytes: taken.bytes + written };
+    while (taken < bytes.length) {
+      const written = await opened.write(bytes, taken);
+      taken += written;
       looks = 0;
     }
   }
