@@ -1,5 +1,6 @@
 /** The plan of a policy that deletes messages from the DLQ by ids that failure callbacks told of. */
 import type { MessageDeleteProposal } from '../domain/plan.ts';
+import { backingOffRefusal } from '../guardrails/attempts.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
 import type { MessageDeletePolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
@@ -23,6 +24,7 @@ export async function decideDeadLetters(
   draft.notes.push('No operation lists these messages: their ids are those that failure callbacks told of.');
   const letters = deps.ledger.deadLetters(policy.account, MAX_LETTERS);
   if (letters.length === MAX_LETTERS) draft.notes.push(`The newest ${MAX_LETTERS} are looked at, none before them.`);
+  const { backoff } = policy.limits.attempts;
   const proposals: MessageDeleteProposal[] = [];
   let errors = 0;
   for (const letter of letters) {
@@ -31,6 +33,8 @@ export async function decideDeadLetters(
       draft.tally.add('select', 'not selected', { dlqId });
       continue;
     }
+    const refused = deps.rejections.of(policy.account, dlqId);
+    const backingOff = backingOffRefusal(refused?.count ?? 0, refused?.at ?? 0, { now, backoff });
     const verdict = policy.where.evaluate(deadLetterFacts(letter, now), context.trigger);
     if (verdict !== 'match') {
       if (verdict === 'error') errors++;
@@ -38,6 +42,9 @@ export async function decideDeadLetters(
       draft.tally.add('where', reason, { dlqId });
     } else if (letter.labels.some((label) => deps.settings.protectedLabels.includes(label))) {
       draft.tally.add('protected', 'protected label', { dlqId });
+    } else if (backingOff !== undefined) {
+      const { reason, until = Infinity } = backingOff;
+      draft.tally.add('attempts', reason, { dlqId, until });
     } else if (deps.ledger.isClaimed(policy.account, dlqId)) {
       draft.tally.add('claim', 'sent before', { dlqId });
     } else if (context.only !== undefined && !context.only.has(dlqId)) {

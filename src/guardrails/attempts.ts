@@ -8,7 +8,7 @@ import type { Candidate, EntryRules, Objection } from './guard.ts';
 export function attempts(candidate: Candidate, rules: EntryRules): Objection | undefined {
   // What the service refuses would else stand first in every run and keep the others waiting.
   const { rejections, lastRejectedAt = 0 } = candidate;
-  const refused = waiting('refused by the service, backing off', rejections, lastRejectedAt, rules);
+  const refused = backingOffRefusal(rejections, lastRejectedAt, rules);
   if (rules.action !== 'workflow-dlq.resume') return refused;
 
   const { attempts, entry } = candidate;
@@ -22,7 +22,14 @@ export function attempts(candidate: Candidate, rules: EntryRules): Objection | u
   return waiting('backing off', attempts, candidate.lastAttemptAt ?? entry.createdAt, rules) ?? refused;
 }
 
-function waiting(reason: string, times: number, last: number, { now, backoff }: EntryRules): Objection | undefined {
+/** Of an entry whose requests were refused so many times, the last time then (epoch milliseconds). */
+export function backingOffRefusal(times: number, last: number, rules: Waits): Objection | undefined {
+  return waiting('refused by the service, backing off', times, last, rules);
+}
+
+type Waits = Pick<EntryRules, 'now' | 'backoff'>;
+
+function waiting(reason: string, times: number, last: number, { now, backoff }: Waits): Objection | undefined {
   if (times === 0) return undefined;
   const until = last + (backoff[Math.min(times, backoff.length) - 1] ?? 0);
   return now < until ? { reason, until } : undefined;

@@ -130,8 +130,8 @@ function budgetPolicy(settings: SettingsOf<'budget.raise'>, source: string): Bud
   };
 }
 
-/** Attempts are those of resumes; other acts are done once, by their claim. */
-const NO_ATTEMPTS: PolicyLimits['attempts'] = { max: 20, backoff: [1_000] };
+/** Attempts are those of resumes; other acts are done once, by their claim. What is refused waits: others come first. */
+const NO_ATTEMPTS: PolicyLimits['attempts'] = { max: 20, backoff: [10 * MINUTE_MS, 60 * MINUTE_MS, 360 * MINUTE_MS] };
 
 function baseOf(settings: PolicySettings, source: string) {
   const { name, account, owner, description, mode, windows, preconditions } = settings;

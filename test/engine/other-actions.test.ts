@@ -229,6 +229,47 @@ test('a delete of a message whose answer is lost is not sent once more while a p
   ]);
 });
 
+describe('entries whose delete the service refuses', () => {
+  const refuse = (w: World): void => {
+    let asked = 0;
+    w.dlq.onDelete = () => {
+      if (++asked <= 3) throw Object.assign(new Error('refused'), { code: 'client_error', effect: 'none' });
+    };
+  };
+  const common = { name: 'delete', account: 'production', mode: 'enforce', limits: { probation: { runs: 1 } } };
+
+  test('wait, so that others come first: dead messages', async () => {
+    const w = world({ policies: [policyOf('message-dlq.delete', common)], guards: GUARDS });
+    for (let i = 1; i <= 4; i++) {
+      const letter = { account: 'production', messageId: `msg-${i}`, status: 404, labels: [] };
+      w.ledger.noteDeadLetter({ ...letter, dlqId: `m-${i}`, learnedAt: w.clock.now() + i });
+    }
+    await w.engine.run('delete', NEVER);
+    refuse(w);
+    for (let i = 0; i < 2; i++) await w.engine.run('delete', NEVER);
+    expect(w.dlq.pruned).toEqual([['m-4']]);
+    expect(w.lastRun().denials).toContainEqual({ guard: 'attempts', count: 3 });
+    await w.clock.advance(10 * MINUTE);
+    await w.engine.run('delete', NEVER);
+    expect(w.dlq.pruned).toEqual([['m-4'], ['m-1'], ['m-2'], ['m-3']]);
+  });
+
+  test('wait, so that others come first: workflow runs', async () => {
+    const action = { archive: { dir: '/nonexistent', require: false }, grace: '1h' };
+    const w = world({ policies: [policyOf('workflow-dlq.delete', { ...common, action })], guards: GUARDS });
+    for (let i = 0; i < 4; i++) w.dlq.add({ responseStatus: 404 });
+    await w.engine.run('delete', NEVER);
+    await w.clock.advance(HOUR);
+    await w.engine.run('delete', NEVER);
+    refuse(w);
+    for (let i = 0; i < 2; i++) {
+      await w.engine.run('delete', NEVER);
+      await w.clock.advance(5 * MINUTE);
+    }
+    expect(w.dlq.deleted).toEqual(['dlq-004']);
+  });
+});
+
 describe('a delete of runs', () => {
   test('waits out its grace from the first match, and begins anew for what no longer matched in between', async () => {
     const policy = policyOf('workflow-dlq.delete', {
