@@ -35,6 +35,8 @@ export async function askFor(api: MessageApi, signal: AbortSignal, runs: readonl
       if (isWhole && !value.some((row) => row.dlqId === dlqId)) gone.add(dlqId);
     } catch (error) {
       signal.throwIfAborted();
+      // Publishers may choose run ids: one that cannot be put into a request stays open.
+      if ((error as { readonly code?: unknown }).code === 'invalid_request') continue;
       const code = serviceErrorCode(error);
       if (code === undefined) throw error;
       if (code === 'client_error' || code === 'not_found') return { found, gone, canAsk: false };

@@ -103,6 +103,9 @@ class World {
       if (this.retentionMs !== undefined && createdAt + this.retentionMs <= this.clock.now()) this.held.delete(dlqId);
     }
     const { workflowRunId } = query;
+    if (workflowRunId !== undefined && /\p{Cc}/u.test(workflowRunId)) {
+      throw Object.assign(new Error('workflowRunId holds a control character'), { code: 'invalid_request' });
+    }
     if (workflowRunId !== undefined) this.asked.push(workflowRunId);
     if (workflowRunId !== undefined && this.byRun === 'refused') throw new FakeServiceError('client_error');
     if (workflowRunId !== undefined && this.byRun === 'failing') throw new FakeServiceError('server_error');
@@ -305,6 +308,23 @@ describe('what leaves', () => {
     }
     expect(counted).toEqual([200, 400, 450, 450]);
     expect(new Set(w.asked).size).toBe(w.asked.length);
+  });
+
+  test('whose id cannot stand in a question keeps nobody from reading, and is counted after a day', async () => {
+    const w = new World();
+    w.pageSize = 2;
+    await w.run();
+    w.enter({ workflowRunId: 'stra\u00c3\u009fe' });
+    for (let n = 0; n < 5; n++) w.enter();
+    await w.run();
+    w.held.delete('d1');
+    w.held.delete('d2');
+    await w.wholeRun();
+    expect([w.asked, w.out]).toEqual([['run-2'], { elsewhere: 1 }]);
+    expect(w.previous!.rows).toHaveLength(4);
+    await w.clock.advance(25 * HOUR);
+    await w.run();
+    expect(w.out).toEqual({ elsewhere: 2 });
   });
 
   test('is not counted while the question fails, and after a day without an answer is', async () => {
