@@ -18,8 +18,12 @@ export async function decidePrune(policy: PrunePolicy, context: PlanContext, dep
   const asked = policy.filter(context.at);
   const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };
   const known = deps.facts.dlqMessages(policy.account);
+  const labels = deps.settings.protectedLabels;
   draft.notes.push(
     'The entries go unseen: no operation lists them, and the service tells only how many it deleted.',
+    ...(labels.length === 0
+      ? []
+      : [`Protected labels are not seen either: ${labels.join(', ')} are deleted as the rest.`]),
     `At most ${policy.limits.maxPerRun} messages that failed before ${new Date(filter.toDate).toISOString().slice(0, 16)}Z` +
       `${known === undefined ? '' : `; the DLQ holds ${known} in all`}.`,
   );

@@ -137,7 +137,7 @@ export const engineSettings = z.strictObject({
   protectedLabels: z
     .array(z.string().min(1))
     .default(['no-auto', 'legal-hold'])
-    .describe('Entries with any of these labels are never acted on.'),
+    .describe('Entries with any of these labels are never acted on, save by a prune, which sees no entry.'),
   killSwitchFile: z.string().min(1).exactOptional().describe('While this file exists nothing is done.'),
   approvals: z
     .strictObject({

@@ -52,6 +52,17 @@ describe('a prune', () => {
     expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
   });
 
+  test('says that it sees no protected label', async () => {
+    const planned = await world({ policies: [prune()] }).engine.plan('prune', { by: 'test', save: false }, NEVER);
+    expect(planned).toMatchObject({
+      plan: {
+        notes: expect.arrayContaining([
+          'Protected labels are not seen either: no-auto, legal-hold are deleted as the rest.',
+        ]) as string[],
+      },
+    });
+  });
+
   test('stays within what a run may delete', async () => {
     const w = await proven(1_000);
     await w.engine.run('prune', NEVER);
