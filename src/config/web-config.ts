@@ -89,11 +89,16 @@ function maskSecrets(source: SourceText): void {
   }
 }
 
-/** A misspelt `key` is no less one. */
+/** A misspelt `key` is no less one, and users under another name have passwords too. */
 function maskUnknown(root: Place, source: SourceText): void {
-  const known = keysOf(webSettings.shape.tls_server_config);
-  for (const [key, place] of placeAt(root, ['tls_server_config'])?.entries ?? []) {
-    if (!known.has(key)) source.mask(place.start, place.end);
+  for (const [at, schema] of [
+    [root, webSettings],
+    [placeAt(root, ['tls_server_config']), webSettings.shape.tls_server_config],
+  ] as const) {
+    const known = keysOf(schema);
+    for (const [key, place] of at?.entries ?? []) {
+      if (!known.has(key)) source.mask(place.start, place.end);
+    }
   }
 }
 

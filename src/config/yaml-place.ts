@@ -115,6 +115,9 @@ export class PlaceReader {
       }
       const first = firstAt.get(name);
       if (first !== undefined) {
+        // It is read no further, so that nobody asks whether it is a secret.
+        const second = valueOf(pair);
+        if (second !== null) this.#source.mask(span(second).start, span(second).end);
         this.faults.push({
           ...span(key),
           path: pathText([...path, name]),

@@ -331,6 +331,9 @@ describe('problems', () => {
       (s: string) =>
         `${EMBEDDED}telemetry: { traces: { otlp: { url: x, headers: { X-Key: { y: ${s} }, z: [${s}] } } } }`,
       (s: string) => `accounts: { password: ${s} }\ntoken: ${s}\n`,
+      (s: string) => `accounts:\n  - name: m\n    token: ${s}\n    token: ${s}\n`,
+      (s: string) => `accounts: [{ name: m, url: nowhere, token: ${s}, token: [${s}] }]`,
+      (s: string) => `notifications: { webhook: { url: a, url: "https://a.example/${s}" } }`,
       (s: string) => `token: ${s}\n- ${s.slice(0, 1)}`,
       () => '${env:V}: ${env:V}\n',
       () => 'accounts: [{ name: "${env:V}", url: "${env:V}", client: { timeout: "${env:V}" } }]',

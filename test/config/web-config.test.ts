@@ -354,6 +354,15 @@ describe('what is wrong is told where it stands', () => {
     }
   });
 
+  test.each(['users: { alice: canary }\n', 'alice: canary\n', 'basic_auth_users:\n  alice: x\n  alice: canary\n'])(
+    'where users are written otherwise, without a password: %j',
+    (text) => {
+      const told = formatProblems(read(text).problems);
+      expect(told).not.toBe('');
+      expect(told).not.toContain('canary');
+    },
+  );
+
   test('all at once, without a secret', () => {
     const { problems } = read(
       `basic_auth_users:\n  alice: canary-hash\n  bob: ${HASH} bad\ntls_server_config:\n  key: canary-key\n  keey: canary-kee\n  cert: |\n    -----BEGIN PRIVATE KEY-----\n    canarypem\n  : bad\n`,
