@@ -36,9 +36,10 @@ const NO_USERS_OF_HOOKS =
 
 export function checkDoors(root: Place, options: DoorsOptions): DoorsRead {
   const faults: Fault[] = [];
-  const taken = (placeAt(root, ['server', 'tokens'])?.items ?? []).map((token) =>
-    String(placeAt(token, ['name'])?.value),
-  );
+  const taken = (placeAt(root, ['server', 'tokens'])?.items ?? []).flatMap((token) => {
+    const name = placeAt(token, ['name'])?.value;
+    return typeof name === 'string' ? [name] : [];
+  });
   const server = readDoor(root, ['server', 'webConfigFile'], { ...options, taken, faults });
   const hooks = readDoor(root, ['hooks', 'webConfigFile'], { ...options, taken, faults, noUsers: NO_USERS_OF_HOOKS });
   faults.push(...checkUsers(root, server?.web, options.secrets), ...checkAnonymous(root, taken, server?.web));

@@ -88,7 +88,9 @@ export function loadPolicyTests(path: string, { env }: Pick<WalkOptions, 'env'>)
 /** Policies that a step or something given names, and that no file has. */
 function unknownNames(root: Place, lists: readonly PolicyList[]): Fault[] {
   const names = new Set(
-    lists.flatMap(({ list }) => (list?.items ?? []).map((policy) => String(placeAt(policy, ['name'])?.value))),
+    lists
+      .flatMap(({ list }) => (list?.items ?? []).map((policy) => placeAt(policy, ['name'])?.value))
+      .filter((name) => typeof name === 'string'),
   );
   const faults: Fault[] = [];
   const check = (place: Place | undefined, path: readonly PropertyKey[]): void => {

@@ -113,7 +113,7 @@ function usersFaults(users: Place | undefined, { noUsers, taken }: WebConfigOpti
     const path = pathText(['basic_auth_users', name]);
     const key = place.key ?? place;
     const atKey = { start: key.start, end: key.end, path };
-    const hash = String(place.value);
+    const hash = typeof place.value === 'string' ? place.value : '';
     if (noUsers !== undefined) {
       faults.push({ ...atKey, message: 'there can be no users here', help: noUsers });
       return faults;

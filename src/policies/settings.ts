@@ -38,7 +38,8 @@ const keys = {
     )
     .default([])
     .superRefine((list, context) => {
-      for (const [index, one] of list.entries()) {
+      // What is no list is told of as that.
+      for (const [index, one] of Array.isArray(list) ? list.entries() : []) {
         if (!list.slice(0, index).some((other) => other?.name !== undefined && other.name === one?.name)) continue;
         const message = 'another precondition has this name; give each a name of its own';
         context.addIssue({ code: 'custom', path: [index, 'name'], message });

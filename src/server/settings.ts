@@ -38,8 +38,10 @@ export const serverSettings = z.strictObject({
     .array(apiToken)
     .default([])
     .superRefine((tokens, context) => {
-      for (const [index, { name }] of tokens.entries()) {
-        if (tokens.findIndex((other) => other.name === name) === index) continue;
+      // What is of another type is told of as that.
+      const names = Array.isArray(tokens) ? tokens.map((one: { readonly name?: unknown } | null) => one?.name) : [];
+      for (const [index, name] of names.entries()) {
+        if (typeof name !== 'string' || names.indexOf(name) === index) continue;
         const message = `two tokens are named ${name}; the audit log could not tell who it was`;
         context.addIssue({ code: 'custom', path: [index, 'name'], message });
       }

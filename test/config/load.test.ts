@@ -370,6 +370,17 @@ describe('problems', () => {
     );
   });
 
+  test.each([
+    `${EMBEDDED}server: { tokens: { oncall: x } }`,
+    `${EMBEDDED}server: { tokens: [~] }`,
+    `${EMBEDDED}server: { tokens: [{ name: { a: 1 }, role: admin, token: x }] }`,
+    `${EMBEDDED}server: { tokens: [{ name: [{}], role: admin, token: x }] }`,
+    `${EMBEDDED}policies: [{ name: p, account: main, preconditions: { a: 1 } }]`,
+    `${EMBEDDED}policies: [{ name: { a: 1 }, account: main, preconditions: [~] }]`,
+  ])('what is of another type than a rule looks for is a problem, not a crash: %s', (text) => {
+    expect(bad(text)).not.toEqual([]);
+  });
+
   test('nesting beyond reason is a problem, not a crash', () => {
     expect(bad(`a: ${'['.repeat(20_000)}`)).toHaveLength(1);
     expect(bad(`${'- '.repeat(20_000)}a`)[0]?.message).toMatch(/nested|mapping/);

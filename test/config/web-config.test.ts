@@ -305,6 +305,14 @@ describe('what is wrong is told where it stands', () => {
       ],
     ],
     [
+      'a mapping in place of a hash',
+      'basic_auth_users: { alice: { hash: 1 } }\n',
+      [
+        expect.stringMatching(/^1:2\d basic_auth_users\.alice: /) as string,
+        expect.stringMatching(/^1:2\d basic_auth_users\.alice: not a bcrypt hash/) as string,
+      ],
+    ],
+    [
       'a hash that takes too long',
       `basic_auth_users:\n  alice: ${HASH.replace('$10$', '$16$')}\n`,
       [
