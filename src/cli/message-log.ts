@@ -2,6 +2,7 @@
 import type { LogQuery, MessageApi } from '../client/api.ts';
 import type { Account } from '../config/config.ts';
 import type { LogEntry } from '../domain/log-entry.ts';
+import { keepAlive } from '../platform/keep-alive.ts';
 import { CommandError, type CliIo } from './command.ts';
 
 const PAGE_SIZE = 100;
@@ -33,6 +34,8 @@ export async function readMessageLog<T>(
   const { systemRandom } = await import('../platform/random.ts');
   const { Secret } = await import('../platform/secret.ts');
   const { url, token, tokenFile } = messageApi;
+  // Between two tries nothing else does.
+  using _alive = keepAlive();
   await using client = createClient(
     {
       account: account.name,

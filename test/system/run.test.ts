@@ -7,6 +7,7 @@ import { parseExposition, scrape } from '../support/exposition.ts';
 import { installed, opsd } from '../support/program.ts';
 import { promtoolSays } from '../support/promtool.ts';
 import { publish } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
 test('counts deliveries of another process and shows every API in use', async () => {
@@ -162,4 +163,13 @@ test('promtool finds nothing to say about the metrics, with and without data', a
   expect(await lint()).toBe('');
   await until({ what: 'both were resumed' }, async () => (await scrape(url)).sum('opsd_action_items_total') === 2);
   expect(await lint()).toBe('');
+});
+
+test('opsd trace show says that the service cannot be reached', async () => {
+  const folder = tempDir();
+  const config = join(folder, 'opsd.yaml');
+  writeFileSync(config, `accounts: [{ name: production, url: "http://127.0.0.1:9", token: t }]\n`);
+  const asked = opsd(['trace', 'show', 'msg_1', '--config', config]);
+  expect(await asked.ended).toEqual({ code: 1, signal: null });
+  expect(asked.stderr()).toMatch(/^opsd: the log of account production cannot be read: .*the connection failed/);
 });
