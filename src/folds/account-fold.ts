@@ -117,7 +117,8 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
   const presence = isNamed ? foldPresence(folding, source) : undefined;
   let mayBegin = MOST_SERIES - [...known.keys()].filter((key) => key.startsWith(keyOf(source, ''))).length;
   let isFirst = false;
-  for (const { id, points } of list) {
+  // A series may be listed twice, as points may.
+  for (const id of new Set(list.map((series) => series.id))) {
     const record = known.get(keyOf(source, id));
     if (record === undefined && --mayBegin < 0) {
       folding.dropped += 1;
@@ -128,7 +129,7 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
     const coarse = input.coarse
       .filter(({ period }) => wanted.includes(period))
       .map(({ period, stats }) => intervalsOf(pointsOf(of(stats), id), period, meaning));
-    const fine = intervalsOf(points, '1h', meaning);
+    const fine = intervalsOf(pointsOf(list, id), '1h', meaning);
     const result = foldPoints(state, { fine, coarse, servedAt, settleMs, intervalMs });
     if (result === undefined) continue;
     about.points += result.points;
@@ -185,7 +186,7 @@ function single(points: readonly DataPoint[] | undefined): readonly NamedSeries[
 }
 
 function pointsOf(list: readonly NamedSeries[] | undefined, id: string): readonly DataPoint[] {
-  return list?.find((series) => series.id === id)?.points ?? [];
+  return (list ?? []).filter((series) => series.id === id).flatMap(({ points }) => points);
 }
 
 function byKey(records: readonly SeriesRecord[]): Map<string, string> {

@@ -284,6 +284,16 @@ describe('an answer', () => {
     expect(second.store.total('msgsvc_account_messages_total', 'canceled')).toBe(0);
   });
 
+  test('that lists a series twice counts it once', async () => {
+    const { clock, collect, say, store } = fake();
+    const twice = () => [1, 2].map(() => ({ id: 'delivered', points: points(clock.now(), () => 2) }));
+    say(() => ({ messages: twice() }));
+    await collect();
+    await clock.advance(10 * MINUTE);
+    await collect();
+    expect(store.total('msgsvc_account_messages_total', 'delivered')).toBe(20);
+  });
+
   test('that lists a series without a point asks for no longer periods: nothing could be filled', async () => {
     const { clock, collect, say, asked, store } = fake();
     say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), () => 2) }] }));
