@@ -6,7 +6,7 @@ import { moment, state, sub, time, type Tone } from './page-parts.ts';
 import type { PolicyView, Status } from './status.ts';
 import type { StoredPlanView } from './stored-plans.ts';
 import { table } from './table.ts';
-import { policyAnchor, STANDING_ANCHOR } from './verdict.ts';
+import { besidesPauses, policyAnchor, STANDING_ANCHOR } from './verdict.ts';
 
 interface Standing {
   readonly tone: Tone;
@@ -21,7 +21,7 @@ interface Standing {
 
 /** @returns undefined when nothing stands */
 export function standing(status: Status): Html | undefined {
-  const rows = [...status.pauses.map(pauseRow), ...status.conditions.map(conditionRow)];
+  const rows = [...status.pauses.map(pauseRow), ...besidesPauses(status).map(conditionRow)];
   if (rows.length === 0) return undefined;
   return html`<section aria-labelledby="${STANDING_ANCHOR}">
     <h2 id="${STANDING_ANCHOR}">What stands</h2>

@@ -28,7 +28,7 @@ export function judge(status: Omit<Status, 'verdict'>): Verdict {
     ...status.pauses.flatMap(pauseOfAll),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
     ...status.reconciliation.flatMap(gap),
-    ...status.conditions.map(standing),
+    ...besidesPauses(status).map(standing),
     ...status.policies.flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
   ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
@@ -87,6 +87,11 @@ function gap({ account, state, hour, logs, statistics, isLasting }: Reconciliati
   const clock = new Date(hour).toISOString().slice(11, 16);
   const text = `${account}: the log and the statistics do not agree on ${state} in the hour from ${clock} UTC (${logs} and ${statistics}), nor in the hour before`;
   return [{ level: 'attention', text, anchor: reconciliationAnchor({ account, state }) }];
+}
+
+/** What stands without the conditions that tell of pauses: each of those is shown as the pause that it is. */
+export function besidesPauses({ conditions, pauses }: Pick<Status, 'conditions' | 'pauses'>): readonly Condition[] {
+  return conditions.filter(({ key }) => !pauses.some(({ scope }) => key === `paused/${scope}`));
 }
 
 /** The row of the page on which conditions stand. */

@@ -431,12 +431,14 @@ describe('the page of policies at work', () => {
       detail: '3 of the first 3 failed',
       since: NOW - 300_000,
     } as const;
+    const told = { ...halted, key: 'paused/policy/p', summary: 'Paused: policy/p' };
     const markup = await page({
-      engine: engine({ conditions: () => [halted] }),
+      engine: engine({ conditions: () => [halted, told] }),
       ledger: ledger({ pauses: () => [{ scope: 'policy/p', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
     });
     expect(markup.indexOf('id="standing"')).toBeLessThan(markup.indexOf('id="policies"'));
     expect(markup).toContain('the daemon paused itself');
+    expect(markup, 'a pause is one row').not.toContain('Paused: policy/p');
     expect(markup).toContain('<code>opsd unpause --policy p --reason TEXT</code>');
     expect(markup).toContain('3 of the first 3 failed');
     // A workflow's name must not become a command of its own in the shell of whoever copies this.

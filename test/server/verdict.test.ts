@@ -212,8 +212,16 @@ describe('the verdict', () => {
   test('a pause of everything is one problem, however many policies there are', () => {
     const reducedBy = 'paused: the service is odd; opsd unpause lifts it';
     const paused = { ...POLICY, effectiveMode: 'off', reducedBy } as const;
+    const told = {
+      key: 'paused/engine',
+      severity: 'warning',
+      summary: 'Paused: engine',
+      detail: 'odd',
+      since: NOW,
+    } as const;
     const deps = world({
       policies: () => [paused, { ...paused, name: 'other' }],
+      engine: engine({ conditions: () => [told] }),
       ledger: ledger({
         pauses: () => [{ scope: 'engine', reason: 'the service is odd', at: NOW - 60_000, by: 'local' }],
       }),
