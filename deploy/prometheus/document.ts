@@ -40,9 +40,10 @@ function grouped(names: readonly string[]): Map<string, string> {
   return new Map(names.map((name) => [name.replace(/(?<=:(?:ratio_rate|increase))\d+[mhd]$/, 'WINDOW'), level(name)]));
 }
 
-/** `{{ $labels.destination }}` is DESTINATION, and a value is some number. */
+/** `{{ $labels.destination }}` is DESTINATION, a value is some number, and what is not always there is left out. */
 function withoutTemplates(text: string): string {
   return text
+    .replaceAll(/\{\{ with .*?\{\{ end \}\}/g, '')
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_template, label: string) => label.toUpperCase())
     .replaceAll(/\{\{ \$value .*?\}\}/g, 'N');
 }

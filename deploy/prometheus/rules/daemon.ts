@@ -29,9 +29,9 @@ export const daemonAlerts: AlertGroup = {
       for: '2m',
       severity: 'critical',
       area: 'daemon',
-      summary: 'No daemon is scraped.',
+      summary: 'No daemon{{ with $labels.job }} of job {{ . }}{{ end }} is scraped.',
       description:
-        'The label job says where there was one; without it there was none for a day. Nothing is known of the accounts, and nothing is repaired. No other alert of these rules can fire.',
+        'The label job says where there was one; without it there was none for a day. Nothing is known of its accounts, and nothing is repaired. Where it was the only one, no other alert of these rules can fire.',
     },
     {
       alert: 'OpsdRestarting',

@@ -84,7 +84,7 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: 'Every delivery attempt to {{ $labels.destination }} of {{ $labels.account }} has failed for hours.',
+      summary: 'Every delivery attempt to {{ $labels.destination }} of {{ $labels.account }} within 6 hours failed.',
       description:
         'It gets few messages; of the attempts within 6 hours {{ $value | humanizePercentage }} failed. Messages are retried until their retries are used up, and then fail for good.',
     },
