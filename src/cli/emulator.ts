@@ -105,8 +105,16 @@ export const emulatorCommand: Command = {
 function valueOf(values: OptionValues, name: Name): string {
   const value = textOption(values, name) ?? DEFAULTS[name];
   if (value === '') throw new UsageError(`--${name} must not be empty`);
+  const { form, expected } = SPELLINGS[name] ?? {};
+  if (form?.test(value) === false) throw new UsageError(`--${name} takes ${expected}, not '${value}'`);
   return value;
 }
+
+/** As in `wire` of the daemon's configuration: with others no delivery could be sent, or no path be asked for. */
+const SPELLINGS: Partial<Record<Name, { readonly form: RegExp; readonly expected: string }>> = {
+  'header-prefix': { form: /^[A-Za-z][A-Za-z0-9-]*$/, expected: 'letters, digits and hyphens' },
+  product: { form: /^[a-z][a-z0-9_]*$/, expected: 'lower-case letters, digits and underscores' },
+};
 
 async function parsePlan(text: string): Promise<PlanName> {
   const { PLAN_LIMITS } = await import('../emulator/limits.ts');

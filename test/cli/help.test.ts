@@ -84,6 +84,16 @@ describe('usage errors', () => {
       "--listen takes an address such as 127.0.0.1:8080, not 'x:99999'",
       ' emulator',
     ],
+    [
+      ['emulator', '--header-prefix', 'a b'],
+      "--header-prefix takes letters, digits and hyphens, not 'a b'",
+      ' emulator',
+    ],
+    [
+      ['emulator', '--openapi', '--product', 'a/b'],
+      "--product takes lower-case letters, digits and underscores, not 'a/b'",
+      ' emulator',
+    ],
     [['emulator', '--management', 'user'], '--management takes USER:PASSWORD', ' emulator'],
     [['emulator', '--token', ''], '--token must not be empty', ' emulator'],
     [['emulator', '--next-signing-key', ''], '--next-signing-key must not be empty', ' emulator'],
