@@ -5,8 +5,9 @@
  */
 import type { Config } from '../config/config.ts';
 import { contentsOf } from '../config/contents.ts';
-import { loadConfig, type Problem } from '../config/load.ts';
+import { loadConfig, type LoadResult, type Problem } from '../config/load.ts';
 import type { Clock, Timer } from '../platform/clock.ts';
+import { errorMessage } from '../platform/error-message.ts';
 
 const LOOK_EVERY_MS = 5_000;
 /** A file that is being written is let be: what is loaded has stood still for so long. */
@@ -96,7 +97,7 @@ export class Reloader implements Disposable {
     this.#asked = [];
     const { path, env } = this.#options;
     this.#loaded = this.#contents();
-    const result = loadConfig(path, { env });
+    const result = tryLoad(path, env);
     this.#isUnusable = !result.ok;
     const answer = (outcome: ReloadOutcome): void => {
       // Those who came meanwhile need not wait for the daemon that follows; the loading they asked for comes all the same.
@@ -104,6 +105,7 @@ export class Reloader implements Disposable {
       for (const one of [...asked, ...(this.#exchanging === undefined ? [] : this.#asked)]) one.answer(outcome);
     };
     if (result.ok) return { ok: true, config: result.config, answer };
+    if ('broken' in result) return { ok: false, problems: [result.broken], answer };
     const problems = result.problems.filter(({ severity }) => severity === 'error').map(lineOf);
     return {
       ok: false,
@@ -129,7 +131,7 @@ export class Reloader implements Disposable {
 
   #isMended(): boolean {
     const { path, env } = this.#options;
-    return this.#isUnusable && loadConfig(path, { env }).ok;
+    return this.#isUnusable && tryLoad(path, env).ok;
   }
 
   #lookAfter(ms: number, seen?: string): Timer {
@@ -140,6 +142,19 @@ export class Reloader implements Disposable {
       if (stands || (!isNew && this.#isMended())) void this.request('the files changed');
       this.#look = isNew && !stands ? this.#lookAfter(SETTLE_MS, now) : this.#lookAfter(LOOK_EVERY_MS);
     });
+  }
+}
+
+/** A check that breaks down must not end the daemon that runs. */
+function tryLoad(
+  path: string,
+  env: ReloaderOptions['env'],
+): LoadResult | { readonly ok: false; readonly broken: string } {
+  try {
+    return loadConfig(path, { env });
+  } catch (error) {
+    const why = `it could not be checked, which is a mistake of opsd itself: ${errorMessage(error)}`;
+    return { ok: false, broken: `${path}: ${why}` };
   }
 }
 
