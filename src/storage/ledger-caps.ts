@@ -21,8 +21,8 @@ export interface Caps {
   readonly used: Ledger['used'];
   /** Within the caller's transaction. */
   take(proposal: Proposal, at: number): void;
-  /** Within the caller's transaction. @param worth how much of it; all when absent */
-  giveBack(proposal: Proposal, at: number, worth?: number): void;
+  /** Within the caller's transaction. @param worth how much of it */
+  giveBack(proposal: Proposal, at: number, worth: number): void;
   /** Why a proposal does not fit; undefined when it does. */
   objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): string | undefined;
 }
@@ -50,7 +50,7 @@ export function createCaps(db: DatabaseSync): Caps {
   return {
     used,
     take: (proposal, at) => add(proposal, at, proposal.worth),
-    giveBack: (proposal, at, worth = proposal.worth) => add(proposal, at, -worth),
+    giveBack: (proposal, at, worth) => add(proposal, at, -worth),
     objection(proposal, at, caps): string | undefined {
       for (const cap of caps) {
         if (!counts(cap, proposal)) continue;

@@ -98,17 +98,12 @@ export function createIntents(
         const { proposal, at: intendedAt } = intentOf(row);
         insertOutcome.run(intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
         if (!OPEN_OUTCOMES.has(outcome)) deleteUnsettled.run(intentId);
-        if (row['stands'] === 1) {
-          if (WITHOUT_EFFECT.has(outcome)) {
-            clearStands.run(intentId);
-            caps.giveBack(proposal, intendedAt);
-          } else if (proposal.action === 'message-dlq.prune' && outcome === 'acked') {
-            const worth = Number(row['worth']);
-            const deleted = Math.min(done ?? worth, worth);
-            if (deleted > 0) setWorth.run(deleted, intentId);
-            else clearStands.run(intentId);
-            caps.giveBack(proposal, intendedAt, worth - deleted);
-          }
+        const worth = Number(row['worth']);
+        const kept = worthOf(proposal, worth, { outcome, done });
+        if (row['stands'] === 1 && kept < worth) {
+          if (kept > 0) setWorth.run(kept, intentId);
+          else clearStands.run(intentId);
+          caps.giveBack(proposal, intendedAt, worth - kept);
         }
         const { policy, account } = proposal;
         tell({ type: 'outcome', policy, account, intent: intentId, target: proposal.target, outcome, newRunId, done });
@@ -116,6 +111,16 @@ export function createIntents(
     isClaimed: (account, target) => selectClaim.get(account, target) !== undefined,
     actionOn: (account, dlqId) => selectClaim.get(account, dlqId)?.['action'] as Proposal['action'] | undefined,
   };
+}
+
+/** How much of `worth` an act holds of its caps after this outcome. */
+function worthOf(
+  { action }: Proposal,
+  worth: number,
+  { outcome, done = worth }: { readonly outcome: ActionOutcome; readonly done: number | undefined },
+): number {
+  if (WITHOUT_EFFECT.has(outcome)) return 0;
+  return action === 'message-dlq.prune' && outcome === 'acked' ? Math.min(done, worth) : worth;
 }
 
 /** The run or the message that the entry was made of. */
