@@ -1,4 +1,5 @@
 import { CommandError, EXIT, textOption, UsageError, type Command, type OptionValues } from './command.ts';
+import { HEADER_PREFIX, PRODUCT } from '../domain/wire-names.ts';
 import type { PlanName } from '../emulator/account.ts';
 import { listenAddress } from './listen-option.ts';
 import { writeData } from './output.ts';
@@ -14,6 +15,8 @@ const DEFAULTS = {
 } as const;
 
 type Name = keyof typeof DEFAULTS;
+
+const SPELLINGS: Partial<Record<Name, typeof PRODUCT>> = { 'header-prefix': HEADER_PREFIX, product: PRODUCT };
 
 const option = (name: Name, value: string, help: string) =>
   ({ type: 'string', value, help: `${help}; default: ${DEFAULTS[name]}.` }) as const;
@@ -105,16 +108,12 @@ export const emulatorCommand: Command = {
 function valueOf(values: OptionValues, name: Name): string {
   const value = textOption(values, name) ?? DEFAULTS[name];
   if (value === '') throw new UsageError(`--${name} must not be empty`);
-  const { form, expected } = SPELLINGS[name] ?? {};
-  if (form?.test(value) === false) throw new UsageError(`--${name} takes ${expected}, not '${value}'`);
+  const spelling = SPELLINGS[name];
+  if (spelling?.form.test(value) === false) {
+    throw new UsageError(`--${name} takes ${spelling.expected}, not '${value}'`);
+  }
   return value;
 }
-
-/** As in `wire` of the daemon's configuration: with others no delivery could be sent, or no path be asked for. */
-const SPELLINGS: Partial<Record<Name, { readonly form: RegExp; readonly expected: string }>> = {
-  'header-prefix': { form: /^[A-Za-z][A-Za-z0-9-]*$/, expected: 'letters, digits and hyphens' },
-  product: { form: /^[a-z][a-z0-9_]*$/, expected: 'lower-case letters, digits and underscores' },
-};
 
 async function parsePlan(text: string): Promise<PlanName> {
   const { PLAN_LIMITS } = await import('../emulator/limits.ts');

@@ -1,5 +1,6 @@
 /** Settings of an account's connection to the service. */
 import { z } from 'zod';
+import { HEADER_PREFIX, PRODUCT } from '../domain/wire-names.ts';
 import { always, baseUrlSetting, durationSetting } from '../platform/settings.ts';
 
 export const secret = (what: string) =>
@@ -65,12 +66,12 @@ export const BANDWIDTH_UNITS = ['B', 'kB', 'KiB', 'MB', 'MiB', 'GB', 'GiB'] as c
 export const wireSettings = z.strictObject({
   headerPrefix: z
     .string()
-    .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'expected letters, digits and hyphens')
+    .regex(HEADER_PREFIX.form, `expected ${HEADER_PREFIX.expected}`)
     .default('Svc')
     .describe('Brand prefix of the service’s own headers: `Svc` makes `Svc-Retries`.'),
   product: z
     .string()
-    .regex(/^[a-z][a-z0-9_]*$/, 'expected lower-case letters, digits and underscores')
+    .regex(PRODUCT.form, `expected ${PRODUCT.expected}`)
     .default('msgsvc')
     .describe('Brand name in management paths, fields and plan names: `/v2/msgsvc/stats`.'),
   integrationEmailField: z

@@ -3,7 +3,7 @@
  * wrong answer. Whether the service looks at the filter is checked on each answer; what cannot be told stays open.
  */
 import type { MessageApi } from '../client/api.ts';
-import { serviceErrorCode } from '../domain/service-error.ts';
+import { isInvalidRequest, serviceErrorCode } from '../domain/service-error.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import type { KnownRun } from '../folds/workflow-dlq-store.ts';
 
@@ -36,7 +36,7 @@ export async function askFor(api: MessageApi, signal: AbortSignal, runs: readonl
     } catch (error) {
       signal.throwIfAborted();
       // Publishers may choose run ids: one that cannot be put into a request stays open.
-      if ((error as { readonly code?: unknown }).code === 'invalid_request') continue;
+      if (isInvalidRequest(error)) continue;
       const code = serviceErrorCode(error);
       if (code === undefined) throw error;
       if (code === 'client_error' || code === 'not_found') return { found, gone, canAsk: false };

@@ -3,6 +3,7 @@
  * that entries of the log and of the workflow DLQ carry the first to be seen, as many as the setting allows.
  */
 import type { WatchedFlowControlKey } from '../domain/flow-control.ts';
+import { isInvalidRequest, serviceErrorCode } from '../domain/service-error.ts';
 import { foldFlowControl } from '../folds/flow-control.ts';
 import type { Increment } from '../folds/totals.ts';
 import { apiOf, offReason, type Collector, type CollectorContext } from './collector.ts';
@@ -54,8 +55,7 @@ export const flowControl: Collector<'flowControl'> = {
 
 /** The key cannot be put into a request, or the service does not take it. */
 function isRefused(error: unknown): boolean {
-  const { code } = error as { readonly code?: unknown };
-  return code === 'invalid_request' || code === 'client_error';
+  return isInvalidRequest(error) || serviceErrorCode(error) === 'client_error';
 }
 
 function count(

@@ -25,3 +25,8 @@ export function serviceErrorCode(error: unknown): ServiceErrorCode | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return SERVICE_ERROR_CODES.find((code) => code === error.code);
 }
+
+/** Whether the client refused an argument that cannot be put into a request: nothing was sent. */
+export function isInvalidRequest(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | null)?.code === 'invalid_request';
+}
