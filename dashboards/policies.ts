@@ -5,7 +5,7 @@ import { dashboard } from './parts/dashboard.ts';
 import { row } from './parts/layout.ts';
 import { barGauge, stat, stateTimeline, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, perStep, quantile, sel } from './parts/selectors.ts';
+import { increase, most, perStep, quantile, sel } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { unitOf } from './parts/units.ts';
@@ -14,9 +14,8 @@ const { automation } = THRESHOLDS;
 
 const OF_POLICY = 'policy=~"$policy"';
 
-/** The most within each step of a drawing: a group lives as long as its campaign, which may be shorter than a step. */
-const most = (series: SeriesName, by: string) =>
-  `max by (${by}) (max_over_time(${sel(series, OF_POLICY)}[$__rate_interval]))`;
+/** A group lives as long as its campaign, which may be shorter than a step. */
+const mostBy = (by: string, series: SeriesName) => `max by (${by}) (${most(series, '$__rate_interval', OF_POLICY)})`;
 
 /** One row a policy, with its owner and its modes. */
 function ofPolicy(expr: string): string {
@@ -248,7 +247,7 @@ const campaigns = row(
       description:
         'Each group of a campaign: closed sends by its ramp, half open waits for one canary, halted waits for its time to be up, since too much failed again. Each step shows its worst.',
       unit: 'short',
-      queries: [query(most('opsd_breaker_state', 'policy, group'), '{{policy}}: {{group}}')],
+      queries: [query(mostBy('policy, group', 'opsd_breaker_state'), '{{policy}}: {{group}}')],
       mappings: [words({ 0: ['closed', 'green'], 1: ['half open', 'orange'], 2: ['halted', 'red'] })],
       noValue: 'no campaigns',
     }),
@@ -257,7 +256,7 @@ const campaigns = row(
       description:
         'Most entries that the present step of a campaign may send. It grows while what was sent is verified, and begins anew after a halt.',
       unit: unitOf('opsd_campaign_step_items'),
-      queries: [query(most('opsd_campaign_step_items', 'policy, group'), '{{policy}}: {{group}}')],
+      queries: [query(mostBy('policy, group', 'opsd_campaign_step_items'), '{{policy}}: {{group}}')],
       noValue: 'no campaigns',
       height: 6,
     }),
@@ -275,7 +274,7 @@ const campaigns = row(
       description:
         'How long the rest takes by the ramp and the caps, as of the last run. Compare it with what expires. No line while nothing is left.',
       unit: unitOf('opsd_policy_drain_seconds'),
-      queries: [query(most('opsd_policy_drain_seconds', 'account, policy'), '{{policy}}')],
+      queries: [query(mostBy('account, policy', 'opsd_policy_drain_seconds'), '{{policy}}')],
       noValue: 'none known',
     }),
   ],

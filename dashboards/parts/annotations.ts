@@ -2,8 +2,7 @@
 import type { AnnotationQuery } from '@grafana/grafana-foundation-sdk/dashboard';
 import { AnnotationQueryBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DATASOURCE } from './datasource.ts';
-import { increase, sel } from './selectors.ts';
-import type { SeriesName } from './selectors.ts';
+import { increase, most, sel } from './selectors.ts';
 
 interface Mark {
   readonly name: string;
@@ -14,9 +13,6 @@ interface Mark {
   readonly text: string;
   readonly tags: string;
 }
-
-/** The most within each step, which is a minute where a day is shown, and longer than a pause may be where a week is. */
-const most = (series: SeriesName): string => `max_over_time(${sel(series)}[$__interval])`;
 
 const START = sel('process_start_time_seconds');
 
@@ -40,7 +36,7 @@ const MARKS: readonly Mark[] = [
   {
     name: 'Halted groups',
     color: 'orange',
-    expr: `max by (account, policy, group) (${most('opsd_breaker_state')}) == 2`,
+    expr: `max by (account, policy, group) (${most('opsd_breaker_state', '$__interval')}) == 2`,
     title: '{{policy}} halted in {{group}}',
     text: 'Too much of what was resumed there failed again. Account {{account}}.',
     tags: 'policy,group',
@@ -48,7 +44,7 @@ const MARKS: readonly Mark[] = [
   {
     name: 'Pauses',
     color: 'purple',
-    expr: `max by (scope) (${most('opsd_paused')}) == 1`,
+    expr: `max by (scope) (${most('opsd_paused', '$__interval')}) == 1`,
     title: 'Paused: {{scope}}',
     text: 'Nothing is sent there until it is lifted.',
     tags: 'scope',

@@ -38,6 +38,11 @@ export function perStep(series: SeriesName, more = ''): string {
   return `${rate(series, more)} * $__interval_ms / 1000`;
 }
 
+/** The most of a gauge within each `window`: what is there for less than a step of a drawing is seen too. */
+export function most(series: SeriesName, window: '$__interval' | '$__rate_interval', more = ''): string {
+  return `max_over_time(${sel(series, more)}[${window}])`;
+}
+
 /** A quantile of a histogram, by the labels given. */
 export function quantile(q: number, histogram: HistogramName, by: readonly string[] = [], more = ''): string {
   return `histogram_quantile(${q}, sum by (${['le', ...by].join(', ')}) (${rate(`${histogram}_bucket`, more)}))`;
