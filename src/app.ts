@@ -373,6 +373,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
               attempts.take(account, read);
               failedResumes.take(account, read);
             },
+            onWatermark: (watermark) => board.logLag.take(account, watermark),
             ...(knownUsd !== undefined && { budgetUsd: knownUsd }),
             admit: (label, value, amount) => metrics.admit(account, label, value, amount),
             actedOn: (dlqId) => (ledger.actionOn(account, dlqId) === undefined ? undefined : 'resumed'),

@@ -38,6 +38,8 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   readonly lines?: (progress: readonly MessageProgress[]) => readonly string[];
   /** Takes the attempts to deliver that ended, as they were counted; called after each commit of the log. */
   readonly onAttempts?: (read: EndedAttemptsRead) => void;
+  /** Takes the watermark of the log: when a run begins, and after each commit. */
+  readonly onWatermark?: (watermark: number) => void;
   /**
    * The value, or `other` when no more values of this label are admitted.
    *

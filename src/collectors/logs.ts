@@ -59,6 +59,7 @@ async function begin(api: MessageApi, context: LogContext): Promise<LogProgress>
       ...READER_COUNTERS.map((metric) => zero(metric)),
     ],
   });
+  context.onWatermark?.(watermark);
   return { watermark };
 }
 
@@ -110,6 +111,7 @@ class Run {
     const now = clock.now();
     const end = now - target.settings.logs.lag;
     const before = previous?.rows[0];
+    this.#context.onWatermark?.(this.#state.watermark);
     // Before the watermark moves: after an outage it goes further than what is recognised reaches.
     const sweep = await this.#sweep(now, before?.sweep);
     this.#unswept = sweep?.at ?? Infinity;
@@ -261,6 +263,7 @@ class Run {
       ...(form !== undefined && { form }),
       increments: [...added.increments, ...this.#ownIncrements(isSweep ? 0 : dropped)],
     });
+    this.#context.onWatermark?.(watermark);
     this.#context.onAttempts?.({ from: this.#state.watermark, watermark, attempts, failedResumes });
     this.#state = { ...this.#state, watermark, keptFrom };
     if (!isSweep) this.#dropped += dropped;

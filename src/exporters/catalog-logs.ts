@@ -181,6 +181,18 @@ export const logReader = family(
       'windows',
       'Log entries up to this time are counted.',
     ),
+    opsd_logs_lag_seconds: gauge(
+      [],
+      'seconds',
+      'windows',
+      'Age of the watermark of the log, in seconds; absent while the watermark is ahead of the local clock.',
+    ),
+    opsd_logs_catch_up_ratio: gauge(
+      [],
+      'as served',
+      'windows',
+      'Seconds of log counted per second, over the last 10 minutes: above 1 the lag falls, below 1 it grows.',
+    ),
   },
 );
 

@@ -96,6 +96,8 @@ export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
         'opsd_collector_last_success_timestamp_seconds',
         'opsd_collector_stale',
         'opsd_logs_watermark_timestamp_seconds',
+        'opsd_logs_lag_seconds',
+        'opsd_logs_catch_up_ratio',
         'opsd_workflow_dlq_listing_complete',
         'msgsvc_up',
       ],
@@ -183,8 +185,10 @@ export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
       put('opsd_collector_duration_seconds', labels, status.lastDurationMs / 1_000);
     }
     if (collector === 'logs') {
-      const progress = board.latest(account, 'logs')?.rows[0];
-      put('opsd_logs_watermark_timestamp_seconds', { account }, seconds(progress?.watermark));
+      const lag = board.logLag.of(account);
+      put('opsd_logs_watermark_timestamp_seconds', { account }, seconds(lag?.watermark));
+      put('opsd_logs_lag_seconds', { account }, lag?.lagMs === undefined ? undefined : lag.lagMs / 1_000);
+      put('opsd_logs_catch_up_ratio', { account }, lag?.catchUpRatio);
     }
     if (collector === 'workflowDlq' && hasRun) {
       put('opsd_workflow_dlq_listing_complete', { account }, flag(!status.lastRunFailed));

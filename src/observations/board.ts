@@ -4,6 +4,7 @@
  */
 import type { Batch, CollectorName } from '../domain/observation.ts';
 import type { Clock } from '../platform/clock.ts';
+import { LogLag } from './log-lag.ts';
 
 /** What is known about a collector besides its data. Times are epoch milliseconds. */
 export interface CollectorStatus {
@@ -30,6 +31,8 @@ type Registration = Pick<
 >;
 
 export class ObservationBoard {
+  /** Lag of the counting of the log; current even while runs of its collector fail. */
+  readonly logLag: LogLag;
   readonly #clock: Clock;
   readonly #batches = new Map<string, Batch>();
   readonly #freshAt = new Map<string, number>();
@@ -38,6 +41,7 @@ export class ObservationBoard {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.logLag = new LogLag(clock);
   }
 
   /** Makes a collector known before its first run, so that absence shows. */

@@ -197,9 +197,18 @@ function sources(rows: readonly SourceView[], now: number): Html {
 
 function rowsCell(row: SourceView): HtmlValue {
   if (row.rows === undefined) return undefined;
-  if (row.countedUntilAt !== undefined)
-    return html`<span class="sub">counted until</span>${formatTime(row.countedUntilAt).slice(11)}`;
+  if (row.countedUntilAt !== undefined) {
+    const until = html`<span class="sub">counted until</span>${formatTime(row.countedUntilAt).slice(11)}`;
+    return [until, sub(lagText(row))];
+  }
   return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${formatCount(row.dropped!)} not understood`)];
+}
+
+/** `42 min behind, counting at 3.1× real time`. */
+function lagText({ lagMs, catchUpRatio }: SourceView): string {
+  if (lagMs === undefined) return 'ahead of the local clock';
+  const rate = catchUpRatio === undefined ? '' : `, counting at ${catchUpRatio.toFixed(1)}× real time`;
+  return `${formatSpan(lagMs)} behind${rate}`;
 }
 
 function lastError(row: SourceView, now: number): HtmlValue {

@@ -31,6 +31,10 @@ export interface SourceView extends CollectorStatus {
   readonly dropped?: number;
   /** Logs only: entries up to here are counted. */
   readonly countedUntilAt?: number;
+  /** Logs only: time between that moment and now. */
+  readonly lagMs?: number;
+  /** Logs only: seconds of log counted per second, over the last 10 minutes. */
+  readonly catchUpRatio?: number;
 }
 
 /** One run of a policy: `/api/v1/runs`. */
@@ -243,13 +247,13 @@ function reconciliationOf(board: ObservationBoard, account: string): Reconciliat
 
 function sourceView(board: ObservationBoard, status: CollectorStatus): SourceView {
   const batch = board.latest<CollectorName>(status.account, status.collector);
-  const countedUntilAt =
-    status.collector === 'logs' ? board.latest(status.account, 'logs')?.rows[0]?.watermark : undefined;
+  const { watermark: countedUntilAt, ...lag } =
+    (status.collector === 'logs' ? board.logLag.of(status.account) : undefined) ?? {};
   return {
     ...status,
     state: sourceState(status, board.isStale(status.account, status.collector)),
     ...(batch !== undefined && { rows: batch.rows.length, dropped: batch.dropped }),
-    ...(countedUntilAt !== undefined && { countedUntilAt }),
+    ...(countedUntilAt !== undefined && { countedUntilAt, ...lag }),
   };
 }
 

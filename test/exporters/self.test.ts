@@ -101,7 +101,6 @@ describe('collectors', () => {
   test('show how their last run went', async () => {
     const { board, events, publish, clock, scrape } = world();
     publish('workflowDlq', []);
-    publish('logs', [{ watermark: NOW - 15_000 }]);
     await clock.advance(1_000);
     const failure = { reason: 'budget', message: 'more pages than allowed' };
     board.fail('prod', 'workflowDlq', { ...failure, durationMs: 40 });
@@ -123,8 +122,19 @@ describe('collectors', () => {
     expect(samples.get(`opsd_collector_failures_total{${dlq},reason="budget"}`)).toBe(1);
     expect(samples.get(`opsd_collector_skipped_total{${dlq},reason="overlap"}`)).toBe(1);
     expect(samples.get('opsd_workflow_dlq_listing_complete{account="prod"}')).toBe(0);
-    expect(samples.get('opsd_logs_watermark_timestamp_seconds{account="prod"}')).toBe(NOW / 1_000 - 15);
   });
+});
+
+test('the log is known with its lag and its catch-up rate, while runs of its collector fail', async () => {
+  const { board, clock, scrape } = world({ collectors: ['logs'] });
+  board.logLag.take('prod', NOW - 900_000);
+  await clock.advance(60_000);
+  board.logLag.take('prod', NOW - 720_000);
+  board.fail('prod', 'logs', { reason: 'timeout', message: 'no answer', durationMs: 40 });
+  const samples = await scrape();
+  expect(samples.get('opsd_logs_watermark_timestamp_seconds{account="prod"}')).toBe(NOW / 1_000 - 720);
+  expect(samples.get('opsd_logs_lag_seconds{account="prod"}')).toBe(780);
+  expect(samples.get('opsd_logs_catch_up_ratio{account="prod"}')).toBe(3);
 });
 
 describe('requests', () => {

@@ -92,6 +92,7 @@ function busyWorld(overrides: Partial<World> = {}): World {
     { account: 'production', collector: 'logs', at: NOW - 5_000, rows: [{ watermark: NOW - 20_000 }], dropped: 0 },
     31,
   );
+  deps.board.logLag.take('production', NOW - 20_000);
   deps.board.fail('production', 'urlGroups', { reason: 'forbidden', message: 'HTTP 403', durationMs: 8 });
   return deps;
 }
@@ -277,6 +278,7 @@ describe('the JSON API', () => {
       rows: 1,
       dropped: 0,
       countedUntilAt: NOW - 20_000,
+      lagMs: 20_000,
     });
     expect(sources[4]).toMatchObject({
       collector: 'urlGroups',
@@ -556,6 +558,7 @@ describe('the page', () => {
       'Trouble:',
       '5 s ago',
       'counted until',
+      '20 s behind',
       'forbidden: HTTP 403',
       'no vector index is configured',
       'Billing runs get more tries.',

@@ -4,6 +4,10 @@ import { BLINDED_BY, GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
 const { failedRatio, minFailedRuns, logsBehindSeconds, givenUpMessages } = THRESHOLDS.collectors;
 
+/** Template of the catch-up rate of the alert's account. */
+const catchUpRatio =
+  '{{ with printf "last_over_time(opsd_logs_catch_up_ratio{account=%q}[15m])" $labels.account | query }}{{ . | first | value | printf "%.1f" }}{{ else }}an unknown number of{{ end }} seconds of log per second';
+
 /** How bad it is that runs fail while some still succeed: one less than when none does. */
 const FAILING: readonly (readonly ['warning' | 'info', readonly string[]])[] = [
   ['warning', [...BLINDED_BY.critical, ...BLINDED_BY.warning]],
@@ -53,8 +57,7 @@ export const collectorAlerts: AlertGroup = {
       severity: 'warning',
       area: 'collectors',
       summary: 'Counting of the log of {{ $labels.account }} is {{ $value | humanizeDuration }} behind.',
-      description:
-        'Counters of messages and alerts on them are late by that much. Nothing is lost: what is behind is read.',
+      description: `Counting is {{ $value | humanizeDuration }} behind and runs at ${catchUpRatio}. Above 1 it catches up; nothing is lost. Counters and their alerts are late by the lag.`,
     },
     {
       alert: 'OpsdLogEntriesRefused',
