@@ -62,7 +62,7 @@ const engine = createEngine({
     },
     budget: () => ({ spend: { fresh: false } }),
     dlqMessages: () => undefined,
-    failedAgain: () => false,
+    resumeEnded: () => false,
   },
   clock,
   events,
@@ -136,8 +136,8 @@ function entryOf(index: number): WorkflowDlqEntry {
 function writeHistory(): void {
   const { db } = store;
   const intent = db.prepare(`INSERT INTO intents
-    (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, fingerprint, proposal)
-    VALUES (1, ?, 1, 'everything', 'main', 'workflow-dlq.resume', ?, ?, 1, ?, ?, 'everything/1', 1, NULL, ?)`);
+    (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, proposal)
+    VALUES (1, ?, 1, 'everything', 'main', 'workflow-dlq.resume', ?, ?, 1, ?, ?, 'everything/1', 1, ?)`);
   const outcome = db.prepare(`INSERT INTO outcomes (intent_id, at, outcome, new_run_id) VALUES (?, ?, 'came_back', ?)`);
   // Its one run is of no interest here.
   db.exec('PRAGMA foreign_keys = OFF; BEGIN');

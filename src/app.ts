@@ -26,9 +26,9 @@ import { createMetrics } from './exporters/metrics.ts';
 import type { FoldStores } from './folds/stores.ts';
 import { createSpanExport } from './exporters/spans.ts';
 import { createNotifier } from './notifications/notifier.ts';
-import { FailedResumes } from './observations/failed-resumes.ts';
 import { ObservationBoard } from './observations/board.ts';
 import { RecentAttempts } from './observations/recent-attempts.ts';
+import { ResumeEnds } from './observations/resume-ends.ts';
 import { announceChecks } from './observations/statistics-checks.ts';
 import { collectorTask } from './observations/run-collector.ts';
 import { countedAudit } from './ledger/counted-audit.ts';
@@ -131,11 +131,11 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
 
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
   const attempts = new RecentAttempts(clock);
-  const failedResumes = new FailedResumes();
+  const resumeEnds = new ResumeEnds();
   const facts = createFacts({
     board,
     attempts,
-    failedResumes,
+    resumeEnds,
     ledger,
     events,
     clock,
@@ -371,7 +371,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
             ...(config.telemetry.deliveryEvents !== undefined && { lines: deliveryLines }),
             onAttempts: (read) => {
               attempts.take(account, read);
-              failedResumes.take(account, read);
+              resumeEnds.take(account, read);
             },
             onWatermark: (watermark) => board.logLag.take(account, watermark),
             ...(knownUsd !== undefined && { budgetUsd: knownUsd }),

@@ -235,7 +235,7 @@ class Run {
     const excess = store.memory(account).open.size - MOST_OPEN;
     const expired =
       excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, watermark, EXPIRED_AT_ONCE);
-    const { progress, attempts, failedResumes, ...added } = fold.finish((...asked) => store.openRecords(...asked), {
+    const { progress, attempts, resumeEnds, ...added } = fold.finish((...asked) => store.openRecords(...asked), {
       form,
       expired,
     });
@@ -264,7 +264,7 @@ class Run {
       increments: [...added.increments, ...this.#ownIncrements(isSweep ? 0 : dropped)],
     });
     this.#context.onWatermark?.(watermark);
-    this.#context.onAttempts?.({ from: this.#state.watermark, watermark, attempts, failedResumes });
+    this.#context.onAttempts?.({ from: this.#state.watermark, watermark, attempts, resumeEnds });
     this.#state = { ...this.#state, watermark, keptFrom };
     if (!isSweep) this.#dropped += dropped;
   }

@@ -10,10 +10,15 @@ export interface EndedAttempts {
   readonly failed: number;
 }
 
-/** A message that failed for good and carries the stamp of a resume. */
-export interface FailedResume extends Stamp {
+/** A message of a resumed run, by the stamp that it carries. */
+export interface ResumedMessage extends Stamp {
   /** Where it was to go. */
   readonly url: string;
+}
+
+/** How a message of a resumed run ended: `failed` is for good. */
+export interface ResumeEnd extends ResumedMessage {
+  readonly end: 'failed' | 'delivered';
 }
 
 /** What one commit of the log's reading counted of them. */
@@ -23,5 +28,5 @@ export interface EndedAttemptsRead {
   /** Epoch milliseconds: the window that was read begins here. */
   readonly from: number;
   readonly attempts: readonly EndedAttempts[];
-  readonly failedResumes: readonly FailedResume[];
+  readonly resumeEnds: readonly ResumeEnd[];
 }

@@ -24,6 +24,21 @@ export function parseStamp(label: string): Stamp | undefined {
   return { instance: match[1]!, lineage: match[2]!, attempt: Number(match[3]) };
 }
 
+/**
+ * Returns the newest stamp: where the service adds labels instead of replacing them, older ones stand beside it.
+ *
+ * @param instance whose stamps count; absent: all
+ */
+export function newestStamp(labels: readonly string[], instance?: string): Stamp | undefined {
+  let newest: Stamp | undefined;
+  for (const label of labels) {
+    const stamp = parseStamp(label);
+    if (stamp === undefined || stamp.instance !== (instance ?? stamp.instance)) continue;
+    if (newest === undefined || stamp.attempt > newest.attempt) newest = stamp;
+  }
+  return newest;
+}
+
 /** Whether a label is the daemon's own mark: such labels are kept out of metrics. */
 export function isStamp(label: string): boolean {
   return label.startsWith('opsd:');

@@ -52,8 +52,10 @@ export interface ResumeProposal extends RunProposal {
   readonly action: 'workflow-dlq.resume';
   /** The attempt this act would be: 1 for the first. */
   readonly attempt: number;
-  /** Of the entry, where it has one. */
+  /** Hash of workflow, method and body of the entry; absent where another listed entry has the same. */
   readonly fingerprint?: string;
+  /** Other entries of the run that were listed before this act: none of them can be its return. Absent when empty. */
+  readonly listedBefore?: readonly string[];
   readonly flowControlKey?: string;
   /** Retries of each step of the resumed run; absent: what the run had. 0 in the first step of a campaign. */
   readonly retries?: number;

@@ -90,17 +90,17 @@ function hadNoEffect({ outcome }: ActionRecord): boolean {
   return outcome === 'rejected' || outcome === 'resolved_not_done';
 }
 
-/** What an outcome says of the repair; undefined for acts that did nothing. */
+/** What an outcome says of the repair; undefined for acts that did nothing, and where nothing can tell. */
 function resultOf(outcome: ActionOutcome | undefined): 'verified' | 'failed' | 'undecided' | undefined {
   switch (outcome) {
     case 'verified':
     case 'resolved_done':
       return 'verified';
     case 'came_back':
-    case 'undecidable':
       return 'failed';
     case 'rejected':
     case 'resolved_not_done':
+    case 'undecidable':
       return undefined;
     case 'acked':
     case 'unknown':

@@ -16,6 +16,7 @@ import { chooseByGroup } from './groups.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 import { owners } from './owners.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
+import { Returns } from './returns.ts';
 
 type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
@@ -82,7 +83,8 @@ export async function decideWorkflowDlq(
     if (reason !== undefined) draft.hold({ guard: guard.name, reason });
   }
 
-  const proposals = allowed.map((candidate) => propose(policy, candidate, deps));
+  const listed = new Returns(listing.entries, deps.ledger.instance);
+  const proposals = allowed.map((candidate) => propose(policy, candidate, listed, deps));
   const groups = chooseByGroup(policy, proposals, { population, now, draft }, deps);
   const { chosen, caps } = withinCaps<RunProposal>(policy, groups.allowed, draft, deps);
   const drain = drainOf(policy, proposals, groups.campaigns, now);
@@ -186,7 +188,12 @@ function allow(
   });
 }
 
-function propose(policy: WorkflowDlqPolicy, { entry, lineage, attempts }: Candidate, deps: DecideDeps): RunProposal {
+function propose(
+  policy: WorkflowDlqPolicy,
+  { entry, lineage, attempts }: Candidate,
+  listed: Returns,
+  deps: DecideDeps,
+): RunProposal {
   const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
   const common = {
     policy: policy.name,
@@ -207,7 +214,7 @@ function propose(policy: WorkflowDlqPolicy, { entry, lineage, attempts }: Candid
     return { ...common, action: 'workflow-dlq.delete', group: entry.workflowUrl };
   }
   const { retries, flowControlIfAbsent } = policy.action;
-  return {
+  return listed.notedIn({
     ...common,
     action: 'workflow-dlq.resume',
     group: groupOf(policy, entry),
@@ -216,5 +223,5 @@ function propose(policy: WorkflowDlqPolicy, { entry, lineage, attempts }: Candid
     ...(retries !== undefined && { retries }),
     ...(entry.flowControlKey !== undefined && { flowControlKey: entry.flowControlKey }),
     ...(entry.flowControlKey === undefined && flowControlIfAbsent && { flowControl: flowControlIfAbsent }),
-  };
+  });
 }

@@ -1,6 +1,6 @@
 /** What the engine stands on. Everything it knows comes through here. */
 import type { Actions } from '../actions/index.ts';
-import type { FailedResume } from '../domain/ended-attempts.ts';
+import type { ResumedMessage, ResumeEnd } from '../domain/ended-attempts.ts';
 import type { BudgetAssertion } from '../domain/known-budget.ts';
 import type { PolicyMode } from '../domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
@@ -31,8 +31,8 @@ export interface EngineFacts {
     readonly known?: KnownBudget;
     readonly asserted?: BudgetAssertion;
   };
-  /** Whether the log told that a resumed run failed again: a message of it to its workflow, for good. */
-  failedAgain(account: string, resume: FailedResume): boolean;
+  /** Whether the log showed that a message of a resumed run, to its workflow, ended like this. */
+  resumeEnded(account: string, message: ResumedMessage, end: ResumeEnd['end']): boolean;
   /** Messages in the DLQ, by the statistics. */
   dlqMessages(account: string): number | undefined;
 }

@@ -14,6 +14,7 @@ import { capLimits } from './cap-limits.ts';
 import type { DecideDeps } from './decide.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 import { pauseIfMore } from './more-than-asked.ts';
+import { returnsIn } from './returns.ts';
 
 export interface ExecuteDeps extends DecideDeps {
   readonly authority: Authority;
@@ -218,10 +219,11 @@ async function one(
 function reserve(
   policy: Policy,
   run: Run,
-  proposal: Proposal,
+  planned: Proposal,
   deps: ExecuteDeps,
 ): { readonly intent: Intent; readonly instead?: never } | { readonly intent?: never; readonly instead: StepResult } {
   const { ledger, clock } = deps;
+  const proposal = withUniqueTarget(run.id, withListed(planned, deps));
   try {
     // Another policy may have resumed the same run through another entry since the plan was made.
     if (proposal.action === 'workflow-dlq.resume') {
@@ -229,13 +231,19 @@ function reserve(
       if (lastAttemptAt >= run.plan.at) return { instead: { took: 'skipped' } };
     }
     const limits = capLimits(policy, deps.settings, deps.accounts.get(policy.account));
-    const reservation = ledger.reserve(run.id, withUniqueTarget(run.id, proposal), clock.now(), limits);
+    const reservation = ledger.reserve(run.id, proposal, clock.now(), limits);
     if (reservation.ok) return { intent: reservation.intent };
     if (reservation.guard === 'claim') return { instead: { took: 'skipped' } };
     return { instead: { stopped: { guard: reservation.guard, reason: reservation.reason } } };
   } catch (error) {
     return { instead: { stopped: ledgerFailed('reserve', error, deps) } };
   }
+}
+
+/** Entries that the collector listed since the plan was made are none that this act will bring back. */
+function withListed(proposal: Proposal, { board, ledger }: ExecuteDeps): Proposal {
+  if (proposal.action !== 'workflow-dlq.resume') return proposal;
+  return returnsIn(board.latest(proposal.account, 'workflowDlq')?.rows, ledger.instance).notedIn(proposal);
 }
 
 /** Pages and amounts are named by their run: the same may be done again on another day. */

@@ -4,9 +4,9 @@
  */
 import { knownBudget, type BudgetAssertion } from '../domain/known-budget.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { FailedResumes } from '../observations/failed-resumes.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { RecentAttempts } from '../observations/recent-attempts.ts';
+import type { ResumeEnds } from '../observations/resume-ends.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventBus } from '../platform/events.ts';
 import type { KnownBudget } from '../policies/facts.ts';
@@ -17,7 +17,7 @@ import { preconditionFacts } from './precondition-facts.ts';
 export interface FactsDeps {
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
-  readonly failedResumes: FailedResumes;
+  readonly resumeEnds: ResumeEnds;
   readonly ledger: Ledger;
   readonly events: EventBus;
   readonly clock: Clock;
@@ -60,7 +60,7 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
         ...(asserted !== undefined && { asserted }),
       };
     },
-    failedAgain: (account, resume) => deps.failedResumes.has(account, resume),
+    resumeEnded: (account, message, end) => deps.resumeEnds.has(account, { ...message, end }),
     dlqMessages: (account) => deps.board.fresh(account, 'accountStats')?.rows[0]?.dlqMessages,
     [Symbol.dispose]: () => subscription[Symbol.dispose](),
   };

@@ -7,7 +7,9 @@
  * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
  * an entry is gone: rows of the board may have been read before the act.
  */
+import type { ResumeEnd } from '../domain/ended-attempts.ts';
 import { isOvertaken } from '../domain/known-budget.ts';
+import type { ResumeProposal } from '../domain/plan.ts';
 import { retryHorizon } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
 import type { Policy } from '../policies/policy.ts';
@@ -16,7 +18,7 @@ import { clockDenial } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { pauseIfMore } from './more-than-asked.ts';
 import { mayNotRepeat } from './repeat.ts';
-import { Returns } from './returns.ts';
+import { mayBeReturn, Returns, returnsIn } from './returns.ts';
 
 export interface SettleDeps extends EngineDeps {
   readonly authority: Authority;
@@ -31,6 +33,7 @@ const SETTLE_MS = 300_000;
 const LIST_EVERY_MS = 60_000;
 /** What no reading has resolved by then, none will. */
 const UNDECIDABLE_AFTER_MS = 86_400_000;
+const LOOKALIKE = 'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
 
 /**
  * Intents that nobody will write an outcome for any more become unknown.
@@ -53,9 +56,7 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
       if (signal.aborted) return;
       await settleUnlisted(action, deps);
     }
-    const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
-    const seen = open.length === 0 ? undefined : new Returns(rows, deps.ledger.instance);
-    const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, seen!, deps));
+    const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, deps));
     const now = deps.clock.now();
     const due = listed.filter((action) => (action.outcomeAt ?? action.at) + settleMs(action, deps) <= now);
     const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
@@ -122,22 +123,44 @@ function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleD
   return 'the configuration tells of a later budget';
 }
 
-/** Records it at once when an acked run is seen to be back, or was resumed again since. */
-function cameBackVisibly(action: ActionRecord, seen: Returns, deps: SettleDeps): boolean {
-  const { proposal } = action;
-  if (action.outcome !== 'acked' || proposal.action !== 'workflow-dlq.resume') return false;
-  const { lastAttemptAt = action.at } = deps.ledger.historyOf(proposal.account, proposal.lineage);
-  const { account, lineage, attempt, workflowUrl } = proposal;
-  // The log tells sooner than any listing; it does not tell of success, which is more than one message.
-  const failed = deps.facts.failedAgain(account, {
-    instance: deps.ledger.instance,
-    lineage,
-    attempt,
-    url: workflowUrl,
-  });
-  const back = failed || lastAttemptAt > action.at || seen.has(proposal, action.newRunId);
+/** Records it at once when an acked run is seen to be back. */
+function cameBackVisibly(action: ActionRecord, deps: SettleDeps): boolean {
+  if (action.outcome !== 'acked') return false;
+  const rows = deps.board.latest(action.proposal.account, 'workflowDlq')?.rows;
+  const back = isBack(action, returnsIn(rows, deps.ledger.instance), deps);
   if (back) record(action, 'came_back', deps);
   return back;
+}
+
+/** Returns whether a resumed run is known to have failed again: by the log, by a later resume of it, by what is listed. */
+function isBack({ proposal, at, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
+  if (proposal.action !== 'workflow-dlq.resume') return false;
+  const { account, lineage } = proposal;
+  return (
+    logTells(proposal, 'failed', deps) ||
+    deps.ledger.resumesOf(account, lineage, at).some(({ dlqId, failedAt }) => mayBeReturn(proposal, dlqId, failedAt)) ||
+    returns.has(proposal, newRunId)
+  );
+}
+
+function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledger }: SettleDeps): boolean {
+  const { account, lineage, attempt, workflowUrl: url } = proposal;
+  return facts.resumeEnded(account, { instance: ledger.instance, lineage, attempt, url }, end);
+}
+
+/**
+ * Returns whether nothing can tell what became of a resumed run: no answer named it, the log shows no delivery of it,
+ * and a run that looks the same failed since. A delivery alone proves no success, since a run is more than one message,
+ * but whoever delivers its messages under the stamp lists it under the stamp as well.
+ */
+function isUndecidable({ proposal, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
+  if (proposal.action !== 'workflow-dlq.resume' || newRunId !== undefined) return false;
+  if (logTells(proposal, 'delivered', deps)) return false;
+  const { account } = proposal;
+  return returns.lookalikes(proposal).some(({ workflowRunId }) => {
+    // The run of another resume is known by its id.
+    return deps.ledger.lineageOfRun(account, workflowRunId) === undefined;
+  });
 }
 
 /** @param listing whole, and begun a settle time after the request, or later */
@@ -149,13 +172,15 @@ function judge(
   const { proposal } = action;
   if (proposal.action !== 'workflow-dlq.resume' && proposal.action !== 'workflow-dlq.delete') return;
   const listed = ids.has(proposal.dlqId);
-  const back = proposal.action === 'workflow-dlq.resume' && returns.has(proposal, action.newRunId);
-  if (action.outcome === 'unknown') {
-    record(action, back ? 'came_back' : listed ? 'resolved_not_done' : 'resolved_done', deps);
-  } else if (back) {
+  const isUnknown = action.outcome === 'unknown';
+  if (isBack(action, returns, deps)) {
     record(action, 'came_back', deps);
+  } else if (!listed && isUndecidable(action, returns, deps)) {
+    record(action, 'undecidable', deps, LOOKALIKE);
   } else if (!listed) {
-    record(action, 'verified', deps);
+    record(action, isUnknown ? 'resolved_done' : 'verified', deps);
+  } else if (isUnknown) {
+    record(action, 'resolved_not_done', deps);
   } else if (deps.clock.now() - action.at > UNDECIDABLE_AFTER_MS) {
     // An acked entry that stays listed is neither verified nor sent again: its claim stands.
     record(action, 'unverified', deps, 'the service took it, and lists the entry still');

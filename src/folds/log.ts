@@ -6,8 +6,8 @@
  * An end is DELIVERED, CANCELLED, or a final failure: an ERROR without a next delivery and with nothing later, or
  * FAILED. A message has one end, whichever entries tell of it, and whether they fall into one window or two.
  */
-import type { EndedAttempts, FailedResume } from '../domain/ended-attempts.ts';
-import { parseStamp } from '../domain/lineage.ts';
+import type { EndedAttempts, ResumedMessage, ResumeEnd } from '../domain/ended-attempts.ts';
+import { newestStamp } from '../domain/lineage.ts';
 import type { LogEntry, MessageState } from '../domain/log-entry.ts';
 import { AttemptsByHost } from './ended-attempts.ts';
 import { emptyKey, KeySlices, setEntryKey, setTextKey, type Key } from './keys.ts';
@@ -68,7 +68,7 @@ export interface LogFold extends Required<
   Pick<LogCommit, 'increments' | 'histograms' | 'hours' | 'seen' | 'ended' | 'opened' | 'closed'>
 > {
   readonly attempts: readonly EndedAttempts[];
-  readonly failedResumes: readonly FailedResume[];
+  readonly resumeEnds: readonly ResumeEnd[];
   /** What became known of each message that has new entries; put together when it is asked for. */
   readonly progress: () => MessageProgress[];
 }
@@ -82,8 +82,8 @@ interface Group {
   readonly targetKey: Key;
   /** An end without an answer of its own: an attempt where no ERROR told of it. */
   failed: StatedEntry | undefined;
-  /** Its last failure that carries a stamp. */
-  resumed: FailedResume | undefined;
+  /** What it carries of a resume: the entries that tell of an attempt have the labels. */
+  resumed: ResumedMessage | undefined;
 }
 
 export class WindowFold {
@@ -148,7 +148,7 @@ export class WindowFold {
     this.#countValue(entry);
     if (isOutcome(state)) this.#attempts.add(entry);
     else if (state === 'FAILED') group.failed = entry;
-    if (state === 'ERROR' || state === 'FAILED') group.resumed = resumedOf(entry) ?? group.resumed;
+    if (isOutcome(state) || state === 'FAILED') group.resumed = resumedOf(entry) ?? group.resumed;
     group.steps.push(stepOf(entry));
     describe(group.described, entry);
   }
@@ -164,7 +164,7 @@ export class WindowFold {
     const records = known.length === 0 ? new Map<string, string>() : load(account, known);
     const opened: OpenMessage[] = [];
     const closed: string[] = [];
-    const failedResumes: FailedResume[] = [];
+    const resumeEnds: ResumeEnd[] = [];
     const touched: [messageId: string, group: Group, folded: MessageFolded][] = [];
     for (const [messageId, group] of this.#groups) {
       if (group.steps.length === 0) continue;
@@ -172,8 +172,9 @@ export class WindowFold {
       const before = stored === undefined ? undefined : parseRecord(stored);
       const folded = this.#fold(messageId, group, { before, measures });
       touched.push([messageId, group, folded]);
-      if (folded.endedNow && folded.record.end === 'failed' && group.resumed !== undefined) {
-        failedResumes.push(group.resumed);
+      const { end } = folded.record;
+      if (folded.endedNow && group.resumed !== undefined && (end === 'failed' || end === 'delivered')) {
+        resumeEnds.push({ ...group.resumed, end });
       }
       const isTold = folded.isPast || folded.record.steps.some(({ state }) => state === 'ERROR');
       if (group.failed !== undefined && !isTold) {
@@ -201,7 +202,7 @@ export class WindowFold {
       opened,
       closed,
       attempts: this.#attempts.all(),
-      failedResumes,
+      resumeEnds,
       progress: () =>
         touched.map(([messageId, { steps: fresh, described: said }, folded]) => {
           const described = storableDescription(folded.record.described, said);
@@ -269,13 +270,9 @@ export class WindowFold {
 }
 
 /** The resume whose stamp an entry carries, if any. */
-function resumedOf({ labels, url }: LogEntry): FailedResume | undefined {
-  if (url === undefined) return undefined;
-  for (const label of labels) {
-    const stamp = parseStamp(label);
-    if (stamp !== undefined) return { ...stamp, url };
-  }
-  return undefined;
+function resumedOf({ labels, url }: LogEntry): ResumedMessage | undefined {
+  const stamp = newestStamp(labels);
+  return stamp === undefined || url === undefined ? undefined : { ...stamp, url };
 }
 
 function openMessage(

@@ -40,7 +40,7 @@ export function engineFacts(
   return {
     deliveries: (_account, host) => deliveries(host),
     // A test says what came back by putting it into the DLQ.
-    failedAgain: () => false,
+    resumeEnded: () => false,
     refusedAt() {
       const { facts, at } = told();
       return facts.refusedAgo === undefined ? undefined : at - facts.refusedAgo;

@@ -172,11 +172,12 @@ export interface Ledger {
   /** The history of the run that a resume of ours created under this id. */
   lineageOfRun(account: string, workflowRunId: string): LineageHistory | undefined;
   historyOf(account: string, lineage: string): LineageHistory;
-  /**
-   * The history of the last resume of a run with this fingerprint, unless it is known to have gone well: another run
-   * may look the same.
-   */
-  lineageOfFingerprint(account: string, fingerprint: string): LineageHistory | undefined;
+  /** The entries that resumes of a lineage after `since` were sent for, but for those proven without effect. */
+  resumesOf(
+    account: string,
+    lineage: string,
+    since: number,
+  ): readonly { readonly dlqId: string; readonly failedAt: number }[];
   /** The run that failed, of which a resume of ours made this one. */
   resumedFrom(account: string, workflowRunId: string): string | undefined;
 

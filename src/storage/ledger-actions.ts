@@ -11,9 +11,8 @@ export const ACTION_QUERIES = {
   oldestUnsettled: 'SELECT min(i.at) AS at FROM unsettled u CROSS JOIN intents i ON i.id = u.intent_id',
   lineageOfRun:
     'SELECT i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
-  lineageOfFingerprint: `SELECT i.lineage FROM intents i WHERE i.account = ? AND i.fingerprint = ? AND i.stands = 1 AND NOT EXISTS (
-      SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('verified', 'resolved_done')
-    ) ORDER BY i.id DESC LIMIT 1`,
+  resumesOf: `SELECT target, json_extract(proposal, '$.failedAt') AS failed_at FROM intents
+    WHERE account = ? AND lineage = ? AND stands = 1 AND at > ? AND action = 'workflow-dlq.resume'`,
   resumedFrom:
     'SELECT i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
   history:
@@ -41,7 +40,7 @@ type ActionReads = Pick<
   | 'unknownOutcomes'
   | 'oldestUnsettledAt'
   | 'lineageOfRun'
-  | 'lineageOfFingerprint'
+  | 'resumesOf'
   | 'historyOf'
   | 'resumedFrom'
   | 'lastIntentAt'
@@ -59,7 +58,7 @@ export function createActionReads({ db }: Journal): ActionReads {
   const selectUnsettled = prepare('unsettled');
   const selectOldest = prepare('oldestUnsettled');
   const selectLineage = prepare('lineageOfRun');
-  const selectByFingerprint = prepare('lineageOfFingerprint');
+  const selectResumes = prepare('resumesOf');
   const selectResumed = prepare('resumedFrom');
   const selectHistory = prepare('history');
   const selectLastIntent = prepare('lastIntent');
@@ -96,10 +95,10 @@ export function createActionReads({ db }: Journal): ActionReads {
     },
     oldestUnsettledAt: () => numberOf(selectOldest.get()?.['at']),
     historyOf,
-    lineageOfFingerprint(account, fingerprint): LineageHistory | undefined {
-      const lineage = selectByFingerprint.get(account, fingerprint)?.['lineage'];
-      return typeof lineage === 'string' ? historyOf(account, lineage) : undefined;
-    },
+    resumesOf: (account, lineage, since) =>
+      selectResumes
+        .all(account, lineage, since)
+        .map((row) => ({ dlqId: String(row['target']), failedAt: Number(row['failed_at']) })),
     lineageOfRun(account, workflowRunId): LineageHistory | undefined {
       const lineage = selectLineage.get(workflowRunId, account)?.['lineage'];
       return typeof lineage === 'string' ? historyOf(account, lineage) : undefined;

@@ -28,8 +28,8 @@ export function createIntents(
 ): Pick<Ledger, 'reserve' | 'recordOutcome' | 'isClaimed' | 'actionOn'> {
   const insertIntent = db.prepare(
     `INSERT INTO intents
-       (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, fingerprint, proposal)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, proposal)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, worth, stands FROM intents WHERE id = ?');
   const clearStands = db.prepare('UPDATE intents SET stands = 0 WHERE id = ?');
@@ -81,7 +81,6 @@ export function createIntents(
           'lineage' in proposal ? proposal.lineage : null,
           campaign?.id ?? null,
           campaign?.step ?? null,
-          'fingerprint' in proposal ? (proposal.fingerprint ?? null) : null,
           JSON.stringify(proposal),
         );
         insertUnsettled.run(lastInsertRowid);

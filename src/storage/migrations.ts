@@ -172,4 +172,5 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   'ALTER TABLE workflow_dlq_runs ADD COLUMN run_id TEXT',
+  'DROP INDEX intents_fingerprint; ALTER TABLE intents DROP COLUMN fingerprint',
 ];

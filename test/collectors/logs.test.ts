@@ -128,7 +128,7 @@ describe('each further run', () => {
     w.log.entries.push(entry(10_000, { state: 'DELIVERED' }), entry(11_000, { state: 'ERROR' }));
     await w.run();
     const attempts = [{ host: 'a.example', minute: T0, delivered: 1, failed: 1 }];
-    expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts, failedResumes: [] }]);
+    expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts, resumeEnds: [] }]);
   });
 
   test('that sweeps for what came late tells it as watched since the watermark, not since the sweep', async () => {

@@ -32,10 +32,10 @@ interface Stage {
   lose: number;
   /** How far the daemon's clock is ahead, milliseconds. */
   aheadMs: number;
-  trigger(path: string, labels: string): Promise<void>;
+  trigger(path: string, labels: string, body?: string): Promise<void>;
 }
 
-async function stage(switches: Partial<Switches> = {}): Promise<Stage> {
+async function stage(switches: Partial<Switches> = {}, policy: object = {}): Promise<Stage> {
   const workflows = await httpSink((_request, response) => {
     response.statusCode = 503;
     response.end('down');
@@ -79,7 +79,7 @@ async function stage(switches: Partial<Switches> = {}): Promise<Stage> {
     lose: 0,
     aheadMs: 0,
     engine: createEngine({
-      policies: [policyOf({ limits: { attempts: { max: 2, backoff: ['1s'] } }, ramp: { settle: '1s' } })],
+      policies: [policyOf({ limits: { attempts: { max: 2, backoff: ['1s'] } }, ramp: { settle: '1s' }, ...policy })],
       settings: engineSettings.parse({}),
       accounts: new Map([['production', { mode: 'enforce' }]]),
       actions: createActions(new Map([['production', client]]), { clock: ahead, events: bus, accountIds: new Map() }),
@@ -94,9 +94,10 @@ async function stage(switches: Partial<Switches> = {}): Promise<Stage> {
       killSwitch: () => undefined,
       settleMs: 20,
     }),
-    async trigger(path, labels) {
+    async trigger(path, labels, body = '') {
       const response = await fetch(`${emulator.url}/v2/trigger/${workflows.url}${path}`, {
         method: 'POST',
+        body,
         headers: { Authorization: 'Bearer token-of-tests', 'Svc-Retries': '0', 'Svc-Label': labels },
       });
       expect(response.status).toBe(200);
@@ -176,6 +177,29 @@ describe('over the embedded service', () => {
       return outcomes(s).every((outcome) => outcome === 'came_back');
     });
   });
+
+  test.each([
+    ['renews run ids and replaces labels', {}],
+    ['keeps run ids and adds labels', { resumeRunIds: 'keep', labelOverride: 'adds' }],
+  ] as [string, Partial<Switches>][])(
+    'of two runs with one body the delivered one is verified and the other was never tried, where the service %s',
+    async (_what, switches) => {
+      const s = await stage(switches, { limits: { maxPerRun: 1 } });
+      for (const count of [1, 2]) {
+        await s.trigger('/invoice', 'billing', '{"invoice":1}');
+        await failed(s, count);
+      }
+      s.workflows.answerWith((_request, response) => void response.end('ok'));
+      await s.engine.run('resume-billing', NEVER);
+      await until({ what: 'the resumed run' }, () => s.workflows.requests.length === 3);
+      const planned = await s.engine.plan('resume-billing', ASKED, NEVER);
+      expect(planned.ok && planned.plan.chosen).toMatchObject([{ attempt: 1 }]);
+      await until({ what: 'the verified act' }, async () => {
+        await s.engine.settle(NEVER);
+        return outcomes(s)[0] === 'verified';
+      });
+    },
+  );
 
   test('an answer lost on the road is never sent again, and resolved by reading', async () => {
     const s = await stage();

@@ -323,33 +323,6 @@ describe('attempts', () => {
     expect(plan.skipped).toEqual([{ guard: 'attempts', reason: '3 of 3', count: 1 }]);
   });
 
-  test('are counted by fingerprint where run id and stamp are lost, as far as one entry alone has it', async () => {
-    const w = world();
-    w.dlq.add({ fingerprint: 'f-1' });
-    await run(w);
-    await w.clock.advance(MINUTE);
-    w.dlq.failAgain(0, { workflowRunId: 'wfr-renamed', labels: ['billing'], fingerprint: 'f-1' });
-    w.observe();
-    await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
-    expect((await planOf(w)).skipped).toMatchObject([{ guard: 'attempts', count: 1 }]);
-    await w.clock.advance(11 * MINUTE);
-    expect((await planOf(w)).chosen).toMatchObject([{ attempt: 2 }]);
-    w.dlq.add({ fingerprint: 'f-1' });
-    expect((await planOf(w)).chosen).toMatchObject([{ attempt: 1 }, { attempt: 1 }]);
-  });
-
-  test('are not counted for a run that only looks the same as one that went well', async () => {
-    const w = world();
-    w.dlq.add({ fingerprint: 'f-1' });
-    await run(w);
-    await w.clock.advance(SETTLE + MINUTE);
-    await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('verified');
-    w.dlq.add({ fingerprint: 'f-1', createdAt: w.clock.now() });
-    expect((await planOf(w)).chosen).toMatchObject([{ attempt: 1 }]);
-  });
-
   test('are read from the newest stamp where the service adds labels, and waited for without a ledger', async () => {
     const w = world();
     w.dlq.add({ labels: ['billing', 'opsd:here:abc:1', 'opsd:here:abc:2'], createdAt: START - 30 * MINUTE });
@@ -670,7 +643,8 @@ describe('unclear outcomes', () => {
     const { proposal } = w.ledger.recentActions(1)[0]!;
     const listings = w.dlq.listings.length;
     w.facts = {
-      failedAgain: (account, { instance, lineage, attempt, url }) =>
+      resumeEnded: (account, { instance, lineage, attempt, url }, end) =>
+        end === 'failed' &&
         'lineage' in proposal &&
         [account, instance, lineage, attempt, url].join(' ') ===
           ['production', w.ledger.instance, proposal.lineage, 1, proposal.workflowUrl].join(' '),

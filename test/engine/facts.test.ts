@@ -5,7 +5,7 @@ import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
 import { Authority } from '../../src/engine/authority.ts';
 import type { EngineDeps } from '../../src/engine/engine-deps.ts';
 import { createFacts } from '../../src/engine/facts.ts';
-import { FailedResumes } from '../../src/observations/failed-resumes.ts';
+import { ResumeEnds } from '../../src/observations/resume-ends.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
 import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
 import { EventBus } from '../../src/platform/events.ts';
@@ -29,19 +29,19 @@ function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: n
     board.register({ account: ACCOUNT, collector, schedule: '', intervalMs: MINUTE, maxStalenessMs: 5 * MINUTE });
   }
   const attempts = new RecentAttempts(clock);
-  const failedResumes = new FailedResumes();
+  const resumeEnds = new ResumeEnds();
   const ledger = memoryLedger();
   const events = new EventBus();
   const { budget, dlqMessages } = more;
   const limits = dlqMessages === undefined ? {} : { dlqMessages };
   const accounts = [{ name: ACCOUNT, limits, ...(budget !== undefined && { budget }) }];
-  const facts = createFacts({ board, attempts, failedResumes, ledger, events, clock, accounts });
+  const facts = createFacts({ board, attempts, resumeEnds, ledger, events, clock, accounts });
   const publish = board.publish.bind(board);
   return {
     clock,
     board,
     attempts,
-    failedResumes,
+    resumeEnds,
     ledger,
     events,
     facts,
@@ -60,7 +60,7 @@ test('deliveries and their share come from what the log told lately', () => {
     from: NOW - HOUR,
     watermark: NOW,
     attempts: [{ host: 'a.example', minute: NOW - MINUTE, delivered: 3, failed: 1 }],
-    failedResumes: [],
+    resumeEnds: [],
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 3, all: 4 });
   expect(asked().successRatio('a.example', 15 * MINUTE)).toBe(0.75);
@@ -69,27 +69,28 @@ test('deliveries and their share come from what the log told lately', () => {
   expect(asked().successRatio('b.example', 15 * MINUTE)).toBeUndefined();
 });
 
-test('a resumed run failed again when the log told so of its stamp and its workflow', () => {
-  const { failedResumes, facts } = world();
-  const resume = { instance: 'here', lineage: 'l1', attempt: 2, url: 'https://a.example/w' };
-  expect(facts.failedAgain(ACCOUNT, resume)).toBe(false);
-  failedResumes.take(ACCOUNT, { failedResumes: [resume] });
-  failedResumes.take(ACCOUNT, { failedResumes: [{ ...resume, attempt: 1 }] });
-  expect(facts.failedAgain(ACCOUNT, resume)).toBe(true);
-  expect(facts.failedAgain(ACCOUNT, { ...resume, attempt: 1 })).toBe(true);
-  expect(facts.failedAgain('other', resume)).toBe(false);
-  for (const other of [{ attempt: 3 }, { lineage: 'l2' }, { instance: 'elsewhere' }, { url: 'https://a.example/x' }]) {
-    expect(facts.failedAgain(ACCOUNT, { ...resume, ...other })).toBe(false);
-  }
+test('a message of a resumed run ended as the log told of its stamp and its workflow', () => {
+  const { resumeEnds, facts } = world();
+  const message = { instance: 'here', lineage: 'l1', attempt: 2, url: 'https://a.example/w' };
+  expect(facts.resumeEnded(ACCOUNT, message, 'failed')).toBe(false);
+  resumeEnds.take(ACCOUNT, { resumeEnds: [{ ...message, end: 'failed' }] });
+  expect(facts.resumeEnded(ACCOUNT, message, 'failed')).toBe(true);
+  expect(facts.resumeEnded(ACCOUNT, message, 'delivered')).toBe(false);
+  expect(facts.resumeEnded('other', message, 'failed')).toBe(false);
+  const others = [{ attempt: 1 }, { attempt: 3 }, { lineage: 'l2' }, { instance: 'elsewhere' }, { url: 'x' }];
+  for (const other of others) expect(facts.resumeEnded(ACCOUNT, { ...message, ...other }, 'failed')).toBe(false);
 });
 
-test('of too many runs that failed again the oldest are forgotten', () => {
-  const { failedResumes, facts } = world();
-  const failed = Array.from({ length: 10_001 }, (_, n) => {
+test('of too many ends of resumed runs the oldest are forgotten, and deliveries push out no failure', () => {
+  const { resumeEnds, facts } = world();
+  const messages = Array.from({ length: 10_001 }, (_, n) => {
     return { instance: 'here', lineage: `l${n}`, attempt: 1, url: 'https://a.example/w' };
   });
-  failedResumes.take(ACCOUNT, { failedResumes: failed });
-  expect(failed.slice(0, 2).map((resume) => facts.failedAgain(ACCOUNT, resume))).toEqual([false, true]);
+  resumeEnds.take(ACCOUNT, { resumeEnds: [{ ...messages[0]!, end: 'failed' }] });
+  resumeEnds.take(ACCOUNT, { resumeEnds: messages.map((message) => ({ ...message, end: 'delivered' })) });
+  const delivered = messages.slice(0, 2).map((message) => facts.resumeEnded(ACCOUNT, message, 'delivered'));
+  expect(delivered).toEqual([false, true]);
+  expect(facts.resumeEnded(ACCOUNT, messages[0]!, 'failed')).toBe(true);
 });
 
 test('how far the local clock is from the service’s is that of the last answer of the message API that tells', () => {

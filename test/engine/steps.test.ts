@@ -6,7 +6,7 @@ import { MINUTE, NEVER, run, sentIds, world } from './world.ts';
 test('a step is judged when it is whole, though its first entries are known to have failed before', async () => {
   const w = world({ policy: { ramp: { start: 3 } }, guards: GUARDS });
   for (let i = 0; i < 3; i++) w.dlq.add();
-  w.facts = { failedAgain: () => true };
+  w.facts = { resumeEnded: (_account, _message, end) => end === 'failed' };
   w.dlq.onResume = async (dlqId) => {
     if (dlqId === 'dlq-003') await w.engine.settle(NEVER);
   };

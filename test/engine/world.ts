@@ -32,7 +32,7 @@ export const NOTHING_KNOWN: EngineFacts = {
     throw new Error('no policy of this test has preconditions');
   },
   budget: () => ({ spend: { fresh: false } }),
-  failedAgain: () => false,
+  resumeEnded: () => false,
   dlqMessages: () => undefined,
 };
 
@@ -127,7 +127,7 @@ export function world(options: WorldOptions = {}): World {
           clockSkewMs: (account) => made.facts.clockSkewMs?.(account),
           preconditions: (account) => made.facts.preconditions!(account),
           budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
-          failedAgain: (...of) => made.facts.failedAgain?.(...of) ?? false,
+          resumeEnded: (...of) => made.facts.resumeEnded?.(...of) ?? false,
           dlqMessages: (account) => made.facts.dlqMessages?.(account),
         },
         guards: made.guards,

@@ -30,7 +30,7 @@ function foldAndCommit(
   to: number,
   more: Partial<LogWindow> = {},
 ): MessageProgress[] {
-  const { progress, attempts: _attempts, failedResumes: _failed, ...result } = fold(store, entries, more);
+  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = fold(store, entries, more);
   store.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
   return progress().filter(({ news }) => news.ended);
 }
@@ -152,15 +152,20 @@ describe('attempts that ended', () => {
     expect(attempts([entry(9, 'FAILED')], past)).toEqual([]);
   });
 
-  test('a resume failed when a message with its stamp did for good', () => {
-    const failed = (...entries: readonly StatedEntry[]) => fold(new MemoryFoldStore(), entries).failedResumes;
+  test('a resume ends as a message with its stamp does, and failed when that did for good', () => {
+    const ends = (...entries: readonly StatedEntry[]) => fold(new MemoryFoldStore(), entries).resumeEnds;
     const labels = ['billing', 'opsd:here:lin-1:2'];
-    const stamp = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x' };
-    expect(failed(entry(1, 'CREATED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([stamp]);
-    expect(failed(entry(2, 'FAILED', { labels }), entry(1, 'ERROR', { labels }))).toEqual([stamp]);
-    expect(failed(entry(2, 'ERROR', { labels, nextDeliveryTime: T0 + 9 }))).toEqual([]);
-    expect(failed(entry(2, 'ERROR', { labels }), entry(3, 'DELIVERED', { labels }))).toEqual([]);
-    expect(failed(entry(2, 'CANCELLED', { labels }), entry(3, 'ERROR', { labels: ['billing'] }))).toEqual([]);
+    const failed = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x', end: 'failed' };
+    const delivered = { ...failed, end: 'delivered' };
+    expect(ends(entry(1, 'CREATED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([failed]);
+    expect(ends(entry(2, 'FAILED', { labels }), entry(1, 'ERROR', { labels }))).toEqual([failed]);
+    expect(ends(entry(2, 'ERROR', { labels, nextDeliveryTime: T0 + 9 }))).toEqual([]);
+    expect(ends(entry(2, 'ERROR', { labels }), entry(3, 'DELIVERED', { labels }))).toEqual([delivered]);
+    expect(ends(entry(3, 'DELIVERED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([delivered]);
+    expect(ends(entry(2, 'CANCELLED', { labels }), entry(3, 'ERROR', { labels: ['billing'] }))).toEqual([]);
+    // Where the service adds labels, the stamps of earlier resumes stand beside the newest.
+    const added = ['opsd:here:lin-1:1', 'opsd:here:lin-1:2'];
+    expect(ends(entry(2, 'FAILED', { labels: added }))).toEqual([failed]);
   });
 
   test('what was counted is not counted again', () => {

@@ -19,7 +19,7 @@ function world(since = NOW - 7 * HOUR) {
   const clock = new ManualClock(NOW);
   const recent = new RecentAttempts(clock);
   const take = (...attempts: readonly EndedAttempts[]): void =>
-    recent.take('prod', { from: since, watermark: clock.now(), attempts, failedResumes: [] });
+    recent.take('prod', { from: since, watermark: clock.now(), attempts, resumeEnds: [] });
   const of = (minutes: number, host = HOST) => recent.of('prod', host, minutes * MINUTE);
   return { clock, recent, take, of };
 }
@@ -42,7 +42,7 @@ test('minutes are forgotten as time goes on, and their places taken anew', async
     from: NOW,
     watermark: clock.now(),
     attempts: [{ host: HOST, minute: clock.now(), delivered: 1, failed: 0 }],
-    failedResumes: [],
+    resumeEnds: [],
   });
   expect(of(15)).toEqual({ delivered: 1, all: 1 });
   expect(of(350)).toEqual({ delivered: 1, all: 1 });

@@ -27,6 +27,8 @@ export interface ResumeSent {
   readonly answer: ResumeAnswer;
   /** Absent when it had no effect. */
   readonly newRunId?: string;
+  /** What the run that it brought to life shares with the entry. */
+  readonly resumed?: Pick<WorkflowDlqEntry, 'workflowUrl' | 'labels' | 'fingerprint' | 'workflowCreatedAt'>;
 }
 
 export class FakeDlq {
@@ -54,6 +56,9 @@ export class FakeDlq {
   readonly budgets: number[] = [];
   /** How many more than asked a delete of messages says it deleted. */
   surplus = 0;
+  /** Whether a resumed run keeps its id, and what becomes of the labels that are sent with a resume. */
+  keepsRunIds = false;
+  labelOverride: 'replaces' | 'adds' | 'ignored' = 'replaces';
   /** Called before a delete is answered. */
   onDelete: () => void | Promise<void> = () => undefined;
   /** Called before a resume is answered. */
@@ -82,13 +87,13 @@ export class FakeDlq {
 
   /** The run that a resume brought to life fails again: a new entry with the labels it was sent with. */
   failAgain(index: number, over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
-    const { overrides, newRunId } = this.sent[index]!;
-    return this.add({
-      workflowRunId: newRunId!,
-      labels: overrides.labels ?? [],
-      createdAt: this.#clock.now(),
-      ...over,
-    });
+    const { newRunId, resumed } = this.sent[index]!;
+    return this.add({ ...resumed, workflowRunId: newRunId!, createdAt: this.#clock.now(), ...over });
+  }
+
+  #labelsOf({ labels }: WorkflowDlqEntry, { labels: sent }: ResumeOverrides): readonly string[] {
+    if (this.labelOverride === 'replaces') return sent ?? [];
+    return this.labelOverride === 'ignored' ? labels : [...new Set([...labels, ...(sent ?? [])])];
   }
 
   /** A request that arrives though nobody is there any more to hear the answer. */
@@ -189,8 +194,16 @@ export class FakeDlq {
   }
 
   #act(dlqId: string, overrides: ResumeOverrides, answer: ResumeAnswer): string {
-    const newRunId = `wfr-again-${this.sent.length}`;
-    this.sent.push({ dlqIds: [dlqId], overrides, answer, newRunId });
+    const entry = this.entries.get(dlqId)!;
+    const newRunId = this.keepsRunIds ? entry.workflowRunId : `wfr-again-${this.sent.length}`;
+    const { workflowUrl, fingerprint, workflowCreatedAt } = entry;
+    const resumed = {
+      workflowUrl,
+      labels: this.#labelsOf(entry, overrides),
+      ...(fingerprint !== undefined && { fingerprint }),
+      ...(workflowCreatedAt !== undefined && { workflowCreatedAt }),
+    };
+    this.sent.push({ dlqIds: [dlqId], overrides, answer, newRunId, resumed });
     if (this.lagMs === 0) this.entries.delete(dlqId);
     else this.#clock.after(this.lagMs, () => this.entries.delete(dlqId));
     return newRunId;

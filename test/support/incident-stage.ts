@@ -14,7 +14,7 @@ import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import { GUARDS } from '../../src/guardrails/index.ts';
 import type { ActionRecord, Ledger } from '../../src/ledger/ledger.ts';
 import { ObservationBoard } from '../../src/observations/board.ts';
-import { FailedResumes } from '../../src/observations/failed-resumes.ts';
+import { ResumeEnds } from '../../src/observations/resume-ends.ts';
 import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
@@ -124,7 +124,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
   const known = createFacts({
     board,
     attempts: new RecentAttempts(clock),
-    failedResumes: new FailedResumes(),
+    resumeEnds: new ResumeEnds(),
     ledger,
     events: bus,
     clock,
@@ -167,7 +167,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
         throw new Error('no policy of this test has preconditions');
       },
       budget: (account) => known.budget(account),
-      failedAgain: () => false,
+      resumeEnded: () => false,
       dlqMessages: (account) => known.dlqMessages(account),
     },
   });
