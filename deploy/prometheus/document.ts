@@ -4,7 +4,7 @@ import type { AlertGroup, RecordingGroup } from './rule.ts';
 export const DOCUMENT = 'docs/alerts.md';
 
 /** What stands between two such lines is rendered. */
-const marked = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end -->)`, 's');
+export const marked = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end -->)`, 's');
 
 export interface Rules {
   readonly recording: readonly RecordingGroup[];
@@ -48,7 +48,7 @@ function withoutTemplates(text: string): string {
     .replaceAll(/\{\{ \$value .*?\}\}/g, 'N');
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
   return line(head) + `|${head.map(() => '---|').join('')}\n` + rows.map(line).join('');
 }

@@ -27,7 +27,7 @@ export const OBJECTIVES = {
 } as const;
 
 /** Windows over which failures are recorded: each is the long or the short one of a burn rate below. */
-export const BURN_WINDOWS = ['5m', '30m', '1h', '2h', '6h', '1d', '3d'] as const;
+export const BURN_WINDOWS = ['5m', '15m', '30m', '1h', '2h', '6h', '1d', '3d'] as const;
 export type BurnWindow = (typeof BURN_WINDOWS)[number];
 
 export interface BurnRate {
@@ -36,36 +36,44 @@ export interface BurnRate {
   readonly long: BurnWindow;
   /** Ends the alert soon after the failures end. */
   readonly short: BurnWindow;
+  /** Minimum age of the account or destination: at least half of the long window. A younger one has no such rate. */
+  readonly known: string;
+  /** Minimum number of failures within the long window. One failure of two messages is 50 %. */
+  readonly least: number;
 }
 
 /** A page: 2 % of a month's error budget within an hour, or 5 % within six. */
 export const FAST_BURN: readonly BurnRate[] = [
-  { factor: 14.4, long: '1h', short: '5m' },
-  { factor: 6, long: '6h', short: '30m' },
+  { factor: 14.4, long: '1h', short: '5m', known: '30m', least: 10 },
+  { factor: 6, long: '6h', short: '30m', known: '3h', least: 20 },
 ];
 
 /** A ticket: 10 % of a month's error budget within a day, or within three. */
 export const SLOW_BURN: readonly BurnRate[] = [
-  { factor: 3, long: '1d', short: '2h' },
-  { factor: 1, long: '3d', short: '6h' },
+  { factor: 3, long: '1d', short: '2h', known: '12h', least: 30 },
+  { factor: 1, long: '3d', short: '6h', known: '36h', least: 40 },
+];
+
+/**
+ * A partial outage: 15 % of the attempts within 15 minutes, or 8 % within an hour. Attempts fail at once, messages only
+ * when their retries are used up, so this is seen first.
+ */
+export const PARTIAL_OUTAGE: readonly BurnRate[] = [
+  { factor: 3, long: '15m', short: '5m', known: '8m', least: 4 },
+  { factor: 1.6, long: '1h', short: '5m', known: '30m', least: 10 },
 ];
 
 export const THRESHOLDS = {
   deliveries: {
-    /** Messages failed for good within the long window, below which no burn rate speaks: one failure of two messages is 50 %. */
-    minFailedMessages: 10,
-    /** Attempts failed within the long window, below which the burn rate of attempts does not speak. */
-    minFailedAttempts: 20,
     /** Failed share of attempts from which a destination counts as failing wholly; under 1, since increases are estimates. */
     downRatio: 0.95,
     /**
      * Attempts that all failed, which make a destination down. Within 5 minutes one message with quick retries may have as
-     * many, which is why the alert waits for as long again; within the hour no usual number of retries comes to 10.
+     * many, which is why the alert waits for as long again.
      */
-    down: [
-      { window: '5m', attempts: 5 },
-      { window: '1h', attempts: 10 },
-    ],
+    down: { window: '5m', attempts: 5 },
+    /** Within the hour, and some in each of the last two quarters: a burst that nothing follows is no outage. */
+    downSlowly: { window: '1h', attempts: 10, quarter: '15m' },
     /** Likewise, of a destination that gets a few messages a day. */
     downLittleTraffic: { window: '6h', attempts: 3 },
   },

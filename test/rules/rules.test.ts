@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
 import { DOCUMENT, withTables } from '../../deploy/prometheus/document.ts';
 import { renderRules } from '../../deploy/prometheus/render.ts';
-import { BURN_WINDOWS, FAST_BURN, OBJECTIVES, SLOW_BURN } from '../../deploy/prometheus/thresholds.ts';
+import { BURN_WINDOWS, FAST_BURN, OBJECTIVES, PARTIAL_OUTAGE, SLOW_BURN } from '../../deploy/prometheus/thresholds.ts';
 import { readPromql } from '../support/promql.ts';
 import { labelsOfRules } from '../support/rule-labels.ts';
 
@@ -46,14 +46,21 @@ test('the tables of docs/alerts.md are those of the rules: npm run rules', () =>
 test('docs/alerts.md tells the objectives and burn rates that are used', () => {
   const document = readFileSync(join(ROOT, DOCUMENT), 'utf8');
   for (const objective of Object.values(OBJECTIVES)) expect(document).toContain(`${Math.round(objective * 100)} %`);
-  const rows = [...document.matchAll(/^\| (critical|warning) \| ([\d.]+) \| (\w+) \| (\w+) \|/gm)].map((match) =>
-    match.slice(1),
-  );
+  const cells = /^\| (critical|warning) \| ([\d.]+) \| (\w+) \| (\w+) \| (\w+) \| (\d+) \|/gm;
+  const rows = [...document.matchAll(cells)].map((match) => match.slice(1));
   const used = [
     ...FAST_BURN.map((rate) => ['critical', rate] as const),
     ...SLOW_BURN.map((rate) => ['warning', rate] as const),
   ];
-  expect(rows).toEqual(used.map(([severity, { factor, long, short }]) => [severity, String(factor), long, short]));
+  expect(rows).toEqual(
+    used.map(([severity, { factor, long, short, known, least }]) => {
+      return [severity, String(factor), long, short, known, String(least)];
+    }),
+  );
+  for (const { factor, long } of PARTIAL_OUTAGE) {
+    const share = Math.round(factor * (1 - OBJECTIVES.attempts) * 100);
+    expect(document).toContain(`${share} % ${long === '15m' ? 'of them fail within 15 minutes' : 'within an\nhour'}`);
+  }
 });
 
 describe('the example for Alertmanager', () => {
@@ -140,14 +147,31 @@ describe('runbooks', () => {
 });
 
 describe('burn rates', () => {
-  const rates = [...FAST_BURN, ...SLOW_BURN];
+  const rates = [...FAST_BURN, ...SLOW_BURN, ...PARTIAL_OUTAGE];
+  const minutes = (duration: string): number => {
+    const [, number, unit] = /^(\d+)([mhd])$/.exec(duration)!;
+    return Number(number) * { m: 1, h: 60, d: 1_440 }[unit as 'm' | 'h' | 'd'];
+  };
 
-  test.each(Object.entries(OBJECTIVES))('of %s can be reached: a ratio is never above 1', (_what, objective) => {
-    for (const { factor } of rates) expect(factor * (1 - objective)).toBeLessThan(1);
+  test.each([
+    ['messages', OBJECTIVES.delivered, [...FAST_BURN, ...SLOW_BURN]],
+    ['attempts', OBJECTIVES.attempts, PARTIAL_OUTAGE],
+  ] as const)('of %s can be reached: a ratio is at most 1', (_what, objective, used) => {
+    for (const { factor } of used) expect(factor * (1 - objective)).toBeLessThan(1);
   });
 
   test('use the recorded windows, all of them', () => {
     const used = new Set(rates.flatMap(({ long, short }) => [long, short]));
     expect(used).toEqual(new Set(BURN_WINDOWS));
+  });
+
+  test.each(rates)('over $long need a history of half of it', ({ long, known }) => {
+    expect(minutes(known)).toBeGreaterThanOrEqual(minutes(long) / 2);
+  });
+
+  test.each([FAST_BURN, SLOW_BURN, PARTIAL_OUTAGE])('need more failures over a longer window', (...group) => {
+    const inOrder = group.toSorted((one, other) => minutes(one.long) - minutes(other.long));
+    const numbers = inOrder.map(({ least }) => least);
+    expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other));
   });
 });

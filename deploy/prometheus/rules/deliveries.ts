@@ -4,33 +4,42 @@ import {
   FAST_BURN,
   KEEP_FIRING,
   OBJECTIVES,
+  PARTIAL_OUTAGE,
   SLOW_BURN,
   THRESHOLDS,
   type BurnRate,
   type BurnWindow,
 } from '../thresholds.ts';
-import { attemptFailureRatio, failedAttempts, failedMessages, failureRatio, type Level } from './delivery-recording.ts';
+import {
+  attemptFailureRatio,
+  failedAttempts,
+  failedMessages,
+  failureRatio,
+  knownFor,
+  type Level,
+} from './delivery-recording.ts';
 
-const { minFailedMessages, minFailedAttempts, downRatio, down, downLittleTraffic } = THRESHOLDS.deliveries;
+const { downRatio, down, downSlowly, downLittleTraffic } = THRESHOLDS.deliveries;
 
 interface Burn {
   readonly rates: readonly BurnRate[];
   readonly objective: number;
   readonly ratio: (window: BurnWindow) => string;
   readonly failed: (window: BurnWindow) => string;
-  readonly least: number;
+  readonly known: (age: string) => string;
 }
 
 /** Both windows above the rate: the long one says that it matters, the short one that it goes on. */
-function burns({ rates, objective, ratio, failed, least }: Burn): string {
+function burns({ rates, objective, ratio, failed, known }: Burn): string {
   return rates
-    .map(({ factor, long, short }) => {
+    .map(({ factor, long, short, least, known: age }) => {
       const bound = `${factor} * (1 - ${objective})`;
       return promql`
         (
           ${ratio(long)} > ${bound}
           and ${ratio(short)} > ${bound}
           and ${failed(long)} >= ${least}
+          and ${known(age)}
         )`;
     })
     .join('\nor\n');
@@ -42,7 +51,7 @@ function messagesBurn(level: Level, rates: readonly BurnRate[]): string {
     objective: OBJECTIVES.delivered,
     ratio: (window) => failureRatio(level, window),
     failed: (window) => failedMessages(level, window),
-    least: minFailedMessages,
+    known: (age) => knownFor(level, 'msgsvc_messages_finished_total', age),
   });
 }
 
@@ -52,6 +61,17 @@ function isDown({ window, attempts }: { readonly window: BurnWindow; readonly at
     (
       ${attemptFailureRatio('account_destination', window)} >= ${downRatio}
       and ${failedAttempts('account_destination', window)} >= ${attempts}
+    )`;
+}
+
+/** Few attempts an hour, all of them failed, and for more than a moment. */
+function isDownSlowly(): string {
+  const failed = failedAttempts('account_destination', downSlowly.quarter);
+  return promql`
+    (
+      ${isDown(downSlowly)}
+      and ${failed} > 0
+      and ${failed} offset ${downSlowly.quarter} > 0
     )`;
 }
 
@@ -67,7 +87,7 @@ export const deliveryAlerts: AlertGroup = {
   rules: [
     {
       alert: 'MsgsvcDestinationDown',
-      expr: down.map(isDown).join('\nor\n'),
+      expr: `${isDown(down)}\nor\n${isDownSlowly()}`,
       for: '5m',
       keepFiringFor: KEEP_FIRING,
       severity: 'critical',
@@ -131,20 +151,21 @@ export const deliveryAlerts: AlertGroup = {
       description: `${OF_MESSAGES} over days${PROMISE}.`,
     },
     {
-      alert: 'MsgsvcAttemptBudgetBurn',
+      alert: 'MsgsvcDestinationDegraded',
       expr: burns({
-        rates: FAST_BURN,
+        rates: PARTIAL_OUTAGE,
         objective: OBJECTIVES.attempts,
         ratio: (window) => attemptFailureRatio('account_destination', window),
         failed: (window) => failedAttempts('account_destination', window),
-        least: minFailedAttempts,
+        known: (age) => knownFor('account_destination', 'msgsvc_message_attempts_total', age),
       }),
-      for: '5m',
+      // So long that 5 minutes in which everything fails do not fire, and half of the attempts do within 15.
+      for: '8m',
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
       summary: 'Many delivery attempts to {{ $labels.destination }} of {{ $labels.account }} fail.',
-      description: `{{ $value | humanizePercentage }} of the attempts failed. They are retried, so little may be lost yet; retries cost time and money, and come to an end.`,
+      description: `{{ $value | humanizePercentage }} of the attempts failed (limit ${percent(1 - OBJECTIVES.attempts)}). The service retries them, so few messages are lost yet. Retries cost time and money, and they end.`,
     },
   ],
 };

@@ -19,6 +19,12 @@ export const attemptFailureRatio = (level: Level, window: BurnWindow): string =>
 export const failedAttempts = (level: Level, window: BurnWindow): string =>
   `${level}:msgsvc_message_attempt_failures:increase${window}`;
 
+/** Accounts or destinations whose counter had a sample so long ago, or within the half hour before that. */
+export const knownFor = (level: Level, counter: string, age: string): string => {
+  const { labels } = LEVELS.find((one) => one.level === level)!;
+  return `group by (${labels}) (present_over_time(${counter}[30m] offset ${age}))`;
+};
+
 function rulesOf(window: BurnWindow): readonly RecordingRule[] {
   return LEVELS.flatMap(({ level, labels }) => {
     const sum = (metric: string, how: 'rate' | 'increase' = 'rate'): string =>
