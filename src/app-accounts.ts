@@ -3,6 +3,7 @@
  * and the embedded service for those that ask for it.
  */
 import { randomBytes } from 'node:crypto';
+import { errorMessage } from './platform/error-message.ts';
 import type { ClientOptions } from './client/create-client.ts';
 import type { CollectorTarget } from './collectors/index.ts';
 import type { Account, Config } from './config/config.ts';
@@ -120,7 +121,7 @@ export async function startEmbedded(
     management,
     headerPrefix: first.wire.headerPrefix,
     product: first.wire.product,
-    onError: (error) => logger.error({ error: (error as Error).message }, 'the embedded service failed'),
+    onError: (error) => logger.error({ error: errorMessage(error) }, 'the embedded service failed'),
   });
   return {
     url: emulator.url,

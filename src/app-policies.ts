@@ -2,6 +2,7 @@
  * The composition root's part about policies: the engine with what it knows, and everything that makes a policy run.
  */
 import { statSync } from 'node:fs';
+import { errorMessage } from './platform/error-message.ts';
 import { createActions } from './actions/index.ts';
 import type { Connection } from './app-accounts.ts';
 import type { ServiceClient } from './client/api.ts';
@@ -108,7 +109,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 
   function track(work: Promise<unknown>): void {
     const tracked = work
-      .catch((error: unknown) => logger.error({ error: (error as Error).message }, 'a run of a policy failed'))
+      .catch((error: unknown) => logger.error({ error: errorMessage(error) }, 'a run of a policy failed'))
       .finally(() => underWay.delete(tracked));
     underWay.add(tracked);
   }
@@ -138,7 +139,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
       // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
       track(
         engine.recover(stopping.signal).catch((error: unknown) => {
-          if (!stopping.signal.aborted) logger.warn({ error: (error as Error).message }, 'recovery is put off');
+          if (!stopping.signal.aborted) logger.warn({ error: errorMessage(error) }, 'recovery is put off');
         }),
       );
       for (const { name, when, mode } of compiled) {
@@ -158,7 +159,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
         timeoutMs: POLICY_TIMEOUT_MS,
         jitter: 0,
         run: (signal) => engine.settle(AbortSignal.any([signal, stopping.signal])),
-        onError: (error) => logger.error({ error: (error as Error).message }, 'settling failed'),
+        onError: (error) => logger.error({ error: errorMessage(error) }, 'settling failed'),
       });
     },
     async stop() {

@@ -1,5 +1,6 @@
 /** The composition root's part about the store over months: what it forgets, and where its audit log ended. */
 import type { AuditLog } from './ledger/audit-log.ts';
+import { errorMessage } from './platform/error-message.ts';
 import type { Clock } from './platform/clock.ts';
 import type { EventBus } from './platform/events.ts';
 import type { Logger } from './platform/logger.ts';
@@ -45,7 +46,7 @@ export function scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger
       try {
         if (ledger.prune(clock.now()).more) return { againInMs: NEXT_BATCH_MS };
       } catch (error) {
-        events.emit({ type: 'store.failed', operation: 'forgetting', message: (error as Error).message });
+        events.emit({ type: 'store.failed', operation: 'forgetting', message: errorMessage(error) });
       }
       return undefined;
     },

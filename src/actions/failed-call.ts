@@ -1,13 +1,10 @@
 /** What became of a request whose call failed: without effect only where the client could prove it. */
+import { redact } from '../domain/redact.ts';
 import type { ActResult } from './action.ts';
 
 type FailedResult = Exclude<ActResult, { readonly outcome: 'acked' }>;
 
 const MAX_DETAIL = 300;
-
-/** The service may quote a header of an entry when it says why it failed. */
-const CREDENTIALS =
-  /\b(?:bearer|basic|digest|negotiate|token|api-?key)\b[\s:="']+[^\s"',;]+|\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|\b(?:authorization|cookie|x-api-key)\b["']?\s*[:=][^;,}]*/gi;
 
 /** Takes whatever was thrown; `effect: 'none'` is the client's word that nothing can have happened. */
 export function failedCall(error: unknown): FailedResult {
@@ -28,5 +25,5 @@ export function refused(detail: string): FailedResult {
 export function errorText(error: unknown): string {
   const message: unknown = typeof error === 'object' && error !== null && 'message' in error ? error.message : error;
   const text = typeof message === 'string' ? message : 'unreadable error';
-  return text.replace(CREDENTIALS, '[secret]').slice(0, MAX_DETAIL).toWellFormed();
+  return redact(text).slice(0, MAX_DETAIL).toWellFormed();
 }

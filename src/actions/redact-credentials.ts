@@ -5,13 +5,10 @@
  * Bodies are not looked into.
  */
 import { createHash } from 'node:crypto';
+import { mayNameCredential } from '../domain/credential-names.ts';
 
 /** Beside `header` and `responseHeader` whatever else is called so. */
 const HEADERS = /headers?$/i;
-/** In any part of a name: `Svc-Forward-Authorization`, `X-Amz-Security-Token`, `Ocp-Apim-Subscription-Key`. */
-const CREDENTIAL_NAME =
-  /auth|cookie|token|secret|passw|passphrase|credential|signature|session|jwt|bearer|[cx]srf|hmac|key$|(?:^|[-_])(?:sig|sid|otp|pin|pass|pwd)$|^code$/i;
-const OTHER_KEYS = /(?:flow[-_]?control|idempotency|partition|routing)[-_]?key$/i;
 const CREDENTIAL_VALUE =
   /^\s*(?:bearer|basic|digest|negotiate|hawk|token|api-?key|aws4-hmac-sha256)\s|\beyJ[\w-]+\.[\w-]+\./i;
 /** Fields whose content is somebody's text, archived as it is. */
@@ -25,7 +22,7 @@ export function redactCredentials(row: Row): Row {
 }
 
 function field(name: string, value: unknown): unknown {
-  if (isCredentialName(name)) return redactAll(value);
+  if (mayNameCredential(name)) return redactAll(value);
   // Headers of another form than name to values cannot be told apart: none of them is kept.
   if (HEADERS.test(name)) return isObject(value) ? mapValues(value, header) : redactAll(value);
   if (Array.isArray(value)) return value.map((item) => field(name, item));
@@ -34,15 +31,11 @@ function field(name: string, value: unknown): unknown {
 }
 
 function header(name: string, value: unknown): unknown {
-  if (isCredentialName(name)) return redactAll(value);
+  if (mayNameCredential(name)) return redactAll(value);
   if (Array.isArray(value)) return value.map((item) => header(name, item));
   if (isObject(value)) return mapValues(value, header);
   if (typeof value !== 'string') return value;
   return CREDENTIAL_VALUE.test(value) ? redacted(value) : redactUrl(value);
-}
-
-function isCredentialName(name: string): boolean {
-  return CREDENTIAL_NAME.test(name) && !OTHER_KEYS.test(name);
 }
 
 /** Everything below a name that is a credential's; the names stay. */
@@ -59,7 +52,7 @@ function redactUrl(text: string): string {
   return text
     .replace(/^(\s*https?:[/\\]*)([^/\\?#]*)@/i, (_all, start: string, user: string) => `${start}${redacted(user)}@`)
     .replace(/([?&#;])([^=&#;]*)=([^&#;]*)/g, (all, start: string, name: string, value: string) =>
-      value !== '' && isCredentialName(decoded(name)) ? `${start}${name}=${redacted(value)}` : all,
+      value !== '' && mayNameCredential(decoded(name)) ? `${start}${name}=${redacted(value)}` : all,
     );
 }
 

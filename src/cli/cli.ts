@@ -1,4 +1,6 @@
 /** The command line as a function: arguments in, exit code out. It never ends the process. */
+import { redact } from '../domain/redact.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import { parseArguments } from './arguments.ts';
 import { CommandError, EXIT, UsageError, type CliIo, type CliPrograms, type Command } from './command.ts';
 import { commandHelp, commandNamed, helpCommand, overallHelp } from './help.ts';
@@ -43,14 +45,14 @@ function findCommand(word: string): Command {
 function explain(error: unknown, word: string, io: CliIo): number {
   if (error instanceof UsageError) {
     const topic = [...COMMANDS, helpCommand].some((command) => command.name === word) ? ` ${word}` : '';
-    io.stderr.write(`opsd: ${error.message}\nSee: opsd help${topic}\n`);
+    io.stderr.write(`opsd: ${redact(error.message)}\nSee: opsd help${topic}\n`);
     return EXIT.usage;
   }
   if (io.signal.aborted && error === io.signal.reason) {
-    io.stderr.write(`opsd: ${(error as Error).message}\n`);
+    io.stderr.write(`opsd: ${errorMessage(error)}\n`);
     return EXIT.failed;
   }
-  io.stderr.write(`opsd: ${describe(error)}\n`);
+  io.stderr.write(`opsd: ${redact(describe(error))}\n`);
   return EXIT.failed;
 }
 

@@ -2,7 +2,7 @@ import { CommandError, EXIT, textOption, UsageError, type Command, type OptionVa
 import { HEADER_PREFIX, PRODUCT } from '../domain/wire-names.ts';
 import type { PlanName } from '../emulator/account.ts';
 import { listenAddress } from './listen-option.ts';
-import { writeData } from './output.ts';
+import { writeDocument } from './output.ts';
 
 const DEFAULTS = {
   listen: '127.0.0.1:8080',
@@ -59,7 +59,7 @@ export const emulatorCommand: Command = {
     if (values['openapi'] === true) {
       const { openApiDocument } = await import('../emulator/openapi/document.ts');
       const spelling = { headerPrefix: valueOf(values, 'header-prefix'), product: valueOf(values, 'product') };
-      await writeData(io, 'json', openApiDocument(spelling));
+      writeDocument(io, openApiDocument(spelling));
       return EXIT.ok;
     }
     const listen = await listenAddress('listen', valueOf(values, 'listen'));

@@ -1,5 +1,6 @@
 /** What the service's log tells of one message, read as the daemon reads it. */
 import type { LogQuery, MessageApi } from '../client/api.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import type { Account } from '../config/config.ts';
 import type { LogEntry } from '../domain/log-entry.ts';
 import { keepAlive } from '../platform/keep-alive.ts';
@@ -50,7 +51,7 @@ export async function readMessageLog<T>(
     return await work((state) => entriesOf(api, { messageId, ...(state !== undefined && { state }) }, io.signal));
   } catch (error) {
     io.signal.throwIfAborted();
-    throw new CommandError(`the log of account ${account.name} cannot be read: ${(error as Error).message}`, {
+    throw new CommandError(`the log of account ${account.name} cannot be read: ${errorMessage(error)}`, {
       cause: error,
     });
   }

@@ -1,4 +1,5 @@
 /** Data as a table, as JSON or as YAML. Texts of other people reach the terminal without their control characters. */
+import { redact, redactData } from '../domain/redact.ts';
 import { UsageError, textOption, type CliIo, type OptionSpec, type OptionValues, type TextStream } from './command.ts';
 
 const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
@@ -19,15 +20,22 @@ export function outputFormat(values: OptionValues): OutputFormat {
   return format;
 }
 
-/** Writes the data, and nothing else, to stdout. */
+/** Writes a document of the program itself, such as a schema, to stdout as JSON. */
+export function writeDocument(io: CliIo, document: unknown): void {
+  io.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+}
+
+/** Writes the data, redacted, and nothing else to stdout. */
 export async function writeData(io: CliIo, format: 'json' | 'yaml', data: unknown): Promise<void> {
   if (format === 'json') {
-    io.stdout.write(`${JSON.stringify(data, undefined, 2)}\n`);
+    io.stdout.write(`${JSON.stringify(redactData(data), undefined, 2)}\n`);
     return;
   }
   const { stringify } = await import('yaml');
   // Through JSON first: both forms have the same fields, and neither has those that are undefined.
-  io.stdout.write(stringify(JSON.parse(JSON.stringify(data)), { lineWidth: 0, aliasDuplicateObjects: false }));
+  io.stdout.write(
+    stringify(JSON.parse(JSON.stringify(redactData(data))), { lineWidth: 0, aliasDuplicateObjects: false }),
+  );
 }
 
 /** Columns two spaces apart; the last one is not padded. */
@@ -45,9 +53,9 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
     .join('');
 }
 
-/** On one line, and nothing in it that a terminal would obey. */
+/** Returns the text without credentials, on one line, and with nothing in it that a terminal would obey. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+  return redact(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
     const code = character.codePointAt(0)!;
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
   });

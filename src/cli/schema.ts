@@ -1,5 +1,5 @@
 import { EXIT, type Command } from './command.ts';
-import { writeData } from './output.ts';
+import { writeDocument } from './output.ts';
 
 export const schemaCommand: Command = {
   name: 'schema',
@@ -8,7 +8,7 @@ export const schemaCommand: Command = {
   details: 'For editors: # yaml-language-server: $schema=./config.schema.json',
   async run({ io, values }) {
     const { configJsonSchema, policyTestJsonSchema } = await import('../config/json-schema.ts');
-    await writeData(io, 'json', values['test'] === true ? policyTestJsonSchema() : configJsonSchema());
+    writeDocument(io, values['test'] === true ? policyTestJsonSchema() : configJsonSchema());
     return EXIT.ok;
   },
 };

@@ -2,6 +2,7 @@
  * From what happened on the wire to a `ServiceError`: its code, whether the request may have had an effect, and a
  * message that says what, where and what to do.
  */
+import { redact } from '../domain/redact.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
 import { TimeoutError } from '../platform/sleep.ts';
 import { InvalidRequestError, ServiceError, type RequestEffect } from './service-error.ts';
@@ -132,7 +133,7 @@ function shortened(place: Place, text: string): string {
   for (const hidden of place.hidden) {
     if (hidden.length >= 4) clean = clean.replaceAll(hidden, '[secret]');
   }
-  clean = clean.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  clean = redact(clean.replace(/[\p{Cc}\s]+/gu, ' ').trim());
   return clean.length <= MAX_SERVICE_TEXT ? clean : `${clean.slice(0, MAX_SERVICE_TEXT - 1)}…`;
 }
 

@@ -3,6 +3,7 @@
  * each request. Reads and writes are two methods, so that nothing can make a write repeat itself.
  */
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { errorMessage } from '../platform/error-message.ts';
 import type { RequestUseStore } from '../domain/request-use.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -309,7 +310,7 @@ function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: Co
     try {
       return work();
     } catch (error) {
-      events.emit({ type: 'store.failed', operation, message: (error as Error).message });
+      events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
       return undefined;
     }
   };

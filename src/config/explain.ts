@@ -1,7 +1,8 @@
 /** A complaint of the schema in the words of the file: what was expected, what stands there, what to write. */
 import type { z } from 'zod';
+import { redact } from '../domain/redact.ts';
 import { defaultOf, keysOf, unwrap } from './schema-walk.ts';
-import { isSecretPath, USER_INFO } from './secret-keys.ts';
+import { isSecretPath } from './secret-keys.ts';
 import { nearest } from './suggest.ts';
 import type { Place } from './yaml-place.ts';
 
@@ -84,7 +85,7 @@ function got(given: Given): string {
   if (typeof value !== 'string') return `${typeof value} ${shown}`;
   if (value === '') return 'an empty text';
   if (value.length > 2_000) return 'a very long text';
-  const harmless = shown.replace(USER_INFO, '***');
+  const harmless = redact(shown);
   return `text ${JSON.stringify(harmless.length > 60 ? `${harmless.slice(0, 60)}…` : harmless)}`;
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { unreadable } from './read-file.ts';
+import { looksLikePath } from './secret-keys.ts';
 import type { Fault } from './source-text.ts';
 import { type Place, pathText } from './yaml-place.ts';
 
@@ -27,7 +28,10 @@ function checkFile(place: Place, path: readonly PropertyKey[], absolute: (path: 
   const complaint = complaintOf(absolute(place.value));
   if (complaint === undefined) return [];
   const where = isAbsolute(place.value) ? '' : 'the path starts at the folder of this file; ';
-  const help = complaint.help ?? `${where}opsd check --no-secrets leaves such files out`;
+  const advice = looksLikePath(place.value)
+    ? `${where}opsd check --no-secrets leaves such files out`
+    : 'write the path of a file, such as ./token, and the secret into that file';
+  const help = complaint.help ?? advice;
   return [{ start: place.start, end: place.end, path: pathText(path), message: complaint.message, help }];
 }
 

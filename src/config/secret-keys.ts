@@ -1,24 +1,42 @@
-/** Which keys hold secrets, misspelt ones included: what is written there, or below, is never shown. */
+/** Decides which keys of a file hold secrets, also when they are misspelt. Their values are never shown. */
+import { mayNameCredential } from '../domain/credential-names.ts';
 import { editDistance } from './suggest.ts';
 
-/** Headers carry credentials under any name; whoever knows the URL of a webhook may use it; a key is a private one. */
-const SECRET_WORD =
-  /^headers$|^webhook$|^key$|basic_?auth|token|password|passwd|secret|credential|authorization|signing|api-?_?key/i;
+/** Headers carry credentials under any name. Whoever knows the URL of a webhook may use it. */
+const OTHER_SECRETS = /^headers$|^webhook$|signing/i;
 const SECRET_KEYS = ['token', 'actiontoken', 'password'];
 
 export function isSecretKey(key: string): boolean {
-  if (/file$/i.test(key)) return false;
-  return SECRET_WORD.test(key) || SECRET_KEYS.some((secret) => isMisspelt(key.toLowerCase(), secret));
+  if (/(?:file|type)$/i.test(key)) return false;
+  return (
+    OTHER_SECRETS.test(key) ||
+    mayNameCredential(key) ||
+    SECRET_KEYS.some((secret) => isMisspelt(key.toLowerCase(), secret))
+  );
 }
 
 function isMisspelt(key: string, secret: string): boolean {
   return Math.abs(key.length - secret.length) <= 2 && editDistance(key, secret) <= 2;
 }
 
-/** Whether a path such as `accounts[0].token` leads into a secret. */
+/** Returns true for a path such as `accounts[0].token`, which leads into a secret. */
 export function isSecretPath(path: readonly PropertyKey[]): boolean {
   return path.some((part) => typeof part === 'string' && isSecretKey(part));
 }
 
-/** What stands before the @ of a URL, of a half-written one too. */
-export const USER_INFO = /(?<=:\/\/)[^\s'"]+(?=@)|[^\s'":/]+:(?!\/\/)[^\s'"]+(?=@)/g;
+/** Returns true for what people paste into `tokenFile` instead of a path: the secret itself. */
+export function isSecretInsteadOfPath(key: string, value: string): boolean {
+  const [, about] = /^(.*?)[-_]?file$/i.exec(key) ?? [];
+  const path = value.replace(/\$\{[^}]*\}/g, 'x');
+  return about !== undefined && (about === 'url' || isSecretKey(about)) && !looksLikePath(path);
+}
+
+const FILE_NAME = /^[\w-]{1,32}\.(?:txt|key|token|pem|crt|secret|password|jwt|env)$/i;
+
+/** Returns true for a text with folders or an extension, and without a part that looks like a random key. */
+export function looksLikePath(text: string): boolean {
+  if (!text.includes('/')) return FILE_NAME.test(text);
+  return text
+    .split('/')
+    .every((part) => /^[\w.~@-]{0,40}$/.test(part) && !/^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)/.test(part));
+}

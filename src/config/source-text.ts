@@ -1,7 +1,7 @@
 /** The text of one file: what stands where, and lines of it that can be shown to anybody. */
 import { LineCounter } from 'yaml';
+import { credentialSpans, redact } from '../domain/redact.ts';
 import type { Excerpt, Problem } from './problem.ts';
-import { USER_INFO } from './secret-keys.ts';
 
 /** Something wrong between two offsets of a file. */
 export interface Fault {
@@ -58,8 +58,8 @@ export class SourceText {
       file: this.file,
       ...this.position(fault.start),
       path: fault.path,
-      message: fault.message,
-      ...(fault.help === undefined ? {} : { help: fault.help }),
+      message: redact(fault.message),
+      ...(fault.help === undefined ? {} : { help: redact(fault.help) }),
       severity: fault.severity ?? 'error',
       ...(excerpt === undefined ? {} : { excerpt }),
     };
@@ -71,8 +71,9 @@ export class SourceText {
     const end = newline === -1 ? this.text.length : newline;
     if (end - start > LONGEST_LINE || this.text.slice(start, end).trim() === '') return undefined;
 
-    for (const match of this.text.slice(start, end).matchAll(USER_INFO)) {
-      this.mask(start + match.index, start + match.index + match[0].length);
+    for (const found of credentialSpans(this.text.slice(start, end))) {
+      const isLogin = this.text[start + found.end - 1] === '@';
+      this.mask(start + found.start, start + found.end - (isLogin ? 1 : 0));
     }
     let shown = '';
     let caret = 0;

@@ -1,6 +1,6 @@
 /** Strict reading of one YAML file: version 1.2, the core schema, one document. What is wrong is said in plain words. */
 import { type Document, isCollection, isScalar, parseDocument, visit, type YAMLError } from 'yaml';
-import { isSecretKey } from './secret-keys.ts';
+import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
 import type { Fault, SourceText } from './source-text.ts';
 import { type Place, PlaceReader, type WalkOptions } from './yaml-place.ts';
 
@@ -53,10 +53,11 @@ export function readYaml(options: WalkOptions): YamlFile {
 /** A broken file has no sure keys: any line that looks like a secret is masked from its colon on. */
 function maskByLine(source: SourceText): void {
   for (const match of source.text.matchAll(/(["']?)([\w-]{1,64})\1[ \t]{0,64}:[ \t]*/g)) {
-    if (!isSecretKey(match[2]!)) continue;
     const start = match.index + match[0].length;
     const newline = source.text.indexOf('\n', start);
-    source.mask(start, newline === -1 ? source.text.length : newline);
+    const end = newline === -1 ? source.text.length : newline;
+    const [key, value] = [match[2]!, source.text.slice(start, end).trim()];
+    if (isSecretKey(key) || isSecretInsteadOfPath(key, value)) source.mask(start, end);
   }
 }
 

@@ -5,7 +5,7 @@
 import { isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair, Scalar, type YAMLMap } from 'yaml';
 import { expand, type Expansion, writtenOffset } from './environment.ts';
 import { scalarOffset } from './scalar-offset.ts';
-import { isSecretKey } from './secret-keys.ts';
+import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
 import type { Fault, SourceText } from './source-text.ts';
 
 /** A value of the file, as plain data, and where it stands. */
@@ -167,7 +167,8 @@ export class PlaceReader {
 
   #scalar(scalar: Scalar, path: Path): Place {
     const at = span(scalar);
-    if (this.#secretDepth > 0) this.#source.mask(at.start, at.end);
+    const isPasted = typeof scalar.value === 'string' && isSecretInsteadOfPath(String(path.at(-1)), scalar.value);
+    if (this.#secretDepth > 0 || isPasted) this.#source.mask(at.start, at.end);
     const env = this.#env;
     const expansion = env !== undefined && typeof scalar.value === 'string' ? expand(scalar.value, env) : undefined;
     if (expansion === undefined) return { value: scalar.value, scalar, ...at };

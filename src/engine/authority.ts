@@ -41,7 +41,7 @@ export class Authority {
       ledger.pause({ scope, reason, at: clock.now(), by });
     } catch (error) {
       this.#unwritten.set(scope, reason);
-      events.emit({ type: 'store.failed', operation: 'pause', message: (error as Error).message });
+      events.emit({ type: 'store.failed', operation: 'pause', message: errorMessage(error) });
     }
     events.emit({ type: 'engine.paused', scope, reason });
   }
@@ -139,7 +139,7 @@ export class Authority {
     try {
       for (const { scope, reason } of this.#deps.ledger.pauses()) standing.set(scope, reason);
     } catch (error) {
-      return `the store cannot be read: ${(error as Error).message}`;
+      return `the store cannot be read: ${errorMessage(error)}`;
     }
     const scope = scopes.find((one) => standing.has(one));
     if (scope === undefined) return undefined;

@@ -1,10 +1,10 @@
 /** How people and logs are told of a group, which is often named by a URL. */
-import { bareUrls } from '../domain/bare-urls.ts';
+import { redact } from '../domain/redact.ts';
 import { standIn } from '../ledger/audit-chain.ts';
 
 /** Without what may be secret; what is left out has a stand-in, so that two groups are never told of as one. */
 export function shownGroup(group: string): string {
-  const bare = bareUrls(group);
+  const bare = redact(group);
   return bare === group ? group : `${bare} (${standIn(group)})`;
 }
 

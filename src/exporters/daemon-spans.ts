@@ -6,6 +6,7 @@
  * has said what became of it, and none is begun that would find no place.
  */
 import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
+import { redact } from '../domain/redact.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventBus, OpsEvent } from '../platform/events.ts';
 import { accountedExporter } from './accounted-exporter.ts';
@@ -139,7 +140,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     span?.setAttributes({
       [semconv.ATTR_MSGSVC_ACCOUNT]: account,
       'opsd.policy': policy,
-      'opsd.target': target,
+      'opsd.target': redact(target),
       'opsd.outcome': outcome,
     });
     if (outcome !== 'acked') {

@@ -2,6 +2,7 @@
  * Label values as they may be shown: a URL becomes a host or a path template, identifiers and addresses of people
  * become `:id`, and nothing has a query, user information or a line break. What was cleaned once stays as it is.
  */
+import { redact } from '../domain/redact.ts';
 import { isIdentifier, templateOf, workflowLabel } from '../domain/workflow-label.ts';
 
 export const OTHER = 'other';
@@ -64,8 +65,6 @@ const SEPARATOR = /([/:|;,\s]+)/;
 /** A name that somebody gave: parts of it that are identifiers become `:id`. */
 export function nameLabel(name: string): string {
   if (name.includes('://')) return destinationLabel(name);
-  return cleanLabel(name)
-    .split(SEPARATOR)
-    .map((part, index) => (index % 2 === 0 && isIdentifier(part) ? ':id' : part))
-    .join('');
+  const parts = cleanLabel(name).split(SEPARATOR);
+  return redact(parts.map((part, index) => (index % 2 === 0 && isIdentifier(part) ? ':id' : part)).join(''));
 }

@@ -1,4 +1,5 @@
 /** Where a message goes, in the words of labels and span names: low in number, never a path. */
+import { mayNameCredential } from '../domain/credential-names.ts';
 import type { LogEntry } from '../domain/log-entry.ts';
 import { memoByText } from '../platform/memo.ts';
 
@@ -29,9 +30,6 @@ export function hostOf(url: string): string | undefined {
 
 const ENDS_HOST = new Set(['/', '?', '#', '\\'].map((character) => character.charCodeAt(0)));
 
-/** Names of query parameters whose values are secrets more often than not. */
-const SECRET_PARAMETER = /token|secret|password|passwd|signature|credential|auth|api[-_]?key|^key$|^sig$|^code$/i;
-
 /** A URL that may be stored: no user info, no fragment, secret query values replaced; undefined when it is not a URL. */
 export function storableUrl(text: string): string | undefined {
   return stored(text) ?? undefined;
@@ -48,7 +46,7 @@ function withoutSecrets(text: string): string | undefined {
   // Most have no query, and taking one apart costs more than all the rest.
   if (url.search !== '') {
     for (const name of new Set(url.searchParams.keys())) {
-      if (SECRET_PARAMETER.test(name)) url.searchParams.set(name, 'REDACTED');
+      if (mayNameCredential(name)) url.searchParams.set(name, 'REDACTED');
     }
   }
   return url.href;

@@ -1,5 +1,6 @@
 /** Records of the audit log as lines, each tied to the one before by its hash. */
 import { createHash } from 'node:crypto';
+import { redact } from '../domain/redact.ts';
 import type { AuditEntry, AuditHead, AuditRecord, AuditValue } from './audit-log.ts';
 
 /** Longest text in a record: reasons are written by people. */
@@ -69,7 +70,10 @@ export function standIn(text: string): string {
 
 function shortened(entry: AuditEntry): Record<string, AuditValue | undefined> {
   return Object.fromEntries(
-    Object.entries(entry).map(([key, value]) => [key, typeof value === 'string' ? value.slice(0, MAX_TEXT) : value]),
+    Object.entries(entry).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? redact(value).slice(0, MAX_TEXT) : value,
+    ]),
   );
 }
 

@@ -1,4 +1,5 @@
 /** How one notification is posted, and what its answer means. Reasons hold no address: that may be the secret. */
+import { redactData } from '../domain/redact.ts';
 import type { EventBus } from '../platform/events.ts';
 import type { HttpPost } from '../platform/http-post.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -47,7 +48,11 @@ export async function deliver(receiver: Receiver, message: unknown, options: Del
       ...(receiver.token !== undefined && { authorization: `Bearer ${receiver.token.reveal()}` }),
       'content-type': 'application/json',
     };
-    ({ status, retryAfterMs } = await post.send(url, { headers, body: Buffer.from(JSON.stringify(message)) }, signal));
+    ({ status, retryAfterMs } = await post.send(
+      url,
+      { headers, body: Buffer.from(JSON.stringify(redactData(message))) },
+      signal,
+    ));
   } catch (error) {
     signal.throwIfAborted();
     const { code, name } = error as NodeJS.ErrnoException;

@@ -1,4 +1,6 @@
-/** What something that was thrown says: nothing promises that it is an Error. */
+import { redact } from '../domain/redact.ts';
+
+/** Returns the message of whatever was thrown, without credentials. Nothing promises that it is an Error. */
 export function errorMessage(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return redact(thrown instanceof Error ? thrown.message : String(thrown));
 }

@@ -1,5 +1,6 @@
-/** Structured logs: pino to stderr, as JSON unless a person watches. Secrets are Secret objects and print as such. */
+/** Structured logs: pino to stderr, as JSON unless a person watches. Each line is redacted as a whole. */
 import { pino, stdTimeFunctions, type Logger } from 'pino';
+import { redactData } from '../domain/redact.ts';
 
 export type { Logger } from 'pino';
 
@@ -23,20 +24,20 @@ export function createLogger(options: LoggerOptions): Logger {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: {
-        paths: ['token', 'password', 'authorization', '*.token', '*.password', '*.authorization', '*.headers'],
-        censor: '[secret]',
-      },
       ...(fields && { mixin: fields }),
-      ...(onLine && {
-        hooks: {
-          logMethod(args, method, level) {
-            onLine(pino.levels.labels[level] ?? String(level));
-            method.apply(this, args);
-          },
+      hooks: {
+        streamWrite: redactedLine,
+        logMethod(args, method, level) {
+          onLine?.(pino.levels.labels[level] ?? String(level));
+          method.apply(this, args);
         },
-      }),
+      },
     },
     options.destination,
   );
+}
+
+/** The line without credentials, whichever field, message or cause of an error has them. */
+function redactedLine(line: string): string {
+  return `${JSON.stringify(redactData(JSON.parse(line)))}\n`;
 }

@@ -2,6 +2,7 @@
  * Teardown that ends: each step has a name and a time, and one that fails or hangs does not keep the next from running.
  */
 import type { Clock } from './clock.ts';
+import { errorMessage } from './error-message.ts';
 import type { Logger } from './logger.ts';
 
 /** A step for an AsyncDisposableStack: waits for `work` at most `ms`, and logs rather than throws. */
@@ -23,7 +24,7 @@ export function teardown(
         if (ended === 'late')
           deps.logger.warn({ step: name, waitedMs: ms }, 'teardown step took too long; going on without it');
       } catch (error) {
-        deps.logger.warn({ step: name, error: (error as Error).message }, 'teardown step failed');
+        deps.logger.warn({ step: name, error: errorMessage(error) }, 'teardown step failed');
       } finally {
         clearInterval(keepAlive);
       }

@@ -1,9 +1,9 @@
 /** What is read over the JSON API. docs/api.md documents it; field names stay. */
+import { errorMessage } from '../platform/error-message.ts';
 import { HttpError, json, type Reply } from './reply.ts';
 import { limitOf, type Route, type RouteContext } from './route.ts';
 import { actionView, readStatus, runView } from './status.ts';
 import { STORED_STATES, storedPlanDetail, storedPlanView } from './stored-plans.ts';
-import { withoutQueries } from './without-queries.ts';
 
 export const API_ROUTES: readonly Route[] = [
   { path: '/api/v1/status', method: 'GET', handle: status },
@@ -115,7 +115,7 @@ function action({ deps, id }: RouteContext): Reply {
   }
   return json(200, {
     at: deps.clock.now(),
-    action: { ...actionView(found), proposal: withoutQueries(found.proposal) },
+    action: { ...actionView(found), proposal: found.proposal },
   });
 }
 
@@ -139,7 +139,7 @@ function fromStore<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new HttpError(503, 'store_unavailable', `The store cannot be read: ${(error as Error).message}`);
+    throw new HttpError(503, 'store_unavailable', `The store cannot be read: ${errorMessage(error)}`);
   }
 }
 

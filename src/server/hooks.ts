@@ -4,6 +4,7 @@
  * shown a token, nothing of a request is quoted in an answer, and 202 means that it is in the store.
  */
 import type { Trigger } from '../domain/plan.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventBus, HookRefusal } from '../platform/events.ts';
@@ -136,7 +137,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
 
   /** The store, or a file of secrets: not the caller's fault, who sends it again. */
   function failed(error: unknown, { hook, name }: Place): HttpError {
-    logger.error({ hook, name, error: (error as Error).message }, 'a hook could not take what it was sent');
+    logger.error({ hook, name, error: errorMessage(error) }, 'a hook could not take what it was sent');
     const message = 'This could not be stored; send it again. The log of the daemon says why.';
     return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
   }

@@ -1,7 +1,8 @@
 /**
- * HTML that cannot be injected into: every value put into an `html` template is escaped, unless it is itself the
- * result of one. Safe in text and in quoted attributes; never put a value into a tag name, a style or a script.
+ * HTML that cannot be injected into: every value put into an `html` template is redacted and escaped, unless it is
+ * itself the result of one. Safe in text and in quoted attributes; never put a value into a tag name, a style or a script.
  */
+import { redact } from '../domain/redact.ts';
 
 export class Html {
   readonly #markup: string;
@@ -32,7 +33,7 @@ export function constantMarkup(markup: string): Html {
 function render(value: HtmlValue): string {
   if (value === undefined || value === false) return '';
   if (value instanceof Html) return value.toString();
-  if (typeof value === 'string') return escapeHtml(value);
+  if (typeof value === 'string') return escapeHtml(redact(value));
   if (typeof value === 'number') return String(value);
   return value.map(render).join('');
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { redact, redactData } from '../domain/redact.ts';
 import { byteLength, type SharedBodies, type SharedBody } from './shared-body.ts';
 
 type ReplyHeaders = Readonly<Record<string, string | string[]>>;
@@ -28,6 +29,7 @@ export type ErrorCode =
   | 'mode'
   | 'method_not_allowed'
   | 'too_large'
+  | 'unknown_host'
   | 'refused'
   | 'bad_configuration'
   | 'unauthorized'
@@ -56,11 +58,12 @@ export class HttpError extends Error {
 }
 
 export function text(status: number, body: string): Reply {
-  return { status, contentType: 'text/plain; charset=utf-8', body: `${body}\n` };
+  return { status, contentType: 'text/plain; charset=utf-8', body: `${redact(body)}\n` };
 }
 
 export function json(status: number, value: unknown): Reply {
-  return { status, contentType: 'application/json; charset=utf-8', body: `${JSON.stringify(value, undefined, 2)}\n` };
+  const body = `${JSON.stringify(redactData(value), undefined, 2)}\n`;
+  return { status, contentType: 'application/json; charset=utf-8', body };
 }
 
 /** JSON below `/api`, text elsewhere. */

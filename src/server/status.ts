@@ -14,7 +14,6 @@ import { errorMessage } from '../platform/error-message.ts';
 import type { ServerDeps } from './server.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 import { judge, type Verdict } from './verdict.ts';
-import { withoutQueries } from './without-queries.ts';
 
 /**
  * `ok`: the last run succeeded. `failing`: it did not, what it read before still stands. `stale`: what was read is too
@@ -192,8 +191,8 @@ export function readStatus(deps: StatusDeps, actionLimit: number): Status {
     accounts: deps.accounts.map((account) => ({ ...account, usage: deps.apiUsage?.(account.name) ?? [] })),
     sources: deps.board.statuses().map((status) => sourceView(deps.board, status)),
     reconciliation: deps.accounts.flatMap(({ name: account }) => reconciliationOf(deps.board, account)),
-    conditions: withoutQueries(conditions),
-    pauses: withoutQueries(ledger.pauses),
+    conditions,
+    pauses: ledger.pauses,
     plans: ledger.plans,
     policies: ledger.policies,
     actions: ledger.actions,
@@ -226,7 +225,7 @@ function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number)
   try {
     const runs = ledger.lastRuns();
     return {
-      policies: policies().map((policy) => withoutQueries(policyView(policy, runs))),
+      policies: policies().map((policy) => policyView(policy, runs)),
       actions: limit === 0 ? [] : ledger.recentActions(limit).map(actionView),
       unknown: ledger
         .unknownOutcomes()
@@ -273,7 +272,7 @@ function policyView(policy: PolicyStatus, runs: readonly RunRecord[]): PolicyVie
 
 export function runView(run: RunRecord): RunView {
   const { id, policy, account, planId, trigger, at, finishedAt, outcome, matched, acted, backlog, detail } = run;
-  return withoutQueries({
+  return {
     id,
     policy,
     account,
@@ -286,13 +285,13 @@ export function runView(run: RunRecord): RunView {
     acted,
     backlog,
     ...(detail !== undefined && { detail }),
-  });
+  };
 }
 
 export function actionView(record: ActionRecord): ActionView {
   const { proposal } = record;
   const { policy, account, action, target, worth } = proposal;
-  return withoutQueries({
+  return {
     id: record.id,
     at: record.at,
     runId: record.runId,
@@ -311,5 +310,5 @@ export function actionView(record: ActionRecord): ActionView {
     ...(record.detail !== undefined && { detail: record.detail }),
     ...(record.newRunId !== undefined && { newRunId: record.newRunId }),
     ...(record.done !== undefined && { done: record.done }),
-  });
+  };
 }

@@ -1,7 +1,6 @@
 /** Plans that were kept, as pages and the API show them. */
 import type { ActionType, Denial, Plan, PlanState } from '../domain/plan.ts';
 import type { StoredPlan } from '../ledger/ledger.ts';
-import { withoutQueries } from './without-queries.ts';
 
 export const STORED_STATES = ['shown', 'waiting', 'approved', 'rejected', 'used', 'expired'] as const;
 
@@ -40,7 +39,7 @@ export interface StoredPlanDetail extends StoredPlanView {
 export function storedPlanView(stored: StoredPlan): StoredPlanView {
   const { plan, targets, savedAt, expiresAt, state, by, reason } = stored;
   const { id, hash, policy, account, action, matched, chosen, needsApproval, stopped } = plan;
-  return withoutQueries({
+  return {
     id,
     hash,
     policy,
@@ -57,9 +56,9 @@ export function storedPlanView(stored: StoredPlan): StoredPlanView {
     ...(stopped !== undefined && { stopped }),
     ...(by !== undefined && { by }),
     ...(reason !== undefined && { reason }),
-  });
+  };
 }
 
 export function storedPlanDetail(stored: StoredPlan): StoredPlanDetail {
-  return { ...storedPlanView(stored), plan: withoutQueries(stored.plan), targets: stored.targets };
+  return { ...storedPlanView(stored), plan: stored.plan, targets: stored.targets };
 }

@@ -4,14 +4,15 @@
  */
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
+import { redact } from '../domain/redact.ts';
 import type { Refusal } from '../ledger/verbs.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import { allow, allowLocal, type Caller, type Role } from './access.ts';
 import { nameField, readJson, reasonField } from './json-body.ts';
 import { HttpError, json, type Reply } from './reply.ts';
 import type { Route, RouteContext } from './route.ts';
 import { actionView } from './status.ts';
 import { storedPlanView } from './stored-plans.ts';
-import { withoutQueries } from './without-queries.ts';
 
 export const VERB_ROUTES: readonly Route[] = [
   { path: '/api/v1/plan', method: 'POST', handle: plan },
@@ -71,7 +72,7 @@ async function plan(context: RouteContext): Promise<Reply> {
   const { policy, save, overrule } = await readJson(request, planBody, form);
   const made = await deps.engine.plan(policy, { by, save, ...(overrule !== undefined && { overrule }) }, signal);
   if (!made.ok) throw refused(made);
-  return json(200, withoutQueries(made.plan));
+  return json(200, made.plan);
 }
 
 const decisionBody = z.strictObject({ plan: nameField('the id of a plan'), reason: reasonField().exactOptional() });
@@ -90,7 +91,7 @@ async function apply(context: RouteContext): Promise<Reply> {
   if (!done.ok) throw refused(done);
   const { outcome, matched, acted, backlog, detail, stopped } = done.result;
   const result = { outcome, matched, acted, backlog, detail, stopped };
-  return json(200, withoutQueries({ plan: done.plan, result }));
+  return json(200, { plan: done.plan, result });
 }
 
 /** `{"plan": …}`: the plan with its new state. */
@@ -109,7 +110,7 @@ async function explain(context: RouteContext): Promise<Reply> {
   allowLong(context, 'viewer', 'opsd explain ID');
   const asked = await readJson(context.request, explainBody, '{"id": "ID"}');
   const { id, policies, actions } = await context.deps.engine.explain(asked.id, context.signal);
-  return json(200, withoutQueries({ id, policies, actions: actions.map(actionView) }));
+  return json(200, { id, policies, actions: actions.map(actionView) });
 }
 
 const pauseBody = z.strictObject({ reason: reasonField(), policy: nameField('the name of a policy').exactOptional() });
@@ -160,7 +161,7 @@ function requirePolicy(deps: RouteContext['deps'], name: string | undefined): vo
   throw new HttpError(404, 'unknown_policy', `There is no policy named ${name.slice(0, 200)}. ${there}`);
 }
 
-/** Groups are shown without the queries of their URLs, and may be named so. */
+/** Groups are shown redacted, and may be named so. */
 function groupNamed(deps: RouteContext['deps'], policy: string, name: string): string {
   const groups =
     deps
@@ -168,13 +169,13 @@ function groupNamed(deps: RouteContext['deps'], policy: string, name: string): s
       .find((one) => one.name === policy)
       ?.campaigns.map(({ group }) => group) ?? [];
   if (groups.includes(name)) return name;
-  const meant = groups.filter((group) => withoutQueries(group) === name);
+  const meant = groups.filter((group) => redact(group) === name);
   if (meant.length === 1) return meant[0]!;
   const which =
     meant.length === 0
       ? `has no campaign of ${name.slice(0, 400)}`
       : `has several groups of this name; leave the group out`;
-  throw new HttpError(404, 'not_found', `Policy ${policy} ${which}. Groups: ${groups.map(withoutQueries).join(' ')}`);
+  throw new HttpError(404, 'not_found', `Policy ${policy} ${which}. Groups: ${groups.join(' ')}`);
 }
 
 const backupBody = z.strictObject({ file: nameField('an absolute path') });
@@ -189,7 +190,7 @@ async function backup(context: RouteContext): Promise<Reply> {
   try {
     return json(200, await deps.state.backup(file));
   } catch (error) {
-    throw new HttpError(409, 'refused', (error as Error).message);
+    throw new HttpError(409, 'refused', errorMessage(error));
   }
 }
 
@@ -203,7 +204,7 @@ async function adopt(context: RouteContext): Promise<Reply> {
   try {
     return json(200, { adopted: deps.state.adopt(reason, by) ?? null });
   } catch (error) {
-    throw new HttpError(409, 'refused', (error as Error).message);
+    throw new HttpError(409, 'refused', errorMessage(error));
   }
 }
 

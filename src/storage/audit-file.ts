@@ -10,6 +10,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { errorMessage } from '../platform/error-message.ts';
 import { dirname } from 'node:path';
 import { seal } from '../ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditLog, AuditOpening } from '../ledger/audit-log.ts';
@@ -30,7 +31,7 @@ export function openAuditLog(store: Store, clock: Clock): AuditFile {
   try {
     return openFile(path, store, clock);
   } catch (error) {
-    const problem = `the audit log cannot be used: ${(error as Error).message}`;
+    const problem = `the audit log cannot be used: ${errorMessage(error)}`;
     return {
       path,
       problem,

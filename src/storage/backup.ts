@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { errorMessage } from '../platform/error-message.ts';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import type { AuditHead } from '../ledger/audit-log.ts';
@@ -35,7 +36,7 @@ export async function backupStore({ db }: Store, file: string): Promise<{ readon
     sync(dirname(file));
   } catch (error) {
     rmSync(part, { force: true });
-    throw new StoreError(`${file}: the copy could not be written: ${(error as Error).message}`, { cause: error });
+    throw new StoreError(`${file}: the copy could not be written: ${errorMessage(error)}`, { cause: error });
   }
   return { bytes: statSync(file).size };
 }

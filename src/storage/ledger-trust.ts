@@ -1,5 +1,6 @@
 /** Whether this process may act on this store: it holds the lease, and the store is not older than what was done. */
 import { DISTRUSTED, OPENED, type AuditLog } from '../ledger/audit-log.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -37,7 +38,7 @@ export function createTrust({ db, instance, epoch, change }: Journal, audit: Aud
       change((tell) => tell({ type: OPENED }));
       return undefined;
     } catch (error) {
-      return `the audit log cannot be written: ${(error as Error).message}`;
+      return `the audit log cannot be written: ${errorMessage(error)}`;
     }
   }
 

@@ -6,6 +6,7 @@
  * of that file is closed.
  */
 import { randomBytes } from 'node:crypto';
+import { errorMessage } from '../platform/error-message.ts';
 import { closeSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -110,7 +111,7 @@ function keepCopy(db: DatabaseSync, copy: string): void {
     fsyncSync(fd);
     closeSync(fd);
   } catch (error) {
-    const why = (error as Error).message;
+    const why = errorMessage(error);
     throw new StoreError(
       `${copy}: the store is copied there before its schema changes, and that failed: ${why}. Make room, or move that file away.`,
       { cause: error },

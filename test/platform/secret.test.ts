@@ -80,3 +80,15 @@ test('a file that is gone or empty is an error that names the path alone', () =>
   rmSync(file);
   expect(() => secret.reveal()).toThrow(/ENOENT.*token/);
 });
+
+test('a log line has no credential, whichever field, message or cause it came in', () => {
+  let logged = '';
+  const logger = createLogger({ level: 'debug', destination: { write: (line) => (logged += line) } });
+  const cause = new Error(`refused https://ops:${CANARY}@db.example/?sig=${CANARY}`);
+  const err = new Error('outer', { cause: new AggregateError([cause], `Authorization: Bearer ${CANARY}`, { cause }) });
+  logger.child({ bearer: CANARY }).error({ err, header: ['x-api-key', CANARY] }, `%s and token=${CANARY}`, 'text');
+  logger.warn({ deep: { header: { name: 'Cookie', value: CANARY }, query: `a=1&token%3D${CANARY}` }, id: 'wfr_1' });
+  expect(logged).not.toContain(CANARY);
+  expect(logged).toContain('db.example');
+  expect(logged).toContain('"id":"wfr_1"');
+});

@@ -130,3 +130,77 @@ policies:
     for (const canary of CANARIES) expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
   }
 }, 60_000);
+
+test('no canary of a service that puts secrets into its errors and headers, at any exit', async () => {
+  const canary = 'cAnArY-4b81';
+  const leak = [
+    `upstream https://ops:${canary}@db.example/x?token=${canary}&sig=${canary} refused`,
+    `{"password":"${canary}"}`,
+    `Authorization: Bearer ${canary}`,
+    encodeURIComponent(`https://ops:${canary}@cache.example/?sig=${canary}`),
+  ].join(' ');
+  const service = await httpSink((_request, response) => {
+    const headers = {
+      'X-Api-Key': canary,
+      Location: `https://ops:${canary}@db.example/`,
+      'Content-Type': 'text/plain',
+    };
+    response.writeHead(503, headers).end(JSON.stringify({ error: leak }));
+  });
+  const webhook = await httpSink();
+  const folder = tempDir();
+  const config = join(folder, 'opsd.yaml');
+  writeFileSync(
+    config,
+    `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+log: { level: debug }
+notifications: { webhook: { url: "${webhook.url}" }, infoAfter: 1s }
+accounts:
+  - name: production
+    messageApi: { url: "${service.url}", token: x }
+    collectors: { logs: { every: 1s }, workflowDlq: { every: 1s, full: 10s } }
+policies:
+  - name: resume-all
+    account: production
+    mode: enforce
+    every: 1s
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+`,
+  );
+  const daemon = opsd(['run', '--config', config]);
+  const url = await addressOf(daemon);
+  const paths = [
+    '/metrics',
+    '/',
+    '/api/v1/status',
+    '/api/v1/sources',
+    '/api/v1/policies',
+    '/api/v1/conditions',
+    '/api/v1/runs',
+  ];
+  const read = async () =>
+    Object.fromEntries(
+      await Promise.all(paths.map(async (path) => [path, await (await fetch(url + path)).text()] as const)),
+    );
+  await until({ what: 'the error is shown' }, async () => (await read())['/api/v1/sources']!.includes('db.example'));
+  await until({ what: 'a notification has come' }, () => webhook.requests.length > 0);
+  const seen: Record<string, string> = await read();
+  const plan = opsd(['plan', 'resume-all', '--config', config]);
+  await plan.ended;
+  seen['plan'] = plan.stdout() + plan.stderr();
+  const api = opsd(['trace', 'show', 'msg_1', '--config', config]);
+  await api.ended;
+  seen['trace'] = api.stdout() + api.stderr();
+  daemon.kill('SIGTERM');
+  await daemon.ended;
+  seen['log'] = daemon.stderr() + daemon.stdout();
+  seen['notifications'] = webhook.requests.map(({ body }) => body.toString()).join('\n');
+  for (const file of readdirSync(folder).filter((name) => name.startsWith('opsd.db') && name.includes('audit'))) {
+    seen[file] = readFileSync(join(folder, file), 'latin1');
+  }
+  for (const place of ['/', '/api/v1/sources', 'log', 'plan']) expect(seen[place], place).toContain('db.example');
+  for (const [place, text] of Object.entries(seen)) expect(text.includes(canary), `canary in ${place}`).toBe(false);
+}, 60_000);

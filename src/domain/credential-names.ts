@@ -1,0 +1,37 @@
+/** Decides by its name whether a field, header or parameter holds a credential. */
+
+/** Words that always name a credential. A value below such a name is hidden everywhere, also in the daemon's own data. */
+const WORD =
+  /(?:^|-)(?:token|secret|password|passwd|passphrase|passcode|pwd|pw|bearer|jwt|authorization|cookie|sig|signature|hmac|csrf|xsrf|sid|credentials|(?:api|access|secret|private|signing|account|subscription|encryption|master|shared|storage)(?:-access)?-?key)(?:-(?:value|hash|header|text|old|new|current|next|\d+))?$/;
+/** The same where the words of a name run together. */
+const GLUED =
+  /(?:token|secret|password|passwd|passphrase|authorization|cookie|signature|sess(?:ion)?id|(?:api|access|secret|private|signing|account|subscription)key)$/;
+
+/** Parts of the names that other programs give their credentials: `X-Csrf`, `Ocp-Apim-Subscription-Key`, `sessionData`. */
+const PART =
+  /auth(?!or(?!iz))|cookie|token|secret|passw|passphrase|credential|signature|session|jwt|bearer|[cx]srf|hmac|(?:^|-)key$|(?:^|-)(?:sig|sid|otp|pin|pass|pwd|pw|private)(?:-|$)|^code$/;
+const OTHER_KEYS = /(?:flow-?control|idempotency|deduplication|partition|routing)-?key$/;
+
+/** Returns true for a name that nearly always has a credential as its value. */
+export function isCredentialName(name: string): boolean {
+  const words = wordsOf(name);
+  return WORD.test(words) || GLUED.test(words);
+}
+
+/** Returns true for a name that may have one. Only for data of others, where hiding too much does no harm. */
+export function mayNameCredential(name: string): boolean {
+  const words = wordsOf(name);
+  return (PART.test(words) || isCredentialName(name)) && !OTHER_KEYS.test(words);
+}
+
+/** The words of a name in lower case, with hyphens between them: `X-Api_Key` and `xApiKey` are `x-api-key`. */
+function wordsOf(name: string): string {
+  return name
+    .slice(-LONGEST_NAME)
+    .replace(/([a-z\d])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .replace(/[^a-z\d]+/g, '-')
+    .replace(/^-|-$/g, '');
+}
+
+const LONGEST_NAME = 100;

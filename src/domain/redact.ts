@@ -1,0 +1,278 @@
+/**
+ * Removes credentials from everything that leaves the process: errors, logs, the API, pages, notifications, spans,
+ * audit records, metric labels, and what the commands print. Ids, hosts and paths stay.
+ */
+import { isCredentialName, mayNameCredential } from './credential-names.ts';
+
+export const MASK = '[secret]';
+
+/** A part of a text that must not be shown, and what is shown in its place. */
+export interface CredentialSpan {
+  readonly start: number;
+  readonly end: number;
+  readonly shown: string;
+}
+
+/** Longer texts are cut. Each pattern below is bounded, so that the cost grows with the length and no faster. */
+const LONGEST_TEXT = 65_536;
+
+/** Texts without any of these hold nothing that could be found. */
+const SUSPECT = /[=:@%$]|eyJ|(?:bearer|basic|negotiate|digest|hawk|token)\s|-----|[a-z]{2,4}[_-]|AKIA|AIza/i;
+
+/** Returns the text without its credentials. URLs have no query and no fragment in it. */
+export function redact(text: string): string {
+  if (text.length <= LONGEST_TEXT) return SUSPECT.test(text) ? replaced(text, credentialSpans(text)) : text;
+  // The cut must not leave the first half of a credential, which nothing would recognize.
+  const end = Math.max(0, text.lastIndexOf(' ', LONGEST_TEXT));
+  return `${redact(text.slice(0, end))}…`;
+}
+
+/** Returns plain data with each of its texts redacted. Values of fields that are named like credentials are hidden. */
+export function redactData<T>(data: T): T {
+  return redactValue(data) as T;
+}
+
+function redactValue(value: unknown): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if ('toJSON' in value && typeof value.toJSON === 'function') return redactValue(value.toJSON());
+  if (Array.isArray(value)) {
+    // A header as a pair: its name, its value.
+    const isPair = value.length === 2 && typeof value[0] === 'string' && isCredentialName(value[0]);
+    return isPair ? [value[0], hidden(value[1])] : value.map(redactValue);
+  }
+  const { name, key, header } = value as Readonly<Record<string, unknown>>;
+  const isNamed = [name, key, header].some((text) => typeof text === 'string' && isCredentialName(text));
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inner]) => {
+      const isHidden = isCredentialName(field) || (isNamed && /^values?$/i.test(field));
+      return [redact(field), isHidden ? hidden(inner) : redactValue(inner)];
+    }),
+  );
+}
+
+function hidden(value: unknown): unknown {
+  return value === null || value === undefined || value === '' || typeof value === 'boolean' ? value : MASK;
+}
+
+/** Finds the credentials of a text, in order and without overlap. */
+export function credentialSpans(text: string): readonly CredentialSpan[] {
+  const direct = directSpans(text);
+  return text.includes('%') ? merged([...direct, ...encodedSpans(text, direct)]) : direct;
+}
+
+function directSpans(text: string): readonly CredentialSpan[] {
+  return merged([urlSpans, loginSpans, pairSpans, schemeSpans, formSpans].flatMap((find) => find(text)));
+}
+
+function replaced(text: string, spans: readonly CredentialSpan[]): string {
+  let shown = '';
+  let at = 0;
+  for (const span of spans) {
+    shown += text.slice(at, span.start) + span.shown;
+    at = span.end;
+  }
+  return shown + text.slice(at);
+}
+
+/** Sorts spans, and makes one of those that overlap. */
+function merged(spans: readonly CredentialSpan[]): readonly CredentialSpan[] {
+  const list: CredentialSpan[] = [];
+  for (const next of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = list.at(-1);
+    if (last === undefined || next.start >= last.end) list.push(next);
+    else if (next.end > last.end) list[list.length - 1] = span(last.start, next.end);
+  }
+  return list;
+}
+
+function span(start: number, end: number, shown = MASK): CredentialSpan {
+  return { start, end, shown };
+}
+
+const SPACE = /[\s"'`<>]/g;
+const HOST_END = /[\s"'`<>\\/?#]/g;
+const QUERY = /[\s"'`<>?#]/g;
+const SCHEME = /[a-z][a-z\d+.-]{0,30}:[\\/]{2,4}/gi;
+
+/** User info, query and fragment of each URL, of a URL inside of the path of another one too. */
+function urlSpans(text: string): CredentialSpan[] {
+  const spans: CredentialSpan[] = [];
+  let end = 0;
+  let query = 0;
+  SCHEME.lastIndex = 0;
+  for (let found = SCHEME.exec(text); found !== null; found = SCHEME.exec(text)) {
+    const start = SCHEME.lastIndex;
+    if (end <= start) end = runEnd(text, start, SPACE);
+    const host = Math.min(runEnd(text, start, HOST_END), end);
+    const user = start + userInfoLength(text.slice(start, end), host - start);
+    if (user > start) spans.push(span(start, user, `${MASK}@`));
+    if (query <= start || query < user) query = Math.min(runEnd(text, Math.max(host, user), QUERY), end);
+    if (query < end) spans.push(span(query, end - punctuationBefore(text, query + 1, end), ''));
+    SCHEME.lastIndex = query === host ? end : Math.max(host, user);
+  }
+  return spans;
+}
+
+/** The length of `user:password@`. A slash in the password is a mistake that people make. */
+function userInfoLength(url: string, hostEnd: number): number {
+  const authority = url.slice(0, hostEnd);
+  if (authority.includes('@')) return authority.lastIndexOf('@') + 1;
+  const hasPassword = /^[^[\]:]*:(?!\d{0,5}[.,;:)]*$)/.test(authority);
+  return hasPassword ? url.lastIndexOf('@') + 1 : 0;
+}
+
+/** `user:password@host` without a scheme. */
+const LOGIN =
+  /(?<![^\s"'`=(<>,;|])(?!(?:mailto|sips?|acct|xmpp|npm):)[^\s"'`/@:<>]{1,64}:(?!\d{1,5}\/)(?:(?!\/\/)[^\s"'`@<>]){1,256}@(?=[\w[])/gi;
+
+function loginSpans(text: string): CredentialSpan[] {
+  return Array.from(text.matchAll(LOGIN), ({ index, 0: all }) => span(index, index + all.length, `${MASK}@`));
+}
+
+/** Separates a name from its value. */
+const SEPARATOR = /=>|[=:]/g;
+const NAME_BEFORE = /([?&;]?)([\w.%-]{1,80})(?:\\{0,4}["'`])?\]?\s{0,3}$/;
+/** Written in place of a value. */
+const NO_VALUE = /^(?:\[secret\b|\*\*\*|REDACTED|\$\{|(?:null|undefined|none|true|false)\b)/i;
+
+/** Values of names: `token=…`, `"password": "…"`, `Authorization: Bearer …`, `?key=…`. */
+function pairSpans(text: string): CredentialSpan[] {
+  const spans: CredentialSpan[] = [];
+  SEPARATOR.lastIndex = 0;
+  for (let found = SEPARATOR.exec(text); found !== null; found = SEPARATOR.exec(text)) {
+    const before = NAME_BEFORE.exec(text.slice(Math.max(0, found.index - 90), found.index));
+    if (before === null) continue;
+    const name = decoded(before[2]!).replace(/^.*u00(?:26|3[df])/i, '');
+    const isForeign = before[1] !== '' || (/["'`]\]?\s*$/.test(before[0]) && !/^(?:key|code)$/i.test(name));
+    if (!isCredentialName(name) && !(isForeign && mayNameCredential(name))) continue;
+    const at =
+      SEPARATOR.lastIndex +
+      /^[\t\r\n ]{0,40}/.exec(text.slice(SEPARATOR.lastIndex, SEPARATOR.lastIndex + 40))![0].length;
+    const rest = text.slice(at, at + 60);
+    if (NO_VALUE.test(rest.replace(/^\\{0,4}["'`]/, ''))) continue;
+    // `accounts[0].token: required key is missing` is about a key, and has no value.
+    if (name.includes('.') && found[0] === ':' && /^[a-z]+,? [a-z]/.test(rest)) continue;
+    const value = valueAt(text, at, name);
+    if (value.end > value.start) spans.push(value);
+    SEPARATOR.lastIndex = Math.max(SEPARATOR.lastIndex, value.end);
+  }
+  return spans;
+}
+
+function valueAt(text: string, at: number, name: string): CredentialSpan {
+  const opening = /^(\\{0,4})(["'`])/.exec(text.slice(at, at + 5));
+  if (opening !== null) {
+    const start = at + opening[0].length;
+    return span(start, quoteEnd(text, start, opening));
+  }
+  if (/^[[{]/.test(text.slice(at, at + 1))) return span(at, runEnd(text, at, /[\]}\n]/g));
+  if (/cookie$/i.test(name)) return span(at, runEnd(text, at, /[\r\n"'`}]/g));
+  if (/authorization$/i.test(name)) {
+    const scheme = /^[a-z][\w-]{0,30}[\t ]{1,3}(?=\S)/i.exec(text.slice(at, at + 40))?.[0] ?? '';
+    const isList = /^\w+=/.test(text.slice(at + scheme.length, at + scheme.length + 40));
+    const end = runEnd(text, at + scheme.length, isList ? /[\r\n}]/g : /[\s"'`<>]/g);
+    return span(at, end - punctuationBefore(text, at, end));
+  }
+  const end = runEnd(text, at, /[\s"'`<>&]/g);
+  return span(at, end - punctuationBefore(text, at, end));
+}
+
+function quoteEnd(text: string, start: number, [all, escapes, quote]: RegExpExecArray): number {
+  if (escapes !== '') {
+    const end = text.indexOf(all, start);
+    return end === -1 ? text.length : end;
+  }
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === quote) return at;
+  }
+  return text.length;
+}
+
+const PROSE =
+  /^(?:auth\w*|tokens?|credentials?|realm|schemes?|headers?|challenge|is|was|are|has|and|or|of|for|in|on|to|the|an?|not|required|missing|invalid|expired|rejected|refused|error)\b/i;
+
+/** Forms of a value behind the name of its scheme. Other words there are prose. */
+const SCHEME_VALUE: Readonly<Record<string, RegExp>> = {
+  basic: /^(?=.*[\dA-Z+=])[\w+/=-]{6,}$/,
+  negotiate: /^(?=.*[\dA-Z+=])[\w+/=-]{6,}$/,
+  token: /^(?=.*\d)(?=.*[a-z])[\w+/.=~-]{8,}$/i,
+};
+
+/** `Bearer …` and `Basic …` without a name before them. */
+function schemeSpans(text: string): CredentialSpan[] {
+  return Array.from(text.matchAll(/\b(bearer|hawk|digest|basic|negotiate|token)\s{1,3}(?=\S)/gi)).flatMap((match) => {
+    const start = match.index + match[0].length;
+    const run = runEnd(text, start, /[\s"'`<>,;]/g);
+    const end = run - punctuationBefore(text, start, run);
+    const value = text.slice(start, Math.min(end, start + 200));
+    const isValue = SCHEME_VALUE[match[1]!.toLowerCase()]?.test(value) ?? true;
+    return !isValue || PROSE.test(value) || NO_VALUE.test(value) ? [] : [span(start, end)];
+  });
+}
+
+/** Credentials that are known by their form. */
+const FORMS: readonly RegExp[] = [
+  /(?<![\w-])eyJ[\w-]{4,4096}\.[\w-]{1,8192}(?:\.[\w-]{0,4096})?/g,
+  /(?<![\w-])(?:[srp]k_(?:live|test)_|gh[pousr]_|github_pat_|xox[abposr]-|glpat-|sig_|AKIA|AIza)[\w-]{12,255}/g,
+  /\$2[abxy]?\$\d\d\$[./\w]{8,60}/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?=(?:\s|\\[rn])*[\w+/]{4})(?:[^-]|-(?!----))*/g,
+];
+
+function formSpans(text: string): CredentialSpan[] {
+  return FORMS.flatMap((form) =>
+    Array.from(text.matchAll(form), ({ index, 0: all }) => span(index, index + all.length)),
+  );
+}
+
+/** Credentials that show only once a part of the text is decoded. That part is shown decoded. */
+function encodedSpans(text: string, direct: readonly CredentialSpan[]): CredentialSpan[] {
+  const spans: CredentialSpan[] = [];
+  let first = 0;
+  for (const { index, 0: run } of text.matchAll(/\S+/g)) {
+    const end = index + run.length;
+    while (first < direct.length && direct[first]!.end <= index) first++;
+    if (!/%[\da-f]{2}/i.test(run)) continue;
+    let last = first;
+    while (last < direct.length && direct[last]!.start < end) last++;
+    const inside = direct
+      .slice(first, last)
+      .map((one) => span(Math.max(one.start, index) - index, Math.min(one.end, end) - index, one.shown));
+    const shown = redactedDecoded(replaced(run, inside));
+    if (shown !== undefined) spans.push(span(index, end, shown));
+  }
+  return spans;
+}
+
+/** Decodes up to three times, which is more than anybody does by mistake. */
+function redactedDecoded(run: string): string | undefined {
+  const levels: string[] = [];
+  for (let text = run; levels.length < 3 && text.includes('%');) levels.unshift((text = decoded(text)));
+  for (const text of levels) {
+    const spans = directSpans(text);
+    if (spans.length > 0) return replaced(text, spans).replace(/\p{Cc}/gu, ' ');
+  }
+  return undefined;
+}
+
+function decoded(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text.replace(/%([\da-f]{2})/gi, (_all, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  }
+}
+
+function runEnd(text: string, from: number, stop: RegExp): number {
+  stop.lastIndex = from;
+  return stop.exec(text)?.index ?? text.length;
+}
+
+/** The number of characters before `end` that end a sentence or a bracket rather than a value. */
+function punctuationBefore(text: string, start: number, end: number): number {
+  let at = end;
+  while (at > start && ').,:;]}'.includes(text[at - 1]!)) at--;
+  return end - at;
+}
