@@ -3,6 +3,7 @@
  * Reading `startApp` from top to bottom is reading the daemon.
  */
 import type { ServiceClient } from './client/api.ts';
+import { errorMessage } from './platform/error-message.ts';
 import { configuredLabels, connection, startEmbedded } from './app-accounts.ts';
 import { certificatesOf, openDoors, takeDoors } from './app-doors.ts';
 import { apiTokens, startHookListener } from './app-hooks.ts';
@@ -211,7 +212,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     try {
       metrics.tidyLabels();
     } catch (error) {
-      events.emit({ type: 'store.failed', operation: 'save of label values', message: (error as Error).message });
+      events.emit({ type: 'store.failed', operation: 'save of label values', message: errorMessage(error) });
     }
   };
   stack.defer(tidyLabels);
@@ -253,6 +254,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     readiness: () => readiness(board, clock.now() - startedAt),
     policies: () => policies.statuses(),
     engine: policies.engine,
+    hosts: config.server.hosts,
     tokens: apiTokens(config, events),
     ...(doors.server !== undefined && { door: doors.server }),
     roles: new Map(Object.entries(config.server.users)),

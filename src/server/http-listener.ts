@@ -8,7 +8,9 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ListenAddress } from '../platform/settings.ts';
-import type { Door } from './door.ts';
+import { HostError, hostOf, isKnownHost } from '../platform/known-hosts.ts';
+import { ConnectionPool, type PoolLimits } from './connection-pool.ts';
+import { UNGUARDED, type Door } from './door.ts';
 import { listenTcp, listenUnix } from './listen.ts';
 import { errorReply, HttpError, send, type Reply } from './reply.ts';
 import { openSecureServer, type Answer } from './secure-server.ts';
@@ -39,6 +41,10 @@ export interface ListenerOptions {
   readonly setting?: string;
   /** What its web configuration file says; plain HTTP without one. */
   readonly door?: Door;
+  /** Names of the daemon besides the known ones. Absent: requests for any host are answered. */
+  readonly hosts?: readonly string[];
+  /** Bounds on TCP connections; for tests. */
+  readonly connections?: PoolLimits;
   /** Never rejects. */
   answer(asked: Asked): Promise<Reply>;
 }
@@ -55,7 +61,7 @@ const LIMITS = {
 
 /** A TCP connection on which nothing moves for so long during an answer is cut. */
 const STALLED_MS = 30_000;
-const MAX_TCP_CONNECTIONS = 256;
+const CONNECTIONS: PoolLimits = { busy: 256, forProbes: 16 };
 /** Requests that one connection may send before the first of them is answered: each holds memory until it is. */
 const MAX_PIPELINED = 8;
 /** Stopping: plans are given up after the first time, so that they still get an answer; all is cut after the second. */
@@ -68,6 +74,9 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   const stop: Stop = { asked: false, givenUp: new AbortController() };
   const bodies = new SharedBodies(clock);
   const waiting = new WeakMap<Socket, number>();
+  const isSocket = 'socketPath' in listen;
+  // The socket, whose peers are trusted, has no limit.
+  const pool = isSocket ? undefined : new ConnectionPool(options.connections ?? CONNECTIONS);
   const server = await openServer(options, (request, response) => {
     const { socket } = request;
     const ahead = waiting.get(socket) ?? 0;
@@ -76,18 +85,16 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
     if (socket.destroyed) return;
     waiting.set(socket, ahead + 1);
     response.once('close', () => void waiting.set(socket, waiting.get(socket)! - 1));
-    void serve({ options, request, response, server, stop, bodies });
+    const room = pool?.begin(socket);
+    if (room !== undefined) response.once('close', room.end);
+    void serve({ options, request, response, server, stop, bodies, hasRoom: room?.hasRoom ?? true });
   });
-  const isSocket = 'socketPath' in listen;
-  if (!isSocket) {
-    // The socket, whose peers are trusted, has neither limit.
-    server.timeout = STALLED_MS;
-    server.maxConnections = MAX_TCP_CONNECTIONS;
-  }
+  if (!isSocket) server.timeout = STALLED_MS;
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+    pool?.add(socket);
   });
   const address = isSocket
     ? await listenUnix(server, listen.socketPath)
@@ -120,6 +127,8 @@ interface Exchange {
   readonly server: Server;
   readonly stop: Stop;
   readonly bodies: SharedBodies;
+  /** Whether a request that is no probe may be answered. */
+  readonly hasRoom: boolean;
 }
 
 async function serve(exchange: Exchange): Promise<void> {
@@ -134,10 +143,11 @@ async function serve(exchange: Exchange): Promise<void> {
     const signal = AbortSignal.any([gone.signal, stop.givenUp.signal]);
     // Where somebody hears of the timeout, Node does not cut the connection for it.
     const mayTakeLong = (): void => void response.once('timeout', () => undefined);
-    const isAdmitted = options.door?.admits(path) ?? true;
-    const reply = isAdmitted
-      ? await options.answer({ request, path, query, signal, mayTakeLong })
-      : errorReply(path, tooMany());
+    const refusal = refusalOf(exchange, path);
+    const reply =
+      refusal === undefined
+        ? await options.answer({ request, path, query, signal, mayTakeLong })
+        : errorReply(path, refusal);
     // A body that was not read would be taken for the next request's wait: end the connection instead.
     const unread = !request.complete && request.method !== 'GET' && request.method !== 'HEAD';
     // An answer that began before the stop may have promised to keep the connection.
@@ -145,11 +155,36 @@ async function serve(exchange: Exchange): Promise<void> {
       if (stop.asked) setImmediate(() => server.closeIdleConnections());
     });
     const headers = options.door?.web.headers ?? {};
-    await send(request, response, reply, { close: unread || stop.asked, bodies, headers });
+    await send(request, response, reply, { close: unread || stop.asked || !exchange.hasRoom, bodies, headers });
   } catch (error) {
     options.logger.error({ err: error }, 'answer could not be sent');
     response.destroy();
   }
+}
+
+/** Returns why a request is refused whatever it asks for; undefined when it is answered. */
+function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpError | undefined {
+  const isProbe = UNGUARDED.includes(path);
+  const { door, hosts, listen } = options;
+  try {
+    const host = hostOf(request);
+    // A certificate is not valid for a name that somebody else points here, so TLS needs no check.
+    const isChecked = hosts !== undefined && door?.web.tls === undefined && !isProbe && host !== undefined;
+    const own = 'host' in listen ? [...(hosts ?? []), listen.host] : [];
+    if (isChecked && !isKnownHost(host, own)) return unknownHost(host);
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    return new HttpError(400, 'bad_request', error.message);
+  }
+  if (!hasRoom && !isProbe) {
+    return new HttpError(503, 'busy', 'Too many requests at the same time; try again.', { 'Retry-After': '1' });
+  }
+  return door?.admits(path) === false ? tooMany() : undefined;
+}
+
+function unknownHost(host: string): HttpError {
+  const message = `${host.slice(0, 100)} is not a known name of this daemon. Add it to server.hosts, or use an IP address.`;
+  return new HttpError(421, 'unknown_host', message);
 }
 
 function tooMany(): HttpError {

@@ -44,6 +44,8 @@ export interface ServerDeps extends ProbeDeps {
   readonly tokens?: readonly ApiToken[];
   /** What the web configuration file says of TCP: its users are let in. */
   readonly door?: Door;
+  /** Names of the daemon for which requests over TCP are answered, besides the known ones. */
+  readonly hosts?: readonly string[];
   /** Roles of users; `viewer` unless given. */
   readonly roles?: ReadonlyMap<string, Role>;
   /** What those may over TCP who show nothing; `viewer` unless given. */
@@ -114,6 +116,7 @@ export async function startServer(
     clock,
     logger,
     listen,
+    hosts: deps.hosts ?? [],
     ...(door !== undefined && { door }),
     answer: (asked) => answer({ ...asked, deps, access }),
   });

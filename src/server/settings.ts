@@ -32,8 +32,16 @@ const webConfigFile = (what: string) =>
     .exactOptional()
     .describe(`Web configuration file, as Prometheus’ exporters have it: ${what}; read again when it changes.`);
 
+const HOST_NAME = /^(?:\*\.)?(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_-]{1,63})*\.?$/;
+
 export const serverSettings = z.strictObject({
   listen: listenSetting().prefault('127.0.0.1:10777').describe('Address of metrics, health and pages.'),
+  hosts: z
+    .array(z.string().regex(HOST_NAME, 'expected a host name, or *. and a domain; leave out scheme and port'))
+    .default([])
+    .describe(
+      'Names by which clients reach `listen`, such as that of an Ingress; `*.` stands for any labels. IP addresses, names without a dot, and names in `localhost`, `svc`, `cluster.local`, `internal` and `home.arpa` are always allowed.',
+    ),
   tokens: z
     .array(apiToken)
     .default([])

@@ -182,6 +182,14 @@ describe('clients', () => {
     expect(socket.received).toMatch(/^HTTP\/1\.1 400 /);
   });
 
+  test('with two Host headers are refused', async () => {
+    const { address } = await serving(world());
+    const socket = raw(address);
+    socket.end('GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n\r\n');
+    await closed(socket);
+    expect(socket.received).toMatch(/^HTTP\/1\.1 400 [^]*several Host headers/);
+  });
+
   test('that send a body nobody reads lose their connection, not the answer', async () => {
     const { address } = await serving(world());
     const headers = { 'Content-Length': '1000000' };
