@@ -52,21 +52,17 @@ export class Deliverer {
   readonly #compact: Compact;
   readonly #portOf: PortOf;
   readonly #refusesPrivate: () => boolean;
-  readonly #agent: Agent;
+  /** The connections of `#public` were made to public addresses; a warm one of `#any` may lead anywhere. */
+  readonly #public: Agent;
+  readonly #any: Agent;
 
   constructor(options: DelivererOptions) {
     this.#clock = options.clock;
     this.#compact = options.compact;
     this.#portOf = options.portOf;
     this.#refusesPrivate = options.refusesPrivate;
-    const lookup = publicLookup(options.refusesPrivate, options.lookup);
-    this.#agent = new Agent({
-      connections: options.connections,
-      // Time is the message's timeout, on the service's clock.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: buildConnector({ timeout: 10_000, allowH2: false, lookup }),
-    });
+    this.#public = agentOf(options.connections, publicLookup(options.lookup));
+    this.#any = agentOf(options.connections, options.lookup);
   }
 
   /**
@@ -92,9 +88,10 @@ export class Deliverer {
   async #exchange(attempt: Attempt, answer: Answer, signal: AbortSignal): Promise<void> {
     const { url, path } = splitUrl(attempt.url);
     const port = this.#portOf(url);
-    const kind = port === undefined && this.#refusesPrivate() ? privateKindOfUrl(url) : undefined;
+    const isPublic = port === undefined && this.#refusesPrivate();
+    const kind = isPublic ? privateKindOfUrl(url) : undefined;
     if (kind !== undefined) throw new PrivateDestinationError(`${url.hostname} is ${kind}`);
-    answer.response = await this.#agent.request({
+    answer.response = await (isPublic ? this.#public : this.#any).request({
       origin: port === undefined ? url.origin : `http://127.0.0.1:${port}`,
       path,
       method: attempt.method,
@@ -129,8 +126,18 @@ export class Deliverer {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all([this.#public.destroy(), this.#any.destroy()]);
   }
+}
+
+function agentOf(connections: number, lookup: LookupFunction | undefined): Agent {
+  return new Agent({
+    connections,
+    // Time is the message's timeout, on the service's clock.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: buildConnector({ timeout: 10_000, allowH2: false, ...(lookup !== undefined && { lookup }) }),
+  });
 }
 
 /** Filled as it comes, so that what came before an error is known. */

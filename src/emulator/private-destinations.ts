@@ -17,6 +17,23 @@ const RANGES: readonly (readonly [kind: string, address: string, prefix: number]
   ['private', '172.16.0.0', 12],
   ['private', '192.168.0.0', 16],
   ['private', 'fc00::', 7],
+  ['private', 'fec0::', 10],
+  // Networks of carriers, of protocols, and of benchmarks.
+  ['reserved', '100.64.0.0', 10],
+  ['reserved', '192.0.0.0', 24],
+  ['reserved', '198.18.0.0', 15],
+  // Multicast, future use, and broadcast.
+  ['reserved', '224.0.0.0', 3],
+  ['reserved', 'ff00::', 8],
+  ['reserved', '100::', 64],
+  // Addresses that hold an IPv4 address and lead wherever a translator takes them: NAT64, 6to4, Teredo, SIIT, and the
+  // form that was given up. IPv4 within ::ffff:0:0/96 is checked as IPv4.
+  ['translated', '64:ff9b::', 96],
+  ['translated', '64:ff9b:1::', 48],
+  ['translated', '2002::', 16],
+  ['translated', '2001::', 32],
+  ['translated', '::ffff:0:0:0', 96],
+  ['translated', '::', 96],
 ];
 
 const LISTS = RANGES.map(([kind, address, prefix]) => {
@@ -29,9 +46,10 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** `loopback`, `link-local` or `private`; undefined for a public address. An IPv4 address within IPv6 is what it holds. */
+/** Returns the kind of range that an address is in; undefined for a public address. A zone is not part of it. */
 export function privateKindOf(address: string): string | undefined {
-  return LISTS.find(({ list }) => list.check(address, familyOf(address)))?.kind;
+  const [plain = ''] = address.split('%', 1);
+  return LISTS.find(({ list }) => list.check(plain, familyOf(plain)))?.kind;
 }
 
 /** Of a URL whose host is an address, or a name that is this machine by definition; any other name must be resolved. */
@@ -51,13 +69,13 @@ export class PrivateDestinationError extends Error {
 }
 
 /**
- * Resolves names to public addresses only, while `refuses` says so. The addresses are those that the connection is
- * made to: a name cannot change its meaning between check and use.
+ * Resolves names to public addresses only. The addresses are those that the connection is made to: a name cannot change
+ * its meaning between check and use.
  */
-export function publicLookup(refuses: () => boolean, lookup: LookupFunction = systemLookup): LookupFunction {
+export function publicLookup(lookup: LookupFunction = systemLookup): LookupFunction {
   return (hostname, options, done) => {
     lookup(hostname, options, (error, found, family) => {
-      if (error !== null || !refuses()) {
+      if (error !== null) {
         done(error, found, family);
         return;
       }

@@ -35,7 +35,33 @@ describe('addresses', () => {
     ['192.169.0.1', undefined],
     ['93.184.215.14', undefined],
     ['2606:2800:21f::1', undefined],
-    ['fec0::1', undefined],
+    ['fec0::1', 'private'],
+    ['100.64.0.1', 'reserved'],
+    ['100.127.255.255', 'reserved'],
+    ['192.0.0.8', 'reserved'],
+    ['198.18.0.1', 'reserved'],
+    ['198.19.255.255', 'reserved'],
+    ['224.0.0.1', 'reserved'],
+    ['255.255.255.255', 'reserved'],
+    ['ff02::1', 'reserved'],
+    ['64:ff9b::a00:1', 'translated'],
+    ['64:ff9b::808:808', 'translated'],
+    ['64:ff9b:1::1', 'translated'],
+    ['64:ff9b:1:ffff::1', 'translated'],
+    ['2002:7f00:1::', 'translated'],
+    ['2001::1', 'translated'],
+    ['::ffff:0:127.0.0.1', 'translated'],
+    ['::10.0.0.1', 'translated'],
+    ['::ffff:100.64.0.1', 'reserved'],
+    ['fe80::1%eth0', 'link-local'],
+    ['100.63.255.255', undefined],
+    ['100.128.0.1', undefined],
+    ['192.0.1.1', undefined],
+    ['198.17.255.255', undefined],
+    ['198.20.0.1', undefined],
+    ['64:ff9b:2::1', undefined],
+    ['2001:1::1', undefined],
+    ['2003::1', undefined],
     ['::ffff:93.184.215.14', undefined],
   ])('%s: %s', (address, kind) => {
     expect(privateKindOf(address)).toBe(kind);
@@ -158,9 +184,30 @@ describe('at the connection', () => {
     expect(await deliver(url, resolving([loopback]), false)).toMatchObject({ delivered: true });
   });
 
+  test('a warm connection that was made while they were allowed is not used', async () => {
+    const sink = await httpSink();
+    let refuses = false;
+    const deliverer = new Deliverer({
+      clock: systemClock,
+      compact: new Compact(),
+      connections: 1,
+      portOf: () => undefined,
+      refusesPrivate: () => refuses,
+      lookup: resolving([loopback]),
+    });
+    onTestFinished(() => deliverer.close());
+    const url = `http://warm.example:${new URL(sink.url).port}/`;
+    const attempt = { url, method: 'POST', headers: [], body: Buffer.from('x'), timeoutMs: 2_000 } as const;
+    const deliver = () => deliverer.deliver(attempt, new AbortController().signal);
+    expect(await deliver()).toMatchObject({ delivered: true });
+    refuses = true;
+    expect(await deliver()).toMatchObject({ delivered: false, error: expect.stringContaining('private destination') });
+    expect(sink.requests).toHaveLength(1);
+  });
+
   test('of several addresses only the public ones are tried', () => {
     const open = { address: '192.0.2.1', family: 4 };
-    const lookup = publicLookup(() => true, resolving([loopback, open, { address: 'fd00::1', family: 6 }]));
+    const lookup = publicLookup(resolving([loopback, open, { address: 'fd00::1', family: 6 }]));
     const found: unknown[] = [];
     lookup('both.example', { all: true }, (error, addresses) => found.push(error, addresses));
     expect(found).toEqual([null, [open]]);
