@@ -33,9 +33,9 @@ function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
       : Secret.of(value);
   return {
     alertmanager: new Map(
-      Object.entries(hooks.alertmanager).map(([name, { token, tokenFile }]) => [
+      Object.entries(hooks.alertmanager).map(([name, { token, tokenFile, withoutAccount }]) => [
         name,
-        { token: secret('', `hooks.alertmanager.${name}`, token, tokenFile) },
+        { token: secret('', `hooks.alertmanager.${name}`, token, tokenFile), withoutAccount },
       ]),
     ),
     callbacks: new Map(

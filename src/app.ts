@@ -299,7 +299,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     events,
     ledger,
     ...(doors.hooks !== undefined && { door: doors.hooks }),
-    policies: () => policies.compiled,
+    policies: () => policies.compiled.filter(({ mode }) => mode !== 'off'),
     run: (policy, trigger) => policies.runSoon(policy, trigger),
   });
   if (hooks !== undefined) ending('hooks', 3_000, () => hooks.close());

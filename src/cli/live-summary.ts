@@ -24,6 +24,7 @@ export interface SummaryData {
     readonly effectiveMode: string;
     readonly nextRunAt?: number;
     readonly held?: { readonly guard: string; readonly since: number };
+    readonly pending?: { readonly count: number };
     /** Those that have not ended. */
     readonly campaigns: readonly {
       readonly group: string;
@@ -170,7 +171,7 @@ function isStopped(state: string): boolean {
 }
 
 function policyLine(policy: SummaryData['policies'][number], data: SummaryData): Segment[] {
-  const { lastRun, nextRunAt, held } = policy;
+  const { lastRun, nextRunAt, held, pending } = policy;
   const hold = held === undefined ? '' : ` by ${held.guard} for ${formatDuration(Math.max(0, data.at - held.since))},`;
   const last =
     lastRun === undefined
@@ -181,6 +182,7 @@ function policyLine(policy: SummaryData['policies'][number], data: SummaryData):
     { text: '  policy    ', style: 'dim' },
     { text: `${policy.name} `, style: 'bold' },
     { text: `[${policy.effectiveMode}] ${last}${next}` },
+    ...(pending === undefined ? [] : [{ text: `, ${pending.count} pending`, style: 'yellow' as const }]),
   ];
 }
 

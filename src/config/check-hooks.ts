@@ -7,17 +7,24 @@ export function checkHooks(root: Place): Fault[] {
   const hooks = placeAt(root, ['hooks']);
   if (hooks?.entries === undefined) return [];
   const faults: Fault[] = [];
-  const add = (keys: readonly string[], fault: Pick<Fault, 'message' | 'help' | 'severity'>): void => {
-    const mark = placeAt(hooks, keys)?.key;
+  const add = (keys: readonly PropertyKey[], fault: Pick<Fault, 'message' | 'help' | 'severity'>): void => {
+    const place = placeAt(hooks, keys);
+    const mark = place?.key ?? place;
     if (mark !== undefined)
       faults.push({ start: mark.start, end: mark.end, path: pathText(['hooks', ...keys]), ...fault });
   };
   const accounts = accountNames(root);
-  for (const name of placeAt(hooks, ['callbacks'])?.entries?.keys() ?? []) {
-    if (accounts === undefined || accounts.includes(name)) continue;
+  const addUnknown = (keys: readonly PropertyKey[], name: string): void => {
+    if (accounts === undefined || accounts.includes(name)) return;
     const meant = nearest(name, accounts);
     const help = meant === undefined ? `the accounts are ${accounts.join(', ')}` : `did you mean ${meant}?`;
-    add(['callbacks', name], { message: 'there is no account of this name', help });
+    add(keys, { message: 'there is no account of this name', help });
+  };
+  for (const name of placeAt(hooks, ['callbacks'])?.entries?.keys() ?? []) addUnknown(['callbacks', name], name);
+  for (const [name, hook] of placeAt(hooks, ['alertmanager'])?.entries ?? []) {
+    for (const [index, { value }] of (placeAt(hook, ['withoutAccount'])?.items ?? []).entries()) {
+      if (typeof value === 'string') addUnknown(['alertmanager', name, 'withoutAccount', index], value);
+    }
   }
   const kinds = ['alertmanager', 'callbacks'].filter((kind) => (placeAt(hooks, [kind])?.entries?.size ?? 0) > 0);
   if (!hooks.entries.has('listen')) {

@@ -210,7 +210,7 @@ function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): 
   const hasCallbacks = placeAt(config, ['hooks', 'callbacks', account]) !== undefined;
   const addCallbacks = `add hooks.callbacks.${account}`;
   if ((placeAt(config, ['hooks', 'alertmanager'])?.entries?.size ?? 0) === 0) {
-    warn(['on', 'alert'], 'never runs: nobody tells the daemon of alerts', 'add hooks.alertmanager');
+    warn(['on', 'alert'], 'no trigger: nobody tells the daemon of alerts', 'add hooks.alertmanager');
     for (const [index, { value }] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
       if (!String((value as { readonly expr?: unknown } | null)?.expr).includes('alertFiring(')) continue;
       const message = 'never known: nobody tells the daemon of alerts, so the policy is held';
@@ -218,7 +218,7 @@ function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): 
     }
   }
   if (hasCallbacks) return faults;
-  warn(['on', 'failureCallback'], 'never runs: no callbacks of this account are taken', addCallbacks);
+  warn(['on', 'failureCallback'], 'no trigger: no callbacks of this account are taken', addCallbacks);
   if (textAt(policy, ['action', 'type']) === 'message-dlq.delete') {
     warn(['action', 'type'], 'never matches: only failure callbacks tell the ids of dead messages', addCallbacks);
   }

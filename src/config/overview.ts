@@ -1,10 +1,9 @@
 /** What a configuration means once it is read: who is watched, when, and what may be done. For `opsd check`. */
 import { timing } from '../collectors/settings.ts';
-import { formatDuration } from '../domain/duration.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '../domain/observation.ts';
 import { leastMode, type PolicyMode } from '../domain/plan.ts';
 import { compilePolicy } from '../policies/compile-policy.ts';
-import type { PolicyWhen } from '../policies/policy.ts';
+import { whenText } from '../policies/when-text.ts';
 import type { Account, Config } from './config.ts';
 
 export interface Overview {
@@ -53,13 +52,6 @@ export function overviewOf(config: Config): Overview {
       };
     }),
   };
-}
-
-function whenText(when: PolicyWhen): string {
-  if ('every' in when) return `every ${formatDuration(when.every)}`;
-  if ('cron' in when) return `${when.cron} (${when.timezone})`;
-  if ('alert' in when) return `on alert ${when.alert}`;
-  return 'byHand' in when ? 'by hand' : 'on failure callbacks';
 }
 
 function collectorOf(account: Account, collector: CollectorName): Overview['collectors'][number] {

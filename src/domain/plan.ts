@@ -120,12 +120,14 @@ export interface Denial {
   readonly reason: string;
 }
 
-/** What made a policy run. */
-export type Trigger =
-  | { readonly kind: 'schedule' | 'campaign' | 'hand' }
+/** An alert that began to fire, or a failure callback. It is pending until a run dealt with it. */
+export type EventTrigger =
   /** `key`: receiver, fingerprint and start of the alert. */
   | { readonly kind: 'alert'; readonly name: string; readonly key: string }
   | { readonly kind: 'callback'; readonly key: string };
+
+/** What made a policy run. */
+export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | EventTrigger;
 
 /** `held`: a guard holds the whole run, it may pass later. `aborted`: what was read cannot be trusted. */
 export type PlanState = 'nothing' | 'changes' | 'held' | 'aborted';

@@ -1,5 +1,5 @@
 import type { Campaign } from './campaign.ts';
-import type { ActionType, PolicyMode } from './plan.ts';
+import type { ActionType, EventTrigger, PolicyMode } from './plan.ts';
 
 /** A policy as pages, the API and the metrics show it. */
 export interface PolicyStatus {
@@ -21,6 +21,14 @@ export interface PolicyStatus {
   readonly probationLeft?: number;
   /** What holds it, and since when (epoch milliseconds). */
   readonly held?: { readonly guard: string; readonly reason: string; readonly since: number };
+  /** Alerts or failure callbacks that no run has dealt with yet; `since`: when the oldest of them came. */
+  readonly pending?: {
+    readonly trigger: EventTrigger['kind'];
+    /** Name of the alert. */
+    readonly alert?: string;
+    readonly count: number;
+    readonly since: number;
+  };
   /** Those that have not ended. */
   readonly campaigns: readonly (Campaign & { readonly breaker: 'closed' | 'half-open' | 'open' })[];
   /** Epoch milliseconds. */

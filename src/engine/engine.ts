@@ -2,20 +2,21 @@
  * The one line from a policy to an act: decide, guard, act, record. `plan` is the line stopped one step earlier.
  */
 import { leastMode, type Trigger } from '../domain/plan.ts';
-import { formatDuration } from '../domain/duration.ts';
 import type { EngineReadings } from '../domain/engine-readings.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import { breaker } from '../guardrails/campaign.ts';
 import type { Condition, Verbs } from '../ledger/verbs.ts';
 import type { Policy } from '../policies/policy.ts';
+import { whenText } from '../policies/when-text.ts';
 import { Authority } from './authority.ts';
 import { judgeCampaigns, type Change } from './campaigns.ts';
 import { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { grantOf } from './grants.ts';
+import { isAskedFirst, pendingStatus, pendingTriggers, reviewHold } from './holds.ts';
 import { readEngine } from './readings.ts';
 import { Rejections } from './rejections.ts';
-import { about } from './report.ts';
+import { about, holdKey } from './report.ts';
 import { runPolicy, type RunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { haltKey, shownGroup } from './shown-group.ts';
@@ -45,8 +46,10 @@ export interface Engine extends Verbs {
   settle(signal: AbortSignal): Promise<void>;
 }
 
-/** A campaign that may go on, or be probed, has its policy run this often, whatever the schedule says. */
+/** A policy runs this often for a campaign that may go on or be probed, and for a trigger that a reading held. */
 const CONTINUE_MS = 300_000;
+/** Failure callbacks are gathered for 10 s before the policy runs for them. */
+const FRESH_MS = 30_000;
 
 export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigger: Trigger): void }): Engine {
   const { ledger, clock, events } = deps;
@@ -55,6 +58,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   const conditions = new Conditions(deps);
   const turns = new Turns();
   const ranAt = new Map<string, number>();
+  /** Runs for alerts and callbacks, without those that were held before they read anything. */
+  const triggeredAt = new Map<string, number>();
   let settling: Promise<void> | undefined;
 
   const parts = {
@@ -71,7 +76,10 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   async function inTurn(policy: Policy, options: RunOptions): Promise<RunResult> {
     return turns.take(policy.name, async () => {
       ranAt.set(policy.name, clock.monotonic());
-      return runPolicy(policy, options, parts);
+      if ('key' in options.trigger) triggeredAt.set(policy.name, clock.monotonic());
+      const result = await runPolicy(policy, options, parts);
+      if (isAskedFirst(result.stopped?.guard, deps)) triggeredAt.delete(policy.name);
+      return result;
     });
   }
 
@@ -85,6 +93,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     noteUnknown();
     noteApprovals();
     notePauses();
+    reviewHolds();
     continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
   }
 
@@ -166,10 +175,24 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       if (!mayGoOn || found === undefined || turns.waiting(policy) > 0) continue;
       // Whoever wants each step asked for by a person has not asked for the next, unless by an approval of all.
       if ('byHand' in found.when && grantOf(found, ledger, now) === undefined) continue;
-      const lately = clock.monotonic() - (ranAt.get(policy) ?? -Infinity) < CONTINUE_MS;
-      if (changed.has(policy) || !lately) due.add(policy);
+      if (changed.has(policy) || !isLately(ranAt.get(policy))) due.add(policy);
     }
     for (const policy of due) deps.runSoon(policy, { kind: 'campaign' });
+  }
+
+  /** Runs policies whose triggers were held, or came just before a crash. */
+  function reviewHolds(): void {
+    for (const policy of deps.policies) {
+      const pending = reviewHold(policy, parts);
+      if (pending === undefined || turns.waiting(policy.name) > 0) continue;
+      // Whoever took the trigger runs the policy for it.
+      if (Math.abs(clock.now() - pending.at) < FRESH_MS) continue;
+      if (!isLately(triggeredAt.get(policy.name))) deps.runSoon(policy.name, pending.trigger);
+    }
+  }
+
+  function isLately(ranAt = -Infinity): boolean {
+    return clock.monotonic() - ranAt < CONTINUE_MS;
   }
 
   async function settle(signal: AbortSignal): Promise<void> {
@@ -220,15 +243,13 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   };
 }
 
-function statusOf(
-  policy: Policy,
-  { authority, conditions, ledger }: { authority: Authority; conditions: Conditions } & EngineDeps,
-): PolicyStatus {
+function statusOf(policy: Policy, deps: { authority: Authority; conditions: Conditions } & EngineDeps): PolicyStatus {
+  const { authority, conditions, ledger } = deps;
   const { mode, reducedBy } = authority.mode(policy);
   const paused = authority.paused(policy);
   const probationLeft = authority.probationLeft(policy);
   const by = paused === undefined ? reducedBy : `paused: ${paused}`;
-  const held = conditions.standing().find(({ key }) => key === `held/${policy.name}`);
+  const held = conditions.standing().find(({ key }) => key === holdKey(policy));
   return {
     name: policy.name,
     account: policy.account,
@@ -236,22 +257,16 @@ function statusOf(
     ...(policy.owner !== undefined && { owner: policy.owner }),
     ...(policy.description !== undefined && { description: policy.description }),
     source: policy.source,
-    schedule: scheduleText(policy),
+    schedule: whenText(policy.when),
     mode: policy.mode,
     effectiveMode: paused === undefined ? mode : leastMode(mode, 'off'),
     ...(by !== undefined && { reducedBy: by }),
     ...(probationLeft > 0 && { probationLeft }),
     ...(held !== undefined && { held: { guard: held.guard ?? '', reason: held.detail, since: held.since } }),
+    ...pendingStatus(pendingTriggers(policy, deps)),
     campaigns: ledger
       .campaigns()
       .filter((campaign) => campaign.policy === policy.name && campaign.state !== 'ended')
       .map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
   };
-}
-
-function scheduleText({ when }: Policy): string {
-  if ('every' in when) return `every ${formatDuration(when.every)}`;
-  if ('cron' in when) return `${when.cron} ${when.timezone}`;
-  if ('alert' in when) return `on alert ${when.alert}`;
-  return 'failureCallback' in when ? 'on failure callbacks' : 'by hand';
 }

@@ -24,7 +24,7 @@ export function preconditionFacts(
       const rows = board.fresh(account, 'workflowDlq')?.rows;
       return rows?.filter(({ createdAt, labels }) => createdAt >= since && labels.includes(label)).length;
     },
-    alertFiring: (name) => ledger.alertFiring(name, clock.now()),
+    alertFiring: (name) => ledger.alertFiring(account, name, clock.now()),
     flowWaiting: (key) => flow(key)?.waitListSize,
     flowPaused: (key) => flow(key)?.isPaused,
     dlqMessages,

@@ -35,7 +35,7 @@ export function reportRun(
 
 /** Holds, aborts and errors stand until a run ends otherwise. One that was stopped says nothing of them. */
 export function noteConditions(policy: Policy, result: RunResult, conditions: Conditions): void {
-  const key = `held/${policy.name}`;
+  const key = holdKey(policy);
   const isHeld = ['held', 'aborted', 'incomplete', 'error', 'halted'].includes(result.outcome);
   if (result.stopped?.guard === 'interrupted') return;
   if (!isHeld) return conditions.ended(key);
@@ -49,6 +49,11 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
     summary: `Policy ${policy.name} is held by ${guard}`,
     detail: result.detail ?? result.error ?? result.outcome,
   });
+}
+
+/** Names the condition that a policy is held. */
+export function holdKey({ name }: Pick<Policy, 'name'>): string {
+  return `held/${name}`;
 }
 
 export function about(policy: Policy): { readonly policy: string; readonly account: string; readonly owner?: string } {

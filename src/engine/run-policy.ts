@@ -12,6 +12,7 @@ import { awaitApproval, grantOf, useUp } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
 import type { PruneBound } from './prune-grant.ts';
+import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
 import { concluded, ledgerFields, unacted, type RunResult } from './run-result.ts';
 
@@ -41,10 +42,13 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
       reportRun(policy, at, skipped, undefined, deps);
       return skipped;
     }
+    const isEvent = 'key' in options.trigger;
+    const triggers = isEvent ? pendingTriggers(policy, deps) : [];
     const decided = await decideRun(policy, at, options, deps);
     ({ plan } = decided.decision);
     runId = deps.ledger.beginRun(plan, at);
     const result = await actOn(policy, { id: runId, ...decided }, options, deps);
+    if (isDealtWith(result, plan)) deps.ledger.endTriggers(policy.name, triggers);
     deps.ledger.finishRun(runId, { at: deps.clock.now(), ...ledgerFields(result, plan) });
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);

@@ -28,15 +28,17 @@ export function unacted(plan: Plan): RunResult {
 
 function unactedOutcome(plan: Plan): RunOutcome {
   if (plan.state === 'nothing') return isSettling(plan) ? 'waiting' : 'nothing';
-  if (plan.state === 'held') return isOnItsWay(plan) ? 'waiting' : 'held';
+  if (plan.state === 'held') {
+    const guard = plan.stopped?.guard;
+    return isOnItsWay(guard) || (guard === 'ramp' && isSettling(plan)) ? 'waiting' : 'held';
+  }
   if (plan.stopped?.guard === 'interrupted') return 'halted';
   return plan.stopped?.guard === 'complete_read' ? 'incomplete' : 'aborted';
 }
 
 /** As the policy itself wants it: a person need not look at it. */
-function isOnItsWay(plan: Plan): boolean {
-  const guard = plan.stopped?.guard;
-  return guard === 'min_interval' || guard === 'window' || (guard === 'ramp' && isSettling(plan));
+export function isOnItsWay(guard: string | undefined): boolean {
+  return guard === 'min_interval' || guard === 'window';
 }
 
 /** A step is out and not judged: that is how a campaign goes, and no hold. */

@@ -167,7 +167,7 @@ const policies = family(
       ['policy', 'guard'],
       'timestamp',
       'guards',
-      'Since when a guard, or an error, holds the policy; absent when nothing does.',
+      'Since when a guard, or an error, holds the policy; absent once the hold ended.',
     ),
     opsd_policy_evaluation_errors_total: counter(['policy'], 'items', 'CEL', 'Entries on which the expression failed.'),
     opsd_campaign_step_items: gauge(

@@ -193,6 +193,7 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'deliveries.written':
       case 'deliveries.dropped':
       case 'statistics.checked':
+      case 'alert.unassigned':
       case 'campaign.changed':
       case 'engine.recovered':
       case 'engine.paused':

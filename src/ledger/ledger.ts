@@ -5,7 +5,7 @@
  */
 import type { Campaign } from '../domain/campaign.ts';
 import type { DeadLetter } from '../domain/dead-letter.ts';
-import type { ActionType, Plan, Proposal, RunOutcome, Trigger } from '../domain/plan.ts';
+import type { ActionType, EventTrigger, Plan, Proposal, RunOutcome, Trigger } from '../domain/plan.ts';
 
 /**
  * What became of an intent. `unknown` blocks its target until reading resolves it; `rejected` and `resolved_not_done`
@@ -100,6 +100,12 @@ export interface StoredPlan {
   readonly state: 'shown' | 'waiting' | 'approved' | 'rejected' | 'used' | 'expired';
   readonly by?: string;
   readonly reason?: string;
+}
+
+/** A trigger that no run has dealt with yet. */
+export interface PendingTrigger {
+  readonly trigger: EventTrigger;
+  readonly at: number;
 }
 
 export interface Ledger {
@@ -228,22 +234,38 @@ export interface Ledger {
     },
   ): boolean;
 
-  /** @returns false when this key was recorded before: its trigger has had its run */
-  recordTrigger(trigger: { readonly policy: string; readonly key: string; readonly at: number }): boolean;
+  /** Durable. The trigger is pending from now on. @returns false when the policy got a trigger of this key before */
+  recordTrigger(trigger: {
+    readonly policy: string;
+    readonly account: string;
+    readonly trigger: EventTrigger;
+    readonly at: number;
+  }): boolean;
+  /** Pending triggers of a policy, oldest first. An alert's trigger needs an alert that fired within the last day. */
+  pendingTriggers(policy: string, account: string, now: number): readonly PendingTrigger[];
+  /** Durable. A run dealt with these triggers; they are pending no more. */
+  endTriggers(policy: string, triggers: readonly PendingTrigger[]): void;
 
-  /** Alerts by fingerprint and start, as Alertmanager told. @returns whether it is new */
+  /**
+   * Durable. Stores the state of an alert; the end of an alert ends its pending triggers. Alerts are told apart by
+   * fingerprint and start.
+   *
+   * @returns whether the alert is new
+   */
   noteAlert(alert: {
     readonly receiver: string;
     readonly name: string;
     readonly key: string;
+    /** Accounts that the alert concerns. Absent: not known. */
+    readonly accounts?: readonly string[];
     readonly isFiring: boolean;
     readonly at: number;
   }): boolean;
   /**
-   * Undefined when nothing is known: no alert has ever come, or nothing was told for a day of one that fires. After six
-   * days it has ended.
+   * Whether an alert of this name fires for the account. Undefined when that is not known: no alert has ever come, the
+   * accounts of one that fires are not known, or it was not repeated for a day. After six days it has ended.
    */
-  alertFiring(name: string, now: number): boolean | undefined;
+  alertFiring(account: string, name: string, now: number): boolean | undefined;
 
   noteDeadLetter(letter: DeadLetter): void;
   /** The newest of them, oldest first. */

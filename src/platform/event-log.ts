@@ -220,6 +220,14 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
       case 'callback.received':
         logger.debug(event, 'callback received');
         return;
+      case 'alert.unassigned': {
+        const help = `set hooks.alertmanager.${event.receiver}.withoutAccount, or add a label "account" to the alert`;
+        logger.warn(
+          { receiver: event.receiver, alert: event.name, help },
+          'an alert without account triggers no policy',
+        );
+        return;
+      }
       case 'policy.triggered': {
         const { policy, account, trigger } = event;
         logger.info({ policy, account, ...trigger }, 'a policy is triggered');

@@ -204,6 +204,8 @@ export type OpsEvent =
       /** Class of the status that the destination answered with: `2xx`, or `none` without an answer. */
       readonly codeClass: string;
     }
+  /** An alert that policies wait for began to fire, and the account that it concerns is not known. */
+  | { readonly type: 'alert.unassigned'; readonly receiver: string; readonly name: string }
   | { readonly type: 'policy.triggered'; readonly policy: string; readonly account: string; readonly trigger: Trigger }
   /** A condition that people are told of begins, goes on with other words, or ends. */
   | ({ readonly type: 'notice' } & Notice)

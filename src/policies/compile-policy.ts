@@ -159,13 +159,12 @@ function baseOf(settings: PolicySettings, source: string) {
 
 function whenOf(settings: PolicySettings): PolicyWhen {
   const { every, schedule, timezone = 'UTC', on } = settings;
-  if (every !== undefined) return { every };
-  if (schedule !== undefined) return { cron: schedule, timezone };
-  if (on?.alert !== undefined) return { alert: on.alert };
-  if (on?.failureCallback !== undefined) return { failureCallback: true };
-  if (on?.hand !== undefined) return { byHand: true };
+  const timer = schedule === undefined ? every !== undefined && { every } : { cron: schedule, timezone };
+  if (on?.alert !== undefined) return { ...timer, alert: on.alert };
+  if (on?.failureCallback !== undefined) return { ...timer, failureCallback: true };
+  if (timer !== false) return timer;
   const fallback = EVERY_MS[settings.action.type as keyof typeof EVERY_MS];
-  return fallback === undefined ? { byHand: true } : { every: fallback };
+  return on?.hand !== undefined || fallback === undefined ? { byHand: true } : { every: fallback };
 }
 
 function whereOf<Facts>(

@@ -33,13 +33,13 @@ export interface WorkflowDlqSelection {
   readonly callerIp?: NonEmptyTexts;
 }
 
-export type PolicyWhen =
-  | { readonly every: number }
-  | { readonly cron: string; readonly timezone: string }
+type PolicyTimer = { readonly every: number } | { readonly cron: string; readonly timezone: string };
+
+type PolicyEvent =
   /** Name of the alert, as Alertmanager's webhook tells it. */
-  | { readonly alert: string }
-  | { readonly failureCallback: true }
-  | { readonly byHand: true };
+  { readonly alert: string } | { readonly failureCallback: true };
+
+export type PolicyWhen = PolicyTimer | PolicyEvent | (PolicyTimer & PolicyEvent) | { readonly byHand: true };
 
 /** Days 0 (Sunday) to 6; times in minutes since midnight, `to` after `from` or, over midnight, of the day after. */
 export interface PolicyWindow {

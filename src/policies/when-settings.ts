@@ -9,7 +9,11 @@ const written = (what: string) =>
 
 const onSettings = z
   .strictObject({
-    alert: z.string().min(1).exactOptional().describe('Name of an alert: a run for each time it begins to fire.'),
+    alert: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('Name of an alert: a run for each time it begins to fire for the account.'),
     failureCallback: written('A run after failure callbacks came.'),
     hand: written('Only when a person asks.'),
   })
@@ -52,7 +56,7 @@ const windowSettings = z
 
 export const whenKeys = {
   ...scheduleKeys,
-  on: onSettings.exactOptional().describe('In place of an interval: what else makes it run.'),
+  on: onSettings.exactOptional().describe('What else makes it run, with or without an interval.'),
   windows: z.array(windowSettings).default([]).describe('Times at which it may act; without any, always.'),
 };
 
@@ -60,7 +64,7 @@ interface When {
   readonly every?: number;
   readonly schedule?: string;
   readonly timezone?: string;
-  readonly on?: unknown;
+  readonly on?: { readonly hand?: true };
 }
 
 /** @param mustBeSaid there is no interval that is right for all */
@@ -68,9 +72,9 @@ export function refineWhen(mustBeSaid: boolean) {
   return (value: When, context: z.RefinementCtx): void => {
     refineSchedule(value, context);
     const given = (['every', 'schedule'] as const).filter((key) => value[key] !== undefined);
-    if (value.on !== undefined && given.length > 0) {
-      const message = `${given.join(', ')} and on exclude each other; keep one of them`;
-      context.addIssue({ code: 'custom', path: ['on'], message });
+    if (value.on?.hand !== undefined && given.length > 0) {
+      const message = `${given.join(', ')} and on.hand exclude each other; keep one of them`;
+      context.addIssue({ code: 'custom', path: ['on', 'hand'], message });
     }
     if (mustBeSaid && given.length === 0 && value.on === undefined) {
       context.addIssue({

@@ -1,6 +1,7 @@
 /**
  * Alertmanager's webhook, version 4. An alert is known by the hook it came to, its fingerprint and its start: the first
- * time it fires it triggers the policies that name it; repeats, and its end, are recorded only.
+ * time it fires it triggers the policies that name it; repeats, and its end, are recorded only. An alert concerns the
+ * account that its label names, and no other.
  */
 import { z } from 'zod';
 import type { Trigger } from '../domain/plan.ts';
@@ -16,16 +17,20 @@ const notification = z.object({ version: z.literal('4'), alerts: z.array(z.unkno
 
 const alert = z.object({
   status: z.enum(['firing', 'resolved']),
-  labels: z.object({ alertname: z.string().min(1).max(1_024) }),
+  labels: z.object({ alertname: z.string().min(1).max(1_024), account: z.string().max(1_024).exactOptional() }),
   startsAt: z.iso.datetime({ offset: true }),
   fingerprint: z.string().regex(/^[\w-]{1,128}$/),
 });
 
 /**
- * @param receiver name of the hook
+ * @param hook its name, and the accounts that an alert without a label `account` concerns
  * @throws {HttpError} 400
  */
-export async function takeAlerts(deps: HookDeps, receiver: string, value: unknown): Promise<void> {
+export async function takeAlerts(
+  deps: HookDeps,
+  { receiver, withoutAccount }: { readonly receiver: string; readonly withoutAccount: readonly string[] },
+  value: unknown,
+): Promise<void> {
   const sent = notification.safeParse(value);
   if (!sent.success) {
     throw malformed(
@@ -45,12 +50,17 @@ export async function takeAlerts(deps: HookDeps, receiver: string, value: unknow
     const key = `${receiver}/${fingerprint}/${new Date(startsAt).toISOString()}`;
     const isFiring = status === 'firing';
     const at = deps.clock.now();
-    deps.ledger.noteAlert({ receiver, name, key, isFiring, at });
+    const accounts = accountsOf(labels.account, withoutAccount);
+    const isNew = deps.ledger.noteAlert({ receiver, name, key, ...(accounts && { accounts }), isFiring, at });
     if (!isFiring) continue;
-    for (const policy of deps.policies()) {
-      if (!('alert' in policy.when) || policy.when.alert !== name) continue;
-      if (!deps.ledger.recordTrigger({ policy: policy.name, key, at })) continue;
-      if (!runs.has(policy.name)) runs.set(policy.name, { kind: 'alert', name, key });
+    const named = deps.policies().filter(({ when }) => 'alert' in when && when.alert === name);
+    if (accounts === undefined && isNew && named.length > 0)
+      deps.events.emit({ type: 'alert.unassigned', receiver, name });
+    for (const { name: policy, account } of named) {
+      if (accounts?.includes(account) !== true) continue;
+      const trigger = { kind: 'alert', name, key } as const;
+      if (!deps.ledger.recordTrigger({ policy, account, trigger, at })) continue;
+      if (!runs.has(policy)) runs.set(policy, trigger);
     }
   }
   const firing = alerts.filter(({ status }) => status === 'firing').length;
@@ -62,4 +72,10 @@ export async function takeAlerts(deps: HookDeps, receiver: string, value: unknow
     dropped: read.length - alerts.length,
   });
   for (const [policy, trigger] of runs) deps.run(policy, trigger);
+}
+
+/** Accounts that an alert concerns; undefined: not known. An empty label counts as none, as in Prometheus. */
+function accountsOf(label: string | undefined, withoutAccount: readonly string[]): readonly string[] | undefined {
+  if (label !== undefined && label !== '') return [label];
+  return withoutAccount.length > 0 ? withoutAccount : undefined;
 }

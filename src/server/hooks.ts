@@ -22,7 +22,7 @@ import { HttpError, text, type ErrorCode, type Reply } from './reply.ts';
 
 export interface HookDeps {
   readonly ledger: Pick<Ledger, 'noteAlert' | 'recordTrigger' | 'noteDeadLetter'>;
-  /** `when`: a `PolicyWhen` (policies/policy.ts); `{ alert }` and `{ failureCallback }` are looked for. */
+  /** Policies that may run. `when`: a `PolicyWhen` (policies/policy.ts); its `alert` and `failureCallback` count here. */
   policies(): readonly { readonly name: string; readonly account: string; readonly when: object }[];
   /** Lets a policy run soon; returns at once. */
   run(policy: string, trigger: Trigger): void;
@@ -35,7 +35,14 @@ export interface HookDeps {
 
 export interface Hooks {
   /** By the name in their path. */
-  readonly alertmanager: ReadonlyMap<string, { readonly token: Secret }>;
+  readonly alertmanager: ReadonlyMap<
+    string,
+    {
+      readonly token: Secret;
+      /** Accounts that an alert without a label `account` concerns. */
+      readonly withoutAccount: readonly string[];
+    }
+  >;
   /** By account. */
   readonly callbacks: ReadonlyMap<string, CallbackHook>;
 }
@@ -86,13 +93,14 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     }
   }
 
-  for (const [name, { token }] of hooks.alertmanager) {
+  for (const [name, { token, withoutAccount }] of hooks.alertmanager) {
     places.set(`/hooks/alertmanager/${name}`, {
       hook: 'alertmanager',
       name,
       async handle(asked) {
         requireBearer(asked.request.headers.authorization, token);
-        await takeAlerts(deps, name, (await read(asked, MAX_NOTIFICATION_BYTES)).value);
+        const { value } = await read(asked, MAX_NOTIFICATION_BYTES);
+        await takeAlerts(deps, { receiver: name, withoutAccount }, value);
       },
     });
   }
@@ -172,16 +180,17 @@ function gatherer(deps: HookDeps): Gatherer {
   return {
     add({ account, dlqId }) {
       const key = `${account}/${dlqId}`;
-      for (const policy of deps.policies()) {
-        if (policy.account !== account || !('failureCallback' in policy.when)) continue;
+      const trigger = { kind: 'callback', key } as const;
+      for (const { name: policy, account: of, when } of deps.policies()) {
+        if (of !== account || !('failureCallback' in when)) continue;
         // The service sends a callback again when it got no answer.
-        if (!ledger.recordTrigger({ policy: policy.name, key, at: clock.now() })) continue;
-        if (waiting.has(policy.name)) continue;
+        if (!ledger.recordTrigger({ policy, account, trigger, at: clock.now() })) continue;
+        if (waiting.has(policy)) continue;
         const timer = clock.after(GATHER_MS, () => {
-          waiting.delete(policy.name);
-          deps.run(policy.name, { kind: 'callback', key });
+          waiting.delete(policy);
+          deps.run(policy, trigger);
         });
-        waiting.set(policy.name, timer);
+        waiting.set(policy, timer);
       }
     },
     [Symbol.dispose]() {

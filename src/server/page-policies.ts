@@ -201,7 +201,7 @@ export function policies(rows: readonly PolicyView[], now: number): Html {
       { title: 'Mode', wide: true, cell: mode },
       { title: 'Last run', cell: (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)) },
       { title: 'Outcome', wide: true, cell: (row) => outcome(row, now) },
-      { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule)] },
+      { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)] },
       { title: 'Owner', cell: (row) => row.owner },
     ],
   });
@@ -216,6 +216,15 @@ function mode(row: PolicyView): HtmlValue {
     sub(`written as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
     trial,
   ];
+}
+
+function pendingTrigger({ pending, held }: PolicyView, now: number): HtmlValue {
+  if (pending === undefined) return undefined;
+  const { trigger, alert, count, since } = pending;
+  const what = trigger === 'alert' ? `alert ${alert ?? ''}` : 'failure callback';
+  const more = count === 1 ? '' : ` and ${formatCount(count - 1)} more`;
+  const until = held === undefined ? '' : `, runs when the hold by ${held.guard} ends`;
+  return [state('attention', 'trigger pending'), sub(`${what}${more}, for ${formatSpan(now - since)}${until}`)];
 }
 
 const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {

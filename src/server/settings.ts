@@ -84,7 +84,17 @@ const token = {
   tokenFile: secretFile('the bearer token that is asked for; several on a line each are all taken').exactOptional(),
 };
 
-const alertmanagerHook = z.strictObject(token).superRefine(oneSecret('token'), always);
+const alertmanagerHook = z
+  .strictObject({
+    ...token,
+    withoutAccount: z
+      .array(z.string().min(1))
+      .default([])
+      .describe(
+        'Accounts that an alert without a label `account` concerns. Without any, such an alert triggers no policy, and `alertFiring` is not known.',
+      ),
+  })
+  .superRefine(oneSecret('token'), always);
 
 const callbackHook = z
   .strictObject({

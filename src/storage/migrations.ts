@@ -173,4 +173,12 @@ export const MIGRATIONS: readonly string[] = [
   `,
   'ALTER TABLE workflow_dlq_runs ADD COLUMN run_id TEXT',
   'DROP INDEX intents_fingerprint; ALTER TABLE intents DROP COLUMN fingerprint',
+  `
+  -- pending is the trigger as JSON until a run dealt with it; account is that of the policy at the time.
+  ALTER TABLE triggers ADD COLUMN account TEXT;
+  ALTER TABLE triggers ADD COLUMN pending TEXT;
+  CREATE INDEX triggers_pending ON triggers (policy, account, at) WHERE pending IS NOT NULL;
+  -- A JSON list; NULL where the accounts of an alert are not known.
+  ALTER TABLE alerts ADD COLUMN accounts TEXT;
+  `,
 ];

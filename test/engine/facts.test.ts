@@ -189,7 +189,7 @@ test('the DLQ is as full as the statistics and the configured limit say', async 
 test('an alert fires when one is known to, and is not known before any came', () => {
   const { ledger, asked } = world();
   expect(asked().alertFiring('Down')).toBeUndefined();
-  ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', isFiring: true, at: NOW });
+  ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', accounts: [ACCOUNT], isFiring: true, at: NOW });
   expect([asked().alertFiring('Down'), asked().alertFiring('Other')]).toEqual([true, false]);
 });
 

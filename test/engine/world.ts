@@ -1,6 +1,6 @@
 /** An engine and all that it stands on: real ledger, real actions, a DLQ that does as told, and time that stands still. */
 import { createActions } from '../../src/actions/index.ts';
-import type { Plan, PolicyMode } from '../../src/domain/plan.ts';
+import type { Plan, PolicyMode, Trigger } from '../../src/domain/plan.ts';
 import type { EngineDeps, EngineFacts } from '../../src/engine/engine-deps.ts';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import type { Guard } from '../../src/guardrails/guard.ts';
@@ -50,6 +50,8 @@ export interface World {
   readonly guards: readonly Guard[];
   /** Runs that the engine asked for, in order. */
   readonly soon: string[];
+  /** What triggers these runs. */
+  readonly soonFor: Trigger[];
   /** What is known; nothing, until a test says so. */
   facts: Partial<EngineFacts>;
   /** Publishes what the DLQ holds as a complete batch. */
@@ -108,6 +110,7 @@ export function world(options: WorldOptions = {}): World {
     pause: undefined,
     guards: options.guards ?? WITHOUT_RAMP,
     soon: [],
+    soonFor: [],
     facts: {},
     restart(over = {}) {
       made.engine = createEngine({
@@ -132,7 +135,10 @@ export function world(options: WorldOptions = {}): World {
         },
         guards: made.guards,
         listEveryMs: 0,
-        runSoon: (policy) => void made.soon.push(policy),
+        runSoon(policy, trigger) {
+          made.soon.push(policy);
+          made.soonFor.push(trigger);
+        },
         ledger,
         board,
         clock,

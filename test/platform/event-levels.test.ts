@@ -26,6 +26,7 @@ type Said<T extends OpsEvent['type']> = readonly (readonly [Omit<Extract<OpsEven
 
 /** Every event there is; one that is added does not compile without its line here. */
 const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
+  'alert.unassigned': [[{ receiver: 'opsd', name: 'Down' }, 'warn']],
   'api.request': [[{ ...api, code: 200, durationMs: 1, bytes: 1 }, 'debug']],
   'api.retry': [[{ ...api, delayMs: 1 }, 'debug']],
   'api.throttled': [[{ account, api: 'message', waitMs: 1 }, 'debug']],

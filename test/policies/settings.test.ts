@@ -126,6 +126,14 @@ describe('triggers', () => {
     ],
     [{ on: { alert: 'Down' } }, { alert: 'Down' }],
     [{ on: { failureCallback: true } }, { failureCallback: true }],
+    [
+      { on: { alert: 'Down' }, every: '1m' },
+      { every: MINUTE, alert: 'Down' },
+    ],
+    [
+      { on: { failureCallback: true }, schedule: '0 3 * * *' },
+      { cron: '0 3 * * *', timezone: 'UTC', failureCallback: true },
+    ],
     [{ on: { hand: true } }, { byHand: true }],
   ])('%o', (over, when) => {
     for (const type of ACTION_TYPES) expect(policyOf(type, over).when).toEqual(when);

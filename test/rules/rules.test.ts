@@ -63,6 +63,17 @@ test('docs/alerts.md tells the objectives and burn rates that are used', () => {
   }
 });
 
+test('an alert about an account has its label: policies of that account alone are triggered by it', () => {
+  const ofAccounts = alerts.flatMap((rule) => {
+    const { selectors, labels } = readPromql(rule.expr, labelsOfRules);
+    return selectors.some(({ metric }) => labelsOfRules(metric)?.includes('account'))
+      ? [{ ...rule, names: labels }]
+      : [];
+  });
+  expect(ofAccounts.length).toBeGreaterThan(10);
+  expect(ofAccounts.filter(({ names: labels }) => !labels.has('account')).map(({ alert }) => alert)).toEqual([]);
+});
+
 describe('the example for Alertmanager', () => {
   const example = parse(readFileSync(join(ROOT, 'deploy/alertmanager/alertmanager.yaml'), 'utf8')) as {
     inhibit_rules: readonly {

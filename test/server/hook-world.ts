@@ -20,6 +20,7 @@ interface HookWorldOptions {
   readonly policies?: ReturnType<HookDeps['policies']>;
   readonly amToken?: Secret;
   readonly callbacks?: Partial<CallbackHook>;
+  readonly withoutAccount?: readonly string[];
 }
 
 export async function hookWorld(options: HookWorldOptions = {}) {
@@ -45,10 +46,10 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       alerts.push(alert);
       return isNew;
     },
-    recordTrigger({ policy, key }) {
+    recordTrigger({ policy, account, trigger: { key } }) {
       check();
-      const isNew = !triggers.has(`${policy} ${key}`);
-      triggers.add(`${policy} ${key}`);
+      const isNew = !triggers.has(`${policy} ${account} ${key}`);
+      triggers.add(`${policy} ${account} ${key}`);
       return isNew;
     },
     noteDeadLetter(letter) {
@@ -73,7 +74,9 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       run: (policy, trigger) => void runs.push(`${policy} ${trigger.kind} ${'key' in trigger ? trigger.key : ''}`),
     },
     {
-      alertmanager: new Map([['opsd', { token: options.amToken ?? Secret.of(AM_TOKEN) }]]),
+      alertmanager: new Map([
+        ['opsd', { token: options.amToken ?? Secret.of(AM_TOKEN), withoutAccount: options.withoutAccount ?? [] }],
+      ]),
       callbacks: new Map([
         [
           'production',
@@ -134,7 +137,7 @@ export function notification(...alerts: readonly Readonly<Record<string, unknown
 export function alert(overrides: Readonly<Record<string, unknown>> = {}) {
   return {
     status: 'firing',
-    labels: { alertname: 'BillingDown', severity: 'page' },
+    labels: { alertname: 'BillingDown', severity: 'page', account: 'production' },
     annotations: { summary: 'it is down' },
     startsAt: '2026-11-18T10:00:00.123456789Z',
     endsAt: '0001-01-01T00:00:00Z',

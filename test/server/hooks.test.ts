@@ -13,7 +13,9 @@ describe('alerts', () => {
     const { notify, alerts, runs, said } = await hookWorld();
     const answer = await notify(notification(alert()));
     expect(answer).toMatchObject({ status: 202, text: 'stored\n' });
-    expect(alerts).toEqual([{ receiver: 'opsd', name: 'BillingDown', key: KEY, isFiring: true, at: NOW }]);
+    expect(alerts).toEqual([
+      { receiver: 'opsd', name: 'BillingDown', key: KEY, accounts: ['production'], isFiring: true, at: NOW },
+    ]);
     expect(runs).toEqual([`on-billing alert ${KEY}`]);
     expect(said).toContainEqual({
       type: 'policy.triggered',
@@ -61,6 +63,52 @@ describe('alerts', () => {
     expect((await notify(notification(...many))).status).toBe(202);
     expect(runs).toEqual(['on-billing alert opsd/f0/2026-11-18T10:00:00.123Z']);
     expect(triggers.size).toBe(50);
+  });
+
+  describe('concern the account of their label', () => {
+    const both = [
+      { name: 'of-production', account: 'production', when: { alert: 'BillingDown' } },
+      { name: 'of-staging', account: 'staging', when: { every: 60_000, alert: 'BillingDown' } },
+    ];
+    const labeled = (account: string | undefined, fingerprint: string) =>
+      alert({ fingerprint, labels: { alertname: 'BillingDown', ...(account !== undefined && { account }) } });
+
+    test('and trigger the policies of that account alone', async () => {
+      const { notify, runs, alerts } = await hookWorld({ policies: both });
+      await notify(notification(labeled('staging', 'a')));
+      expect(runs).toEqual(['of-staging alert opsd/a/2026-11-18T10:00:00.123Z']);
+      expect(alerts).toMatchObject([{ accounts: ['staging'] }]);
+    });
+
+    test('each in a notification about several accounts', async () => {
+      const { notify, runs } = await hookWorld({ policies: both });
+      const rows = [labeled('staging', 'a'), labeled('test', 'b'), labeled('production', 'c'), labeled('staging', 'd')];
+      await notify({ ...notification(...rows), commonLabels: { alertname: 'BillingDown', account: 'production' } });
+      expect(runs).toEqual([
+        'of-staging alert opsd/a/2026-11-18T10:00:00.123Z',
+        'of-production alert opsd/c/2026-11-18T10:00:00.123Z',
+      ]);
+    });
+
+    test.each([[undefined], ['']])('and without one (%j) trigger nothing, which the log says once', async (account) => {
+      const { notify, runs, alerts, log } = await hookWorld({ policies: both });
+      await notify(notification(labeled(account, 'a')));
+      await notify(notification(labeled(account, 'a')));
+      expect(runs).toEqual([]);
+      expect(alerts[0]).not.toHaveProperty('accounts');
+      expect(log.filter((line) => line.includes('alert without account'))).toHaveLength(1);
+      expect(log.join('')).toContain('hooks.alertmanager.opsd.withoutAccount');
+    });
+
+    test('and without one the accounts that the configuration names', async () => {
+      const { notify, runs, alerts } = await hookWorld({ policies: both, withoutAccount: ['staging'] });
+      await notify(notification(labeled(undefined, 'a'), labeled('production', 'b')));
+      expect(runs).toEqual([
+        'of-staging alert opsd/a/2026-11-18T10:00:00.123Z',
+        'of-production alert opsd/b/2026-11-18T10:00:00.123Z',
+      ]);
+      expect(alerts.map(({ accounts }) => accounts)).toEqual([['staging'], ['production']]);
+    });
   });
 
   test('that are not understood are left out and counted; the others count', async () => {

@@ -479,7 +479,11 @@ describe('the page of policies at work', () => {
       breaker: 'open',
     } as const;
     const held = { guard: 'quota', reason: '429', since: NOW - 600_000 };
-    const markup = await page({ policies: () => [{ ...POLICY, campaigns: [campaign], held, probationLeft: 2 }] });
+    const pending = { trigger: 'alert', alert: 'BillingDown', count: 3, since: NOW - 120_000 } as const;
+    const markup = await page({
+      policies: () => [{ ...POLICY, campaigns: [campaign], held, pending, probationLeft: 2 }],
+    });
+    expect(markup).toContain('alert BillingDown and 2 more, for 2 min, runs when the hold by quota ends');
     const told = ['at most 27', '13 of 16', 'the breaker closes', 'in 25 min', '3 of the last 3 failed'];
     for (const text of told) expect(markup).toContain(text);
     expect(markup).toContain('held for 10 min by quota');

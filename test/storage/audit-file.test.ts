@@ -74,7 +74,7 @@ test('every change of state is a record, and none holds what an entry carried', 
   ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
   ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'waiting' });
   ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
-  ledger.recordTrigger({ policy: 'p', key: 'k', at: 1 });
+  ledger.recordTrigger({ policy: 'p', account: 'production', trigger: { kind: 'callback', key: 'k' }, at: 1 });
   ledger.saveCampaign({
     id: 'p/1',
     policy: 'p',

@@ -205,7 +205,14 @@ test('after any sequence of changes and deaths the log is whole, its books are t
             mortal.attempt(moment, (ledger) => ledger.decidePlan(`${n}aaaaa`, { state: 'used', at: now, by: 'p' }));
             break;
           case 'trigger':
-            mortal.attempt(moment, (ledger) => ledger.recordTrigger({ policy, key: String(n), at: now }));
+            mortal.attempt(moment, (ledger) =>
+              ledger.recordTrigger({
+                policy,
+                account: 'production',
+                trigger: { kind: 'callback', key: String(n) },
+                at: now,
+              }),
+            );
             break;
         }
       }

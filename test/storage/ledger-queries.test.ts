@@ -5,6 +5,7 @@ import { ACTION_QUERIES } from '../../src/storage/ledger-actions.ts';
 import { PART_OF_SLICE, SLICE_MS, WHOLE_SLICES, createCaps } from '../../src/storage/ledger-caps.ts';
 import { FORGETTABLE } from '../../src/storage/ledger-retention.ts';
 import { LAST_RUNS, STOPPED_BY } from '../../src/storage/ledger-runs.ts';
+import { PENDING_TRIGGERS } from '../../src/storage/ledger-triggers.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { raiseTo, resumeOf } from '../support/ledger-facts.ts';
 
@@ -21,6 +22,7 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ['whole slices', WHOLE_SLICES],
   ['part of a slice', PART_OF_SLICE],
   ['forgettable', FORGETTABLE],
+  ['pending triggers', PENDING_TRIGGERS],
 ];
 
 /** Tables that are small by their nature. */

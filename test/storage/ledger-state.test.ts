@@ -93,40 +93,103 @@ test('a beginning that two plans share names the one that is alive', () => {
   expect(ledger.storedPlan('abc1231', 5)?.plan.hash).toBe(one!.hash);
 });
 
-test('a trigger has its run once for each policy', () => {
+const KEY = 'opsd/f00/2025-11-20T12:00:00.000Z';
+const trigger = { kind: 'alert', name: 'Down', key: KEY } as const;
+const recorded = { policy: 'p', account: 'production', trigger, at: 1_000 };
+const firing = { receiver: 'opsd', name: 'Down', key: KEY, accounts: ['production'], isFiring: true, at: 1_000 };
+
+test('a trigger is taken once for each policy', () => {
   const ledger = memoryLedger();
-  const trigger = { policy: 'p', key: 'alertmanager/f00/1', at: 1_000 };
-  expect(ledger.recordTrigger(trigger)).toBe(true);
-  expect(ledger.recordTrigger({ ...trigger, at: 2_000 })).toBe(false);
-  expect(ledger.recordTrigger({ ...trigger, policy: 'q' })).toBe(true);
+  expect(ledger.recordTrigger(recorded)).toBe(true);
+  expect(ledger.recordTrigger({ ...recorded, at: 2_000 })).toBe(false);
+  expect(ledger.recordTrigger({ ...recorded, policy: 'q' })).toBe(true);
+});
+
+test('a trigger is pending until it is ended, for its policy and account alone', () => {
+  const ledger = memoryLedger();
+  const callback = { kind: 'callback', key: 'production/dlq-1' } as const;
+  ledger.noteAlert(firing);
+  ledger.recordTrigger(recorded);
+  ledger.recordTrigger({ ...recorded, trigger: callback, at: 500 });
+  ledger.recordTrigger({ ...recorded, policy: 'q' });
+  const pending = ledger.pendingTriggers('p', 'production', 2_000);
+  expect(pending).toEqual([
+    { trigger: callback, at: 500 },
+    { trigger, at: 1_000 },
+  ]);
+  expect(ledger.pendingTriggers('p', 'staging', 2_000)).toEqual([]);
+  ledger.endTriggers('p', pending);
+  expect(ledger.pendingTriggers('p', 'production', 2_000)).toEqual([]);
+  expect(ledger.pendingTriggers('q', 'production', 2_000)).toHaveLength(1);
+  expect(ledger.recordTrigger(recorded)).toBe(false);
+});
+
+test('the end of an alert ends its triggers for good, and no others', () => {
+  const ledger = memoryLedger();
+  const callback = { kind: 'callback', key: KEY } as const;
+  ledger.noteAlert(firing);
+  ledger.recordTrigger(recorded);
+  ledger.recordTrigger({ ...recorded, policy: 'q', trigger: callback });
+  ledger.noteAlert({ ...firing, isFiring: false, at: 2_000 });
+  // A late repeat, such as of another Alertmanager of the cluster.
+  ledger.noteAlert({ ...firing, at: 3_000 });
+  expect(ledger.pendingTriggers('p', 'production', 4_000)).toEqual([]);
+  expect(ledger.pendingTriggers('q', 'production', 4_000)).toHaveLength(1);
+});
+
+test('the trigger of an alert that was not repeated for a day waits for a repeat', () => {
+  const ledger = memoryLedger();
+  const day = 86_400_000;
+  ledger.noteAlert(firing);
+  ledger.recordTrigger(recorded);
+  expect(ledger.pendingTriggers('p', 'production', 1_000 + day)).toHaveLength(1);
+  expect(ledger.pendingTriggers('p', 'production', 1_001 + day)).toEqual([]);
+  ledger.noteAlert({ ...firing, at: 2 * day });
+  expect(ledger.pendingTriggers('p', 'production', 2 * day)).toHaveLength(1);
+});
+
+test('an alert fires for the accounts that it concerns; where nobody said which, it is not known', () => {
+  const ledger = memoryLedger();
+  const { accounts: _accounts, ...unassigned } = firing;
+  const asked = (name: string, account: string) => ledger.alertFiring(account, name, 2_000);
+  ledger.noteAlert({ ...firing, accounts: ['staging', 'test'] });
+  expect([asked('Down', 'staging'), asked('Down', 'test'), asked('Down', 'production')]).toEqual([true, true, false]);
+  ledger.noteAlert({ ...unassigned, key: 'opsd/bar/1' });
+  expect([asked('Down', 'staging'), asked('Down', 'production')]).toEqual([true, undefined]);
+  expect(asked('Other', 'production')).toBe(false);
+  ledger.noteAlert({ ...unassigned, key: 'opsd/bar/1', isFiring: false });
+  expect(asked('Down', 'production')).toBe(false);
 });
 
 test('an alert is new once, and nothing is known before the first one came', () => {
   const ledger = memoryLedger();
-  expect(ledger.alertFiring('Down', 3_000)).toBeUndefined();
-  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', isFiring: true, at: 1_000 };
+  expect(ledger.alertFiring('production', 'Down', 3_000)).toBeUndefined();
+  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', accounts: ['production'], isFiring: true, at: 1_000 };
   expect(ledger.noteAlert(alert)).toBe(true);
   expect(ledger.noteAlert({ ...alert, at: 2_000 })).toBe(false);
-  expect([ledger.alertFiring('Down', 3_000), ledger.alertFiring('Other', 3_000)]).toEqual([true, false]);
+  expect([ledger.alertFiring('production', 'Down', 3_000), ledger.alertFiring('production', 'Other', 3_000)]).toEqual([
+    true,
+    false,
+  ]);
   expect(ledger.noteAlert({ ...alert, key: 'f00/2' })).toBe(true);
   expect(ledger.noteAlert({ ...alert, isFiring: false, at: 3_000 })).toBe(false);
-  expect(ledger.alertFiring('Down', 3_000)).toBe(true);
+  expect(ledger.alertFiring('production', 'Down', 3_000)).toBe(true);
   ledger.noteAlert({ ...alert, key: 'f00/2', isFiring: false, at: 3_000 });
-  expect(ledger.alertFiring('Down', 3_000)).toBe(false);
+  expect(ledger.alertFiring('production', 'Down', 3_000)).toBe(false);
 });
 
 test('an alert of which no end is told fires for a day, is not known then, and has ended after six', () => {
   const ledger = memoryLedger();
   const day = 86_400_000;
-  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', isFiring: true, at: 0 };
+  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', accounts: ['production'], isFiring: true, at: 0 };
   ledger.noteAlert(alert);
   ledger.noteAlert({ ...alert, key: 'bar/1', isFiring: false });
-  expect(ledger.alertFiring('Down', day)).toBe(true);
-  expect(ledger.alertFiring('Down', day + 1)).toBeUndefined();
-  expect(ledger.alertFiring('Down', 6 * day)).toBeUndefined();
-  expect(ledger.alertFiring('Down', 6 * day + 1)).toBe(false);
+  expect(ledger.alertFiring('production', 'Down', day)).toBe(true);
+  expect(ledger.alertFiring('production', 'Down', day + 1)).toBeUndefined();
+  expect(ledger.alertFiring('production', 'Down', 6 * day)).toBeUndefined();
+  expect(ledger.alertFiring('production', 'Down', 6 * day + 1)).toBe(false);
   ledger.noteAlert({ ...alert, at: 7 * day });
-  expect(ledger.alertFiring('Down', 8 * day)).toBe(true);
+  expect(ledger.alertFiring('production', 'Down', 8 * day)).toBe(true);
 });
 
 test('dead letters are learned once, the newest listed oldest first, and forgotten', () => {

@@ -66,7 +66,7 @@ function merged(base: Mapping, over: Mapping): Mapping {
     else result[key] = isMapping(value) && isMapping(base[key]) ? merged(base[key], value) : value;
   }
   // One trigger takes the place of another.
-  if (['schedule', 'on'].some((key) => over[key] !== undefined)) delete result['every'];
+  if (over['every'] === undefined && ['schedule', 'on'].some((key) => over[key] !== undefined)) delete result['every'];
   return result;
 }
 

@@ -106,7 +106,7 @@ test('an alert that Alertmanager repeats makes its policy run once', async ({ sk
   const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
     (await scrape(String(ready['url']))).value(name, labels) ?? 0;
   const received = (status: string) => value('opsd_alerts_received_total', { receiver: 'main', status });
-  const labels = { alertname: 'BillingDown', severity: 'page' };
+  const labels = { alertname: 'BillingDown', severity: 'page', account: 'production' };
   await am.post({ labels, startsAt: new Date().toISOString() });
 
   await until({ what: 'it is repeated', timeoutMs: 30_000 }, async () => (await received('firing')) >= 3);
