@@ -56,7 +56,8 @@ const engine = createEngine({
   facts: {
     deliveries: () => ({ delivered: 990, all: 1_000 }),
     refusedAt: () => undefined,
-    clockSkewMs: () => undefined,
+    clockSkewMs: () => 0,
+    steadySince: () => -Infinity,
     preconditions: () => {
       throw new Error('no policy here has preconditions');
     },

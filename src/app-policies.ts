@@ -72,10 +72,11 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     policies: compiled,
     settings: config.engine,
     accounts: new Map(
-      accounts.map(({ account }) => [
+      accounts.map(({ account, target }) => [
         account.name,
         {
           mode: account.mode,
+          ...(target.accountId !== undefined && { accountId: target.accountId }),
           ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
           ...(account.limits.priceUsdPer100kMessages !== undefined && {
             priceUsdPer100kMessages: account.limits.priceUsdPer100kMessages,

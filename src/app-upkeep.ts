@@ -1,9 +1,9 @@
 /** The composition root's part about the store over months: what it forgets, and where its audit log ended. */
 import type { AuditLog } from './ledger/audit-log.ts';
 import { errorMessage } from './platform/error-message.ts';
-import type { Clock } from './platform/clock.ts';
 import type { EventBus } from './platform/events.ts';
 import type { Logger } from './platform/logger.ts';
+import type { VerifiedClock } from './platform/verified-clock.ts';
 import type { Scheduler } from './scheduler/scheduler.ts';
 import type { SqliteLedger } from './storage/sqlite-ledger.ts';
 
@@ -11,12 +11,14 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Between two batches: others write to the store as well. */
 const NEXT_BATCH_MS = 5_000;
+/** Between two looks at a clock that no answer of the service confirms. */
+const UNVERIFIED_MS = 60_000;
 
 export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
   readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
   readonly audit: Pick<AuditLog, 'head'>;
-  readonly clock: Clock;
+  readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
   readonly events: EventBus;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
@@ -43,6 +45,8 @@ export function scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger
     timeoutMs: HOUR_MS,
     jitter: 1,
     async run() {
+      // By a clock that was set ahead everything would be old.
+      if (!clock.isVerified()) return { againInMs: UNVERIFIED_MS };
       try {
         if (ledger.prune(clock.now()).more) return { againInMs: NEXT_BATCH_MS };
       } catch (error) {

@@ -36,6 +36,7 @@ import { countedAudit } from './ledger/counted-audit.ts';
 import { logEvents } from './platform/event-log.ts';
 import { EventBus } from './platform/events.ts';
 import { teardown } from './platform/teardown.ts';
+import { VerifiedClock } from './platform/verified-clock.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { startProbes } from './server/probes.ts';
 import { startServer } from './server/server.ts';
@@ -133,13 +134,15 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
   const attempts = new RecentAttempts(clock);
   const resumeEnds = new ResumeEnds();
+  const verified = new VerifiedClock(clock, events);
+  stack.use(verified);
   const facts = createFacts({
     board,
     attempts,
     resumeEnds,
     ledger,
     events,
-    clock,
+    clock: verified,
     accounts: accounts.map(({ account }) => account),
   });
   stack.use(facts);
@@ -152,7 +155,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     board,
     facts,
     scheduler,
-    clock,
+    clock: verified,
     events,
     logger,
     within,
@@ -229,7 +232,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     jitter: 0,
     run: async () => tidyLabels(),
   });
-  scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger });
+  scheduleUpkeep({ scheduler, ledger, audit, clock: verified, events, logger });
   let beatAt = clock.monotonic();
   scheduler.add({
     name: 'heartbeat',
@@ -294,7 +297,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   if (probes !== undefined) ending('probes', 3_000, () => probes.close());
 
   const hooks = await startHookListener(config, {
-    clock,
+    clock: verified,
     logger,
     events,
     ledger,
@@ -356,7 +359,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
       collector: collector.name,
       board,
       events,
-      clock,
+      clock: verified,
       mayNot: () => {
         const { usedToday, allowedPerDay } = client.usage(collector.api);
         return usedToday >= allowedPerDay ? 'quota' : undefined;

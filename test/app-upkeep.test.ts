@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest';
 import { scheduleUpkeep } from '../src/app-upkeep.ts';
 import { EventBus, type OpsEvent } from '../src/platform/events.ts';
-import { ManualClock } from '../src/platform/manual-clock.ts';
 import type { Task } from '../src/scheduler/scheduler.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const HEAD = { sequence: 7, hash: 'ab'.repeat(32) };
 const NONE = { intents: 0, runs: 0, plans: 0 };
 
-function world(prune: (now: number) => { more: boolean }, head: typeof HEAD | null = HEAD, mustBeAdopted?: string) {
+function world(
+  prune: (now: number) => { more: boolean },
+  head: typeof HEAD | null = HEAD,
+  mustBeAdopted?: string,
+  isVerified = true,
+) {
   const tasks = new Map<string, Task>();
   const lines: unknown[] = [];
   const events = new EventBus();
@@ -18,7 +22,7 @@ function world(prune: (now: number) => { more: boolean }, head: typeof HEAD | nu
     scheduler: { add: (task) => void tasks.set(task.name, task) },
     ledger: { prune: (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
     audit: { head: () => head ?? undefined },
-    clock: new ManualClock(NOW),
+    clock: { now: () => NOW, isVerified: () => isVerified },
     events,
     logger: {
       info: (...line: unknown[]) => void lines.push(line),
@@ -59,6 +63,13 @@ test('the ledger forgets every day, batch after batch', async () => {
   expect(await run('ledger-retention')).toEqual({ againInMs: 5_000 });
   expect(await run('ledger-retention')).toBeUndefined();
   expect(asked).toEqual([NOW, NOW]);
+});
+
+test('the ledger forgets nothing by a clock that no answer of the service confirms', async () => {
+  const asked: number[] = [];
+  const { run } = world((now) => ({ more: asked.push(now) === 1 }), HEAD, undefined, false);
+  expect(await run('ledger-retention')).toEqual({ againInMs: 60_000 });
+  expect(asked).toEqual([]);
 });
 
 test('a ledger that cannot be written is told of, and tried again the next day', async () => {

@@ -19,6 +19,8 @@ export interface Actions {
   readonly accounts: readonly string[];
   /** Every entry of the workflow DLQ under a filter. Never rejects: a failed or aborted read is an incomplete listing. */
   list(account: string, filter: ListFilter, signal: AbortSignal): Promise<Listing>;
+  /** Sends one small read, so that the service tells its time. Never rejects. */
+  hear(account: string, signal: AbortSignal): Promise<void>;
   /** The request that `act` would send for a proposal. Sends nothing. */
   describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest;
   /**
@@ -54,6 +56,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
   return {
     accounts: [...clients.keys()],
     list: (account, filter, signal) => listWorkflowDlq(clients.get(account), filter, signal, options),
+    hear: (account, signal) => hear(clients.get(account), { accountId: deps.accountIds.get(account), signal }),
     describe,
     async prepare(proposal, { archive }, signal) {
       if (proposal.action !== 'workflow-dlq.delete') return undefined;
@@ -70,6 +73,18 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
       }
     },
   };
+}
+
+async function hear(
+  client: ServiceClient | undefined,
+  { accountId, signal }: { readonly accountId: string | undefined; readonly signal: AbortSignal },
+): Promise<void> {
+  try {
+    if (client?.message !== undefined) await client.message.listWorkflowDlq({ count: 1 }, { signal });
+    else if (accountId !== undefined) await client?.management?.getAccountStats(accountId, '1h', { signal });
+  } catch {
+    // The client has reported the failure; without an answer the clock stays unchecked.
+  }
 }
 
 function describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest {

@@ -66,7 +66,7 @@ const budgetSettings = z.strictObject({
     // Midnight UTC, epoch milliseconds.
     .transform((day) => Date.parse(day))
     .exactOptional()
-    .describe('Day on which that was known to be so; shown beside it. Policies that raise it need it.'),
+    .describe('Day on which that was known to be so; change it with the amount. Policies that raise it need it.'),
   maxAge: durationSetting({ min: '1d', max: '366d' })
     .prefault('45d')
     .describe('Age after which nobody acts on it any more.'),

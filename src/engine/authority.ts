@@ -75,7 +75,9 @@ export class Authority {
     const now = clock.now();
     const paused = this.paused(policy);
     // A store that cannot be read is a pause already, and it is not asked again.
-    if (paused !== undefined) return { paused, unmet: [], minInterval: 0, now };
+    const clockSkewMs = facts.clockSkewMs(policy.account);
+    const time = { now, ...(clockSkewMs !== undefined && { clockSkewMs }) };
+    if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
     const leaseLost = ledger.leaseLost();
     const window = outsideWindow(policy.windows, now);
     const lastIntentAt = at.first ? ledger.lastIntentAt(policy.name) : undefined;
@@ -93,7 +95,7 @@ export class Authority {
       ...(lastIntentAt !== undefined && { lastIntentAt }),
       ...(lastUnknownAt !== undefined && { lastUnknownAt }),
       minInterval: at.first ? policy.limits.minInterval : 0,
-      now,
+      ...time,
     };
   }
 

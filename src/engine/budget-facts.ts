@@ -14,19 +14,22 @@ export function spendFacts(
   const batch = board.fresh(account, 'accountStats');
   const spend = batch?.rows[0]?.spend;
   const now = clock.now();
+  const ageMs = board.ageMs(account, 'accountStats');
+  if (batch === undefined || ageMs === undefined || spend?.monthUsd === undefined) return { fresh: false };
+  // By the age, and not by the time that was noted: the clock may have been set since.
+  const at = Math.round(now - ageMs);
   // What was read before a month's turn says nothing of the new one.
-  if (batch === undefined || spend?.monthUsd === undefined || monthOf(batch.at) !== monthOf(now))
-    return { fresh: false };
+  if (monthOf(at) !== monthOf(now) || monthOf(batch.at) !== monthOf(now)) return { fresh: false };
   const { monthUsd, last24hUsd, medianDayUsd, paceUsd, forecastUsd, requestsLastDay } = spend;
   // A forecast smooths a bad day away; who has to act must know of it.
   const fastest = Math.max(paceUsd ?? -Infinity, last24hUsd ?? -Infinity);
   const hoursLeft =
     known === undefined || fastest === -Infinity
       ? undefined
-      : hoursUntil({ spentUsd: monthUsd, budgetUsd: known.knownUsd, paceUsd: fastest, readMsAgo: now - batch.at });
+      : hoursUntil({ spentUsd: monthUsd, budgetUsd: known.knownUsd, paceUsd: fastest, readMsAgo: ageMs });
   return {
     fresh: true,
-    at: batch.at,
+    at,
     monthUsd,
     ...(last24hUsd !== undefined && { last24hUsd }),
     ...(medianDayUsd !== undefined && { medianDayUsd }),

@@ -8,6 +8,7 @@ import { drained, judge, retryHorizon, sent } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord } from '../ledger/ledger.ts';
 import { isResume, type Policy, type ResumePolicy } from '../policies/policy.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { clockDenial } from './clock-denial.ts';
 import { campaignOf } from './groups.ts';
 
 export interface Change {
@@ -40,7 +41,7 @@ export function judgeCampaigns(
 ): Change[] {
   const now = deps.clock.now();
   return deps.ledger.campaigns().flatMap((campaign) => {
-    if (deps.inStep.has(campaign.id)) return [];
+    if (deps.inStep.has(campaign.id) || clockDenial(campaign.account, deps) !== undefined) return [];
     const policy = policies.get(campaign.policy);
     if (policy === undefined || !isResume(policy)) return [];
     const after = judged(campaign, policy, now, deps);

@@ -16,8 +16,8 @@ export function withinCaps<P extends Proposal>(
   draft: Draft,
   deps: EngineDeps,
 ): { readonly chosen: readonly P[]; readonly caps: Plan['caps'] } {
-  const limits = capLimits(policy, deps.settings, deps.accounts.get(policy.account));
-  const caps = capUse(policy, limits, deps.ledger, deps.clock.now());
+  const now = deps.clock.now();
+  const caps = capUse(policy, capLimits(policy, now, deps), deps.ledger, now);
   const worth = allowed.reduce((sum, { worth }) => sum + worth, 0);
   let room = worth;
   for (const guard of guardsAt(deps.guards, 'plan')) {

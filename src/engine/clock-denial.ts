@@ -1,22 +1,25 @@
-/**
- * Whether the local clock can be relied on where no entries tell: it bounds what is deleted without a listing, and says
- * when a lost request has had its time.
- */
+/** The check of the local clock for decisions outside of a run, and the read that makes the check possible. */
 import type { Denial } from '../domain/plan.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 
-/** @param clockSkewMs local clock minus the service's; absent when it was not told */
+/** Returns why no limit in time may expire for this account now; undefined when the clock can be relied on. */
 export function clockDenial(
-  clockSkewMs: number | undefined,
-  { clock, guards }: Pick<EngineDeps, 'clock' | 'guards'>,
+  account: string,
+  { facts, clock, guards }: Pick<EngineDeps, 'facts' | 'clock' | 'guards'>,
 ): Denial | undefined {
-  return firstDenial(guardsAt(guards, 'read'), {
-    complete: true,
-    entries: [],
-    dropped: 0,
-    filter: {},
-    ...(clockSkewMs !== undefined && { clockSkewMs }),
-    now: clock.now(),
-  });
+  const clockSkewMs = facts.clockSkewMs(account);
+  return firstDenial(
+    guardsAt(guards, 'run').filter(({ name }) => name === 'clock'),
+    { unmet: [], minInterval: 0, now: clock.now(), ...(clockSkewMs !== undefined && { clockSkewMs }) },
+  );
+}
+
+/** Sends one read where the service has not answered yet: without its time, no run may begin. */
+export async function hearClock(
+  account: string,
+  { facts, actions }: Pick<EngineDeps, 'facts' | 'actions'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (facts.clockSkewMs(account) === undefined) await actions.hear(account, signal);
 }

@@ -4,7 +4,6 @@ import { backingOffRefusal } from '../guardrails/attempts.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
 import type { MessageDeletePolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
-import { clockDenial } from './clock-denial.ts';
 import type { DecideDeps } from './decide.ts';
 import { guardsAt } from './guards-at.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
@@ -18,8 +17,6 @@ export async function decideDeadLetters(
   deps: DecideDeps,
 ): Promise<Decision> {
   const draft = new Draft(policy, context);
-  const unsound = clockDenial(deps.facts.clockSkewMs(policy.account), deps);
-  if (unsound !== undefined) return draft.abort(unsound);
   const now = deps.clock.now();
   draft.notes.push('No operation lists these messages: their ids are those that failure callbacks told of.');
   const letters = deps.ledger.deadLetters(policy.account, MAX_LETTERS);

@@ -5,7 +5,6 @@
 import type { PruneProposal } from '../domain/plan.ts';
 import type { PrunePolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
-import { clockDenial } from './clock-denial.ts';
 import type { DecideDeps } from './decide.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
@@ -13,8 +12,6 @@ const PAGE = 100;
 
 export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
   const draft = new Draft(policy, context);
-  const unsound = clockDenial(deps.facts.clockSkewMs(policy.account), deps);
-  if (unsound !== undefined) return draft.abort(unsound);
   const asked = policy.filter(context.at);
   const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };
   const known = deps.facts.dlqMessages(policy.account);

@@ -1,7 +1,7 @@
 /** What the engine stands on. Everything it knows comes through here. */
 import type { Actions } from '../actions/index.ts';
 import type { ResumedMessage, ResumeEnd } from '../domain/ended-attempts.ts';
-import type { BudgetAssertion } from '../domain/known-budget.ts';
+import type { BudgetAssertion, BudgetDoubt } from '../domain/known-budget.ts';
 import type { PolicyMode } from '../domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -22,14 +22,20 @@ export interface EngineFacts {
   ): { readonly delivered: number; readonly all: number } | undefined;
   /** Epoch milliseconds of the last 429, or of the daemon's own quota running out. */
   refusedAt(account: string): number | undefined;
-  /** Local clock minus the service's by its last answer, milliseconds. */
+  /**
+   * Local clock minus the service's, milliseconds; of a service that sends no `Date`, how far the local clock was set
+   * since the start. Undefined before the first answer.
+   */
   clockSkewMs(account: string): number | undefined;
+  /** The moment since which time has run without being set: what was noted before may be less exact. */
+  steadySince(): number;
   preconditions(account: string): PreconditionFacts;
   /** `asserted`: what the configuration says, also where something newer is known. */
   budget(account: string): {
     readonly spend: BudgetFacts;
     readonly known?: KnownBudget;
     readonly asserted?: BudgetAssertion;
+    readonly doubt?: BudgetDoubt;
   };
   /** Whether the log showed that a message of a resumed run, to its workflow, ended like this. */
   resumeEnded(account: string, message: ResumedMessage, end: ResumeEnd['end']): boolean;
@@ -38,9 +44,11 @@ export interface EngineFacts {
 }
 
 /** What the configuration says of an account. */
-export interface AccountTerms {
+interface AccountTerms {
   /** Ceiling for its policies. */
   readonly mode: PolicyMode;
+  /** How the management API knows it; absent where it has none. */
+  readonly accountId?: string;
   readonly dlqRetentionMs?: number;
   readonly priceUsdPer100kMessages?: number;
 }

@@ -10,6 +10,7 @@ import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
 import { Authority } from './authority.ts';
 import { judgeCampaigns, type Change } from './campaigns.ts';
+import { clockDenial } from './clock-denial.ts';
 import { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { grantOf } from './grants.ts';
@@ -87,6 +88,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
 
   async function settleOnce(signal: AbortSignal): Promise<void> {
     abandonIntents(parts);
+    noteAccounts();
     await settleActions(parts, signal);
     const changes = judgeCampaigns(byName, parts);
     for (const change of changes) tellCampaign(change);
@@ -95,6 +97,15 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     notePauses();
     reviewHolds();
     continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
+  }
+
+  /** A store that must be adopted may lack raises: what it knows of an account begins with its adoption. */
+  function noteAccounts(): void {
+    if (ledger.mustBeAdopted !== undefined) return;
+    for (const [account, { accountId }] of deps.accounts) {
+      if (accountId === undefined || clockDenial(account, parts) !== undefined) continue;
+      ledger.noteAccount(account, accountId, clock.now());
+    }
   }
 
   function tellCampaign({ before, after }: Change): void {

@@ -230,8 +230,13 @@ function reserve(
       const { lastAttemptAt = -Infinity } = ledger.historyOf(proposal.account, proposal.lineage);
       if (lastAttemptAt >= run.plan.at) return { instead: { took: 'skipped' } };
     }
-    const limits = capLimits(policy, deps.settings, deps.accounts.get(policy.account));
-    const reservation = ledger.reserve(run.id, proposal, clock.now(), limits);
+    // Another raise, or an edited assertion, may have come since.
+    if (proposal.action === 'budget.raise') {
+      const { known, doubt } = deps.facts.budget(proposal.account);
+      if (known?.knownUsd !== proposal.fromUsd || doubt?.verdict === 'hold') return { instead: { took: 'skipped' } };
+    }
+    const now = clock.now();
+    const reservation = ledger.reserve(run.id, proposal, now, capLimits(policy, now, deps));
     if (reservation.ok) return { intent: reservation.intent };
     if (reservation.guard === 'claim') return { instead: { took: 'skipped' } };
     return { instead: { stopped: { guard: reservation.guard, reason: reservation.reason } } };
@@ -260,7 +265,8 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
   const startedAt = clock.monotonic();
   const result = await deps.actions.act(request);
   const durationMs = clock.monotonic() - startedAt;
-  const at = clock.now();
+  // The intent's time was checked; the clock may have been set since.
+  const at = intent.at + Math.round(durationMs);
   const surplus = pauseIfMore(proposal, request, result, deps);
   const detail = result.outcome === 'acked' ? surplus?.reason : result.detail;
   const newRunId = result.outcome === 'acked' ? result.newRunId : undefined;

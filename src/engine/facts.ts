@@ -2,13 +2,13 @@
  * What the engine knows of its accounts at this moment, read from what collectors published and the ledger keeps. What
  * is stale, or was never told, is not known.
  */
-import { knownBudget, type BudgetAssertion } from '../domain/known-budget.ts';
+import { budgetDoubt, knownBudget, type BudgetAssertion } from '../domain/known-budget.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { RecentAttempts } from '../observations/recent-attempts.ts';
 import type { ResumeEnds } from '../observations/resume-ends.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { EventBus } from '../platform/events.ts';
+import type { VerifiedClock } from '../platform/verified-clock.ts';
 import type { KnownBudget } from '../policies/facts.ts';
 import { spendFacts } from './budget-facts.ts';
 import type { EngineFacts } from './engine-deps.ts';
@@ -20,7 +20,7 @@ export interface FactsDeps {
   readonly resumeEnds: ResumeEnds;
   readonly ledger: Ledger;
   readonly events: EventBus;
-  readonly clock: Clock;
+  readonly clock: VerifiedClock;
   readonly accounts: readonly {
     readonly name: string;
     readonly limits: { readonly dlqMessages?: number };
@@ -30,13 +30,12 @@ export interface FactsDeps {
 
 export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   const accounts = new Map(deps.accounts.map((account) => [account.name, account]));
+  /** On the monotonic clock: a jump of the local clock ends no hold. */
   const refusedAt = new Map<string, number>();
-  const skews = new Map<string, number>();
   // A request that the daemon put off or did not send is none: this event is said of requests that were sent.
   const subscription = deps.events.subscribe((event) => {
     if (event.type !== 'api.request') return;
-    if (event.clockSkewMs !== undefined && event.api === 'message') skews.set(event.account, event.clockSkewMs);
-    if (event.code === 429 || event.failure === 'rate_limited') refusedAt.set(event.account, deps.clock.now());
+    if (event.code === 429 || event.failure === 'rate_limited') refusedAt.set(event.account, deps.clock.monotonic());
   });
 
   function known(account: string): KnownBudget | undefined {
@@ -48,16 +47,28 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
 
   return {
     deliveries: (account, host, windowMs) => deps.attempts.of(account, host, windowMs),
-    refusedAt: (account) => refusedAt.get(account),
-    clockSkewMs: (account) => skews.get(account),
+    refusedAt(account) {
+      const at = refusedAt.get(account);
+      return at === undefined ? undefined : deps.clock.now() - (deps.clock.monotonic() - at);
+    },
+    clockSkewMs: (account) => deps.clock.skewMs(account),
+    steadySince: () => deps.clock.steadySince,
     preconditions: (account) => preconditionFacts(account, accounts.get(account)?.limits.dlqMessages, deps),
     budget(account) {
       const budget = known(account);
       const asserted = accounts.get(account)?.budget;
+      const doubt =
+        budget &&
+        budgetDoubt(asserted, deps.ledger.raises(account, 0), {
+          known: budget,
+          since: deps.ledger.accountSince(account),
+          now: deps.clock.now(),
+        });
       return {
         spend: spendFacts(account, budget, deps),
         ...(budget !== undefined && { known: budget }),
         ...(asserted !== undefined && { asserted }),
+        ...(doubt !== undefined && { doubt }),
       };
     },
     resumeEnded: (account, message, end) => deps.resumeEnds.has(account, { ...message, end }),

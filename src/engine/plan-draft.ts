@@ -1,6 +1,7 @@
 /** A plan while it is made: what every action's plan has, and the hash that binds what is done to what was shown. */
 import { createHash } from 'node:crypto';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '../domain/plan.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Policy } from '../policies/policy.ts';
 import { selectionOf, type PruneBound } from './prune-grant.ts';
 import { Tally } from './tally.ts';
@@ -23,6 +24,9 @@ export interface PlanContext {
   readonly signal: AbortSignal;
 }
 
+/** Readings that agree. Times are epoch milliseconds. */
+export type Readings = NonNullable<ReturnType<Ledger['condition']>>;
+
 /** A plan, and what was found on the way to it. */
 export interface Decision {
   readonly plan: Plan;
@@ -31,8 +35,11 @@ export interface Decision {
   readonly tally: Tally;
   /** Entries that `select` and `where` mean, before guards: for what is counted from the first match on. */
   readonly meant?: readonly string[];
-  /** Whether the condition of a policy without entries holds, by the reading of `at` (epoch milliseconds). */
-  readonly condition?: { readonly isMet: boolean; readonly at: number };
+  /**
+   * Readings in a row that met the condition of a policy without entries, where this one changed them; `none` where it
+   * did not meet it.
+   */
+  readonly readings?: Readings | 'none';
 }
 
 export class Draft {

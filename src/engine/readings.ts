@@ -25,7 +25,9 @@ export function readEngine(deps: EngineDeps & { readonly authority: Authority })
 }
 
 /** Each cap once: those of account and engine hold for many policies. */
-function capsOf({ policies, settings, accounts, ledger, clock }: EngineDeps): EngineReadings['caps'] {
+function capsOf(deps: EngineDeps): EngineReadings['caps'] {
+  const { policies, ledger } = deps;
+  const now = deps.clock.now();
   const caps = new Map<string, EngineReadings['caps'][number]>();
   for (const policy of policies) {
     if (policy.mode === 'off') continue;
@@ -33,11 +35,10 @@ function capsOf({ policies, settings, accounts, ledger, clock }: EngineDeps): En
       if (limit.scope === 'engine') return 'engine';
       return limit.scope === 'account' ? `account/${policy.account}` : policyScope(policy.name);
     };
-    const limits = capLimits(policy, settings, accounts.get(policy.account));
-    for (const limit of limits) {
+    for (const limit of capLimits(policy, now, deps)) {
       const key = JSON.stringify([nameOf(limit), limit]);
       if (caps.has(key)) continue;
-      const [use] = capUse(policy, [limit], ledger, clock.now());
+      const [use] = capUse(policy, [limit], ledger, now);
       const { scope, window, used } = use!;
       const remaining = Math.max(0, limit.limit - used);
       caps.set(key, { scope: scope.replace(limit.scope, nameOf(limit)), window, remaining });

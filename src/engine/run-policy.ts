@@ -1,11 +1,12 @@
 /** One run of a policy: decide, ask the guards, act, record. What goes wrong is an outcome, never a rejection. */
 import { leastMode, type Plan, type Trigger } from '../domain/plan.ts';
-import { monthOf } from '../domain/utc-month.ts';
 import { errorMessage } from '../platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import { policyScope } from './authority.ts';
 import { endDrained } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
+import { hearClock } from './clock-denial.ts';
+import { absoluteAmount } from './decide-budget.ts';
 import { decide, unread } from './decide.ts';
 import { execute, type Books, type ExecuteDeps } from './execute.ts';
 import { awaitApproval, grantOf, useUp } from './grants.ts';
@@ -32,6 +33,7 @@ export interface RunOptions {
 }
 
 export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDeps): Promise<RunResult> {
+  await hearClock(policy.account, deps, options.signal);
   const at = deps.clock.now();
   let runId: number | undefined;
   let plan: Plan | undefined;
@@ -148,23 +150,11 @@ function groupsOf(plan: Plan): ReadonlySet<string> {
 }
 
 /** What later runs count from: since when an entry is meant, since when a condition holds. */
-function remember(policy: Policy, { meant, condition, plan }: Decision, deps: RunDeps): void {
-  const { ledger, clock } = deps;
+function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger }: RunDeps): void {
   if (meant !== undefined && policy.action.type === 'workflow-dlq.delete') {
     ledger.noteMatches(policy.name, meant, plan.at);
   }
-  if (condition === undefined) return;
-  const before = ledger.condition(policy.name);
-  if (!condition.isMet) {
-    if (before !== undefined) ledger.saveCondition(policy.name, undefined);
-    return;
-  }
-  const now = clock.now();
-  if (before === undefined || monthOf(before.since) !== monthOf(now)) {
-    ledger.saveCondition(policy.name, { since: now, last: condition.at, readings: 1 });
-  } else if (condition.at > before.last) {
-    ledger.saveCondition(policy.name, { since: before.since, last: condition.at, readings: before.readings + 1 });
-  }
+  if (readings !== undefined) ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);
 }
 
 function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void {
@@ -174,12 +164,14 @@ function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void 
   if (waiting === undefined) return;
   const { plan } = waiting;
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;
+  const [raise] = plan.chosen;
+  const sets = raise?.action === 'budget.raise' ? ` ${absoluteAmount(raise.toUsd)}` : '';
   deps.conditions.stands({
     key: `approval/${policy.name}`,
     severity: 'warning',
     ...about(policy),
     guard: 'approval',
     summary: `Plan ${plan.id} of policy ${policy.name} waits for approval`,
-    detail: `${plan.matched} matched${why}; opsd approve ${plan.id}, or opsd reject ${plan.id}`,
+    detail: `${plan.matched} matched${why}; opsd approve ${plan.id}, or opsd reject ${plan.id}.${sets}`,
   });
 }

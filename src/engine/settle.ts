@@ -7,6 +7,7 @@
  * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
  * an entry is gone: rows of the board may have been read before the act.
  */
+import { formatDuration } from '../domain/duration.ts';
 import type { ResumeEnd } from '../domain/ended-attempts.ts';
 import { isOvertaken } from '../domain/known-budget.ts';
 import type { ResumeProposal } from '../domain/plan.ts';
@@ -14,7 +15,7 @@ import { retryHorizon } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
-import { clockDenial } from './clock-denial.ts';
+import { clockDenial, hearClock } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { pauseIfMore } from './more-than-asked.ts';
 import { mayNotRepeat } from './repeat.ts';
@@ -34,6 +35,8 @@ const LIST_EVERY_MS = 60_000;
 /** What no reading has resolved by then, none will. */
 const UNDECIDABLE_AFTER_MS = 86_400_000;
 const LOOKALIKE = 'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
+/** Age after which a raise is not sent once more: the longer it waits, the likelier someone has set another budget. */
+const REPEAT_RAISE_MS = 3_600_000;
 
 /**
  * Intents that nobody will write an outcome for any more become unknown.
@@ -51,6 +54,9 @@ export function abandonIntents(deps: SettleDeps): number {
 export async function settleActions(deps: SettleDeps, signal: AbortSignal): Promise<void> {
   for (const account of deps.actions.accounts) {
     const open = deps.ledger.unsettled(account);
+    if (open.length > 0) await hearClock(account, deps, signal);
+    // By a clock that was set, an act that is still under way may seem to have had its time.
+    if (clockDenial(account, deps) !== undefined) continue;
     const unlisted = open.filter((action) => !isListed(action));
     for (const action of unlisted) {
       if (signal.aborted) return;
@@ -58,14 +64,12 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
     }
     const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, deps));
     const now = deps.clock.now();
-    const due = listed.filter((action) => (action.outcomeAt ?? action.at) + settleMs(action, deps) <= now);
+    const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, deps) <= now);
     const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
     if (due.length === 0 || lately < (deps.listEveryMs ?? LIST_EVERY_MS)) continue;
     deps.listedAt.set(account, deps.clock.monotonic());
     const listing = await deps.actions.list(account, {}, signal);
-    if (!listing.complete || listing.dropped > 0) continue;
-    // What has had its time by a clock that was set may be under way still.
-    if (clockDenial(listing.clockSkewMs, deps) !== undefined) continue;
+    if (!listing.complete || listing.dropped > 0 || clockDenial(account, deps) !== undefined) continue;
     const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
     const returns = new Returns(listing.entries, deps.ledger.instance);
     for (const action of due) judge(action, { ids, returns }, deps);
@@ -75,6 +79,14 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
 /** Whether a listing of the workflow DLQ can tell what became of it. */
 function isListed({ proposal }: Intent): boolean {
   return proposal.action === 'workflow-dlq.resume' || proposal.action === 'workflow-dlq.delete';
+}
+
+/**
+ * Returns when the wait for the fate of an act began. An outcome that a restart recorded before the clock was checked
+ * can lie before the act or in the future; then the wait began with the act.
+ */
+function waitsSince({ at, outcomeAt = at }: ActionRecord, now: number): number {
+  return outcomeAt > at && outcomeAt <= now ? outcomeAt : at;
 }
 
 function settleMs({ proposal, outcome }: ActionRecord, deps: SettleDeps): number {
@@ -94,11 +106,13 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
     return record(action, 'undecidable', deps, 'no reading tells what a prune deleted');
   }
   const now = deps.clock.now();
-  if (now - (action.outcomeAt ?? action.at) < (deps.settleMs ?? SETTLE_MS)) return;
+  if (now - waitsSince(action, now) < (deps.settleMs ?? SETTLE_MS)) return;
   const since = supersededBy(action, deps);
   if (since !== undefined) return record(action, 'undecidable', deps, since);
-  if (now - action.at >= UNDECIDABLE_AFTER_MS) {
-    return record(action, 'undecidable', deps, 'it is more than a day old, and is not sent once more');
+  const repeatMs = proposal.action === 'budget.raise' ? REPEAT_RAISE_MS : UNDECIDABLE_AFTER_MS;
+  if (now - action.at >= repeatMs) {
+    const age = formatDuration(repeatMs);
+    return record(action, 'undecidable', deps, `it is more than ${age} old, and is not sent once more`);
   }
   if (mayNotRepeat(proposal, deps)) return;
   // The same absolute value, or the same id: sent twice it does what it did once.
@@ -106,7 +120,7 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
   const result = await deps.actions.act(request);
   pauseIfMore(proposal, request, result, deps);
   if (result.outcome === 'acked') return record(action, 'resolved_done', deps, 'sent once more, the same');
-  if (result.outcome === 'unknown' && deps.clock.now() - action.at < UNDECIDABLE_AFTER_MS) {
+  if (result.outcome === 'unknown' && deps.clock.now() - action.at < repeatMs) {
     return record(action, 'unknown', deps, result.detail);
   }
   record(action, 'undecidable', deps, result.detail);
@@ -116,7 +130,7 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
 function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleDeps): string | undefined {
   if (proposal.action !== 'budget.raise') return undefined;
   const { account, toUsd } = proposal;
-  if (ledger.raises(account, at + 1).some(({ outcome }) => outcome !== undefined)) {
+  if (ledger.raises(account, at + 1).length > 0) {
     return 'a later raise has taken its place';
   }
   if (!isOvertaken(facts.budget(account).asserted, { at, toUsd })) return undefined;

@@ -14,6 +14,7 @@ import type {
 import { lift } from '../guardrails/campaign.ts';
 import { overrule } from '../policies/overrule.ts';
 import type { Policy } from '../policies/policy.ts';
+import { clockDenial, hearClock } from './clock-denial.ts';
 import { decide } from './decide.ts';
 import { stillShows } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
@@ -25,6 +26,8 @@ import { haltKey } from './shown-group.ts';
 
 /** How long a plan that was made by hand may be applied. */
 const SHOWN_FOR_MS = 3_600_000;
+/** How long a raise that was approved may be sent. */
+const RAISE_APPROVED_FOR_MS = 3_600_000;
 
 export interface VerbDeps extends RunDeps {
   readonly byName: ReadonlyMap<string, Policy>;
@@ -42,6 +45,7 @@ export async function planPolicy(
   signal.throwIfAborted();
   const found = policyWith(name, request.overrule, deps);
   if (!('name' in found)) return found;
+  await hearClock(found.account, deps, signal);
   const at = deps.clock.now();
   const context = contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
   const stopped = firstDenial(
@@ -54,7 +58,8 @@ export async function planPolicy(
     deps,
   );
   signal.throwIfAborted();
-  if (request.save && plan.matched > 0) {
+  // Saved with a wrong time, it could be applied for too long.
+  if (request.save && plan.matched > 0 && clockDenial(found.account, deps) === undefined) {
     deps.ledger.savePlan({
       plan,
       targets,
@@ -81,7 +86,7 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   }
   // Where a person is needed, this is the approval of all that was shown: the steps that follow need no other.
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
-  const decision = { state: lasts ? ('approved' as const) : ('used' as const), at: deps.clock.now(), ...person };
+  const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('used' as const) };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${found.name}`);
   const prune = pruneBound(stored.plan);
@@ -104,11 +109,18 @@ export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided
   const policy = policyWith(stored.plan.policy, undefined, deps);
   if (!('name' in policy)) return policy;
   if (!stillShows(stored, policy, deps.clock.now())) return outdated(stored);
-  const decision = { state: 'approved' as const, at: deps.clock.now(), ...person };
+  const decision = approvalOf(stored, person, deps);
   if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${stored.plan.policy}`);
   deps.runSoon(stored.plan.policy);
   return { ok: true, plan: { ...stored, state: 'approved', ...person } };
+}
+
+/** An approval of an amount holds for a short time: the longer it waits, the likelier another budget was set since. */
+function approvalOf({ plan }: StoredPlan, person: Person, { clock }: VerbDeps) {
+  const at = clock.now();
+  const isRaise = plan.action === 'budget.raise';
+  return { state: 'approved' as const, at, ...person, ...(isRaise && { expiresAt: at + RAISE_APPROVED_FOR_MS }) };
 }
 
 export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided {
@@ -126,6 +138,7 @@ export async function explain(id: string, deps: VerbDeps, signal: AbortSignal): 
   for (const policy of deps.policies) {
     if (policy.action.type !== 'workflow-dlq.resume' && policy.action.type !== 'workflow-dlq.delete') continue;
     const watched = dlqIdOf(id, policy.account, deps);
+    await hearClock(policy.account, deps, signal);
     const trigger = { kind: 'hand' } as const;
     const context = contextOf(policy, { at: deps.clock.now(), trigger, signal }, deps);
     const stopped = firstDenial(

@@ -3,6 +3,7 @@
  * of the ledger and the word on the page. `stage` tells when the line asks it.
  */
 import type { Campaign } from '../domain/campaign.ts';
+import type { BudgetDoubt } from '../domain/known-budget.ts';
 import type { ActionType, PlanCap, PolicyMode } from '../domain/plan.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 
@@ -124,6 +125,8 @@ export interface RunFacts {
   readonly paused?: string;
   /** Why this process is not the store's one executor. */
   readonly leaseLost?: string;
+  /** Local clock minus the service's, milliseconds; absent before the service has answered. */
+  readonly clockSkewMs?: number;
   /** Why now is outside the policy's windows: when the next one opens. A run by hand is asked as well. */
   readonly outsideWindow?: string;
   /** Preconditions that are false or not known, by name. */
@@ -264,6 +267,8 @@ export interface RaiseFacts {
   readonly known?: { readonly knownUsd: number; readonly assertedAt: number; readonly maxAgeMs: number };
   /** Absent when nothing is known. */
   readonly toUsd?: number;
+  /** Why what is known may not be so, and whether a person can decide. */
+  readonly doubt?: BudgetDoubt;
   /** Why the readings so far do not suffice. */
   readonly unconfirmed?: string;
   readonly isApproved: boolean;

@@ -8,6 +8,7 @@ import { attempts } from './attempts.ts';
 import { books } from './books.ts';
 import { caps } from './caps.ts';
 import { claim } from './claim.ts';
+import { clock } from './clock.ts';
 import { completeRead } from './complete-read.ts';
 import { confirmation } from './confirmation.ts';
 import { destination } from './destination.ts';
@@ -38,6 +39,7 @@ import { window } from './window.ts';
 export const GUARDS: readonly Guard[] = [
   { name: 'kill_switch', stage: 'run', check: killSwitch },
   { name: 'lease', stage: 'run', check: lease },
+  { name: 'clock', stage: 'run', check: clock },
   { name: 'window', stage: 'run', check: window },
   { name: 'precondition', stage: 'run', check: precondition },
   { name: 'min_interval', stage: 'run', check: minInterval },

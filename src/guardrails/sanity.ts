@@ -1,16 +1,14 @@
+import { clockFault } from '../domain/clock-skew.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import type { ReadFacts } from './guard.ts';
 
 const EARLIEST = Date.UTC(2015, 0, 1);
 const DAY_MS = 86_400_000;
-const MAX_SKEW_MS = 60_000;
 
 /** Times that can be, fields that must be, and a clock that agrees with the service's. */
 export function sanity({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
-  if (clockSkewMs !== undefined && !(Math.abs(clockSkewMs) <= MAX_SKEW_MS)) {
-    const seconds = Math.round(Math.abs(clockSkewMs) / 1_000);
-    return `the local clock is ${seconds} s ${clockSkewMs > 0 ? 'ahead of' : 'behind'} the service's`;
-  }
+  const fault = clockSkewMs === undefined ? undefined : clockFault(clockSkewMs);
+  if (fault !== undefined) return fault;
   if (dropped > 0) return `${dropped} listed ${dropped === 1 ? 'entry' : 'entries'} could not be understood`;
   for (const entry of entries) {
     const missing = MANDATORY.find((field) => entry[field] === '');

@@ -40,6 +40,7 @@ export class FakeService {
         const pages = Math.max(1, Math.ceil(entries.length / PAGE));
         return { complete: true, entries, duplicates: 0, dropped: 0, pages, clockSkewMs: 0 };
       },
+      hear: async () => undefined,
       describe: (proposal, options) => real.describe(proposal, options),
       // Nothing is written in a test: the archive is taken to be there.
       prepare: async () => undefined,

@@ -1,6 +1,6 @@
 /** The facts of a test in the engine's words. What the test does not say is not known. */
 import { matchesGlob } from '../domain/glob.ts';
-import { knownBudget, type BudgetAssertion } from '../domain/known-budget.ts';
+import { budgetDoubt, knownBudget, type BudgetAssertion } from '../domain/known-budget.ts';
 import type { EngineFacts } from '../engine/engine-deps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -46,6 +46,7 @@ export function engineFacts(
       return facts.refusedAgo === undefined ? undefined : at - facts.refusedAgo;
     },
     clockSkewMs: () => 0,
+    steadySince: () => -Infinity,
     preconditions: () => ({
       successRatio(host) {
         const counts = deliveries(host);
@@ -70,10 +71,14 @@ export function engineFacts(
       const budget = known(account);
       const { spend } = told().facts;
       const says = asserted();
+      // A test has told of every raise that there was.
+      const of = budget && { known: budget, since: -Infinity, now: clock.now() };
+      const doubt = of && budgetDoubt(says, ledger.raises(account, 0), of);
       return {
         spend: spend === undefined ? { fresh: false } : { ...spend, at: clock.now() },
         ...(budget !== undefined && { known: budget }),
         ...(says !== undefined && { asserted: says }),
+        ...(doubt !== undefined && { doubt }),
       };
     },
     dlqMessages: () => service.messages,

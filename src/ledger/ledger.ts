@@ -47,6 +47,8 @@ export interface ActionRecord extends Intent {
 export interface CapLimit {
   readonly scope: 'policy' | 'account' | 'engine';
   readonly windowMs: number;
+  /** How much longer the window is counted, because acts in it were dated before the time was set; milliseconds. */
+  readonly marginMs?: number;
   readonly limit: number;
   /** Counts these actions alone; absent: all but budget.raise. */
   readonly actions?: readonly ActionType[];
@@ -209,6 +211,14 @@ export interface Ledger {
     readonly outcome?: ActionOutcome;
   }[];
 
+  /**
+   * Notes that the store watches an account from now on, unless it does so already. An account that got another `id` is
+   * another account. `adopt` forgets it: raises may be missing.
+   */
+  noteAccount(account: string, id: string, at: number): void;
+  /** Epoch milliseconds since which the store has every raise of an account. */
+  accountSince(account: string): number | undefined;
+
   /** Durable. The campaign of a policy and group that has not ended; a new one has an id of its own. */
   campaign(policy: string, group: string): Campaign | undefined;
   campaigns(): readonly Campaign[];
@@ -231,6 +241,8 @@ export interface Ledger {
       readonly at: number;
       readonly by: string;
       readonly reason?: string;
+      /** Epoch milliseconds, where the decision holds for a shorter time than the plan. */
+      readonly expiresAt?: number;
     },
   ): boolean;
 

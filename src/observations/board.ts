@@ -110,6 +110,12 @@ export class ObservationBoard {
     return this.#clock.monotonic() - freshAt > status.maxStalenessMs;
   }
 
+  /** Milliseconds since the latest complete batch came, on the monotonic clock. */
+  ageMs(account: string, collector: CollectorName): number | undefined {
+    const freshAt = this.#freshAt.get(keyOf(account, collector));
+    return freshAt === undefined ? undefined : this.#clock.monotonic() - freshAt;
+  }
+
   statuses(): readonly CollectorStatus[] {
     return [...this.#statuses.values()];
   }

@@ -39,7 +39,7 @@ export interface BudgetFacts {
 /** What is asserted or known of the budget: no operation reads it. */
 export interface KnownBudget {
   readonly knownUsd: number;
-  readonly origin: 'configuration' | 'ledger' | 'rotation';
+  readonly origin: 'configuration' | 'ledger';
   /** Epoch milliseconds. */
   readonly assertedAt: number;
   /** Milliseconds after which the knowledge is too old to act on. */

@@ -54,7 +54,7 @@ export function createCaps(db: DatabaseSync): Caps {
     objection(proposal, at, caps): string | undefined {
       for (const cap of caps) {
         if (!counts(cap, proposal)) continue;
-        const taken = used(scopeOf(cap, proposal), at - cap.windowMs);
+        const taken = used(scopeOf(cap, proposal), at - cap.windowMs - (cap.marginMs ?? 0));
         if (taken + proposal.worth <= cap.limit) continue;
         const window = `${cap.limit} in ${cap.windowMs / 3_600_000} h`;
         if (taken >= cap.limit) return `${cap.scope}: ${window} reached`;

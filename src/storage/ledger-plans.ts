@@ -27,7 +27,9 @@ export function createPlans({
   const selectByState = db.prepare(
     'SELECT * FROM plans WHERE state IN (SELECT value FROM json_each(?)) ORDER BY saved_at DESC',
   );
-  const decide = db.prepare('UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason) WHERE hash = ?');
+  const decide = db.prepare(
+    'UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason), expires_at = min(expires_at, ?) WHERE hash = ?',
+  );
 
   /** A beginning that several plans share names the one that is alive, and none when several are. */
   function find(id: string, now: number): StoredPlan | undefined {
@@ -76,13 +78,13 @@ export function createPlans({
         .all(JSON.stringify(states.includes('expired') ? [...states, ...ALIVE] : states))
         .map((row) => storedOf(row, now))
         .filter(({ state }) => states.includes(state)),
-    decidePlan: (id, { state, at, by, reason }) =>
+    decidePlan: (id, { state, at, by, reason, expiresAt }) =>
       change((tell) => {
         const found = find(id, at);
         const from = state === 'used' ? ALIVE : UNDECIDED;
         if (found === undefined || !from.includes(found.state)) return false;
         const { hash, policy, account, id: plan } = found.plan;
-        decide.run(state, by, reason ?? null, hash);
+        decide.run(state, by, reason ?? null, expiresAt ?? found.expiresAt, hash);
         tell({ type: 'plan.decided', policy, account, plan, planHash: hash, from: found.state, state, by, reason });
         return true;
       }),

@@ -1,10 +1,17 @@
-/** What is remembered of a policy between its runs: matches, versions, and conditions that must hold for a while. */
+/** What is remembered between runs: a policy's matches, versions and conditions, and since when an account is watched. */
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
 type PolicyState = Pick<
   Ledger,
-  'firstMatchedAt' | 'noteMatches' | 'policyVersion' | 'savePolicyVersion' | 'condition' | 'saveCondition'
+  | 'firstMatchedAt'
+  | 'noteMatches'
+  | 'policyVersion'
+  | 'savePolicyVersion'
+  | 'condition'
+  | 'saveCondition'
+  | 'noteAccount'
+  | 'accountSince'
 >;
 
 export function createPolicyState({ db, change }: Journal): PolicyState {
@@ -20,6 +27,11 @@ export function createPolicyState({ db, change }: Journal): PolicyState {
     'INSERT OR REPLACE INTO policy_conditions (policy, since, last, readings) VALUES (?, ?, ?, ?)',
   );
   const deleteCondition = db.prepare('DELETE FROM policy_conditions WHERE policy = ?');
+  const selectSince = db.prepare('SELECT since FROM watched_accounts WHERE account = ?');
+  const putAccount = db.prepare(
+    `INSERT INTO watched_accounts (account, id, since) VALUES (?, ?, ?)
+     ON CONFLICT (account) DO UPDATE SET id = excluded.id, since = excluded.since WHERE id <> excluded.id`,
+  );
 
   return {
     firstMatchedAt(policy, dlqId): number | undefined {
@@ -46,6 +58,11 @@ export function createPolicyState({ db, change }: Journal): PolicyState {
     saveCondition(policy, condition): void {
       if (condition === undefined) deleteCondition.run(policy);
       else putCondition.run(policy, condition.since, condition.last, condition.readings);
+    },
+    noteAccount: (account, id, at) => void putAccount.run(account, id, at),
+    accountSince(account) {
+      const since = selectSince.get(account)?.['since'];
+      return since === undefined ? undefined : Number(since);
     },
   };
 }

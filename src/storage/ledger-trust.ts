@@ -59,6 +59,8 @@ export function createTrust({ db, instance, epoch, change }: Journal, audit: Aud
       if (distrust === undefined) return;
       change((tell) => {
         deleteMeta.run(MUST_ADOPT);
+        // Raises that the store does not remember may have been made until now.
+        db.exec('DELETE FROM watched_accounts');
         tell({ type: 'store.adopted', by, reason, because: distrust });
       });
       distrust = undefined;

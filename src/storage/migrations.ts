@@ -181,4 +181,10 @@ export const MIGRATIONS: readonly string[] = [
   -- A JSON list; NULL where the accounts of an alert are not known.
   ALTER TABLE alerts ADD COLUMN accounts TEXT;
   `,
+  `
+  -- Since when the store has every raise of an account's budget.
+  CREATE TABLE watched_accounts (
+    account TEXT PRIMARY KEY, id TEXT NOT NULL, since INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

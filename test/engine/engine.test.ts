@@ -672,10 +672,10 @@ describe('unclear outcomes', () => {
     w.dlq.answers = ['never_arrived'];
     await run(w);
     await w.clock.advance(SETTLE);
-    w.dlq.clockSkewMs = SETTLE;
+    w.facts = { clockSkewMs: () => SETTLE };
     await w.engine.settle(NEVER);
     expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
-    w.dlq.clockSkewMs = 0;
+    w.facts = {};
     await w.engine.settle(NEVER);
     expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'resolved_not_done' }]);
   });

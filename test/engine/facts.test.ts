@@ -10,6 +10,7 @@ import { ObservationBoard } from '../../src/observations/board.ts';
 import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
 import { EventBus } from '../../src/platform/events.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { VerifiedClock } from '../../src/platform/verified-clock.ts';
 import { compilePolicy } from '../../src/policies/compile-policy.ts';
 import { policySettings } from '../../src/policies/settings.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
@@ -31,11 +32,13 @@ function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: n
   const attempts = new RecentAttempts(clock);
   const resumeEnds = new ResumeEnds();
   const ledger = memoryLedger();
+  ledger.noteAccount(ACCOUNT, 'acc-1', 0);
   const events = new EventBus();
   const { budget, dlqMessages } = more;
   const limits = dlqMessages === undefined ? {} : { dlqMessages };
   const accounts = [{ name: ACCOUNT, limits, ...(budget !== undefined && { budget }) }];
-  const facts = createFacts({ board, attempts, resumeEnds, ledger, events, clock, accounts });
+  const verified = new VerifiedClock(clock, events);
+  const facts = createFacts({ board, attempts, resumeEnds, ledger, events, clock: verified, accounts });
   const publish = board.publish.bind(board);
   return {
     clock,
@@ -45,6 +48,7 @@ function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: n
     ledger,
     events,
     facts,
+    verified,
     asked: () => facts.preconditions(ACCOUNT),
     stats: (reading: AccountReading) =>
       publish({ account: ACCOUNT, collector: 'accountStats', at: clock.now(), rows: [reading], dropped: 0 }, 1),
@@ -93,24 +97,21 @@ test('of too many ends of resumed runs the oldest are forgotten, and deliveries 
   expect(facts.resumeEnded(ACCOUNT, messages[0]!, 'failed')).toBe(true);
 });
 
-test('how far the local clock is from the service’s is that of the last answer of the message API that tells', () => {
-  const { events, facts } = world();
+test('a hold after a 429 lasts through a jump of the local clock that the service confirms', async () => {
+  const { clock, events, facts, verified } = world();
   const request = {
     type: 'api.request',
     account: ACCOUNT,
+    api: 'message',
     operation: 'x',
-    code: 200,
     durationMs: 1,
     bytes: 0,
   } as const;
-  expect(facts.clockSkewMs(ACCOUNT)).toBeUndefined();
-  events.emit({ ...request, api: 'message', clockSkewMs: 90_000 });
-  events.emit({ ...request, api: 'message' });
-  events.emit({ ...request, api: 'management', clockSkewMs: 0 });
-  events.emit({ ...request, api: 'message', account: 'staging', clockSkewMs: 0 });
-  expect(facts.clockSkewMs(ACCOUNT)).toBe(90_000);
-  events.emit({ ...request, api: 'message', clockSkewMs: 5 });
-  expect(facts.clockSkewMs(ACCOUNT)).toBe(5);
+  events.emit({ ...request, code: 429 });
+  clock.jump(HOUR);
+  events.emit({ ...request, code: 200, clockSkewMs: 0 });
+  await clock.advance(MINUTE);
+  expect(verified.now() - facts.refusedAt(ACCOUNT)!).toBe(MINUTE);
 });
 
 test('an account was refused when it answered 429, and not when the daemon waited or something else failed', async () => {
@@ -227,11 +228,22 @@ test('spend is known while the statistics are fresh, and by the budget also the 
     },
     known: { knownUsd: 100, origin: 'configuration', assertedAt: Date.UTC(2026, 10, 1), maxAgeMs: 45 * DAY },
     asserted: BUDGET,
+    doubt: { verdict: 'approve', reason: 'the assertion is more than 7 days old, with no raise since' },
   });
   await clock.advance(5 * MINUTE);
   expect(facts.budget(ACCOUNT).spend.hoursLeft).toBeCloseTo(80 - 1 / 12, 6);
   await clock.advance(1);
   expect(facts.budget(ACCOUNT).spend).toEqual({ fresh: false });
+});
+
+test('a jump of the local clock neither ages a reading nor takes hours away', async () => {
+  const { clock, events, facts, stats } = world({ budget: BUDGET });
+  stats({ spend: SPEND });
+  const { hoursLeft, at } = facts.budget(ACCOUNT).spend;
+  clock.jump(3 * HOUR);
+  const about = { account: ACCOUNT, api: 'message', operation: 'x', code: 200, durationMs: 1, bytes: 0 } as const;
+  events.emit({ type: 'api.request', ...about, clockSkewMs: 0 });
+  expect(facts.budget(ACCOUNT).spend).toMatchObject({ hoursLeft, at: at! + 3 * HOUR });
 });
 
 test('the hours left are none when the budget is used up, and without end when nothing is spent', () => {

@@ -103,6 +103,14 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     held: [],
   },
+  clock: {
+    story: 'a local clock that is two minutes ahead of the service',
+    prepare: (w) => {
+      w.dlq.add();
+      w.facts = { clockSkewMs: () => 2 * MINUTE };
+    },
+    held: [],
+  },
   window: {
     story: 'a Thursday, where the policy may act on Mondays',
     options: { policy: { windows: [{ days: 'mon', from: '06:00', to: '22:00', timezone: 'UTC' }] } },

@@ -27,7 +27,8 @@ export const WITHOUT_RAMP = GUARDS.filter(({ name }) => name !== 'ramp');
 export const NOTHING_KNOWN: EngineFacts = {
   deliveries: () => undefined,
   refusedAt: () => undefined,
-  clockSkewMs: () => undefined,
+  clockSkewMs: () => 0,
+  steadySince: () => -Infinity,
   preconditions: () => {
     throw new Error('no policy of this test has preconditions');
   },
@@ -127,7 +128,8 @@ export function world(options: WorldOptions = {}): World {
           // A healthy destination, so that it holds nothing where a test is about something else.
           deliveries: (...of) => (made.facts.deliveries ?? (() => ({ delivered: 100, all: 100 })))(...of),
           refusedAt: (account) => made.facts.refusedAt?.(account),
-          clockSkewMs: (account) => made.facts.clockSkewMs?.(account),
+          clockSkewMs: (account) => (made.facts.clockSkewMs ?? (() => 0))(account),
+          steadySince: () => (made.facts.steadySince ?? (() => -Infinity))(),
           preconditions: (account) => made.facts.preconditions!(account),
           budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
           resumeEnded: (...of) => made.facts.resumeEnded?.(...of) ?? false,

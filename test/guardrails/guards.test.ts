@@ -9,6 +9,7 @@ import { attempts } from '../../src/guardrails/attempts.ts';
 import { books } from '../../src/guardrails/books.ts';
 import { caps } from '../../src/guardrails/caps.ts';
 import { claim } from '../../src/guardrails/claim.ts';
+import { clock } from '../../src/guardrails/clock.ts';
 import { completeRead } from '../../src/guardrails/complete-read.ts';
 import { confirmation } from '../../src/guardrails/confirmation.ts';
 import { coolDown } from '../../src/guardrails/cool-down.ts';
@@ -227,6 +228,18 @@ describe('echo_check', () => {
       );
     },
   );
+});
+
+test.each([
+  [undefined, 'the service has not answered since the daemon started, so the local clock is not checked'],
+  [0, undefined],
+  [60_000, undefined],
+  [-60_000, undefined],
+  [60_001, "the local clock is 60 s ahead of the service's"],
+  [-31 * 24 * HOUR, "the local clock is 2678400 s behind the service's"],
+])('clock: %o', (clockSkewMs, reason) => {
+  const skew = clockSkewMs === undefined ? {} : { clockSkewMs };
+  expect(clock({ unmet: [], minInterval: 0, now: NOW, ...skew })).toBe(reason);
 });
 
 describe('sanity', () => {
@@ -658,6 +671,16 @@ describe('raises of the budget', () => {
     [{ ...facts, spend: { ...spend, monthUsd: 110.01 } }, 'the spend of $110.01 proves that the budget is not $100'],
   ])('known_budget: %#', (facts, reason) => {
     expect(knownBudget({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
+  });
+
+  test('known_budget asks a person where one can decide, and holds where none can', () => {
+    const [hold, approve] = [
+      { verdict: 'hold', reason: 'older' } as const,
+      { verdict: 'approve', reason: 'old' } as const,
+    ];
+    expect(knownBudget({ ...facts, doubt: approve })).toEqual(approve);
+    expect(knownBudget({ ...facts, doubt: approve, isApproved: true })).toBeUndefined();
+    expect(knownBudget({ ...facts, doubt: hold, isApproved: true })).toEqual(hold);
   });
 
   test('confirmation waits for the readings, or for a person', () => {

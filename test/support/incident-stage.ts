@@ -17,6 +17,7 @@ import { ObservationBoard } from '../../src/observations/board.ts';
 import { ResumeEnds } from '../../src/observations/resume-ends.ts';
 import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { VerifiedClock } from '../../src/platform/verified-clock.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
 import { seededRandom } from '../../src/platform/random.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -120,6 +121,9 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
     if (fact.kind === 'attempt') ended.push({ at: fact.at, delivered: fact.outcome === 'delivered' });
   });
   const ledger = memoryLedger();
+  ledger.noteAccount(ACCOUNT, ACCOUNT, 0);
+  const verified = new VerifiedClock(clock, bus);
+  onTestFinished(() => verified[Symbol.dispose]());
   const { budgetUsd } = options;
   const known = createFacts({
     board,
@@ -127,7 +131,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
     resumeEnds: new ResumeEnds(),
     ledger,
     events: bus,
-    clock,
+    clock: verified,
     accounts: [
       {
         name: ACCOUNT,
@@ -162,7 +166,8 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
         return { delivered: ended.filter(({ delivered }) => delivered).length, all: ended.length };
       },
       refusedAt: () => undefined,
-      clockSkewMs: () => undefined,
+      clockSkewMs: () => 0,
+      steadySince: () => -Infinity,
       preconditions: () => {
         throw new Error('no policy of this test has preconditions');
       },

@@ -18,10 +18,10 @@ interface RunRow {
 
 const WITHIN = { timeoutMs: 300_000 };
 
-test('a campaign that halts and goes on, a prune, a raise up to its ceiling, a plan that waits', async () => {
+test('a campaign that halts and goes on, a prune, an approved raise up to its ceiling, a plan that waits', async () => {
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '7']);
-  const { url } = await until({ what: 'the addresses are printed', timeoutMs: 30_000 }, () =>
-    demo.stdout().includes('\n') ? (JSON.parse(demo.stdout()) as { url: string }) : undefined,
+  const { url, socket } = await until({ what: 'the addresses are printed', timeoutMs: 30_000 }, () =>
+    demo.stdout().includes('\n') ? (JSON.parse(demo.stdout()) as { url: string; socket: string }) : undefined,
   );
   const ask = async <T>(path: string): Promise<T> => (await (await fetch(`${url}/api/v1/${path}`)).json()) as T;
   const actionsOf = async (policy: string): Promise<readonly ActionRow[]> =>
@@ -49,6 +49,13 @@ test('a campaign that halts and goes on, a prune, a raise up to its ceiling, a p
     [0, true],
   ]);
 
+  // The store began on the day on which the budget was asserted.
+  const { id } = await until({ what: 'a raise waits for a person', ...WITHIN }, async () =>
+    (await ask<{ plans: readonly { id: string; policy: string }[] }>('plans?state=waiting')).plans.find(
+      ({ policy }) => policy === 'raise-budget',
+    ),
+  );
+  expect(await opsd(['approve', id, '--socket', socket]).ended).toMatchObject({ code: 0 });
   const raise = await until({ what: 'the budget was raised', ...WITHIN }, async () =>
     (await actionsOf('raise-budget')).find(({ outcome }) => outcome === 'verified'),
   );
