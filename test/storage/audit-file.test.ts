@@ -265,7 +265,10 @@ test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]
   expect(ledger.used({ policy: 'none' }, 0)).toBe(Number.MAX_SAFE_INTEGER);
   const run = ledger.beginRun(planOf(), 2);
   expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: false, guard: 'caps' });
+  ledger.noteAccount('production', 'acc-1', 1);
   ledger.adopt({ at: 4, by: 'anna', reason: 'compared with the service' });
+  // Raises may be missing: what is known of a budget must be asserted after this.
+  expect(ledger.accountSince('production')).toBeUndefined();
   expect(ledger.mustBeAdopted).toBeUndefined();
   expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: true });
   expect(ledger.used({ policy: 'none' }, 0)).toBe(0);
