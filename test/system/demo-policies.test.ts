@@ -55,7 +55,7 @@ test('a campaign that halts and goes on, a prune, an approved raise up to its ce
       ({ policy }) => policy === 'raise-budget',
     ),
   );
-  expect(await opsd(['approve', id, '--socket', socket]).ended).toMatchObject({ code: 0 });
+  expect(await opsd(['approve', id, '--yes', '--socket', socket]).ended).toMatchObject({ code: 0 });
   const raise = await until({ what: 'the budget was raised', ...WITHIN }, async () =>
     (await actionsOf('raise-budget')).find(({ outcome }) => outcome === 'verified'),
   );
