@@ -1,8 +1,8 @@
 /**
  * What became of acts, learned by reading. An acked entry is verified when it is gone and its run has not come back;
  * an unknown one is resolved by a listing that began well after its request. Two things alone are sent from here, each
- * the same as before and safe to repeat: the absolute value of a budget, and the delete of one message by its id. Both
- * within a day, and only while their policy may act.
+ * the same as before and safe to repeat: the absolute value of a budget, within an hour, and the delete of one message by
+ * its id, within a day. Both only while their policy may act.
  *
  * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
  * an entry is gone: rows of the board may have been read before the act.
