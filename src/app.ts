@@ -12,6 +12,7 @@ import { auditOnlyBy, rehearse, tellOfReload } from './app-reload.ts';
 import { scheduleUpkeep } from './app-upkeep.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
+import { AnswerMemory } from './client/answer-memory.ts';
 import { createClient } from './client/create-client.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from './collectors/index.ts';
 import type { Config } from './config/config.ts';
@@ -112,9 +113,10 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   if (embedded !== undefined) ending('embedded service', 2_000, () => embedded.stop());
 
   const clients = new Map<string, ServiceClient>();
+  const answers = new AnswerMemory();
   const accounts = config.accounts.map((account) => connection(account, embedded, events));
   for (const { account, client: settings } of accounts) {
-    const client = createClient(settings, { clock, events, random, requestUse });
+    const client = createClient(settings, { clock, events, random, requestUse, answers });
     ending(`connections of ${account.name}`, 2_000, async () => client[Symbol.asyncDispose]());
     clients.set(account.name, client);
   }

@@ -2,6 +2,7 @@
 import type { ServiceClient, WorkflowDlqFilter } from '../client/api.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import type { Clock } from '../platform/clock.ts';
+import { RowMemory } from '../platform/row-memory.ts';
 
 export interface Listing {
   /** All pages were read, the cursor ended, and no request failed. */
@@ -38,6 +39,7 @@ export async function listWorkflowDlq(
 ): Promise<Listing> {
   const entries = new Map<string, WorkflowDlqEntry>();
   const cursors = new Set<string>();
+  const memory = new RowMemory();
   let pages = 0;
   let rows = 0;
   let dropped = 0;
@@ -54,6 +56,7 @@ export async function listWorkflowDlq(
       pages++;
       rows += page.value.length;
       dropped += page.dropped;
+      if (!memory.keep(page.value)) throw new Error(`the rows of ${pages} pages take too much memory`);
       for (const entry of page.value) if (!entries.has(entry.dlqId)) entries.set(entry.dlqId, entry);
       if (page.servedAt !== undefined) skew = nearerToZero(skew, options.clock.now() - page.servedAt);
       cursor = page.cursor;

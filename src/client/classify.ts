@@ -9,8 +9,6 @@ import { InvalidRequestError, ServiceError, type RequestEffect } from './service
 import { AnswerTooLarge, type ExchangeError } from './transport.ts';
 
 const MAX_SERVICE_TEXT = 200;
-/** Error bodies beyond this are pages for people, not reasons. */
-const MAX_ERROR_BODY = 65_536;
 
 /** Statuses of a 4xx that a proxy or a server may give after the request was passed on. */
 const UNCLEAR_REFUSALS: ReadonlySet<number> = new Set([408, 425, 499]);
@@ -113,7 +111,6 @@ export function exchangeError(
 
 /** What a body says went wrong: `error` or `message` of an object, else plain text. */
 export function serviceText(body: Buffer): string {
-  if (body.length > MAX_ERROR_BODY) return '';
   const raw = body.toString('utf8').trim();
   if (raw.startsWith('<')) return '';
   try {

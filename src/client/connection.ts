@@ -11,6 +11,7 @@ import type { Api, EventBus } from '../platform/events.ts';
 import { memoByText } from '../platform/memo.ts';
 import type { Random } from '../platform/random.ts';
 import { withTimeout } from '../platform/sleep.ts';
+import { AnswerMemory } from './answer-memory.ts';
 import { exchangeError, serviceError, serviceText, statusError, type Place } from './classify.ts';
 import type { Credentials } from './credentials.ts';
 import { DailyBudget, type KeptUse } from './daily-budget.ts';
@@ -68,6 +69,8 @@ export interface ConnectionDeps {
   readonly random: Random;
   /** Where the daily count of requests outlives the process; without it each process counts for itself. */
   readonly requestUse?: RequestUseStore;
+  /** Shared by all connections of the process. */
+  readonly answers?: AnswerMemory;
 }
 
 /** A call made ready: the method, and where it goes. */
@@ -84,6 +87,7 @@ export class ApiConnection implements AsyncDisposable {
   readonly #prefix: string;
   readonly #bucket: TokenBucket;
   readonly #budget: DailyBudget;
+  readonly #answers: AnswerMemory;
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -95,6 +99,7 @@ export class ApiConnection implements AsyncDisposable {
     this.#prefix = url.pathname.replace(/\/+$/, '');
     this.#bucket = new TokenBucket(options.limits.requestsPerSecond, deps.clock);
     this.#budget = new DailyBudget(options.limits.requestsPerDay, deps.clock, keptUse(options, deps));
+    this.#answers = deps.answers ?? new AnswerMemory();
     this.#pool = new Pool(url.origin, {
       connections: CONNECTIONS,
       // One request at a time on a connection: a pipelined write could not tell whether it was read.
@@ -200,11 +205,13 @@ export class ApiConnection implements AsyncDisposable {
       });
     };
 
+    using reading = this.#answers.begin();
     let answer: RawAnswer;
     try {
       answer = await withTimeout(clock, limits.timeout, signal, (deadline) =>
         exchange(this.#pool, this.#exchangeOf(call, authorization), {
           maxBytes: limits.maxResponseBytes,
+          reading,
           signal: deadline,
         }),
       );
@@ -221,10 +228,10 @@ export class ApiConnection implements AsyncDisposable {
     const rateLimits = this.#noteLimits(answer, servedAt, startedAt);
     try {
       const parsed = this.#understand(call, place, { answer, rateLimits });
-      finish(answer.status, answer.body.length);
+      finish(answer.status, answer.bytes);
       return { ...parsed, ...(servedAt !== undefined && { servedAt }) };
     } catch (error) {
-      if (error instanceof ServiceError) finish(answer.status, answer.body.length, error.code);
+      if (error instanceof ServiceError) finish(answer.status, answer.bytes, error.code);
       throw error;
     }
   }

@@ -3,6 +3,8 @@
  * failed write may have taken effect. Follows no redirect, repeats nothing.
  */
 import type { Dispatcher } from 'undici';
+import { GatheredBytes } from '../platform/gathered-bytes.ts';
+import type { AnswerReading } from './answer-memory.ts';
 import type { AnswerHeaders } from './rate-limit-headers.ts';
 
 export interface Exchange {
@@ -16,6 +18,9 @@ export interface Exchange {
 export interface RawAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
+  /** Bytes of the body that came. */
+  readonly bytes: number;
+  /** Empty if it is that of an error and long. */
   readonly body: Buffer;
 }
 
@@ -40,27 +45,30 @@ export class ExchangeError extends Error {
   }
 }
 
+/** Bytes of an error that are kept; what is longer is a page for people. */
+const MOST_ERROR_BYTES = 65_536;
+
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
 /**
- * @param limits `maxBytes` of the answer's body; `signal` ends the exchange at once
+ * @param limits `maxBytes` of the answer's body, whose memory `reading` counts; `signal` ends the exchange at once
  * @throws {ExchangeError}
  */
 export function exchange(
   dispatcher: Dispatcher,
   request: Exchange,
-  limits: { readonly maxBytes: number; readonly signal: AbortSignal },
+  limits: { readonly maxBytes: number; readonly reading: AnswerReading; readonly signal: AbortSignal },
 ): Promise<RawAnswer> {
-  const { signal, maxBytes } = limits;
+  const { signal, maxBytes, reading } = limits;
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let settled = false;
     let status: number | undefined;
     let headers: AnswerHeaders = {};
     let bytes = 0;
-    const chunks: Buffer[] = [];
+    const body = new GatheredBytes();
 
     const settle = (): boolean => {
       if (settled) return false;
@@ -89,29 +97,33 @@ export function exchange(
         if (settled || controller !== undefined) started.abort(new Error('this request must not be sent'));
         else controller = started;
       },
-      onResponseStart(started, statusCode, answerHeaders) {
+      onResponseStart(_started, statusCode, answerHeaders) {
         if (statusCode < 200) return;
         status = statusCode;
         headers = answerHeaders;
-        if (Number(answerHeaders['content-length']) > maxBytes) tooLarge(started);
+        if (Number(answerHeaders['content-length']) > maxBytes) tooLarge();
       },
-      onResponseData(started, chunk) {
+      onResponseData(_started, chunk) {
         bytes += chunk.length;
-        if (bytes > maxBytes) tooLarge(started);
-        else chunks.push(chunk);
+        if (bytes > maxBytes) tooLarge();
+        if (settled || (!isGood(status) && bytes > MOST_ERROR_BYTES)) return;
+        body.add(chunk);
+        reading.add(chunk.length);
       },
       onResponseEnd() {
-        if (settle()) resolve({ status: status ?? 0, headers, body: Buffer.concat(chunks) });
+        const isWhole = body.length === bytes;
+        if (settle()) resolve({ status: status ?? 0, headers, bytes, body: isWhole ? body.take() : Buffer.alloc(0) });
       },
       onResponseError(_started, error) {
         fail(error);
       },
     };
-    const tooLarge = (started: Dispatcher.DispatchController): void => {
-      const error = new AnswerTooLarge(`the answer is larger than ${maxBytes} bytes`);
+    const tooLarge = (reason = `the answer is larger than ${maxBytes} bytes`): void => {
+      const error = new AnswerTooLarge(reason);
       fail(error);
-      started.abort(error);
+      controller?.abort(error);
     };
+    reading.onTooMuch = tooLarge;
 
     try {
       dispatcher.dispatch({ ...request, body: request.body ?? null }, handler);
@@ -119,4 +131,8 @@ export function exchange(
       fail(error);
     }
   });
+}
+
+function isGood(status = 0): boolean {
+  return status >= 200 && status <= 299;
 }

@@ -3,6 +3,7 @@
  * become `:id`, and nothing has a query, user information or a line break. What was cleaned once stays as it is.
  */
 import { redact } from '../domain/redact.ts';
+import { ownText } from '../platform/own-text.ts';
 import { isIdentifier, templateOf, workflowLabel } from '../domain/workflow-label.ts';
 
 export const OTHER = 'other';
@@ -11,8 +12,7 @@ const LONGEST_VALUE = 200;
 
 /** Short, well-formed and without control characters, so that what is admitted here is one value on the wire too. */
 export function cleanLabel(value: string): string {
-  return value
-    .slice(0, LONGEST_VALUE)
+  return (value.length > LONGEST_VALUE ? ownText(value.slice(0, LONGEST_VALUE)) : value)
     .toWellFormed()
     .replaceAll(/\p{Cc}/gu, ' ');
 }

@@ -1,10 +1,13 @@
 /** The JSON body of a verb, read strictly: what is not known is refused with the form that was expected. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { readBody } from './body.ts';
+import { readBytes } from './body.ts';
+import { parseBounded } from './bounded-json.ts';
 import { HttpError } from './reply.ts';
 
 const MAX_REASON = 500;
+/** No verb takes more than a name and a few options. */
+const MAX_BODY_BYTES = 65_536;
 
 /** A text of a person, kept in the audit log. */
 export function reasonField() {
@@ -21,11 +24,12 @@ export async function readJson<S extends z.ZodType>(
   schema: S,
   form: string,
 ): Promise<z.output<S>> {
-  const body = await readBody(request);
+  const body = await readBytes(request, MAX_BODY_BYTES);
   let value: unknown;
   try {
-    value = JSON.parse(body);
-  } catch {
+    value = parseBounded(body, body.toString('utf8'));
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
     throw new HttpError(400, 'bad_request', `The body must be JSON: ${form}`);
   }
   const parsed = schema.safeParse(value);

@@ -1,6 +1,7 @@
 /** One exchange: when it counts as sent, and what an end from outside leaves behind. */
 import { Pool } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
+import { AnswerMemory } from '../../src/client/answer-memory.ts';
 import { exchange, ExchangeError, type RawAnswer } from '../../src/client/transport.ts';
 import { httpSink, type Answer } from '../support/http-sink.ts';
 import { until } from '../support/until.ts';
@@ -9,10 +10,11 @@ import { failureOf } from './client-under-test.ts';
 /** A server and one connection to it, so that a second request waits for the first. */
 async function oneConnection(answer: Answer) {
   const sink = await httpSink(answer);
+  const memory = new AnswerMemory();
   const pool = new Pool(sink.url, { connections: 1, pipelining: 1 });
   onTestFinished(() => pool.destroy());
   const send = (path: string, signal = new AbortController().signal): Promise<RawAnswer> =>
-    exchange(pool, { method: 'POST', path, headers: {} }, { maxBytes: 1_024, signal });
+    exchange(pool, { method: 'POST', path, headers: {} }, { maxBytes: 1_024, reading: memory.begin(), signal });
   return { sink, send };
 }
 

@@ -1,5 +1,5 @@
 import { memoByText } from '../../platform/memo.ts';
-import { UnreadableField, type JsonObject } from './reader.ts';
+import { notLonger, UnreadableField, type JsonObject } from './reader.ts';
 
 const NONE: readonly string[] = [];
 
@@ -17,9 +17,10 @@ const labelsIn = memoByText(2_000, (label): readonly string[] => [
 export function labelsOf(row: JsonObject): readonly string[] {
   const { label, labels } = row as { readonly label?: unknown; readonly labels?: unknown };
   if (label !== undefined && label !== null && typeof label !== 'string') throw new UnreadableField('label: not text');
-  const single = label === undefined || label === null || label === '' ? NONE : labelsIn(label);
+  const single = label === undefined || label === null || label === '' ? NONE : labelsIn(notLonger(label, 'label'));
   if (labels === undefined || labels === null) return single;
   if (!isTexts(labels)) throw new UnreadableField('labels: not a list of texts');
+  for (const text of labels) notLonger(text, 'labels');
   return [...new Set([...single, ...labels])].filter((text) => text !== '');
 }
 

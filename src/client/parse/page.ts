@@ -1,5 +1,5 @@
 /** Pages: rows and a cursor. */
-import { objectOf, parseJson, UnreadableField, type JsonObject } from './reader.ts';
+import { notLonger, objectOf, parseJson, UnreadableField, type JsonObject } from './reader.ts';
 
 export interface RawPage {
   readonly page: JsonObject;
@@ -21,12 +21,12 @@ export function parsePage(body: Buffer): RawPage {
 function cursorOf(page: JsonObject, body: Buffer): string | undefined {
   const cursor = page['cursor'];
   if (cursor === undefined || cursor === null || cursor === '') return undefined;
-  if (typeof cursor === 'string') return cursor;
+  if (typeof cursor === 'string') return notLonger(cursor, 'cursor');
   if (typeof cursor !== 'number') throw new UnreadableField('cursor: not text');
   const keepText: SourceReviver = (key, value, context) =>
     key === 'cursor' && typeof value === 'number' ? context.source : value;
   const again = JSON.parse(body.toString('utf8'), keepText as (key: string, value: unknown) => unknown) as JsonObject;
   const text = again['cursor'];
   if (typeof text !== 'string') throw new UnreadableField('cursor: not text');
-  return text;
+  return notLonger(text, 'cursor');
 }

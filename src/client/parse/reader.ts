@@ -3,6 +3,16 @@
  * null are the same; a field that is there but of another kind is unreadable, never guessed. No message made here
  * holds content of an answer.
  */
+import { exceededJsonBound } from '../../platform/json-bounds.ts';
+
+/** A page of the interface has some ten thousand values, and nests six deep. */
+const JSON_BOUNDS = { depth: 64, values: 250_000 };
+/** Rows and fields of an answer that can be invalid before all of it is. Each costs an exception. */
+const MOST_DROPS = 20_000;
+/** Characters of an id or a name, at most. They are kept by the hundred thousand. */
+const LONGEST_NAME = 1_024;
+/** Characters of any other text, at most. HTTP servers take no longer URL. */
+export const LONGEST_TEXT = 16_384;
 
 /** The answer as a whole is not what the interface promises. */
 export class MalformedAnswer extends Error {
@@ -23,6 +33,7 @@ export class Drops {
   add(description: string): void {
     if (this.count === 0) this.example = description;
     this.count += 1;
+    if (this.count > MOST_DROPS) throw new MalformedAnswer(`more than ${MOST_DROPS} rows or fields are invalid`);
   }
 
   /** What `read` gives, or undefined and a count when the field is unreadable. */
@@ -53,6 +64,8 @@ export function compact<T extends object>(draft: Draft<T>): T {
 
 /** @throws {MalformedAnswer} */
 export function parseJson(body: Buffer): unknown {
+  const exceeded = exceededJsonBound(body, JSON_BOUNDS);
+  if (exceeded !== undefined) throw new MalformedAnswer(exceeded);
   const text = body.toString('utf8');
   try {
     return JSON.parse(text);
@@ -73,8 +86,12 @@ export function objectOf(value: unknown, what: string): JsonObject {
 }
 
 /** The rows of a list; one that cannot be read is dropped and counted. A null list is an empty one. */
-export function rowsOf<T>(drops: Drops, list: unknown, options: { what: string; parse: (row: JsonObject) => T }): T[] {
-  const { what, parse } = options;
+export function rowsOf<T>(
+  drops: Drops,
+  list: unknown,
+  options: { what: string; parse: (row: JsonObject) => T; onDropped?: (row: unknown) => void },
+): T[] {
+  const { what, parse, onDropped } = options;
   if (list === null) return [];
   if (!Array.isArray(list)) throw new UnreadableField(`${what}: not a list`);
   const rows: T[] = [];
@@ -84,21 +101,38 @@ export function rowsOf<T>(drops: Drops, list: unknown, options: { what: string; 
     } catch (error) {
       if (!(error instanceof UnreadableField)) throw error;
       drops.add(`${what}[${position}].${error.message}`);
+      onDropped?.(list[position]);
     }
   }
   return rows;
 }
 
 /** Text; empty is absent. */
-export function optionalText(row: JsonObject, field: string): string | undefined {
+export function optionalText(row: JsonObject, field: string, longest = LONGEST_NAME): string | undefined {
+  const text = anyText(row, field);
+  return text === undefined ? undefined : notLonger(text, field, longest);
+}
+
+/** Text for people, of which the beginning is enough; empty is absent. */
+export function optionalProse(row: JsonObject, field: string): string | undefined {
+  return anyText(row, field)?.slice(0, LONGEST_TEXT);
+}
+
+export function requireText(row: JsonObject, field: string, longest = LONGEST_NAME): string {
+  return present(optionalText(row, field, longest), field);
+}
+
+function anyText(row: JsonObject, field: string): string | undefined {
   const value = row[field];
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') throw new UnreadableField(`${field}: not text`);
   return value;
 }
 
-export function requireText(row: JsonObject, field: string): string {
-  return present(optionalText(row, field), field);
+/** Texts are kept: in listings, in the store, in the query for the next page. */
+export function notLonger(text: string, field: string, longest = LONGEST_TEXT): string {
+  if (text.length > longest) throw new UnreadableField(`${field}: longer than ${longest} characters`);
+  return text;
 }
 
 /** A finite number, or the text of one. */

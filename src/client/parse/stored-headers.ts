@@ -25,8 +25,11 @@ interface Meaning {
   readonly isForwarded: boolean;
 }
 
-/** Header names are few and come with every row. */
+/** Header names are few, short, and come with every row. */
 const REMEMBERED = 1_000;
+const LONGEST_NAME = 256;
+/** Longer values are no values. */
+const LONGEST_VALUE = 1_024;
 const meanings = new WeakMap<WireNames, Map<string, Meaning>>();
 
 /**
@@ -41,6 +44,7 @@ export function storedHeaders(header: unknown, names: WireNames): StoredHeaders 
   // Bits of the fields, and no set: an entry has one such header or two.
   let forwarded = 0;
   for (const key in header) {
+    if (key.length > LONGEST_NAME) continue;
     let meaning = known.get(key);
     if (meaning === undefined) {
       meaning = meaningOf(key, names);
@@ -52,6 +56,7 @@ export function storedHeaders(header: unknown, names: WireNames): StoredHeaders 
     const value: unknown = (header as Record<string, unknown>)[key];
     const text: unknown = Array.isArray(value) ? value[0] : value;
     if (typeof text !== 'string' || text === '' || text.startsWith('REDACTED:')) continue;
+    if (text.length > LONGEST_VALUE) continue;
     found[field] = text;
     if (isForwarded) forwarded |= bit;
   }

@@ -1,6 +1,15 @@
 /** URL Groups (interface 2.1). */
 import type { UrlGroup } from '../../domain/url-group.ts';
-import { compact, optionalText, parseJson, requireText, rowsOf, type Drops, type JsonObject } from './reader.ts';
+import {
+  compact,
+  LONGEST_TEXT,
+  optionalText,
+  parseJson,
+  requireText,
+  rowsOf,
+  type Drops,
+  type JsonObject,
+} from './reader.ts';
 import { optionalTime } from './time.ts';
 
 export function parseUrlGroups(body: Buffer, drops: Drops): readonly UrlGroup[] {
@@ -17,7 +26,7 @@ function parseGroup(row: JsonObject, drops: Drops): UrlGroup {
       parse: (endpoint) =>
         compact<UrlGroup['endpoints'][number]>({
           name: optionalText(endpoint, 'name'),
-          url: requireText(endpoint, 'url'),
+          url: requireText(endpoint, 'url', LONGEST_TEXT),
         }),
     }),
   });

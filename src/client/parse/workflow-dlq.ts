@@ -1,12 +1,14 @@
 /** The workflow DLQ (interface 2.4, 2.5): its pages, and what resume, trigger and the deletes answer. */
 import { hash } from 'node:crypto';
 import type { WorkflowDlqEntry, WorkflowRun } from '../../domain/workflow-dlq.ts';
+import { ownText } from '../../platform/own-text.ts';
 import type { WholeWorkflowDlqEntry } from '../api.ts';
 import type { WireNames } from '../wire-names.ts';
 import { labelsOf } from './labels.ts';
 import { parsePage } from './page.ts';
 import {
   compact,
+  LONGEST_TEXT,
   MalformedAnswer,
   objectOf,
   optionalCount,
@@ -89,11 +91,11 @@ function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
   return compact<WorkflowDlqEntry>({
     dlqId: requireText(row, 'dlqId'),
     workflowRunId: requireText(row, 'workflowRunId'),
-    workflowUrl: requireText(row, 'workflowUrl'),
+    workflowUrl: requireText(row, 'workflowUrl', LONGEST_TEXT),
     workflowCreatedAt: optionalTime(row, 'workflowCreatedAt'),
     createdAt: requireTime(row, 'createdAt'),
     timesIn: oddUnit(row, 'createdAt') ?? oddUnit(row, 'workflowCreatedAt'),
-    url: optionalText(row, 'url'),
+    url: optionalText(row, 'url', LONGEST_TEXT),
     method: optionalText(row, 'method'),
     maxRetries: optionalCount(row, 'maxRetries'),
     callerIp: optionalText(row, 'callerIP'),
@@ -113,7 +115,7 @@ function fingerprintOf(row: JsonObject): string | undefined {
   const plain = row['body'];
   const body = typeof plain === 'string' && plain !== '' ? plain : row['bodyBase64'];
   if (typeof body !== 'string' || body === '') return undefined;
-  const of = `${requireText(row, 'workflowUrl')}\0${optionalText(row, 'method') ?? ''}\0${body}`;
+  const of = `${requireText(row, 'workflowUrl', LONGEST_TEXT)}\0${optionalText(row, 'method') ?? ''}\0${body}`;
   return hash('sha256', of).slice(0, FINGERPRINT_LENGTH);
 }
 
@@ -136,5 +138,5 @@ function responseText(row: JsonObject): string | undefined {
   else if (typeof encoded === 'string') {
     text = Buffer.from(encoded.slice(0, RESPONSE_TEXT_LENGTH * 6), 'base64').toString('utf8');
   }
-  return text === '' || text.startsWith('REDACTED:') ? undefined : text.slice(0, RESPONSE_TEXT_LENGTH);
+  return text === '' || text.startsWith('REDACTED:') ? undefined : ownText(text.slice(0, RESPONSE_TEXT_LENGTH));
 }

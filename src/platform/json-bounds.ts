@@ -1,0 +1,66 @@
+/**
+ * Bounds on JSON from elsewhere, checked on its bytes before a parser builds objects. Nested lists take more than 200
+ * times their bytes.
+ *
+ * The scan and the parser agree on what is a text up to the first syntax error, and the parser stops there.
+ */
+
+export interface JsonBounds {
+  /** Objects and lists inside each other, at most. */
+  readonly depth: number;
+  /** Objects, lists, and their members after the first, at most. */
+  readonly values: number;
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{') as unknown as readonly [
+  number,
+  number,
+  number,
+  number,
+  number,
+];
+/** Both closing signs come two after the opening ones. */
+const CLOSING = 2;
+/** Longer texts are left to a search of the system's, which costs more to begin. */
+const SHORT_TEXT = 48;
+
+/** Describes the bound that the JSON exceeds; undefined if it exceeds none. */
+export function exceededJsonBound(json: Buffer, bounds: JsonBounds): string | undefined {
+  let depth = 0;
+  let values = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === QUOTE) {
+      at = endOfText(json, at + 1);
+    } else if (byte === COMMA) {
+      values += 1;
+    } else if (byte === BRACE || byte === BRACKET) {
+      values += 1;
+      depth += 1;
+      if (depth > bounds.depth) return `it nests more than ${bounds.depth} deep`;
+    } else if (byte === BRACE + CLOSING || byte === BRACKET + CLOSING) {
+      depth -= 1;
+    }
+    if (values > bounds.values) return `it has more than ${bounds.values} values`;
+  }
+  return undefined;
+}
+
+/** Returns the place of the quote that ends the text, or the length of a text that is cut off. */
+function endOfText(json: Buffer, start: number): number {
+  const soon = Math.min(json.length, start + SHORT_TEXT);
+  let at = start;
+  for (; at < soon; at += 1) {
+    if (json[at] === QUOTE) return at;
+    if (json[at] === BACKSLASH) at += 1;
+  }
+  // Where quotes are escaped, many are: only texts without them are worth a search.
+  const quote = json.indexOf(QUOTE, at);
+  if (quote === -1) return json.length;
+  if (json[quote - 1] !== BACKSLASH || quote === at) return quote;
+  for (; at < json.length; at += 1) {
+    if (json[at] === QUOTE) return at;
+    if (json[at] === BACKSLASH) at += 1;
+  }
+  return at;
+}

@@ -1,0 +1,118 @@
+/** Answers with as much harm as HTTP and JSON allow, one kind each. */
+import type { ServerResponse } from 'node:http';
+import type { Answer } from './http-sink.ts';
+
+const MIB = 1_048_576;
+/** Just within the default of `client.maxResponseBytes`. */
+const MOST = 33_000_000;
+
+export interface Harm {
+  readonly what: string;
+  /** Why a listing of the workflow DLQ fails; undefined when it need not. */
+  readonly reason?: RegExp;
+  /** Made when it is asked for, since it is large. */
+  readonly answer: () => Answer;
+}
+
+/** Several answers of that size at the same time are too much before they are looked at, or too slow. */
+const JSON_OR_MEMORY = /^(?:malformed|too_large|timeout)$/;
+
+export const HARMS: readonly Harm[] = [
+  {
+    what: 'a row that nests',
+    reason: JSON_OR_MEMORY,
+    answer: () => whole(listing(rowWith(`"header":${nested(2 * MIB)}`))),
+  },
+  { what: 'rows that are empty lists', reason: JSON_OR_MEMORY, answer: () => whole(listing(filled('[]'))) },
+  { what: 'rows that are empty objects', reason: JSON_OR_MEMORY, answer: () => whole(listing(filled('{}'))) },
+  { what: 'a row of many keys', reason: JSON_OR_MEMORY, answer: () => whole(listing(`{${manyKeys(600_000)}}`)) },
+  { what: 'a long id', answer: () => whole(listing(rowWith('"more":0', 'i'.repeat(MOST / 6 - 100)))) },
+  { what: 'a long text', answer: () => whole(listing(rowWith(`"error":"${'語'.repeat(MOST / 6 - 100)}"`))) },
+  { what: 'pages without end', reason: /^(?:budget|timeout)$/, answer: () => pagesWithoutEnd },
+  {
+    what: 'a body without end',
+    reason: /^(?:too_large|timeout)$/,
+    answer: () => endless(Buffer.alloc(MIB, ' '), 'body'),
+  },
+  {
+    what: 'a body of tiny chunks',
+    reason: /^(?:too_large|timeout)$/,
+    answer: () => endless(Buffer.from('1\r\n \r\n'.repeat(MIB / 6)), 'chunks'),
+  },
+  {
+    what: 'errors with long bodies',
+    reason: /^(?:server_error|timeout)$/,
+    answer: () => whole(`"${'e'.repeat(MOST)}"`, 503),
+  },
+  {
+    what: 'long headers',
+    reason: /^(?:too_large|timeout)$/,
+    answer: () => (_request, response: ServerResponse) =>
+      void response.socket!.end(`HTTP/1.1 200 OK\r\n${`x-more: ${'h'.repeat(1_000)}\r\n`.repeat(5_000)}\r\n`),
+  },
+  {
+    what: 'interim answers without end',
+    reason: /^timeout$/,
+    answer: () => endless(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)), 'heads'),
+  },
+];
+
+/** Answers to everything that lists. */
+function listing(rows: string, cursor = ''): string {
+  return `{"cursor":"${cursor}","logs":[${rows}],"messages":[${rows}]}`;
+}
+
+function rowWith(member: string, id = 'm'): string {
+  const time = Date.now();
+  return `{"time":${time},"createdAt":${time},"messageId":"${id}","dlqId":"${id}","workflowRunId":"${id}",${member}}`;
+}
+
+function nested(depth: number): string {
+  return '['.repeat(depth) + ']'.repeat(depth);
+}
+
+/** Half of a body: a listing has it twice. */
+function filled(row: string): string {
+  return `${row},`.repeat(MOST / 2 / (row.length + 1) - 100) + row;
+}
+
+function manyKeys(count: number): string {
+  return Array.from({ length: count }, (_, at) => `"key${at}":0`).join(',');
+}
+
+function whole(text: string, status = 200): Answer {
+  const body = Buffer.from(text);
+  return (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });
+    response.end(body);
+  };
+}
+
+/** Every page is fine, and there is always one more. */
+const pagesWithoutEnd: Answer = ({ url }, response) => {
+  const query = new URL(url, 'http://service').searchParams;
+  const page = Number(query.get('cursor') ?? 0) + 1;
+  const time = Number(query.get('toDate') ?? Date.now());
+  const path = '語'.repeat(8_000);
+  const rows = Array.from({ length: 100 }, (_, at) => {
+    const id = `${page}-${at}`;
+    const ids = `"messageId":"${id}","dlqId":"${id}","workflowRunId":"${id}"`;
+    const urls = `"url":"https://x.example/${path}${id}","workflowUrl":"https://x.example/${path}"`;
+    return `{"time":${time},"state":"CREATED","createdAt":${time},${ids},${urls}}`;
+  });
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(listing(rows.join(','), String(page)));
+};
+
+/** Writes the same again and again, as fast as it is taken. */
+function endless(part: Buffer, what: 'body' | 'chunks' | 'heads'): Answer {
+  return (_request, response) => {
+    if (what !== 'heads') response.writeHead(200, { 'transfer-encoding': 'chunked' }).flushHeaders();
+    const to = what === 'body' ? response : response.socket!;
+    const write = (): void => {
+      while (!to.destroyed && to.write(part)) continue;
+    };
+    to.on('drain', write).on('error', () => undefined);
+    write();
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * The real program under the memory limit of the image, over a service that answers with all the harm there is: it
+ * stays within the limit, its probes are answered meanwhile, and an account beside is read.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { SourceView } from '../../src/server/status.ts';
+import { addressOf } from '../support/daemon-world.ts';
+import { HARMS } from '../support/hostile-service.ts';
+import { httpSink } from '../support/http-sink.ts';
+import { opsd, type Program } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+/** Of the shipped Deployment; Node gives itself half of it as heap. */
+const LIMIT_MIB = 512;
+/** Single things that are asked for at the same time. */
+const KEYS = Array.from({ length: 4 }, (_, at) => `key-${at}`);
+/** A probe that takes longer is taken for one that is never answered. */
+const HANGS_MS = 20_000;
+
+test('hostile answers neither exceed the memory limit nor block the probes', { timeout: 600_000 }, async () => {
+  const good = await httpSink((_request, response) => void response.end('{"logs":[],"messages":[]}'));
+  const hostile = await httpSink();
+  const daemon = daemonOver(good.url, hostile.url);
+  const url = await addressOf(daemon);
+  const sources = async (account: string): Promise<readonly SourceView[]> => {
+    const answer = await fetch(`${url}/api/v1/sources`, { signal: AbortSignal.timeout(HANGS_MS) });
+    const all = ((await answer.json()) as { readonly sources: readonly SourceView[] }).sources;
+    return all.filter((source) => source.account === account && source.off === undefined);
+  };
+
+  for (const { what, reason, answer } of HARMS) {
+    hostile.answerWith(answer());
+    const before = new Map((await sources('hostile')).map(({ collector, runs }) => [collector, runs]));
+    let probed = 0;
+    const after = await until({ what: `all has been read again: ${what}`, timeoutMs: 120_000 }, async () => {
+      if (daemon.child.exitCode !== null || daemon.child.signalCode !== null) return [];
+      const probe = await fetch(`${url}/-/healthy`, { signal: AbortSignal.timeout(HANGS_MS) });
+      if (probe.status === 200) probed += 1;
+      const now = await sources('hostile');
+      return now.every(({ collector, runs }) => runs > before.get(collector)!) && now;
+    });
+    expect(daemon.stderr(), what).not.toContain('heap out of memory');
+    const dlq = after.find(({ collector }) => collector === 'workflowDlq');
+    if (reason !== undefined)
+      expect({ what, ...dlq?.lastFailure }).toMatchObject({ what, reason: expect.stringMatching(reason) });
+    expect(probed, what).toBeGreaterThan(0);
+    expect(peakMib(daemon), what).toBeLessThan(LIMIT_MIB);
+  }
+  for (const { state } of await sources('good')) expect(state).toBe('ok');
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+});
+
+function daemonOver(good: string, hostile: string): Program {
+  const file = join(tempDir(), 'opsd.yaml');
+  writeFileSync(
+    file,
+    `server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+accounts:
+  - name: good
+    messageApi: { url: "${good}", token: token }
+    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s }, urlGroups: { enabled: false } }
+  - name: hostile
+    messageApi: { url: "${hostile}", token: token }
+    client: { requestsPerSecond: 100, timeout: 5s }
+    flowControlKeys: [${KEYS.join(', ')}]
+    collectors:
+      logs: { every: 1s, lag: 1s }
+      workflowDlq: { every: 1s, full: 10s }
+      flowControl: { every: 1s }
+      urlGroups: { every: 1s }
+`,
+  );
+  return opsd(['run', '--config', file], { env: { NODE_OPTIONS: `--max-old-space-size=${LIMIT_MIB / 2}` } });
+}
+
+/** The most memory that the process ever had. */
+function peakMib({ pid }: Program): number {
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+  return Number(kib) / 1_024;
+}
