@@ -6,7 +6,7 @@
  * cannot be expressed, or with the signal's reason when that is aborted while nothing is on its way.
  */
 import type { FlowControlKey } from '../domain/flow-control.ts';
-import type { LogEntry, MessageState } from '../domain/log-entry.ts';
+import type { InvalidLogRow, LogEntry, MessageState } from '../domain/log-entry.ts';
 import type { SearchIndex } from '../domain/search-index.ts';
 import type { AccountStats, StatsPeriod, VectorStats } from '../domain/statistics.ts';
 import type { UrlGroup } from '../domain/url-group.ts';
@@ -32,6 +32,11 @@ export interface Answer<T> {
 export interface Page<T> extends Answer<readonly T[]> {
   /** Absent at the end: an empty cursor of the service is the same. */
   readonly cursor?: string;
+}
+
+export interface LogPage extends Page<LogEntry> {
+  /** Of the rows that were dropped, those that can be recognized. */
+  readonly invalid?: readonly InvalidLogRow[];
 }
 
 /** Values of the log `state` filter. FAILED is not among them. */
@@ -184,7 +189,7 @@ export interface MessageApi {
     call: CallOptions,
   ): Promise<void>;
   listUrlGroups(call: CallOptions): Promise<Answer<readonly UrlGroup[]>>;
-  listLogs(query: LogQuery, call: CallOptions): Promise<Page<LogEntry>>;
+  listLogs(query: LogQuery, call: CallOptions): Promise<LogPage>;
   /** One result, or one for each endpoint of a URL Group. */
   publish(destination: string, request: PublishRequest, call: CallOptions): Promise<readonly PublishResult[]>;
   trigger(workflowUrl: string, request: TriggerRequest, call: CallOptions): Promise<WorkflowRun>;

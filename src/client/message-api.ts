@@ -110,7 +110,8 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
       const operation = 'list-logs';
       const path = `/v2/logs${filterQuery(operation, query, LOG_QUERY)}`;
       const parse = (body: Buffer, drops: Drops) => parseLogPage(body, drops, names);
-      return pageOf(await connection.read({ operation, path, parse }, signal));
+      const parsed = await connection.read({ operation, path, parse }, signal);
+      return { ...pageOf(parsed), invalid: parsed.value.invalid };
     },
 
     publish: (destination, request, call) => publish(connection, names, { destination, request, call }),

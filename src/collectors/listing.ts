@@ -1,6 +1,7 @@
 /** Reading a paged listing to its end, within a budget of pages. */
 import type { Page } from '../client/api.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
+import { RowMemory } from '../platform/row-memory.ts';
 
 export class ListingError extends Error {
   override readonly name = 'ListingError';
@@ -22,11 +23,15 @@ export interface PageBudget {
  * Yields page after page until the service gives no further cursor. No order of rows is relied on. The next page is on
  * its way while the caller looks at one; a caller that leaves early waits for it.
  *
- * @throws {ListingError} `cursor_loop` when a cursor comes back, `budget` when there are more pages than allowed
+ * @param memory of the rows that the caller keeps, shared by listings that it keeps together
+ * @throws {ListingError} `cursor_loop` when a cursor comes back, `budget` when there are more pages than allowed, or
+ *   their rows take more memory
  */
-export async function* listPages<T>(
+// oxlint-disable-next-line max-params -- what a listing is bounded by, and nothing else
+export async function* listPages<T extends object>(
   what: string,
   budget: PageBudget,
+  memory: RowMemory,
   read: (cursor: string | undefined) => Promise<Page<T>>,
 ): AsyncGenerator<Page<T>, void, undefined> {
   const followed = new Set<string>();
@@ -47,6 +52,10 @@ export async function* listPages<T>(
     while (coming !== undefined) {
       const page: Page<T> = await coming;
       coming = undefined;
+      if (!memory.keep(page.value)) {
+        const most = Math.round(memory.most / 1_048_576);
+        throw new ListingError('budget', `${what}: the rows of ${budget.spent} pages take more than ${most} MiB`);
+      }
       let failure: unknown;
       if (page.cursor !== undefined) {
         try {

@@ -2,10 +2,11 @@
  * Reading one window of the message log into a fold: every page of it, each entry with its state. What is folded here
  * counts only when the window was read to its end and committed.
  */
-import type { LogQuery, MessageApi } from '../client/api.ts';
+import type { LogPage, LogQuery, MessageApi } from '../client/api.ts';
 import type { LogEntry } from '../domain/log-entry.ts';
-import { assignStates, STATE_PASSES, type StatedEntry, type StatePass } from '../folds/log-entry.ts';
+import { assignStates, STATE_PASSES, statelessKey, type StatedEntry, type StatePass } from '../folds/log-entry.ts';
 import { WindowFold } from '../folds/log.ts';
+import { RowMemory } from '../platform/row-memory.ts';
 import type { CollectorContext } from './collector.ts';
 import { ListingError, listPages, type PageBudget } from './listing.ts';
 import { readAll } from './read-all.ts';
@@ -31,7 +32,6 @@ export interface WindowRead {
   /** How far the reading counts: less than was asked for, when the service's clock is behind ours. */
   readonly to: number;
   readonly fold: WindowFold;
-  readonly dropped: number;
   readonly pages: number;
 }
 
@@ -64,17 +64,17 @@ export async function readWindow(
     dimension: settings.logs.dimension,
     readAgainMs: readAgainMs(settings),
   });
-  const readers = spans.map((span) => new Reader(api, context, span, budget));
+  const memory = new RowMemory();
+  const readers = spans.map((span) => new Reader({ api, context, budget, memory }, span));
   try {
     const reads = await readAll(
       context.signal,
       readers.map((reader) => (signal: AbortSignal) => readSpan(reader, fold, signal)),
     );
-    const cut = reads.findIndex(({ to }, index) => to < spans[index]!.to);
+    const cut = reads.findIndex((to, index) => to < spans[index]!.to);
     return {
-      to: reads[cut === -1 ? reads.length - 1 : cut]!.to,
+      to: reads[cut === -1 ? reads.length - 1 : cut]!,
       fold,
-      dropped: reads.reduce((sum, { dropped }) => sum + dropped, 0),
       pages: budget.spent - spent,
     };
   } catch (error) {
@@ -85,17 +85,17 @@ export async function readWindow(
 }
 
 /** Adds the entries of a span to the fold, each with its state; says how far the reading counts. */
-async function readSpan(
-  reader: Reader,
-  fold: WindowFold,
-  signal: AbortSignal,
-): Promise<{ readonly to: number; readonly dropped: number }> {
+async function readSpan(reader: Reader, fold: WindowFold, signal: AbortSignal): Promise<number> {
   const stateless: LogEntry[] = [];
   let stated = 0;
   let to: number | undefined;
-  await reader.pass(undefined, signal, (entries, servedTo) => {
+  await reader.pass(undefined, signal, (entries, servedTo, { dropped, invalid = [] }) => {
     to ??= servedTo;
     const end = to;
+    for (const row of invalid) {
+      if ((row.time ?? end) <= end && (row.time ?? end) >= reader.span.from) fold.refuse(row, reader.span.to);
+    }
+    fold.refuseUnknown(dropped - invalid.length);
     for (const entry of entries) {
       if (entry.time > end) continue;
       if (!hasState(entry)) stateless.push(entry);
@@ -106,7 +106,8 @@ async function readSpan(
     }
   });
   const end = to ?? reader.span.to;
-  if (stated > 0 || stateless.length === 0) return { to: end, dropped: reader.dropped + stateless.length };
+  if (stated > 0) for (const entry of stateless) fold.refuse({ time: entry.time, identity: statelessKey(entry) }, end);
+  if (stated > 0 || stateless.length === 0) return end;
   const passes = await readAll(
     signal,
     STATE_PASSES.map((state) => async (passSignal: AbortSignal) => {
@@ -116,29 +117,30 @@ async function readSpan(
     }),
   );
   for (const entry of assignStates(stateless, new Map(passes))) if (entry.time <= end) fold.take(entry);
-  return { to: end, dropped: reader.dropped };
+  return end;
 }
 
 function hasState(entry: LogEntry): entry is StatedEntry {
   return entry.state !== undefined;
 }
 
+/** What the readers of a window share. */
+interface WindowReading {
+  readonly api: MessageApi;
+  readonly context: LogContext;
+  readonly budget: PageBudget;
+  readonly memory: RowMemory;
+}
+
 class Reader {
-  readonly #api: MessageApi;
-  readonly #context: LogContext;
-  readonly #budget: PageBudget;
+  readonly #shared: WindowReading;
   #earliest = Infinity;
   #latest = -Infinity;
   readonly span: Span;
-  /** Rows that could not be read, of the reading without a filter. */
-  dropped = 0;
 
-  // oxlint-disable-next-line max-params -- what a span is read with, and nothing else
-  constructor(api: MessageApi, context: LogContext, span: Span, budget: PageBudget) {
-    this.#api = api;
-    this.#context = context;
+  constructor(shared: WindowReading, span: Span) {
+    this.#shared = shared;
     this.span = span;
-    this.#budget = budget;
   }
 
   get coveredMs(): number {
@@ -149,16 +151,16 @@ class Reader {
   async pass(
     state: StatePass | undefined,
     signal: AbortSignal,
-    take: (entries: readonly LogEntry[], servedTo: number) => void,
+    take: (entries: readonly LogEntry[], servedTo: number, page: LogPage) => void,
   ): Promise<void> {
     const { from, to } = this.span;
-    const { account, settings } = this.#context.target;
+    const { api, context, budget, memory } = this.#shared;
+    const { account, settings } = context.target;
     const query: LogQuery = { fromDate: from, toDate: to, count: PAGE_SIZE, ...(state !== undefined && { state }) };
-    const pages = listPages(`log of account ${account}`, this.#budget, (cursor) =>
-      this.#api.listLogs(cursor === undefined ? query : { ...query, cursor }, { signal }),
+    const pages = listPages(`log of account ${account}`, budget, memory, (cursor) =>
+      api.listLogs(cursor === undefined ? query : { ...query, cursor }, { signal }),
     );
     for await (const page of pages) {
-      if (state === undefined) this.dropped += page.dropped;
       const within: LogEntry[] = [];
       for (const entry of page.value) {
         const { time } = entry;
@@ -170,12 +172,12 @@ class Reader {
         if (entry.flowControlKey !== undefined) this.#saw(entry.flowControlKey);
       }
       // Of a service whose clock is behind ours, only what is surely past there.
-      take(within, Math.min(to, (page.servedAt ?? Infinity) - settings.logs.lag));
+      take(within, Math.min(to, (page.servedAt ?? Infinity) - settings.logs.lag), page);
     }
   }
 
   #saw(flowControlKey: string): void {
-    const { clock, stores, target } = this.#context;
+    const { clock, stores, target } = this.#shared.context;
     stores.flowControl.memory(target.account).seen.add(flowControlKey, clock.monotonic());
   }
 }

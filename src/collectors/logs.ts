@@ -223,7 +223,7 @@ class Run {
     if (told.size > 0) this.#state = { ...this.#state, form: told.size > 1 ? 'transitions' : 'present' };
   }
 
-  #commit({ fold, to, dropped }: WindowRead, { isSweep }: Walk): void {
+  #commit({ fold, to }: WindowRead, { isSweep }: Walk): void {
     const store = this.#context.stores.log;
     const { account } = this.#context.target;
     const watermark = isSweep ? this.#state.watermark : to;
@@ -261,12 +261,12 @@ class Run {
       watermark,
       keptFrom,
       ...(form !== undefined && { form }),
-      increments: [...added.increments, ...this.#ownIncrements(isSweep ? 0 : dropped)],
+      increments: [...added.increments, ...this.#ownIncrements()],
     });
     this.#context.onWatermark?.(watermark);
     this.#context.onAttempts?.({ from: this.#state.watermark, watermark, attempts, resumeEnds });
     this.#state = { ...this.#state, watermark, keptFrom };
-    if (!isSweep) this.#dropped += dropped;
+    this.#dropped += fold.refused;
   }
 
   #halve({ pages, coveredMs }: TooMuch, spans: readonly Span[], pace: Pace): void {
@@ -282,7 +282,7 @@ class Run {
   /** No entries were counted; that reading cost pages, and what it showed, is true all the same. */
   #commitReading({ halved = 0, sweptAt }: { readonly halved?: number; readonly sweptAt?: number }): void {
     const { watermark, keptFrom } = this.#state;
-    const increments = this.#ownIncrements(0);
+    const increments = this.#ownIncrements();
     if (halved > 0) increments.push({ metric: 'opsd_logs_windows_halved_total', labels: [], by: halved });
     this.#context.stores.log.commitLog({
       account: this.#context.target.account,
@@ -293,12 +293,11 @@ class Run {
     });
   }
 
-  #ownIncrements(refused: number): Increment[] {
+  #ownIncrements(): Increment[] {
     const pages = this.#budget.spent - this.#countedPages;
     this.#countedPages += pages;
     const increments: Increment[] = [];
     if (pages > 0) increments.push({ metric: 'opsd_logs_pages_total', labels: [], by: pages });
-    if (refused > 0) increments.push({ metric: 'opsd_logs_refused_entries_total', labels: [], by: refused });
     return increments;
   }
 }

@@ -12,6 +12,7 @@ import type { MessageApi } from '../client/api.ts';
 import type { Batch } from '../domain/observation.ts';
 import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import { foldWorkflowDlq, unexplained, type DlqFoldOptions, type DlqReading } from '../folds/workflow-dlq.ts';
+import { RowMemory } from '../platform/row-memory.ts';
 import { askFor } from './asked-runs.ts';
 import { apiOf, offReason, type Collected, type Collector, type CollectorContext } from './collector.ts';
 import { listPages, type PageBudget } from './listing.ts';
@@ -95,7 +96,7 @@ async function list(
   const rows: WorkflowDlqEntry[] = [];
   let dropped = 0;
   let pages = 0;
-  const listing = listPages(what, budget, (cursor) =>
+  const listing = listPages(what, budget, new RowMemory(), (cursor) =>
     api.listWorkflowDlq(
       {
         count: PAGE_SIZE,

@@ -42,3 +42,11 @@ export interface LogEntry {
   /** By what the publisher put off the first attempt; absent when the entry does not carry that header. */
   readonly postponedBy?: Postponement;
 }
+
+/** A row of the log that could not be parsed, as far as it can be recognized when it is listed again. */
+export interface InvalidLogRow {
+  /** Epoch milliseconds; absent if that is what could not be parsed. */
+  readonly time?: number;
+  /** The same text for the same row, and for no other. */
+  readonly identity: string;
+}

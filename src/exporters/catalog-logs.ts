@@ -144,7 +144,7 @@ export const logReader = family(
       [],
       'items',
       'windows',
-      'Log entries that could not be understood and are counted nowhere else.',
+      'Log entries that could not be parsed and are counted nowhere else; each counts once, however often it is listed.',
       mirrored,
     ),
     opsd_logs_unjoined_deliveries_total: counter(

@@ -15,7 +15,8 @@ export const STATE_PASSES = [
 ] as const satisfies readonly MessageState[];
 export type StatePass = (typeof STATE_PASSES)[number];
 
-function statelessKey(entry: LogEntry): string {
+/** Returns a text that is the same for an entry whenever it is listed without its state. */
+export function statelessKey(entry: LogEntry): string {
   // Entries of a URL Group's message differ by endpoint when the service leaves out the URL.
   const target = entry.url ?? entry.endpointName ?? '';
   return `${entry.time} ${entry.responseStatus ?? ''} ${entry.messageId} ${target}`;

@@ -8,7 +8,7 @@
  */
 import type { EndedAttempts, ResumedMessage, ResumeEnd } from '../domain/ended-attempts.ts';
 import { newestStamp } from '../domain/lineage.ts';
-import type { LogEntry, MessageState } from '../domain/log-entry.ts';
+import type { InvalidLogRow, LogEntry, MessageState } from '../domain/log-entry.ts';
 import { AttemptsByHost } from './ended-attempts.ts';
 import { emptyKey, KeySlices, setEntryKey, setTextKey, type Key } from './keys.ts';
 import { LogCounts, type Admit } from './log-counts.ts';
@@ -102,6 +102,7 @@ export class WindowFold {
   #delivered: string | undefined;
   #repeated = 0;
   #fresh = 0;
+  #refused = 0;
 
   constructor(window: LogWindow) {
     this.#window = window;
@@ -113,6 +114,30 @@ export class WindowFold {
   /** A message that was delivered in this window. */
   get delivered(): string | undefined {
     return this.#delivered;
+  }
+
+  /** Rows that could not be parsed, and were not counted before. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /**
+   * Takes a row that could not be parsed; any may come again.
+   *
+   * @param latest how late the entry can be, if its time could not be parsed
+   */
+  refuse({ identity, time }: InvalidLogRow, latest: number): void {
+    const key = emptyKey();
+    setTextKey(key, identity);
+    const { seen } = this.#window.memory;
+    const isKnown = time === undefined ? seen.hasAnywhere(key) : seen.has(time, key);
+    if (!isKnown && this.#seen.add(time ?? latest, key)) this.#refused += 1;
+  }
+
+  /** Takes rows that could not be parsed and have nothing to recognize them by. */
+  refuseUnknown(rows: number): void {
+    // A sweep reads again what was read, and mostly what was counted.
+    if (this.#window.isSweep !== true) this.#refused += rows;
   }
 
   /** Takes an entry; any entry may come again, and in any order. */
@@ -159,6 +184,7 @@ export class WindowFold {
     const measures = form !== 'present';
     const counts = this.#counts;
     counts.add('opsd_logs_duplicate_entries_total', this.#repeated);
+    counts.add('opsd_logs_refused_entries_total', this.#refused);
     if (isSweep) counts.add('opsd_logs_late_entries_total', this.#fresh);
     const known = [...this.#groups.keys()].filter((messageId) => memory.open.has(messageId));
     const records = known.length === 0 ? new Map<string, string>() : load(account, known);

@@ -1,7 +1,6 @@
 /** A service in small behind the client's port: the operations that collectors read, over facts that a test sets. */
-import type { Answer, LogQuery, ManagementApi, MessageApi, Page, ServiceClient } from '../../src/client/api.ts';
+import type { Answer, LogPage, LogQuery, ManagementApi, MessageApi, ServiceClient } from '../../src/client/api.ts';
 import type { ServiceErrorCode } from '../../src/domain/service-error.ts';
-import type { LogEntry } from '../../src/domain/log-entry.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import type { HistoryEntry } from '../support/log-history.ts';
 
@@ -45,6 +44,8 @@ export interface FakeLogOptions {
   readonly lateBy?: (entry: HistoryEntry) => number;
   /** Whether each message has one entry, with its present state and the time of it. */
   readonly presentOnly?: boolean;
+  /** Entries whose row cannot be parsed, and whether its time can. */
+  readonly invalid?: (entry: HistoryEntry) => 'timed' | 'timeless' | undefined;
   /** The service's clock minus ours, milliseconds; undefined when it sends no date. */
   readonly skew?: number | (() => number);
 }
@@ -65,7 +66,7 @@ export class FakeLog {
     return clientOf({ message: { listLogs: (query, { signal }) => this.#list(query, signal) } });
   }
 
-  async #list(query: LogQuery, signal: AbortSignal): Promise<Page<LogEntry>> {
+  async #list(query: LogQuery, signal: AbortSignal): Promise<LogPage> {
     signal.throwIfAborted();
     await Promise.resolve();
     this.queries.push(query);
@@ -87,10 +88,19 @@ export class FakeLog {
     );
     const start = Number(query.cursor ?? 0);
     const next = start + pageSize;
-    const rows = listed.slice(start, next).map(({ state, ...entry }) => (withState ? { ...entry, state } : entry));
+    const page = listed.slice(start, next);
+    const { invalid: kindOf = () => undefined } = this.#options;
+    const rows = page.filter((entry) => kindOf(entry) === undefined);
+    const invalid = page.flatMap((entry) => {
+      const kind = kindOf(entry);
+      if (kind === undefined) return [];
+      const identity = `${entry.messageId} ${entry.state} ${entry.time}`;
+      return [{ identity, ...(kind === 'timed' && { time: entry.time }) }];
+    });
     return {
-      value: rows,
-      dropped: 0,
+      value: rows.map(({ state, ...entry }) => (withState ? { ...entry, state } : entry)),
+      dropped: invalid.length,
+      invalid,
       ...(next < listed.length && { cursor: String(next) }),
       // As an HTTP date: whole seconds.
       ...(skew !== undefined && { servedAt: Math.floor(now / 1_000) * 1_000 }),

@@ -1,17 +1,20 @@
 /** Pages of the message log (interface 2.3). Bodies, and headers of callbacks, are not read. */
-import { MESSAGE_STATES, type LogEntry, type MessageState } from '../../domain/log-entry.ts';
+import { hash } from 'node:crypto';
+import { MESSAGE_STATES, type InvalidLogRow, type LogEntry, type MessageState } from '../../domain/log-entry.ts';
 import type { WireNames } from '../wire-names.ts';
 import { labelsOf } from './labels.ts';
 import { parsePage } from './page.ts';
 import {
   MalformedAnswer,
   optionalCount,
+  optionalProse,
   optionalStatus,
+  LONGEST_TEXT,
   optionalText,
   requireText,
   rowsOf,
   UnreadableField,
-  type Drops,
+  Drops,
   type JsonObject,
 } from './reader.ts';
 import { storedHeaders } from './stored-headers.ts';
@@ -21,19 +24,19 @@ import { withoutBodies } from './unread-bodies.ts';
 const STATES: ReadonlySet<string> = new Set(MESSAGE_STATES);
 
 const TEXTS = [
-  'url',
   'topicName',
   'endpointName',
   'queueName',
   'scheduleId',
   'method',
-  'error',
   'flowControlKey',
   'workflowRunId',
 ] as const satisfies readonly (keyof LogEntry)[];
 
 export interface LogPage {
   readonly rows: readonly LogEntry[];
+  /** Of the rows that were dropped, those that can be recognized. */
+  readonly invalid: readonly InvalidLogRow[];
   readonly cursor?: string;
 }
 
@@ -41,8 +44,19 @@ export function parseLogPage(body: Buffer, drops: Drops, names: WireNames): LogP
   const { page, cursor } = parsePage(withoutBodies(body));
   const what = ['logs', 'events'].find((key) => page[key] !== undefined);
   if (what === undefined) throw new MalformedAnswer('neither logs nor events is there');
-  const rows = rowsOf(drops, page[what], { what, parse: (row) => parseEntry(row, names) });
-  return { rows, ...(cursor !== undefined && { cursor }) };
+  const invalid: InvalidLogRow[] = [];
+  const onDropped = (row: unknown): void => void invalid.push(...invalidRow(row));
+  const rows = rowsOf(drops, page[what], { what, parse: (row) => parseEntry(row, names), onDropped });
+  return { rows, invalid, ...(cursor !== undefined && { cursor }) };
+}
+
+/** A row without id and time is like any other such row. */
+function invalidRow(row: unknown): InvalidLogRow[] {
+  if (typeof row !== 'object' || row === null) return [];
+  const { messageId } = row as { readonly messageId?: unknown };
+  const time = new Drops().field(() => optionalTime(row as JsonObject, 'time'));
+  if (time === undefined && (messageId === undefined || messageId === null)) return [];
+  return [{ identity: hash('sha256', JSON.stringify(row)), ...(time !== undefined && { time }) }];
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -60,6 +74,10 @@ function parseEntry(row: JsonObject, names: WireNames): LogEntry {
     const text = optionalText(row, field);
     if (text !== undefined) entry[field] = text;
   }
+  const url = optionalText(row, 'url', LONGEST_TEXT);
+  if (url !== undefined) entry.url = url;
+  const error = optionalProse(row, 'error');
+  if (error !== undefined) entry.error = error;
   const responseStatus = optionalStatus(row, 'responseStatus');
   if (responseStatus !== undefined) entry.responseStatus = responseStatus;
   const nextDeliveryTime = optionalTime(row, 'nextDeliveryTime');
