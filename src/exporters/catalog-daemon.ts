@@ -115,7 +115,7 @@ const api = family(
       ['operation'],
       'items',
       'client',
-      'Rows of answers that could not be understood and were left out.',
+      'Rows and fields of answers that could not be parsed and were left out; one that is read again counts again.',
     ),
     opsd_credential_rotated_timestamp_seconds: gauge(
       ['credential'],
@@ -331,13 +331,13 @@ const daemon = family(
       ['label'],
       'items',
       'limiter',
-      'Distinct label values folded into "other" by a cardinality limit.',
+      'Distinct label values folded into "other" by a cardinality limit, each counted once; at most 500,000.',
     ),
     opsd_refused_values_total: counter(
       ['source'],
       'items',
       'exporter',
-      'Values that make no sense (not a number, negative counts, times outside 2015 to 2100) and were not exported, by where they came from.',
+      'Values that make no sense (not a number, negative counts, times outside 2015 to 2100) and were not exported, by where they came from; counted at each reading.',
     ),
     opsd_projection_failures_total: counter(
       ['source'],

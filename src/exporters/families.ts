@@ -280,8 +280,13 @@ export function createFamilies(deps: FamiliesDeps): Families {
   };
 }
 
-/** Sources that tell their totals since the start of the process. */
-const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'process.cpuUsage', 'performance.eventLoopUtilization']);
+/** Sources that tell their totals since the start of the process, or, as the limiter, since a reload. */
+const OF_PROCESS: ReadonlySet<string> = new Set([
+  'logger',
+  'process.cpuUsage',
+  'performance.eventLoopUtilization',
+  'limiter',
+]);
 
 function textOf(table: SeriesTable, labels: Readonly<Labels>): string {
   return table.labelNames.map((name) => labelText(name, labels[name] ?? '')).join(',');

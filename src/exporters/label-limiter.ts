@@ -12,6 +12,7 @@
  * back in the middle would read as an increase too.
  */
 import { isStamp } from '../domain/lineage.ts';
+import { emptyKey, KeySlices, setTextKey } from '../folds/keys.ts';
 import type { EvictedValue, LabelStore } from '../folds/label-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { FrequentValues, type Frequent } from './frequent-values.ts';
@@ -23,12 +24,13 @@ const HOUR_MS = 3_600_000;
 /** How long a value is looked for in vain before it loses its place. */
 const IDLE_MS = 7 * 24 * HOUR_MS;
 
-/** Folded values that are remembered, so that one value is counted once. */
-const REMEMBERED = 10_000;
+/** Folded values that are recognized, so that each is counted once; beyond them none is counted. 12 MB at most. */
+const MOST_FOLDED = 500_000;
 /** Folded values whose amounts are known, for each label of an account. */
 const WATCHED = 64;
-/** Texts whose place is known without cleaning them again. */
+/** Texts whose place is known without cleaning them again, and the length of the longest of them. */
 const MEMO = 4_096;
+const MEMO_LENGTH = 512;
 
 /** How a label of an account is used. */
 export interface LabelUse {
@@ -113,7 +115,9 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
   const rules = labelRules(deps.settings);
   const stored = Map.groupBy(store.load(), ({ account, label }) => keyOf(account, label));
   const all = new Map<string, Places>();
-  const folded = new Set<string>();
+  /** Keys of the values that were counted. No slices of time are needed. */
+  const folded = new KeySlices(1);
+  const key = emptyKey();
   let sweptAt = clock.monotonic();
 
   function placesOf(account: string, rule: LabelRule): Places {
@@ -156,12 +160,8 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
 
   function fold({ account, rule, folded: amounts }: Places, value: string, amount: number): string {
     amounts.add(value, amount);
-    const key = `${account}\0${rule.label}\0${value}`;
-    if (!folded.has(key)) {
-      if (folded.size >= REMEMBERED) folded.delete(folded.values().next().value!);
-      folded.add(key);
-      deps.onFolded(rule.label);
-    }
+    setTextKey(key, `${account}\0${rule.label}\0${value}`);
+    if (folded.size < MOST_FOLDED && folded.add(0, key)) deps.onFolded(rule.label);
     return OTHER;
   }
 
@@ -205,6 +205,7 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
   }
 
   function remember({ memo }: Places, raw: string, place: Place): void {
+    if (raw.length > MEMO_LENGTH) return;
     if (memo.size >= MEMO) memo.clear();
     memo.set(raw, place);
   }

@@ -51,6 +51,15 @@ describe('places', () => {
     expect(folded).toEqual(['destination', 'destination']);
   });
 
+  test('are folded by value, however many come and how often', () => {
+    const { admit, folded } = limiterOf({ labels: { destination: { max: 1 } } });
+    admit('shown');
+    for (let round = 0; round < 2; round += 1) {
+      for (let value = 0; value < 12_000; value += 1) admit(`folded-${value}.example`);
+    }
+    expect(folded).toHaveLength(12_000);
+  });
+
   test('are an account’s own, and a label’s own', () => {
     const { limiter, admit } = limiterOf({ labels: { ...three, workflow: { max: 1 } } });
     for (const value of ['a', 'b', 'c', 'd']) admit(value, 'noisy');
