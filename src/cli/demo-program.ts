@@ -27,8 +27,8 @@ export interface DemoOptions {
 /** Well-known values: the service listens on loopback, and whoever plays with the demo may call it too. */
 const SERVICE = { account: 'acc-demo', token: 'demo-token', username: 'demo', password: 'demo-password' };
 const HISTORY_DAYS = 30;
-/** About an hour of the sample traffic: a demo that runs for days stays small. */
-const LOG_MAX_ENTRIES = 100_000;
+/** Three quarters of an hour of the sample traffic: after its first hour the demo does not grow. */
+const LOG_MAX_ENTRIES = 40_000;
 /** A resumed run is judged soon, so that its end can be watched. */
 const SETTLE_MS = 20_000;
 /** An outage, its halt and the way out of it pass within minutes. */
