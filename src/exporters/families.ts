@@ -192,8 +192,9 @@ export function createFamilies(deps: FamiliesDeps): Families {
     tables.set(name, table);
     registerMetric(registry, table);
     takeOver(table);
-    // A gauge without labels is absent until somebody says it.
-    if (table.labelNames.length === 0 && table.spec.type !== 'gauge') counting(table, '', false);
+    // A gauge without labels is absent until it is set; what the store keeps, until the store was read.
+    const isAbsent = table.spec.type === 'gauge' || table.spec.mirrored === true;
+    if (table.labelNames.length === 0 && !isAbsent) counting(table, '', false);
   }
 
   return {

@@ -94,7 +94,6 @@ export interface Metrics extends Disposable {
   labelUse(): readonly LabelUse[];
 }
 
-const SPAN_DROPS = ['queue', 'budget', 'too_old', 'unreadable', 'rejected', 'failed'];
 const LEVELS = ['debug', 'info', 'warn', 'error'];
 
 export function createMetrics(deps: MetricsDeps): Metrics {
@@ -275,7 +274,6 @@ function sayOnce(families: Families, deps: MetricsDeps): void {
     families.add('opsd_refused_values_total', { source }, 0);
     families.add('opsd_projection_failures_total', { source }, 0);
   }
-  for (const reason of SPAN_DROPS) families.add('opsd_spans_dropped_total', { reason }, 0);
   for (const level of LEVELS) families.add('opsd_log_messages_total', { level }, 0);
   for (const { name, limits } of deps.accounts) sayLimits(families, name, limits);
 }

@@ -28,6 +28,13 @@ const NO_CODE = '';
 const PER_DESTINATION = mirroredCounters('destination');
 const FAILURES_PER_DESTINATION = mirroredCounters('destination,reason,code');
 
+/** Counters of the daemon itself: absent until the store was read, then at least 0. */
+const OWN_COUNTERS = METRIC_NAMES.filter((name): name is CounterName => {
+  const spec = specOf(name);
+  return spec.mirrored === true && !spec.account && spec.labels.length === 0;
+});
+const SPAN_DROPS = ['queue', 'budget', 'too_old', 'unreadable', 'rejected', 'failed'];
+
 /** Failures that have no status; those with one (`http`) appear with it. */
 const REASONS_WITHOUT_CODE = FAILURE_REASONS.filter((reason) => reason !== 'http');
 
@@ -58,6 +65,8 @@ export function createMirror(deps: MirrorDeps): Mirror {
   const { families, totals } = deps;
   const accounts = new Set([OWN, ...deps.accounts.map(({ name }) => name)]);
   const unread = new Set(accounts);
+  /** Series whose stored value made no sense: what they count to is unknown. */
+  const unknown = new Set<string>();
 
   // Subscribed first; nothing is committed between this and the reading, which does not await.
   const subscription = totals.onAdded((added) => {
@@ -70,22 +79,29 @@ export function createMirror(deps: MirrorDeps): Mirror {
       const labels = labelsOf(account, row, 'counter');
       if (labels === 'hidden') continue;
       if (labels === undefined || !makesSense(specOf(row.metric as CounterName), by)) {
+        if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
         families.refuse('store');
         continue;
       }
       createTogether(labels);
-      families.mirror(row.metric as CounterName, labels, by, restored);
+      count(row.metric as CounterName, labels, by, restored);
     }
     for (const row of histograms) {
       const labels = labelsOf(account, row, 'histogram');
       if (labels === 'hidden') continue;
       if (labels === undefined || !fits(row)) {
+        if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
         families.refuse('store');
         continue;
       }
+      if (unknown.has(keyOf(row.metric, labels))) continue;
       createTogether(labels);
       families.mirrorHistogram(row.metric as HistogramName, labels, observations(account, row), restored);
     }
+  }
+
+  function count(metric: CounterName, labels: Labels, by: number, restored: boolean): void {
+    if (!unknown.has(keyOf(metric, labels))) families.mirror(metric, labels, by, restored);
   }
 
   /**
@@ -124,10 +140,10 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   function createTogether({ account, destination }: Labels): void {
     if (account === undefined || destination === undefined) return;
-    for (const metric of PER_DESTINATION) families.mirror(metric, { account, destination }, 0, false);
+    for (const metric of PER_DESTINATION) count(metric, { account, destination }, 0, false);
     for (const metric of FAILURES_PER_DESTINATION) {
       for (const reason of REASONS_WITHOUT_CODE) {
-        families.mirror(metric, { account, destination, reason, code: NO_CODE }, 0, false);
+        count(metric, { account, destination, reason, code: NO_CODE }, 0, false);
       }
     }
   }
@@ -139,19 +155,30 @@ export function createMirror(deps: MirrorDeps): Mirror {
         const histograms = totals.histograms(account);
         unread.delete(account);
         add({ account, increments, histograms }, true);
+        createZeroes(account);
       } catch {
         deps.onFailure();
       }
     }
   }
 
-  refresh();
-  for (const { name: account, apis } of deps.accounts) {
-    if (!apis.includes('message')) continue;
-    for (const state of MESSAGE_STATES) families.add('msgsvc_log_events_total', { account, state }, 0);
-    for (const metric of READER_COUNTERS) families.mirror(metric, { account }, 0, false);
+  /** What was read and has not counted yet is 0; what was not read is unknown, and absent. */
+  function createZeroes(account: string): void {
+    if (account === OWN) {
+      for (const metric of OWN_COUNTERS) count(metric, {}, 0, false);
+      for (const reason of SPAN_DROPS) count('opsd_spans_dropped_total', { reason }, 0, false);
+    } else if (deps.accounts.find(({ name }) => name === account)?.apis.includes('message') === true) {
+      for (const state of MESSAGE_STATES) count('msgsvc_log_events_total', { account, state }, 0, false);
+      for (const metric of READER_COUNTERS) count(metric, { account }, 0, false);
+    }
   }
+
+  refresh();
   return { refresh, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+}
+
+function keyOf(metric: string, labels: Labels): string {
+  return JSON.stringify([metric, labels]);
 }
 
 /** Counters that mirror totals by exactly these labels beside the account. */

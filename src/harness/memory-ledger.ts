@@ -11,6 +11,14 @@ export function memoryLedger(instance = 'here', audit: AuditLog = memoryAudit())
   for (const step of MIGRATIONS) db.exec(step);
   db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
   const epoch = nextEpoch(db);
-  const store = { db, path: ':memory:', instance, epoch, restored: false, [Symbol.dispose]: () => db.close() };
+  const store = {
+    db,
+    path: ':memory:',
+    instance,
+    epoch,
+    restored: false,
+    problem: undefined,
+    [Symbol.dispose]: () => db.close(),
+  };
   return createLedger(store, audit);
 }

@@ -16,7 +16,12 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import type { AuditHead } from '../ledger/audit-log.ts';
 import { readHead } from './audit-head.ts';
 import { MUST_ADOPT } from './ledger-trust.ts';
-import { checkVersion, explain, lockStore, StoreError, type Store } from './sqlite.ts';
+import { removeMark } from './clean-mark.ts';
+import { checkStore } from './store-check.ts';
+import { explain, isDamage, StoreError } from './store-error.ts';
+import { assertOwnStore } from './store-identity.ts';
+import { checkVersion, lockStore, type Store } from './sqlite.ts';
+import { keepDigests } from './table-digests.ts';
 
 /**
  * A copy as of one moment, made while the store is written. It appears under its name once it is whole and durable.
@@ -69,7 +74,7 @@ async function copy(db: Store['db'], part: string): Promise<void> {
 export function restoreStore(file: string, path: string, options: { readonly label: string }): string | undefined {
   if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
   // Held until the end: no daemon can begin on a store that is being replaced.
-  using lock = existsSync(path) ? lockStore(path) : undefined;
+  using lock = existsSync(path) ? lockOfReplaced(path) : undefined;
   const part = `${path}.restoring`;
   for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
   try {
@@ -82,11 +87,13 @@ export function restoreStore(file: string, path: string, options: { readonly lab
     throw explain(error, file);
   }
   let kept: string | undefined;
-  if (lock !== undefined) {
-    // What a crash left in its write-ahead log goes into the old store; nothing of it may meet the new one.
-    lock.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  removeMark(path);
+  if (existsSync(path)) {
     kept = `${path}.before-restore-${options.label}`;
+    // What a crash left in its write-ahead log stays with the old store; nothing of it may meet the new one.
+    const isMerged = lock !== undefined && mergesLog(lock.db);
     renameSync(path, kept);
+    if (!isMerged && existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${kept}-wal`);
   }
   rmSync(`${path}-wal`, { force: true });
   renameSync(part, path);
@@ -94,12 +101,34 @@ export function restoreStore(file: string, path: string, options: { readonly lab
   return kept;
 }
 
+/** A store so damaged that SQLite cannot read its header has no lock, and no daemon runs on it. */
+function lockOfReplaced(path: string): ReturnType<typeof lockStore> | undefined {
+  try {
+    return lockStore(path);
+  } catch (error) {
+    if (isDamage((error as Error).cause)) return undefined;
+    throw error;
+  }
+}
+
+/** @returns false when the store is too damaged for it */
+function mergesLog(db: DatabaseSync): boolean {
+  try {
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    return true;
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  }
+}
+
 function markRestored(part: string, file: string): void {
   const db = new DatabaseSync(part);
   try {
+    assertOwnStore(db, file);
     checkVersion(db, file);
-    const [check] = db.prepare('PRAGMA quick_check(1)').all();
-    if (check?.['quick_check'] !== 'ok') throw new StoreError(`${file} is damaged: ${String(check?.['quick_check'])}`);
+    checkStore(db, file);
+    keepDigests(db);
     const known = readHead(db);
     const reason = `the store was restored from a copy that knows ${known?.sequence ?? 0} records of the audit log`;
     db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(MUST_ADOPT, reason);

@@ -8,6 +8,8 @@ export interface Journal {
   readonly db: DatabaseSync;
   readonly instance: string;
   readonly epoch: number;
+  /** Returns why nothing may be done by this store; see `Store`. */
+  readonly problem: () => string | undefined;
   /**
    * Runs `work` in one transaction. What `work` tells is appended to the audit log at once, so it comes last: a
    * transaction tells at most once, and nothing but the commit follows.
@@ -17,7 +19,8 @@ export interface Journal {
   readonly change: <T>(work: (tell: (entry: AuditEntry) => void) => T) => T;
 }
 
-export function createJournal({ db, instance, epoch }: Store, audit: AuditLog): Journal {
+export function createJournal(store: Store, audit: AuditLog): Journal {
+  const { db, instance, epoch } = store;
   const saveHead = headWriter(db);
   /** A record whose transaction failed after it was appended. */
   let lost: AuditHead | undefined;
@@ -39,5 +42,5 @@ export function createJournal({ db, instance, epoch }: Store, audit: AuditLog): 
     }
   }
 
-  return { db, instance, epoch, change };
+  return { db, instance, epoch, problem: () => store.problem, change };
 }

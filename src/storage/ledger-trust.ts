@@ -12,7 +12,7 @@ export interface Trust extends Pick<Ledger, 'leaseLost' | 'adopt'> {
 export const MUST_ADOPT = 'must_adopt';
 
 /** Tells the audit log of this opening first of all, and keeps why the store is not to be trusted. */
-export function createTrust({ db, instance, epoch, change }: Journal, audit: AuditLog): Trust {
+export function createTrust({ db, instance, epoch, problem: storeProblem, change }: Journal, audit: AuditLog): Trust {
   const selectMeta = db.prepare('SELECT value FROM meta WHERE key = ?');
   const putMeta = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)');
   const deleteMeta = db.prepare('DELETE FROM meta WHERE key = ?');
@@ -46,6 +46,8 @@ export function createTrust({ db, instance, epoch, change }: Journal, audit: Aud
     // The file's lock keeps a second process out. This sees a store that was changed under it all the same; a copy of
     // the file that is opened elsewhere cannot be seen.
     leaseLost(): string | undefined {
+      const found = storeProblem();
+      if (found !== undefined) return found;
       const [owner, opened] = [meta('instance'), meta('epoch')];
       if (owner !== instance) return `the store is now ${owner ?? 'without identity'}, this process opened ${instance}`;
       if (opened !== String(epoch))

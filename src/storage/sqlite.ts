@@ -6,16 +6,18 @@
  * of that file is closed.
  */
 import { randomBytes } from 'node:crypto';
-import { errorMessage } from '../platform/error-message.ts';
-import { closeSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { errorMessage } from '../platform/error-message.ts';
+import { makeFolder } from '../platform/make-folder.ts';
+import { isAsClosed, markClosed, removeMark } from './clean-mark.ts';
 import { MIGRATIONS } from './migrations.ts';
-
-/** Why a store could not be opened, in words for its operator. */
-export class StoreError extends Error {
-  override readonly name = 'StoreError';
-}
+import { checkStore } from './store-check.ts';
+import { StoreDatabase } from './store-database.ts';
+import { explain, StoreError } from './store-error.ts';
+import { assertOwnStore, markOwnStore } from './store-identity.ts';
+import { keepDigests, resetDigests } from './table-digests.ts';
 
 export interface Store extends Disposable {
   readonly path: string;
@@ -26,27 +28,53 @@ export interface Store extends Disposable {
   readonly epoch: number;
   /** Whether the store was there before this process. */
   readonly restored: boolean;
+  /** Why nothing may be written to it or done by it: it is damaged, or the file is not at its place. */
+  readonly problem: string | undefined;
 }
 
 /** How long another process may take to let go of the file: a daemon that is just ending. */
 const BUSY_TIMEOUT_MS = 1_000;
 
 /**
- * Opens the store, makes it and its folder when missing, and brings its schema up to date.
+ * Opens the store, creates it and its folder when missing, and updates its schema. A store that was not closed cleanly,
+ * or was changed since, is checked first.
  *
- * @throws {StoreError} when another process holds it, its schema is newer than this program, or it is no store
+ * @throws {StoreError} when another process holds it, its schema is newer than this program, it is damaged, or it is
+ *   no store
  */
 export function openStore(path: string, steps: readonly string[] = MIGRATIONS): Store {
-  const db = openFile(path);
+  const { db, asClosed } = openFile(path);
   try {
-    db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
+    assertOwnStore(db, path);
+    const version = checkVersion(db, path, steps.length);
+    // The mark goes with the lock in hand: another process may have had the store since it was compared.
+    if (version > 0 && !(removeMark(path) && asClosed)) checkStore(db, path);
     db.exec('PRAGMA journal_mode = WAL');
     // Every commit is on disk before the next step: an intent must outlive a power cut, and commits are few.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('PRAGMA foreign_keys = ON');
-    migrate(db, path, steps);
+    if (version > 0 && version < steps.length) keepCopy(db, `${path}.schema-${version}`);
+    migrate(db, version, steps);
+    keepDigests(db);
     const { instance, restored } = identity(db);
-    return { path, db, instance, epoch: nextEpoch(db), restored, [Symbol.dispose]: () => db.close() };
+    const epoch = nextEpoch(db);
+    db.watchFiles(path);
+    return {
+      path,
+      db,
+      instance,
+      epoch,
+      restored,
+      get problem() {
+        return db.problem;
+      },
+      [Symbol.dispose]() {
+        const { problem } = db;
+        db.close();
+        if (problem === undefined) markClosed(path);
+      },
+    };
   } catch (error) {
     db.close();
     throw explain(error, path);
@@ -70,24 +98,25 @@ export function tryStore({ db, path }: Store): void {
   }
 }
 
-function openFile(path: string): DatabaseSync {
+function openFile(path: string): { readonly db: StoreDatabase; readonly asClosed: boolean } {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+    makeFolder(dirname(path), 0o750);
     // The store tells what was done to whose runs: for its owner alone.
     closeSync(openSync(path, 'a', 0o600));
-    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    const asClosed = isAsClosed(path);
+    return { db: new StoreDatabase(path, { timeout: BUSY_TIMEOUT_MS }), asClosed };
   } catch (error) {
     throw explain(error, path);
   }
 }
 
-function migrate(db: DatabaseSync, path: string, steps: readonly string[]): void {
-  const version = checkVersion(db, path, steps.length);
-  if (version > 0 && version < steps.length) keepCopy(db, `${path}.schema-${version}`);
-  // Begun even when there is nothing to do: the write lock it takes is the one that keeps a second daemon out.
+function migrate(db: DatabaseSync, version: number, steps: readonly string[]): void {
+  if (version === steps.length) return;
   transaction(db, () => {
     for (const step of steps.slice(version)) db.exec(step);
     db.exec(`PRAGMA user_version = ${steps.length}`);
+    markOwnStore(db);
+    resetDigests(db);
   });
 }
 
@@ -128,6 +157,7 @@ export function lockStore(path: string): { readonly db: DatabaseSync } & Disposa
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
+    assertOwnStore(db, path);
     return { db, [Symbol.dispose]: () => db.close() };
   } catch (error) {
     db.close();
@@ -165,34 +195,4 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
-}
-
-const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
-
-export function explain(error: unknown, path: string): StoreError {
-  if (error instanceof StoreError) return error;
-  const { errcode, code, message } = error as { errcode?: number; code?: string; message: string };
-  // The low byte is the primary code; the rest details it.
-  const primary = errcode === undefined ? undefined : errcode & 0xff;
-  if (primary === SQLITE_BUSY) {
-    return new StoreError(
-      `${path}: another process uses this store. One daemon may run on a store: stop the other one, or name another file in storage.sqlite.path.`,
-      { cause: error },
-    );
-  }
-  if (primary === SQLITE_NOTADB || primary === SQLITE_CORRUPT) {
-    return new StoreError(
-      `${path}: not a usable store (${message}). Move the file away to begin a new one, or restore a copy.`,
-      { cause: error },
-    );
-  }
-  const why = code === 'ERR_SQLITE_ERROR' || code === undefined ? message : `${code}: ${message}`;
-  return new StoreError(
-    `${path}: the store cannot be opened (${why}). The daemon must be able to write this file and its folder.`,
-    {
-      cause: error,
-    },
-  );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { specOf } from '../../src/exporters/catalog.ts';
+import { METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
 import { deliverySpanOf } from '../../src/exporters/delivery-exemplar.ts';
 import { telemetrySettings } from '../../src/exporters/settings.ts';
 import { spanIdOf, traceIdOf } from '../../src/exporters/trace-ids.ts';
@@ -48,6 +48,30 @@ describe('totals of the store', () => {
     expect(await text('openmetrics')).not.toContain(createdOf('a.example').replace('_total', '_created'));
     totals.add('prod', [created('a.example', 1)]);
     expect((await scrape()).get(createdOf('a.example'))).toBe(6);
+  });
+
+  test('that cannot be read are absent: no counter of the store is 0', async () => {
+    const totals = new MemoryTotals();
+    totals.add('prod', [created('a.example', 3)]);
+    totals.broken = new Error('disk I/O error');
+    const { scrape } = world({ totals });
+    const mirrored = METRIC_NAMES.filter((name) => specOf(name).mirrored === true);
+    const failed = await scrape();
+    const shown = mirrored.filter((name) => Object.keys(seriesOf(failed, name)).length > 0);
+    expect(shown).toEqual([]);
+    totals.broken = undefined;
+    const samples = await scrape();
+    expect(samples.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(0);
+    expect(samples.get('opsd_logs_pages_total{account="prod"}')).toBe(0);
+    expect(samples.get('opsd_spans_exported_total')).toBe(0);
+    expect(samples.get('opsd_spans_dropped_total{reason="queue"}')).toBe(0);
+  });
+
+  test('whose stored value was refused stay absent, whatever is added', async () => {
+    const { totals, scrape } = world({ stored: [created('a.example', -1)] });
+    totals.add('prod', [created('a.example', 2), created('b.example', 2)]);
+    totals.add('prod', [{ metric: 'msgsvc_messages_finished_total', labels: ['a.example'], by: 1 }]);
+    expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({ [createdOf('b.example')]: 2 });
   });
 
   test('are not followed any more after the end', async () => {

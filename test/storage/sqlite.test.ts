@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { backupStore } from '../../src/storage/backup.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
-import { openStore, StoreError, transaction } from '../../src/storage/sqlite.ts';
+import { openStore, transaction } from '../../src/storage/sqlite.ts';
+import { StoreError } from '../../src/storage/store-error.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const SQLITE = join(import.meta.dirname, '../../src/storage/sqlite.ts');

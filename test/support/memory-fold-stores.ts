@@ -27,6 +27,7 @@ function storesOver(db: DatabaseSync): MemoryStores {
     instance: 'here',
     epoch: 1,
     restored: false,
+    problem: undefined,
     [Symbol.dispose]: () => undefined,
   };
   const totals = createTotals(store);

@@ -1,0 +1,81 @@
+import { statSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { isDamage, StoreError } from './store-error.ts';
+
+interface FileId {
+  readonly path: string;
+  readonly dev: number;
+  readonly ino: number;
+}
+
+/**
+ * The connection of the daemon to its store. It remembers damage that any statement meets, and writes nothing more once
+ * the file is damaged, or is no longer at its place.
+ */
+export class StoreDatabase extends DatabaseSync {
+  #damage: string | undefined;
+  #files: readonly FileId[] = [];
+
+  /** Why the store must not be used; undefined while all is well. Damage stays until the next start. */
+  get problem(): string | undefined {
+    if (this.#damage !== undefined) return this.#damage;
+    const lost = this.#files.find(({ path, dev, ino }) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found?.ino !== ino || found.dev !== dev;
+    });
+    return (
+      lost && `${lost.path} was moved, removed or replaced while the daemon runs: put it back, or restart the daemon`
+    );
+  }
+
+  /** From now on the files must stay where they are. */
+  watchFiles(path: string): void {
+    this.#files = [path, `${path}-wal`].flatMap((file) => {
+      const found = statSync(file, { throwIfNoEntry: false });
+      return found === undefined ? [] : [{ path: file, dev: found.dev, ino: found.ino }];
+    });
+  }
+
+  override exec(sql: string): void {
+    if (sql.startsWith('BEGIN')) this.#assertUsable();
+    this.#watched(() => super.exec(sql));
+  }
+
+  override prepare(sql: string): StatementSync {
+    const statement = this.#watched(() => super.prepare(sql));
+    const { run, get, all, iterate } = statement;
+    const watch =
+      (method: (this: StatementSync, ...values: never[]) => unknown, isWrite = false) =>
+      (...values: never[]): unknown => {
+        if (isWrite && !this.isTransaction) this.#assertUsable();
+        return this.#watched(() => method.apply(statement, values));
+      };
+    const rowsOf = watch(iterate) as StatementSync['iterate'];
+    Object.assign(statement, {
+      run: watch(run, true),
+      get: watch(get),
+      all: watch(all),
+      iterate: (...values: Parameters<typeof rowsOf>) => {
+        const rows = rowsOf(...values);
+        const next = rows.next.bind(rows);
+        return Object.assign(rows, { next: () => this.#watched(next) });
+      },
+    });
+    return statement;
+  }
+
+  #assertUsable(): void {
+    const { problem } = this;
+    if (problem !== undefined) throw new StoreError(problem);
+  }
+
+  #watched<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (isDamage(error))
+        this.#damage ??= `the store was found damaged while the daemon runs: ${(error as Error).message}`;
+      throw error;
+    }
+  }
+}

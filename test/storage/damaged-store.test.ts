@@ -1,0 +1,221 @@
+/** Stores whose file was damaged, changed, moved or removed: none runs with numbers that nobody wrote. */
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { memoryAudit } from '../../src/harness/memory-audit.ts';
+import { backupStore, restoreStore } from '../../src/storage/backup.ts';
+import { markClosed } from '../../src/storage/clean-mark.ts';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { createLedger } from '../../src/storage/sqlite-ledger.ts';
+import { createTotals } from '../../src/storage/sqlite-totals.ts';
+import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { StoreError } from '../../src/storage/store-error.ts';
+import { intentFor } from '../support/ledger-facts.ts';
+import { damagesFound, filledStore } from '../support/store-damage.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const METRIC = 'msgsvc_log_events_total';
+
+/** Changes the file with a connection that keeps no checksums, as another program would. */
+function changeBehind(path: string, sql: string): void {
+  using db = new DatabaseSync(path);
+  db.exec(sql);
+}
+
+function closedStore(): string {
+  const path = join(tempDir(), 'opsd.db');
+  filledStore(path)[Symbol.dispose]();
+  return path;
+}
+
+test('random damage of data pages is found, or has changed nothing', () => {
+  expect(damagesFound({ runs: 80, seed: 20_261_122 })).toBeGreaterThan(30);
+});
+
+describe('what was changed while no daemon ran', () => {
+  test.each([
+    ['a counter', `UPDATE counters SET value = value + 1 WHERE rowid_is_first`, 'counters'],
+    ['a lost row', `DELETE FROM histograms WHERE rowid_is_first`, 'histograms'],
+    ['a claim that was given up', `UPDATE intents SET stands = 0 WHERE id = 1`, 'intents'],
+    ['a schema', `DROP INDEX intents_claim`, 'sqlite_schema'],
+    ['a row that nobody wrote', `INSERT INTO triggers VALUES ('p', 'k', 1)`, 'triggers'],
+  ])('%s is named, and the store is refused', (_what, sql, table) => {
+    const path = closedStore();
+    changeBehind(path, sql.replace('WHERE rowid_is_first', `WHERE labels = (SELECT min(labels) FROM ${table})`));
+    expect(() => openStore(path)).toThrow(
+      `${path}: the store is damaged: the content of table ${table} is not what was written. ` +
+        'The daemon neither shows its counters nor acts on it. Restore a backup with "opsd state restore FILE", ' +
+        'or move the file away to begin with an empty store.',
+    );
+  });
+
+  test('a digit that was changed in a page that stays valid is found', () => {
+    const path = closedStore();
+    const bytes = readFileSync(path);
+    const at = bytes.lastIndexOf('crm.vendor.example-7');
+    bytes.write('crm.vendor.example-8', at);
+    writeFileSync(path, bytes);
+    expect(() => openStore(path)).toThrow(/the store is damaged: /);
+  });
+
+  test('a store that is as it was closed is not checked again', () => {
+    const path = closedStore();
+    changeBehind(path, `UPDATE counters SET value = value + 1`);
+    markClosed(path);
+    openStore(path)[Symbol.dispose]();
+  });
+
+  test('a store that a crash left behind is checked, and its commits are there', () => {
+    const path = join(tempDir(), 'opsd.db');
+    const crashed = join(tempDir(), 'opsd.db');
+    using store = filledStore(path);
+    createTotals(store).add('production', [{ metric: METRIC, labels: ['LAST'], by: 3 }]);
+    for (const suffix of ['', '-wal']) copyFileSync(path + suffix, crashed + suffix);
+    expect(existsSync(`${path}.clean`)).toBe(false);
+    using again = openStore(crashed);
+    expect(createTotals(again).counters('production')).toContainEqual({ metric: METRIC, labels: ['LAST'], value: 3 });
+  });
+
+  test('an index that does not match its table is found', () => {
+    const path = closedStore();
+    const bytes = readFileSync(path);
+    // Account and target stand side by side in the index of claims alone.
+    bytes.write('productiondlq-18', bytes.indexOf('productiondlq-17'));
+    writeFileSync(path, bytes);
+    expect(() => openStore(path)).toThrow(/the store is damaged: .*intents_claim/);
+  });
+});
+
+describe('while the daemon runs', () => {
+  function opened(): { path: string; store: Store; add: () => void; leaseLost: () => string | undefined } {
+    const path = join(tempDir(), 'opsd.db');
+    const store = filledStore(path);
+    const totals = createTotals(store);
+    const ledger = createLedger(store, memoryAudit());
+    const add = (): void => totals.add('production', [{ metric: METRIC, labels: ['x'], by: 1 }]);
+    return { path, store, add, leaseLost: () => ledger.leaseLost() };
+  }
+
+  test('a page that cannot be read stops everything, and the next start', () => {
+    const { path, store, add, leaseLost } = opened();
+    expect(leaseLost()).toBeUndefined();
+    store.db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size = 1; PRAGMA shrink_memory');
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0xa5, 2 * 4_096), { flag: 'r+' });
+    expect(() => createTotals(store).counters('production')).toThrow('database disk image is malformed');
+    expect(leaseLost()).toMatch(/^the store was found damaged while the daemon runs: database disk image is malformed/);
+    expect(add).toThrow(StoreError);
+    store[Symbol.dispose]();
+    expect(() => openStore(path)).toThrow(/the store is damaged/);
+  });
+
+  test.each(['', '-wal'])('a file opsd.db%s that is moved away stops everything until it is back', (suffix) => {
+    const { path, store, add, leaseLost } = opened();
+    add();
+    renameSync(path + suffix, `${path}.away`);
+    expect(leaseLost()).toBe(
+      `${path}${suffix} was moved, removed or replaced while the daemon runs: put it back, or restart the daemon`,
+    );
+    expect(store.problem).toBe(leaseLost());
+    expect(add).toThrow(StoreError);
+    renameSync(`${path}.away`, path + suffix);
+    expect(leaseLost()).toBeUndefined();
+    add();
+    store[Symbol.dispose]();
+  });
+
+  test('a file that was replaced is not written to, nor to be trusted after', () => {
+    const { path, store, add, leaseLost } = opened();
+    renameSync(path, `${path}.away`);
+    copyFileSync(`${path}.away`, path);
+    const before = readFileSync(path);
+    expect(leaseLost()).toMatch(/was moved, removed or replaced/);
+    expect(add).toThrow(StoreError);
+    store[Symbol.dispose]();
+    expect(readFileSync(path)).toEqual(before);
+    expect(existsSync(`${path}.clean`)).toBe(false);
+  });
+});
+
+describe('whose file it is', () => {
+  test('a database of another program is refused and left as it is', () => {
+    const path = join(tempDir(), 'places.sqlite');
+    changeBehind(path, 'PRAGMA user_version = 3; CREATE TABLE places (a)');
+    const before = readFileSync(path);
+    expect(() => openStore(path)).toThrow(
+      `${path}: an SQLite database of another program, not a store of opsd. Name another file in storage.sqlite.path.`,
+    );
+    changeBehind(path, 'PRAGMA user_version = 0');
+    expect(() => openStore(path)).toThrow(/another program/);
+    changeBehind(path, 'PRAGMA user_version = 3');
+    expect(readFileSync(path).subarray(100)).toEqual(before.subarray(100));
+  });
+
+  test('a store with the mark of another program is refused', () => {
+    const path = closedStore();
+    changeBehind(path, 'PRAGMA application_id = 252006673');
+    expect(() => openStore(path)).toThrow(/another program/);
+  });
+
+  test('a store of 0.1.0, which has neither mark nor checksums, opens and gets both', () => {
+    const path = join(tempDir(), 'opsd.db');
+    changeBehind(
+      path,
+      `${MIGRATIONS.slice(0, 3).join(';')}; PRAGMA user_version = 3;
+      INSERT INTO counters VALUES ('production', '${METRIC}', '["x"]', 41)`,
+    );
+    const store = openStore(path);
+    expect(createTotals(store).counters('production')).toEqual([{ metric: METRIC, labels: ['x'], value: 41 }]);
+    expect(store.db.prepare('PRAGMA application_id').get()).toEqual({ application_id: 0x6f_70_73_64 });
+    store[Symbol.dispose]();
+    changeBehind(path, 'UPDATE counters SET value = 42');
+    expect(() => openStore(path)).toThrow(/the content of table counters is not what was written/);
+  });
+});
+
+describe('backup and restore', () => {
+  test('a damaged copy is refused, and the store stays', async () => {
+    const path = join(tempDir(), 'opsd.db');
+    const copy = `${path}.copy`;
+    const store = filledStore(path);
+    await backupStore(store, copy);
+    store[Symbol.dispose]();
+    changeBehind(copy, 'UPDATE counters SET value = value + 1');
+    const before = readFileSync(path);
+    expect(() => restoreStore(copy, path, { label: 'x' })).toThrow(
+      `${copy}: the store is damaged: the content of table counters is not what was written.`,
+    );
+    expect(readFileSync(path)).toEqual(before);
+    changeBehind(copy, 'PRAGMA application_id = 7');
+    expect(() => restoreStore(copy, path, { label: 'x' })).toThrow(/another program/);
+    openStore(path)[Symbol.dispose]();
+  });
+
+  test.each([
+    ['is damaged', (bytes: Buffer) => bytes.fill(0xa5, 2 * 4_096)],
+    ['has lost its header', (bytes: Buffer) => bytes.fill(0xa5)],
+  ])('a good copy takes the place of a store that %s', async (_what, damage) => {
+    const path = join(tempDir(), 'opsd.db');
+    const copy = `${path}.copy`;
+    const store = filledStore(path);
+    await backupStore(store, copy);
+    intentFor(createLedger(store, memoryAudit()), 'dlq-after');
+    store[Symbol.dispose]();
+    writeFileSync(path, damage(readFileSync(path)));
+    const kept = restoreStore(copy, path, { label: 'x' });
+    expect(existsSync(kept!)).toBe(true);
+    using restored = openStore(path);
+    expect(createLedger(restored, memoryAudit()).mustBeAdopted).toMatch(/restored from a copy/);
+  });
+
+  test('the mark of the replaced store says nothing of the new one', async () => {
+    const path = join(tempDir(), 'opsd.db');
+    const store = filledStore(path);
+    await backupStore(store, `${path}.copy`);
+    store[Symbol.dispose]();
+    restoreStore(`${path}.copy`, path, { label: 'x' });
+    expect(existsSync(`${path}.clean`)).toBe(false);
+    rmSync(path);
+  });
+});
