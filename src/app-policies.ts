@@ -1,7 +1,6 @@
 /**
  * The composition root's part about policies: the engine with what it knows, and everything that makes a policy run.
  */
-import { statSync } from 'node:fs';
 import { errorMessage } from './platform/error-message.ts';
 import { createActions } from './actions/index.ts';
 import type { Connection } from './app-accounts.ts';
@@ -17,6 +16,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { ObservationBoard } from './observations/board.ts';
 import type { Clock } from './platform/clock.ts';
 import type { EventBus } from './platform/events.ts';
+import { fileSwitch } from './platform/file-switch.ts';
 import type { Logger } from './platform/logger.ts';
 import { compilePolicy } from './policies/compile-policy.ts';
 import type { Policy } from './policies/policy.ts';
@@ -64,6 +64,7 @@ export interface Policies {
 export function createPolicies(deps: PoliciesDeps): Policies {
   const { config, env, accounts, clients, ledger, board, facts, scheduler, clock, events, logger } = deps;
   const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
+  const { killSwitchFile } = config.engine;
   const ceiling = modeCeiling(env['OPSD_MODE']);
   const stopping = new AbortController();
   const underWay = new Set<Promise<unknown>>();
@@ -104,7 +105,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     ...(ceiling !== undefined && { ceiling }),
     ...(deps.auditOnly !== undefined && { auditOnly: deps.auditOnly }),
     ...(deps.unwrittenPauses !== undefined && { unwrittenPauses: deps.unwrittenPauses }),
-    killSwitch: () => killSwitchReason(config.engine.killSwitchFile),
+    killSwitch: () => killSwitchFile && fileSwitch(killSwitchFile),
     runSoon,
   });
 
@@ -180,14 +181,4 @@ export function modeCeiling(text: string | undefined): PolicyMode | undefined {
   const mode = POLICY_MODES.find((candidate) => candidate === text);
   if (mode === undefined) throw new Error(`OPSD_MODE is "${text}"; it must be one of ${POLICY_MODES.join(', ')}`);
   return mode;
-}
-
-/** Whatever is not a plain "no such file" counts as a pause. */
-function killSwitchReason(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : `${path} exists`;
-  } catch (error) {
-    return `${path} cannot be looked at (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
-  }
 }

@@ -1,4 +1,8 @@
-/** The composition root's part about the store over months: what it forgets, and where its audit log ended. */
+/**
+ * The composition root's part about the store over months: what it forgets, where its audit log ended, and whether its
+ * file is still there and whole.
+ */
+import type { Engine } from './engine/engine.ts';
 import type { AuditLog } from './ledger/audit-log.ts';
 import { errorMessage } from './platform/error-message.ts';
 import type { EventBus } from './platform/events.ts';
@@ -6,6 +10,7 @@ import type { Logger } from './platform/logger.ts';
 import type { VerifiedClock } from './platform/verified-clock.ts';
 import type { Scheduler } from './scheduler/scheduler.ts';
 import type { SqliteLedger } from './storage/sqlite-ledger.ts';
+import type { Store } from './storage/sqlite.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -13,9 +18,12 @@ const DAY_MS = 24 * HOUR_MS;
 const NEXT_BATCH_MS = 5_000;
 /** Between two looks at a clock that no answer of the service confirms. */
 const UNVERIFIED_MS = 60_000;
+const WATCH_EVERY_MS = 10_000;
 
 export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
+  readonly store: Pick<Store, 'problem'>;
+  readonly conditions: Pick<Engine['others'], 'stands' | 'ended'>;
   readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
   readonly audit: Pick<AuditLog, 'head'>;
   readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
@@ -23,7 +31,30 @@ export interface UpkeepDeps {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-export function scheduleUpkeep({ scheduler, ledger, audit, clock, events, logger }: UpkeepDeps): void {
+export function scheduleUpkeep(deps: UpkeepDeps): void {
+  const { scheduler, store, conditions, ledger, audit, clock, events, logger } = deps;
+  let problem: string | undefined;
+  scheduler.add({
+    name: 'store-watch',
+    schedule: { every: WATCH_EVERY_MS },
+    timeoutMs: WATCH_EVERY_MS,
+    jitter: 0,
+    runAtStart: true,
+    async run() {
+      const found = store.problem;
+      if (found === undefined) conditions.ended('store');
+      else {
+        if (found !== problem) events.emit({ type: 'store.failed', operation: 'watch', message: found });
+        conditions.stands({
+          key: 'store',
+          severity: 'critical',
+          summary: 'The store cannot be used',
+          detail: `${found}; no policy acts, and counters do not advance`,
+        });
+      }
+      problem = found;
+    },
+  });
   scheduler.add({
     name: 'audit-head',
     schedule: { every: HOUR_MS },

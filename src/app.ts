@@ -234,7 +234,8 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     jitter: 0,
     run: async () => tidyLabels(),
   });
-  scheduleUpkeep({ scheduler, ledger, audit, clock: verified, events, logger });
+  const conditions = policies.engine.others;
+  scheduleUpkeep({ scheduler, store, conditions, ledger, audit, clock: verified, events, logger });
   let beatAt = clock.monotonic();
   scheduler.add({
     name: 'heartbeat',

@@ -15,11 +15,22 @@ function world(
 ) {
   const tasks = new Map<string, Task>();
   const lines: unknown[] = [];
+  const conditions: unknown[] = [];
+  const storeState: { problem: string | undefined } = { problem: undefined };
   const events = new EventBus();
   const told: OpsEvent[] = [];
   events.subscribe((event) => void told.push(event));
   scheduleUpkeep({
     scheduler: { add: (task) => void tasks.set(task.name, task) },
+    store: {
+      get problem() {
+        return storeState.problem;
+      },
+    },
+    conditions: {
+      stands: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
+      ended: (key) => void conditions.push([key, 'ended']),
+    },
     ledger: { prune: (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
     audit: { head: () => head ?? undefined },
     clock: { now: () => NOW, isVerified: () => isVerified },
@@ -30,7 +41,7 @@ function world(
     } as never,
   });
   const run = (name: string) => tasks.get(name)!.run(new AbortController().signal);
-  return { tasks, lines, told, run };
+  return { tasks, lines, told, run, conditions, storeState };
 }
 
 test('the head of the audit log goes to the log every hour, in the form that opsd audit verify takes', async () => {
@@ -48,6 +59,20 @@ test('a store that must be adopted is told of at the start and every hour, for n
     { because: 'the store is an old copy' },
     'policies do nothing until a person adopts the store: opsd state adopt --reason TEXT',
   ]);
+});
+
+test('a store that is damaged or gone is a condition until it is back, and one failure of the store', async () => {
+  const { tasks, told, run, conditions, storeState } = world(() => ({ more: false }));
+  expect(tasks.get('store-watch')).toMatchObject({ schedule: { every: 10_000 }, runAtStart: true });
+  await run('store-watch');
+  storeState.problem = '/data/opsd.db was moved';
+  await run('store-watch');
+  await run('store-watch');
+  storeState.problem = undefined;
+  await run('store-watch');
+  const stands = ['store', 'critical', '/data/opsd.db was moved; no policy acts, and counters do not advance'];
+  expect(conditions).toEqual([['store', 'ended'], stands, stands, ['store', 'ended']]);
+  expect(told).toEqual([{ type: 'store.failed', operation: 'watch', message: '/data/opsd.db was moved' }]);
 });
 
 test('an audit log without a record has no head to tell', async () => {

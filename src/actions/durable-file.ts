@@ -3,13 +3,14 @@
  * its folders synced. Only the user of the daemon can read it.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../platform/make-folder.ts';
 
 /** @throws errors of the file system; then nothing has the final name that had it not before */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const folder = dirname(path);
-  const created = await makeFolder(folder);
+  const created = makeFolder(folder, 0o700);
   const temporary = join(folder, `.${randomUUID()}.tmp`);
   try {
     const file = await open(temporary, 'wx', 0o600);
@@ -29,32 +30,6 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   for (let at = folder; ; at = dirname(at)) {
     await syncFolder(at);
     if (at === last || at === dirname(at)) return;
-  }
-}
-
-/**
- * Step by step: Node's own recursive way never ends on file systems that answer ENOENT below a folder that is there.
- *
- * @returns the highest folder that was not there before
- */
-async function makeFolder(path: string): Promise<string | undefined> {
-  const first = await makeOne(path);
-  if (first !== 'no parent') return first === 'made' ? path : undefined;
-  const highest = await makeFolder(dirname(path));
-  const second = await makeOne(path);
-  if (second === 'no parent') throw new Error(`ENOENT: no folder can be made in ${dirname(path)}`);
-  return highest ?? (second === 'made' ? path : undefined);
-}
-
-async function makeOne(path: string): Promise<'made' | 'there' | 'no parent'> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-    return 'made';
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return 'there';
-    if (code === 'ENOENT' && dirname(path) !== path) return 'no parent';
-    throw error;
   }
 }
 

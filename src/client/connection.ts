@@ -310,20 +310,22 @@ export class ApiConnection implements AsyncDisposable {
   }
 }
 
-/** A store that cannot be used is told of, and the count goes on in memory. */
+/**
+ * A count that cannot be saved goes on in memory, and that is reported. One that cannot be read is unknown: no request
+ * is sent on the assumption that it is 0.
+ */
 function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: ConnectionDeps): KeptUse | undefined {
   if (requestUse === undefined) return undefined;
-  const attempt = <T>(operation: string, work: () => T): T | undefined => {
-    try {
-      return work();
-    } catch (error) {
-      events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
-      return undefined;
-    }
-  };
   return {
-    load: () => attempt('read of the daily count of requests', () => requestUse.load(account, api)),
-    save: (use) => attempt('save of the daily count of requests', () => requestUse.save(account, api, use)),
+    load: () => requestUse.load(account, api),
+    save(use) {
+      try {
+        requestUse.save(account, api, use);
+      } catch (error) {
+        const operation = 'save of the daily count of requests';
+        events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
+      }
+    },
   };
 }
 

@@ -3,9 +3,10 @@
  * the file's own, so a `kill -9` leaves none behind. The schema has a version of its own: a file of another version is
  * refused and never changed.
  */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '../platform/make-folder.ts';
 
 /** Why a folder cannot be used, in words for whoever gave it. */
 export class DataFolderError extends Error {
@@ -50,7 +51,7 @@ export function openStoreFile(folder: string): DatabaseSync {
   const path = pathOfStore(folder);
   let db: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o750 });
+    makeFolder(folder, 0o750);
     // It holds tokens and bodies: for its owner alone.
     closeSync(openSync(path, 'a', 0o600));
     db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });

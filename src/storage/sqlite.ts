@@ -17,7 +17,7 @@ import { checkStore } from './store-check.ts';
 import { StoreDatabase } from './store-database.ts';
 import { explain, StoreError } from './store-error.ts';
 import { assertOwnStore, markOwnStore } from './store-identity.ts';
-import { keepDigests, resetDigests } from './table-digests.ts';
+import { hasDigests, keepDigests, resetDigests } from './table-digests.ts';
 
 export interface Store extends Disposable {
   readonly path: string;
@@ -111,7 +111,7 @@ function openFile(path: string): { readonly db: StoreDatabase; readonly asClosed
 }
 
 function migrate(db: DatabaseSync, version: number, steps: readonly string[]): void {
-  if (version === steps.length) return;
+  if (version === steps.length && hasDigests(db)) return;
   transaction(db, () => {
     for (const step of steps.slice(version)) db.exec(step);
     db.exec(`PRAGMA user_version = ${steps.length}`);

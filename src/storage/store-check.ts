@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { errorMessage } from '../platform/error-message.ts';
 import { StoreError } from './store-error.ts';
 import { changedTables } from './table-digests.ts';
 
@@ -37,6 +38,6 @@ function attempt(read: () => readonly string[]): readonly string[] {
   try {
     return read();
   } catch (error) {
-    return [(error as Error).message];
+    return [errorMessage(error)];
   }
 }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { errorMessage } from '../platform/error-message.ts';
 import { isDamage, StoreError } from './store-error.ts';
 
 interface FileId {
@@ -73,8 +74,7 @@ export class StoreDatabase extends DatabaseSync {
     try {
       return work();
     } catch (error) {
-      if (isDamage(error))
-        this.#damage ??= `the store was found damaged while the daemon runs: ${(error as Error).message}`;
+      if (isDamage(error)) this.#damage ??= `the store was found damaged while the daemon runs: ${errorMessage(error)}`;
       throw error;
     }
   }

@@ -34,7 +34,8 @@ export function keepDigests(db: DatabaseSync): void {
 /** Sets the checksums to the content as it is, within the caller's transaction. */
 export function resetDigests(db: DatabaseSync): void {
   registerFunction(db);
-  db.exec('DELETE FROM table_digests');
+  db.exec('DROP TABLE IF EXISTS table_digests');
+  db.exec('CREATE TABLE table_digests (name TEXT PRIMARY KEY, digest INTEGER NOT NULL) STRICT, WITHOUT ROWID');
   const insert = db.prepare('INSERT INTO table_digests (name, digest) VALUES (?, ?)');
   for (const table of [SCHEMA, ...tables(db)]) insert.run(table, digestOf(db, table));
 }
@@ -61,7 +62,8 @@ function hasSequences(db: DatabaseSync): boolean {
   return wrong.get() === undefined;
 }
 
-function hasDigests(db: DatabaseSync): boolean {
+/** Stores of 0.1.0 have none. */
+export function hasDigests(db: DatabaseSync): boolean {
   return db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'table_digests'`).get() !== undefined;
 }
 

@@ -383,13 +383,23 @@ describe('the client itself', () => {
     const client = await clientUnderTest({
       limits: { requestsPerDay: 2 },
       answer: json('{"deleted":0}'),
-      requestUse: { load: broken, save: broken },
+      requestUse: { load: () => undefined, save: broken },
     });
     await client.message.deleteWorkflowDlq(['a'], call);
     await client.message.deleteWorkflowDlq(['a'], call);
     expect(await serviceErrorOf(resume(client))).toMatchObject({ code: 'budget' });
     const told = client.eventsOf('store.failed').map(({ operation, message }) => `${operation}: ${message}`);
     expect(told).toContain('save of the daily count of requests: disk full');
+  });
+
+  test('the daily budget whose count cannot be read: unknown is not 0, so there is no client', async () => {
+    const requestUse = {
+      load: (): never => {
+        throw new Error('disk I/O error');
+      },
+      save: () => undefined,
+    };
+    await expect(clientUnderTest({ requestUse })).rejects.toThrow('disk I/O error');
   });
 
   test.each([

@@ -167,6 +167,14 @@ test('a folder that cannot be made is named with what to do', () => {
   );
 });
 
+// Node's own way of creating a folder with its parents never returns there.
+test('a folder that cannot be created anywhere is an error, and no hang', () => {
+  expect(() => openStore('/proc/none/deeper/opsd.db')).toThrow(
+    '/proc/none/deeper/opsd.db: the store cannot be opened (ENOENT: no folder can be created in /proc). ' +
+      'The daemon must be able to write this file and its folder.',
+  );
+});
+
 test('a transaction that throws leaves nothing', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const { db } = store;
