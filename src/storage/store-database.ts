@@ -44,19 +44,19 @@ export class StoreDatabase extends DatabaseSync {
 
   override prepare(sql: string): StatementSync {
     const statement = this.#watched(() => super.prepare(sql));
-    const { run, get, all, iterate } = statement;
-    const watch =
-      (method: (this: StatementSync, ...values: never[]) => unknown, isWrite = false) =>
-      (...values: never[]): unknown => {
-        if (isWrite && !this.isTransaction) this.#assertUsable();
-        return this.#watched(() => method.apply(statement, values));
+    const watch = (name: 'run' | 'get' | 'all' | 'iterate') => {
+      const method = statement[name].bind(statement) as (...values: unknown[]) => unknown;
+      return (...values: unknown[]) => {
+        if (name === 'run' && !this.isTransaction) this.#assertUsable();
+        return this.#watched(() => method(...values));
       };
-    const rowsOf = watch(iterate) as StatementSync['iterate'];
+    };
+    const rowsOf = watch('iterate') as (...values: unknown[]) => ReturnType<StatementSync['iterate']>;
     Object.assign(statement, {
-      run: watch(run, true),
-      get: watch(get),
-      all: watch(all),
-      iterate: (...values: Parameters<typeof rowsOf>) => {
+      run: watch('run'),
+      get: watch('get'),
+      all: watch('all'),
+      iterate: (...values: unknown[]) => {
         const rows = rowsOf(...values);
         const next = rows.next.bind(rows);
         return Object.assign(rows, { next: () => this.#watched(next) });

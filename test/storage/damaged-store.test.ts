@@ -63,7 +63,7 @@ describe('what was changed while no daemon ran', () => {
     const path = closedStore();
     changeBehind(path, `UPDATE counters SET value = value + 1`);
     markClosed(path);
-    openStore(path)[Symbol.dispose]();
+    expect(() => openStore(path)[Symbol.dispose]()).not.toThrow();
   });
 
   test('a store that a crash left behind is checked, and its commits are there', () => {
