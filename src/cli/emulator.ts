@@ -8,7 +8,7 @@ const DEFAULTS = {
   listen: '127.0.0.1:8080',
   token: 'token',
   management: 'user:password',
-  account: 'acc-1',
+  account: '7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31',
   'header-prefix': 'Svc',
   product: 'msgsvc',
   plan: 'paid',
@@ -46,6 +46,7 @@ export const emulatorCommand: Command = {
       type: 'boolean',
       help: 'Call the failure function of a workflow whose run fails for good.',
     },
+    issuer: { type: 'string', value: 'NAME', help: 'Issuer in the signatures of deliveries; default: the product.' },
     'refuse-private': { type: 'boolean', help: 'Refuse destinations on this machine and in private networks.' },
     control: { type: 'boolean', help: 'Serve the control path /-/emulator/, which needs no credentials.' },
     time: { type: 'string', value: 'MODE', help: 'real or virtual (with --control, which moves it); default: real.' },
@@ -53,7 +54,7 @@ export const emulatorCommand: Command = {
   },
   details:
     'Tokens and passwords here are test values. One JSON line on stdout says that it is ready:\n' +
-    '{"url":"http://127.0.0.1:8080","account":"acc-1","signingKeys":{"current":"…","next":"…"}}. SIGINT and SIGTERM end it.\n' +
+    '{"url":"http://127.0.0.1:8080","account":"7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31","signingKeys":{"current":"…","next":"…"}}. SIGINT and SIGTERM end it.\n' +
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
   async run({ io, values }) {
     if (values['openapi'] === true) {
@@ -69,6 +70,8 @@ export const emulatorCommand: Command = {
     const headerPrefix = valueOf(values, 'header-prefix');
     const product = valueOf(values, 'product');
     const signingKeys = parseSigningKeys(values);
+    const issuer = textOption(values, 'issuer');
+    if (issuer === '') throw new UsageError('--issuer must not be empty');
     const plan = await parsePlan(valueOf(values, 'plan'));
     const dataFolder = textOption(values, 'data');
     if (dataFolder === '') throw new UsageError('--data must not be empty');
@@ -89,6 +92,7 @@ export const emulatorCommand: Command = {
       management,
       headerPrefix,
       product,
+      ...(issuer !== undefined && { issuer }),
       switches: {
         ...(values['failure-function'] === true && { failureFunction: 'on' }),
         ...(values['refuse-private'] === true && { privateDestinations: 'refused' }),

@@ -8,12 +8,11 @@ import type { PlanName } from './account.ts';
 import type { EmulatorControl } from './control.ts';
 import { PLAN_LIMITS } from './limits.ts';
 import { FAILURE_FUNCTION_STATES } from './openapi/query-parameters.ts';
-import { ApiError, type ApiRequest, type Route } from './route.ts';
+import { ApiError, CONTROL_PATH, type ApiRequest, type Route } from './route.ts';
 import { ScriptError } from './scripted-steps.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
 import { SWITCH_VALUES } from './switches.ts';
 
-const PREFIX = '/-/emulator';
 /** Of one seed: what takes seconds stops everything else. */
 const MOST_FAILURES = 20_000;
 
@@ -155,7 +154,7 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
     api: 'control',
     operation: `control ${method} ${path}`,
     method,
-    pattern: `${PREFIX}${path}`,
+    pattern: `${CONTROL_PATH}${path}`,
     handle: async (request) => {
       refuseQuery(request, method === 'GET' && path === '/requests' ? ['operation', 'after'] : []);
       if (method === 'DELETE') read(z.strictObject({}), request);

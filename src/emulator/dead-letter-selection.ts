@@ -16,7 +16,7 @@ export interface Selection {
 /** Filters of the workflow DLQ. Dates compare with the time of the failure. */
 export function workflowDlqFilter(query: Query): DeadLetterFilter {
   const own = {
-    url: query.many('workflowUrl'),
+    url: query.urls('workflowUrl'),
     runId: setOf(query.one('workflowRunId')),
     runCreatedAt: setOf(query.integer('workflowCreatedAt')),
     failureState: query.many('failureFunctionState'),
@@ -28,7 +28,7 @@ export function workflowDlqFilter(query: Query): DeadLetterFilter {
 export function messageDlqFilter(query: Query): DeadLetterFilter {
   const own = {
     messageId: setOf(query.one('messageId')),
-    url: query.many('url'),
+    url: query.urls('url'),
     topicName: query.many('topicName'),
     scheduleId: query.many('scheduleId'),
     queueName: query.many('queueName'),

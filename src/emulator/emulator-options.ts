@@ -23,8 +23,10 @@ export interface EmulatorOptions {
   readonly management: { readonly username: string; readonly password: string };
   /** Default `Svc`. */
   readonly headerPrefix?: string;
-  /** Also the issuer of signatures. Default `msgsvc`. */
+  /** Default `msgsvc`. */
   readonly product?: string;
+  /** Issuer in the signatures of deliveries. Default: the product. */
+  readonly issuer?: string;
   /** Host names whose destinations live on a loopback port, in plain HTTP whatever the scheme of the URL. */
   readonly hosts?: Readonly<Record<string, number>>;
   readonly switches?: Partial<Switches>;

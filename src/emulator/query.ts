@@ -41,6 +41,16 @@ export class Query {
     throw new ApiError(400, `${name} must be of ${values.join(', ')}, not ${other.slice(0, 100)}`);
   }
 
+  /**
+   * URLs, given as `many`. A comma within a URL is a part of it: only one with another URL behind it separates. Because
+   * even that may be a part, the whole value counts as well.
+   */
+  urls(name: string): ReadonlySet<string> | undefined {
+    const values = this.#values(name, 'urls').flatMap((value) => [value, ...value.split(/,+(?=https?:)|,+$/i)]);
+    const given = values.filter((value) => !/^,*$/.test(value));
+    return given.length === 0 ? undefined : new Set(given);
+  }
+
   integer(name: string): number | undefined {
     return this.#integer(name, 'integer');
   }

@@ -23,6 +23,9 @@ export interface ApiResponse {
 
 type ApiHandler = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
 
+/** Where the control path begins. */
+export const CONTROL_PATH = '/-/emulator';
+
 export interface Route {
   /** Decides the scheme of authentication; the control path has none. */
   readonly api: 'message' | 'management' | 'control';

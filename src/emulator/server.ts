@@ -14,7 +14,7 @@ import type { Admission, Entry } from './admission.ts';
 import { checkRequestLine, refuseBadHttp } from './bad-http.ts';
 import { refuseOtherSites } from './other-sites.ts';
 import { CONNECTION_TIMEOUTS, Connections, type ConnectionTimeouts } from './connections.ts';
-import { ApiError, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { ApiError, CONTROL_PATH, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
 import type { MatchRoute } from './router.ts';
 
 interface ServedService {
@@ -135,7 +135,7 @@ async function answerCall(options: ServerOptions, message: IncomingMessage, seen
     const target = message.url ?? '';
     const { route, params, query } = match(message.method ?? '', target);
     seen.route = route;
-    if (route.api === 'control') refuseOtherSites(message, options.listen.host);
+    if (route.pattern.startsWith(CONTROL_PATH)) refuseOtherSites(message, options.listen.host);
     const account = authenticate(accounts, options.management, { route, authorization: message.headers.authorization });
     if (route.api === 'message') entry = admission?.enter(account);
     const body = await readBody(message, Math.min(options.maxBodyBytes, entry?.maxBodyBytes ?? Infinity));

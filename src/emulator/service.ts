@@ -130,7 +130,7 @@ export function createService(frame: ServiceFrame): Service {
     compact,
     headerNames,
     switches,
-    signing: { issuer: product, keys: signingKeys },
+    signing: { issuer: options.issuer ?? product, keys: signingKeys },
     callbackBytes: (accountId) => Math.min(limitsOf(accounts.byId(accountId)!).messageBytes, MAX_CALLBACK_BYTES),
     shared: new SharedLimits(clock, (accountId) => limitsOf(accounts.byId(accountId)!)),
     exhausted: (accountId) => budget.exhausted(accounts.byId(accountId)!)?.reason,

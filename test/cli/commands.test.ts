@@ -203,6 +203,17 @@ describe('emulator', () => {
     expect(stderr).toMatch(reason);
   });
 
+  test('has an account whose id is a UUID unless another is given', async () => {
+    const world = terminal();
+    const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--issuer=acme'], world.io, world.programs);
+    onTestFinished(() => world.stop());
+    const line = await until({ what: 'it is ready' }, () => world.stdout.endsWith('\n') && world.stdout);
+    const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+    expect((JSON.parse(line) as { account: string }).account).toMatch(uuid);
+    world.stop();
+    expect(await ended).toBe(0);
+  });
+
   test('says on one line when it is ready, serves both APIs, and ends well on a signal', async () => {
     const world = terminal();
     const ended = runCli(

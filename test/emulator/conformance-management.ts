@@ -102,7 +102,7 @@ export const MANAGEMENT_ROWS: readonly Row[] = [
       '5.signature': 'callbacks carry a signature that the receiver can verify',
     },
   ),
-  ...proven(SERVER, 'whatever is sent is answered: fine, or a 4xx or 501 with an error in JSON', {
+  ...proven(SERVER, 'whatever is sent is answered: fine, or a 4xx with an error in JSON', {
     '7.error': 'errors are JSON with a text in error',
   }),
   ...proven('conformance-errors.test.ts', 'of %s %s is JSON with its reason in error', {
@@ -117,7 +117,7 @@ export const MANAGEMENT_ROWS: readonly Row[] = [
     open(
       '7.status',
       'statuses of errors and when they come',
-      'not shown: 400, 401, 403, 404, 405, 413, 501 with the reason',
+      'not shown: 400, 401, 403, 404, 405, 413 with the reason',
     ),
     SERVER,
     '%s %s answers %d',

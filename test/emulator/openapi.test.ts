@@ -73,7 +73,7 @@ describe('routes and table', () => {
   test('are held to each other when the emulator starts', () => {
     const names = describedRoutes(routes(), options).map((route) => route.operation);
     expect(names.toSorted()).toEqual(
-      [...operations('msgsvc').map((operation) => operation.name), 'get-openapi'].sort(),
+      [...operations('msgsvc').map((operation) => operation.name), 'get-openapi', 'get-health'].sort(),
     );
     expect(() => describedRoutes(routes().slice(1), options)).toThrow(/operations without a route: add-endpoints/);
     const stray: Route = { ...routes()[0]!, operation: 'stray' };
@@ -106,6 +106,12 @@ describe('the document is given out', () => {
     const answer = await fetch(`${service.emulator.url}/-/openapi.json`);
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual(openApiDocument({ headerPrefix: 'Acme', product: 'acmeq' }));
+  });
+
+  test('health is told without credentials too', async () => {
+    const service = await world();
+    const answer = await fetch(`${service.emulator.url}/health`);
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
   });
 
   test('by the command', async () => {

@@ -102,6 +102,14 @@ describe('a delivery', () => {
     }
   });
 
+  test('the issuer can be another than the product', async () => {
+    const sink = await httpSink();
+    const service = await world({ accounts, product: 'acme', issuer: 'Acme Corp' });
+    await service.call('POST', `/v2/publish/${sink.url}/`);
+    await service.emulator.idle();
+    expect(claimsOf(sink.requests[0]!, KEYS.current).iss).toBe('Acme Corp');
+  });
+
   test('is signed with the next key once that has taken its place', async () => {
     const sink = await httpSink();
     const service = await world({ accounts });

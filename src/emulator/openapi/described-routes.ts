@@ -10,7 +10,7 @@ import { operations, queryTableOf, type Operation } from './operations.ts';
 
 /**
  * The same routes, each refusing query parameters that the table does not name for it (unless they are to be ignored),
- * and `GET /-/openapi.json`, which needs no credentials.
+ * `GET /-/openapi.json` and `GET /health`, which need no credentials.
  *
  * @throws {Error} when an operation has no route, a route no operation, or they are not at the same place
  */
@@ -28,8 +28,17 @@ export function describedRoutes(
     return refusing(route, options.switches);
   });
   if (open.size > 0) throw new Error(`operations without a route: ${[...open.keys()].join(', ')}`);
-  return [...described, documentRoute(options)];
+  return [...described, documentRoute(options), HEALTH];
 }
+
+/** Answers as soon as the service takes requests. */
+const HEALTH: Route = {
+  api: 'control',
+  operation: 'get-health',
+  method: 'GET',
+  pattern: '/health',
+  handle: () => ({ status: 200, json: { status: 'ok' } }),
+};
 
 function documentRoute({ headerPrefix, product }: Spelling): Route {
   return {

@@ -75,7 +75,7 @@ const index = {
 
 const account = (product: string) => ({
   customer_id: 'owner@example.com',
-  id: 'acc-1',
+  id: '7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31',
   token: 'new-token',
   read_only_token: 'new-read-only-token',
   active: true,
@@ -251,7 +251,7 @@ const TABLE: Readonly<Record<string, Written>> = {
     },
   }),
   'move-to-team': ({ product }) => ({
-    request: { [`${product}_id`]: 'acc-1', target_team_id: 'team-9' },
+    request: { [`${product}_id`]: '7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31', target_team_id: 'team-9' },
     answer: OK,
   }),
   'set-plan': ({ product }) => ({ request: { plan_name: `${product}_fixed_1m` }, answer: OK }),

@@ -170,7 +170,7 @@ const messageOperations: readonly Operation[] = [
 ];
 
 const ACCOUNT: Readonly<Record<string, PathParameter>> = {
-  id: { description: 'Id of the account.', example: 'acc-1' },
+  id: { description: 'Id of the account.', example: '7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31' },
 };
 const INDEX: Readonly<Record<string, PathParameter>> = {
   id: { description: 'Id of the index.', example: '6f1c2b1e-0d5a-4c1f-9a57-3c1d2e4f5a6b' },

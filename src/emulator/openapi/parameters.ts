@@ -37,7 +37,7 @@ function pathParameter([name, { description, example, ...limits }]: readonly [st
 }
 
 function queryParameter([name, parameter]: readonly [string, QueryParameter]): Parameter {
-  const isList = parameter.kind === 'texts' || parameter.kind === 'integers';
+  const isList = ['texts', 'urls', 'integers'].includes(parameter.kind);
   return {
     name,
     in: 'query',
@@ -57,6 +57,7 @@ function querySchema({ kind, values = [], default: fallback }: QueryParameter): 
     case 'integer':
       return { ...long(), minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
     case 'texts':
+    case 'urls':
       return listOf(values.length > 0 ? choiceOf(values) : text());
     case 'integers':
       return listOf({ ...integer(), minimum: 0, maximum: 999_999_999 });

@@ -8,11 +8,11 @@ import { STATS_PERIOD_NAMES } from '../statistics-period.ts';
 export const MAX_COUNT = 100;
 
 /**
- * `text`, `choice`, `integer`, `cursor` take one value; `texts` and `integers` alternatives, repeated or
+ * `text`, `choice`, `integer`, `cursor` take one value; `texts`, `urls` and `integers` alternatives, repeated or
  * comma-separated. `page-size` is `count` with a default and a most, `at-most` a ceiling alone.
  */
 export interface QueryParameter {
-  readonly kind: 'text' | 'choice' | 'integer' | 'texts' | 'integers' | 'cursor' | 'page-size' | 'at-most';
+  readonly kind: 'text' | 'choice' | 'integer' | 'texts' | 'urls' | 'integers' | 'cursor' | 'page-size' | 'at-most';
   readonly description: string;
   /** Of a choice, or of texts that cannot be others. */
   readonly values?: readonly string[];
@@ -46,6 +46,7 @@ export type LogStateFilter = (typeof LOG_STATE_FILTERS)[number];
 
 const text = (description: string): QueryParameter => ({ kind: 'text', description });
 const texts = (description: string): QueryParameter => ({ kind: 'texts', description });
+const urls = (description: string): QueryParameter => ({ kind: 'urls', description });
 const integer = (description: string): QueryParameter => ({ kind: 'integer', description });
 
 const cursor: QueryParameter = { kind: 'cursor', description: 'Of the answer before: the listing goes on after it.' };
@@ -68,7 +69,7 @@ const sharedDlqFilters: QueryTable = {
 
 const workflowFilters: QueryTable = {
   ...window,
-  workflowUrl: texts('URLs of workflows.'),
+  workflowUrl: urls('URLs of workflows.'),
   workflowRunId: text('Id of a run.'),
   workflowCreatedAt: integer('Unix milliseconds at which the run was created.'),
   failureFunctionState: { ...texts('States of the failure function.'), values: FAILURE_FUNCTION_STATES },
@@ -119,7 +120,7 @@ export const QUERY_PARAMETERS = {
     dlqIds,
     cursor,
     messageId: text('Id of a message.'),
-    url: texts('Destinations.'),
+    url: urls('Destinations.'),
     topicName: texts('Names of URL Groups.'),
     scheduleId: texts('Ids of schedules.'),
     queueName: texts('Names of queues.'),

@@ -4,7 +4,7 @@
  */
 import type { Examples } from './examples.ts';
 import { integer, long, ref, text, type JsonSchema } from './json-schema.ts';
-import { headerTableOf, type Operation } from './operations.ts';
+import { type Operation } from './operations.ts';
 
 export interface MediaType {
   readonly schema: JsonSchema;
@@ -100,13 +100,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
       message: 'The requests of the second, the messages of the day or the budget of the month are used.',
     },
     headers: { message: ['Retry-After', ...RATE_LIMITS] },
-    error: 'quota exhausted: the account acc-1 may send 1000000 messages a day',
-  },
-  '501': {
-    name: 'NotImplemented',
-    description: { message: 'A header of the service that it does not know for this operation.' },
-    headers: limited,
-    error: 'the header Svc-Cron is not part of this emulator for this operation',
+    error: 'quota exhausted: the account 7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31 may send 1000000 messages a day',
   },
   default: {
     name: 'Failure',
@@ -119,13 +113,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-function statusesOf({ name, api, body, refusals = [] }: Operation): readonly string[] {
+function statusesOf({ api, body, refusals = [] }: Operation): readonly string[] {
   const own = refusals.map(String);
   const ofApi = api === 'message' ? ['403', '429'] : [];
-  const ofRequest = [
-    ...(body === undefined ? [] : ['413']),
-    ...(Object.keys(headerTableOf(name)).length > 0 ? ['501'] : []),
-  ];
+  const ofRequest = body === undefined ? [] : ['413'];
   return [...['400', '401', ...ofApi, ...own, ...ofRequest].sort(), 'default'];
 }
 

@@ -7,16 +7,13 @@ const hasHeaders = ({ headers }: FuzzOperation): boolean => Object.keys(headers)
 
 const FLOW = ['Svc-Flow-Control-Key', 'Svc-Flow-Control-Value'] as const;
 
-/** Never fine, whatever else there is. */
-const STRAY = [
-  'Svc-Unknown: 1',
-  'Svc-: 1',
-  'Svc-Forward-Host: x',
-  'Svc-Forward-: x',
-  'Svc-Forward-Transfer-Encoding: chunked',
-  'Svc-Not-Before: 100000000001',
-  'Svc-Not-Before: 99999999999999',
-];
+/** Never fine where the header is known, whatever else there is. Ignored elsewhere. */
+const STRAY: Readonly<Record<string, readonly string[]>> = {
+  Forward: ['Svc-Forward-Host: x', 'Svc-Forward-: x', 'Svc-Forward-Transfer-Encoding: chunked'],
+  'Not-Before': ['Svc-Not-Before: 100000000001', 'Svc-Not-Before: 99999999999999'],
+};
+/** Ignored by every operation. */
+const UNKNOWN = ['Svc-Unknown: 1', 'Svc-: 1', 'Svc-Forwarded: x'];
 
 const ODD = [
   `Svc-Label: ${',\u00e9,'.repeat(200)}`,
@@ -60,11 +57,19 @@ export const HEADER_SPOILERS: readonly Spoiler[] = [
     },
   },
   {
-    fits: hasHeaders,
+    fits: ({ headers }) => Object.keys(STRAY).some((name) => name in headers),
     spoil(draft) {
-      const line = draft.pick(STRAY);
+      const known = Object.entries(STRAY).filter(([name]) => name in draft.operation.headers);
+      const line = draft.pick(known.flatMap(([, lines]) => lines));
       // What is forwarded is named as it would arrive.
       draft.refuse(line, [line.split(':', 1)[0]!.replace(/^Svc-Forward-(?=.)/, '')]).headers.push(line);
+    },
+  },
+  {
+    fits: always,
+    spoil(draft) {
+      const line = draft.pick(UNKNOWN);
+      draft.change(line, []).headers.push(line);
     },
   },
   {
