@@ -20,7 +20,7 @@ RUN --mount=type=secret,id=npmrc,target=/run/secrets/npmrc \
     && npm sbom --sbom-format=cyclonedx --sbom-type=application > packages.json
 COPY LICENSE ./
 COPY src ./src
-COPY deploy/image/root.ts deploy/image/sbom.ts ./deploy/image/
+COPY deploy/image/root.ts deploy/image/sbom.ts deploy/image/licenses.ts deploy/image/health.ts ./deploy/image/
 # Two trees, /out/runtime and /out/app, a layer each: the larger one changes with the base alone.
 ARG SOURCE_DATE_EPOCH
 RUN SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH}" node deploy/image/root.ts /out
@@ -56,6 +56,6 @@ ENV PATH=/usr/local/bin \
 EXPOSE 10777 10778 10779
 # As patient as the probes on Kubernetes: a large store may have to be migrated, and a reload takes the listeners away.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=8 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:10779/-/healthy').then((r) => { process.exitCode = r.ok ? 0 : 1; }, () => { process.exitCode = 1; })"]
+  CMD ["node", "health.ts"]
 ENTRYPOINT ["node", "--max-semi-space-size=2", "src/opsd.js"]
 CMD ["run", "--config", "/etc/opsd/config.yaml"]

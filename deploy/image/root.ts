@@ -52,6 +52,7 @@ for (const { name, status } of packages) {
 
 for (const name of ['package.json', 'LICENSE', 'src', 'node_modules'])
   cpSync(name, join(app, name), { recursive: true, verbatimSymlinks: true });
+copyFileSync('deploy/image/health.ts', join(app, 'health.ts'));
 prune(join(app, 'node_modules'));
 const sbom = imageSbom(readFileSync('packages.json', 'utf8'), {
   packages,

@@ -1,4 +1,5 @@
 /** The bill of materials of the whole image, as CycloneDX: npm tells of the packages, Node and dpkg of the rest. */
+import { debianLicense, NODE_LICENSE, nodePartLicense } from './licenses.ts';
 
 export interface DebianPackage {
   readonly name: string;
@@ -12,7 +13,13 @@ interface Component {
   readonly type: string;
   readonly name: string;
   readonly version: string;
-  readonly externalReferences?: readonly { readonly type: string }[];
+  readonly licenses?: readonly object[];
+  readonly externalReferences?: readonly Reference[];
+}
+
+interface Reference {
+  readonly type: string;
+  readonly url: string;
 }
 
 interface Bom {
@@ -63,16 +70,24 @@ export function imageSbom(npm: string, { packages, versions, env }: Image): obje
         name: 'node',
         version: node,
         purl: `pkg:generic/node@${node}`,
+        licenses: NODE_LICENSE,
         cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
         components: Object.entries(versions)
           .filter(([name, version]) => version !== '' && !NO_PARTS.has(name))
-          .map(([name, version]) => ({ 'bom-ref': `node@${node}/${name}`, type: 'library', name, version })),
+          .map(([name, version]) => ({
+            'bom-ref': `node@${node}/${name}`,
+            type: 'library',
+            name,
+            version,
+            licenses: nodePartLicense(name),
+          })),
       },
       ...packages.map(({ name, version, arch }) => ({
         'bom-ref': `deb/${name}@${version}`,
         type: 'library',
         name,
         version,
+        licenses: debianLicense(name),
         purl: `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${arch}`,
       })),
       ...bom.components.map(withoutPlaces),
@@ -81,6 +96,20 @@ export function imageSbom(npm: string, { packages, versions, env }: Image): obje
 }
 
 function withoutPlaces({ externalReferences = [], ...component }: Component): object {
-  const kept = externalReferences.filter(({ type }) => type !== 'distribution');
+  if (component.licenses === undefined) throw new Error(`the package ${component.name} names no license`);
+  const kept = externalReferences
+    .filter(({ type }) => type !== 'distribution')
+    .flatMap((reference) => {
+      const url = webUrl(reference.url);
+      return url === undefined ? [] : [{ ...reference, url }];
+    });
   return { ...component, ...(kept.length > 0 && { externalReferences: kept }) };
+}
+
+/** Repositories are named in forms of git, such as `git@host:path`, which are no URLs and make the bill invalid. */
+function webUrl(text: string): string | undefined {
+  const url = text
+    .replace(/^(?:git\+)?(?:ssh|git|https?):\/\/(?:git@)?/, 'https://')
+    .replace(/^git@([^:/]+):/, 'https://$1/');
+  return URL.parse(url)?.protocol === 'https:' ? url : undefined;
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { healthUrl } from '../../deploy/image/health.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { dockerfileProblems, instructions } from '../support/dockerfile.ts';
 
@@ -104,7 +105,8 @@ test('a configuration that is silent listens and keeps state where the image say
     },
   });
   expect(all('EXPOSE')).toEqual(['10777 10778 10779']);
-  expect(all('HEALTHCHECK')[0]).toContain("'http://127.0.0.1:10779/-/healthy'");
+  expect(all('HEALTHCHECK')[0]).toContain('CMD ["node", "health.ts"]');
+  expect(healthUrl(['src/opsd.js', 'run'], env)).toBe('http://127.0.0.1:10779/-/healthy');
   expect(all('VOLUME')).toEqual(['/var/lib/opsd']);
   // buildah drops it from any other format than Docker's.
   const building = read('docs/image.md')

@@ -12,6 +12,7 @@ const npm = JSON.stringify({
       type: 'library',
       name: 'yaml',
       version: '2.9.1',
+      licenses: [{ license: { id: 'ISC' } }],
       externalReferences: [
         { type: 'distribution', url: 'https://registry.internal.example/yaml.tgz' },
         { type: 'website', url: 'https://yaml.example/' },
@@ -21,7 +22,12 @@ const npm = JSON.stringify({
       type: 'library',
       name: 'zod',
       version: '4.6.7',
-      externalReferences: [{ type: 'distribution', url: 'https://registry.internal.example/zod.tgz' }],
+      licenses: [{ license: { id: 'MIT' } }],
+      externalReferences: [
+        { type: 'distribution', url: 'https://registry.internal.example/zod.tgz' },
+        { type: 'vcs', url: 'git@forge.example:zod/zod.git' },
+        { type: 'other', url: 'no place' },
+      ],
     },
   ],
 });
@@ -41,21 +47,32 @@ test('names packages, Node with what is built into it, and the libraries', () =>
       expect.objectContaining({
         name: 'node',
         version: '24.21.0',
-        components: [expect.objectContaining({ name: 'openssl', version: '3.5.8' })],
+        licenses: [{ license: { id: 'MIT' } }],
+        components: [
+          expect.objectContaining({ name: 'openssl', version: '3.5.8', licenses: [{ license: { id: 'Apache-2.0' } }] }),
+        ],
       }),
       expect.objectContaining({
         name: 'libc6',
         version: '2.36-9+deb12u10',
         purl: 'pkg:deb/debian/libc6@2.36-9%2Bdeb12u10?arch=arm64',
+        licenses: [{ license: { id: 'LGPL-2.1-or-later' } }],
       }),
       expect.objectContaining({ purl: 'pkg:deb/debian/libstdc%2B%2B6@12.2.0-14%2Bdeb12u1?arch=arm64' }),
       {
         type: 'library',
         name: 'yaml',
         version: '2.9.1',
+        licenses: [{ license: { id: 'ISC' } }],
         externalReferences: [{ type: 'website', url: 'https://yaml.example/' }],
       },
-      { type: 'library', name: 'zod', version: '4.6.7' },
+      {
+        type: 'library',
+        name: 'zod',
+        version: '4.6.7',
+        licenses: [{ license: { id: 'MIT' } }],
+        externalReferences: [{ type: 'vcs', url: 'https://forge.example/zod/zod.git' }],
+      },
     ],
   });
 });
@@ -67,6 +84,13 @@ test('is the same for the same build, and tells no time when it is told none', (
     expect(one).toBe(two);
     expect(one).not.toContain('timestamp');
   }
+});
+
+test('refuses a part whose license nobody names', () => {
+  const debian = debianPackage('Package: libnew1\nArchitecture: arm64\nVersion: 1');
+  expect(() => imageSbom(npm, { packages: [debian], versions: {}, env: {} })).toThrow('libnew1 is not known');
+  const unnamed = npm.replace('"licenses":[{"license":{"id":"MIT"}}],', '');
+  expect(() => imageSbom(unnamed, { packages: [], versions: {}, env: {} })).toThrow('zod names no license');
 });
 
 test('refuses what dpkg does not know', () => {
