@@ -50,7 +50,7 @@ function behind(of: Service, path: string): string {
 
 describe('deploy/compose', () => {
   test('has what belongs together', () => {
-    expect(Object.keys(compose.services)).toEqual(['opsd', 'prometheus', 'alertmanager', 'grafana']);
+    expect(Object.keys(compose.services)).toEqual(['opsd', 'prometheus', 'alertmanager', 'tempo', 'grafana']);
     expect(Object.keys(own.services).filter((name) => !(name in compose.services))).toEqual([]);
   });
 
@@ -122,13 +122,49 @@ describe('deploy/compose', () => {
     expect(own.services['prometheus']).toBeUndefined();
   });
 
-  test('the demo tells nobody of its alerts', () => {
+  test('the demo tells the daemon of its alerts, which runs a policy on one, and nobody else', () => {
     const one = service('alertmanager');
     const config = parse(readFileSync(behind(one, '/etc/alertmanager/alertmanager.yaml'), 'utf8')) as {
-      receivers: object[];
+      route: { routes: { matchers: string[]; receiver: string }[] };
+      receivers: { name: string; webhook_configs?: { url: string; http_config: { authorization: object } }[] }[];
     };
     expect(one.command).toContain('--config.file=/etc/alertmanager/alertmanager.yaml');
-    expect(config.receivers).toEqual([{ name: 'nobody' }]);
+    expect(config.route.routes).toMatchObject([{ matchers: ['area=~".+"'], receiver: 'opsd' }]);
+    const [daemon, nobody] = config.receivers;
+    expect(nobody).toEqual({ name: 'nobody' });
+    const [hook] = daemon!.webhook_configs!;
+    const { hostname, port, pathname } = new URL(hook!.url);
+    expect(service('opsd').networks!.default.aliases).toContain(hostname);
+    const demo = parse(read('src/cli/demo.yaml')) as {
+      hooks: { listen: string; alertmanager: Record<string, { token: string }> };
+      policies: { name: string; mode: string; on?: { alert: string } }[];
+    };
+    const [, variable] = /^\$\{env:(\w+):-127\.0\.0\.1:0\}$/.exec(demo.hooks.listen)!;
+    expect(service('opsd').environment![variable!]).toBe(`:${port}`);
+    const { token } = demo.hooks.alertmanager[pathname.split('/').at(-1)!]!;
+    expect(hook!.http_config.authorization).toEqual({ credentials: token });
+    const triggered = demo.policies.filter(({ on }) => on !== undefined);
+    expect(triggered).toMatchObject([{ mode: 'audit', on: { alert: expect.any(String) } }]);
+    const rules = readdirSync(join(ROOT, 'deploy/prometheus')).filter((name) => /^opsd-alerts.*\.yaml$/.test(name));
+    const texts = rules.map((name) => read(`deploy/prometheus/${name}`)).join('\n');
+    expect(texts).toContain(`alert: ${triggered[0]!.on!.alert}\n`);
+  });
+
+  test('spans of the daemon go to Tempo', () => {
+    const one = service('tempo');
+    const path = one.command!.find((argument) => argument.startsWith('-config.file='))!.slice('-config.file='.length);
+    const config = parse(readFileSync(behind(one, path), 'utf8')) as {
+      server: { http_listen_port: number };
+      distributor: { receivers: { otlp: { protocols: { http: { endpoint: string } } } } };
+      storage: { trace: { local: { path: string }; wal: { path: string } } };
+    };
+    const { port } = new URL(service('opsd').environment!['OTEL_EXPORTER_OTLP_ENDPOINT']!);
+    expect(config.distributor.receivers.otlp.protocols.http.endpoint).toBe(`0.0.0.0:${port}`);
+    expect(one.ports![0]).toContain(`:${config.server.http_listen_port}`);
+    const { local, wal } = config.storage.trace;
+    for (const kept of [local.path, wal.path]) {
+      expect(volumes(one).some(({ target, readOnly }) => !readOnly && kept.startsWith(`${target}/`))).toBe(true);
+    }
   });
 
   test('Grafana is given the datasource that the dashboards ask for, and all of them', () => {
@@ -140,7 +176,10 @@ describe('deploy/compose', () => {
       return parse(readFileSync(join(folder, files[0]!), 'utf8'));
     };
     const { datasources } = provisioned('datasources') as { datasources: Record<string, unknown>[] };
-    expect(datasources).toMatchObject([{ type: 'prometheus', isDefault: true, url: 'http://prometheus:9090' }]);
+    expect(datasources).toMatchObject([
+      { type: 'prometheus', isDefault: true, url: 'http://prometheus:9090' },
+      { type: 'tempo', url: 'http://tempo:3200' },
+    ]);
     const { scrape_interval: interval } = (
       parse(read('deploy/prometheus/prometheus.yaml')) as { global: Record<string, string> }
     ).global;
