@@ -265,7 +265,8 @@ function listing(page: Page, plan: Plan): void {
 function next(page: Page, plan: Plan): void {
   const [first] = plan.chosen;
   const mayApply = plan.effectiveMode === 'enforce' || plan.effectiveMode === 'approve';
-  if (plan.state === 'changes' && mayApply) {
+  const settles = plan.overruled?.settings['ramp.settle'] !== undefined && plan.matched > 0;
+  if (mayApply && (plan.state === 'changes' || (plan.state === 'held' && settles))) {
     const isRun = first !== undefined && 'workflowRunId' in first;
     const explain = isRun ? [part(`One entry: opsd explain ${first.dlqId}`)] : [];
     page.loose([{ text: `Apply with: opsd apply ${plan.id}`, style: 'cyan' }, ...explain]);

@@ -25,6 +25,8 @@ export interface Campaign {
   readonly sentAt?: number;
   /** Epoch milliseconds: `settling`: not judged before; `halted`: the breaker stays open. */
   readonly until?: number;
+  /** Milliseconds: `ramp.settle` as someone overruled it for the step under way. Absent: the policy's own. */
+  readonly settle?: number;
   /** Halts in a row, without a verified step between. */
   readonly halts: number;
   /** The last results, oldest first, at most 50: true is verified. */

@@ -4,22 +4,45 @@
  */
 import type { Campaign } from '../domain/campaign.ts';
 import type { ResumeProposal } from '../domain/plan.ts';
-import { drained, judge, retryHorizon, sent } from '../guardrails/campaign.ts';
+import { begin, drained, judge, retimed, reopen, retryHorizon, sent } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord } from '../ledger/ledger.ts';
 import { isResume, type Policy, type ResumePolicy } from '../policies/policy.ts';
-import type { EngineDeps } from './engine-deps.ts';
 import { clockDenial } from './clock-denial.ts';
-import { campaignOf } from './groups.ts';
+import type { EngineDeps } from './engine-deps.ts';
 
 export interface Change {
   readonly before: Campaign;
   readonly after: Campaign;
 }
 
-/** Before the first intent of a group: a crash from here on finds the step and its acts. */
-export function beginStep(policy: ResumePolicy, group: string, deps: EngineDeps): Campaign {
-  const found = campaignOf(policy, group, deps.clock.now(), deps);
-  const campaign = found.id === '' ? { ...found, id: deps.ledger.nextCampaignId(policy.name) } : found;
+/** The group's campaign as it stands now: a breaker that has run out is half open, and a new group begins. */
+export function campaignOf(
+  policy: ResumePolicy,
+  group: string,
+  now: number,
+  deps: Pick<EngineDeps, 'ledger'>,
+): Campaign {
+  const standing = deps.ledger.campaign(policy.name, group);
+  if (standing === undefined) {
+    // A plan writes nothing, a number of a campaign neither: it gets its id with its first step.
+    return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
+  }
+  return standing.state === 'halted' && (standing.until ?? 0) <= now ? reopen(standing, now) : standing;
+}
+
+/**
+ * Before the first intent of a group: a crash from here on finds the step and its acts.
+ *
+ * @param settle as someone overruled it for this step, milliseconds
+ */
+export function beginStep(
+  policy: ResumePolicy,
+  { group, settle }: { readonly group: string; readonly settle: number | undefined },
+  deps: EngineDeps,
+): Campaign {
+  const { settle: _before, ...found } = campaignOf(policy, group, deps.clock.now(), deps);
+  const id = found.id === '' ? deps.ledger.nextCampaignId(policy.name) : found.id;
+  const campaign = { ...found, id, ...(settle !== undefined && { settle }) };
   deps.ledger.saveCampaign(campaign);
   return campaign;
 }
@@ -47,8 +70,23 @@ export function judgeCampaigns(
     const after = judged(campaign, policy, now, deps);
     if (after === undefined) return [];
     deps.ledger.saveCampaign(after);
-    return [{ before: campaign, after }];
+    return after.state === campaign.state && after.step === campaign.step ? [] : [{ before: campaign, after }];
   });
+}
+
+/** Overrules `ramp.settle` for the steps of a policy that are out. They are judged when it is their time by it. */
+export function overruleSettle(policy: ResumePolicy, deps: EngineDeps): void {
+  for (const campaign of deps.ledger.campaigns()) {
+    if (campaign.policy !== policy.name || campaign.state !== 'settling') continue;
+    deps.ledger.saveCampaign(settlingFor(campaign, policy, deps));
+  }
+}
+
+/** Returns a campaign as it is where `ramp.settle` is overruled for the step under way. */
+export function settlingFor(campaign: Campaign, { ramp }: ResumePolicy, { ledger }: EngineDeps): Campaign {
+  if (campaign.state !== 'settling') return campaign;
+  const { horizonMs } = stepOf(ledger.stepActs(campaign.id, campaign.step));
+  return retimed({ ...campaign, settle: ramp.settle }, { horizonMs, ramp });
 }
 
 /** Groups of a whole plan of which nothing is left: their campaigns end. */
@@ -73,12 +111,8 @@ function judged(campaign: Campaign, policy: ResumePolicy, now: number, deps: Eng
     const result = resultOf(outcome);
     if (result !== undefined) results[result]++;
   }
-  const after = judge(
-    campaign,
-    results,
-    { ...policy.ramp, ...(deps.breakerMs !== undefined && { breaker: deps.breakerMs }) },
-    now,
-  );
+  const ramp = { ...policy.ramp, ...(deps.breakerMs !== undefined && { breaker: deps.breakerMs }) };
+  const after = judge(retimed(campaign, { ...stepOf(acts), ramp }), results, ramp, now);
   return after === campaign ? undefined : after;
 }
 

@@ -84,7 +84,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     });
   }
 
-  const verbs: VerbDeps = { ...parts, inTurn, runSoon: (policy) => deps.runSoon(policy, { kind: 'hand' }) };
+  const verbs: VerbDeps = { ...parts, inTurn, runSoon: (policy) => deps.runSoon(policy, { kind: 'hand' }), settle };
 
   async function settleOnce(signal: AbortSignal): Promise<void> {
     abandonIntents(parts);

@@ -7,6 +7,7 @@ import type { Denial, Plan, Proposal } from '../domain/plan.ts';
 import type { AuthorityFacts } from '../guardrails/guard.ts';
 import type { Intent } from '../ledger/ledger.ts';
 import { errorMessage } from '../platform/error-message.ts';
+import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { beginStep, endStep } from './campaigns.ts';
@@ -85,7 +86,7 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
   let unprepared: string | undefined;
   const inDlq = deps.facts.dlqMessages(policy.account);
   for (const [group, members] of byGroup) {
-    const step = new GroupStep(policy, group, deps);
+    const step = new GroupStep(policy, { group, settle: overruledSettle(policy, run.plan.overruled) }, deps);
     try {
       for (const planned of members) {
         stopped = mayNotSend(policy, run, deps, signal) ?? othersDelete(policy, { inDlq, done }, deps);
@@ -121,20 +122,20 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
 /** The step of a group's campaign: written down before its first intent, and after its last. */
 class GroupStep {
   readonly #policy: Policy;
-  readonly #group: string;
+  readonly #of: Parameters<typeof beginStep>[1];
   readonly #deps: ExecuteDeps;
   #campaign: Campaign | undefined;
 
-  constructor(policy: Policy, group: string, deps: ExecuteDeps) {
+  constructor(policy: Policy, of: Parameters<typeof beginStep>[1], deps: ExecuteDeps) {
     this.#policy = policy;
-    this.#group = group;
+    this.#of = of;
     this.#deps = deps;
   }
 
   /** An act that may be sent becomes one of the step. */
   join(proposal: Proposal): Proposal {
     if (proposal.action !== 'workflow-dlq.resume' || !isResume(this.#policy)) return proposal;
-    this.#campaign ??= beginStep(this.#policy, this.#group, this.#deps);
+    this.#campaign ??= beginStep(this.#policy, this.#of, this.#deps);
     this.#deps.inStep.add(this.#campaign.id);
     return { ...proposal, campaign: { id: this.#campaign.id, step: this.#campaign.step } };
   }

@@ -5,8 +5,10 @@
 import type { Campaign } from '../domain/campaign.ts';
 import type { Denial, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '../domain/plan.ts';
 import type { GroupFacts } from '../guardrails/guard.ts';
-import { begin, nextSizes, reopen } from '../guardrails/campaign.ts';
+import { nextSizes } from '../guardrails/campaign.ts';
+import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
+import { campaignOf, settlingFor } from './campaigns.ts';
 import type { DecideDeps } from './decide.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import { guardsAt } from './guards-at.ts';
@@ -77,7 +79,8 @@ function oneGroup(
   readonly held?: Denial;
   readonly campaign: Campaign;
 } {
-  const campaign = campaignOf(policy, group, now, deps);
+  const found = campaignOf(policy, group, now, deps);
+  const campaign = overruledSettle(policy, draft.overruled) === undefined ? found : settlingFor(found, policy, deps);
   const host = hostOfGroup(group);
   const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
   const facts: GroupFacts = {
@@ -106,19 +109,4 @@ function oneGroup(
     ...(isCanary && { retries: 0 }),
   }));
   return { now: chosen, size, campaign, ...(held !== undefined && { held }) };
-}
-
-/** The group's campaign as it stands now: a breaker that has run out is half open, and a new group begins. */
-export function campaignOf(
-  policy: ResumePolicy,
-  group: string,
-  now: number,
-  deps: Pick<DecideDeps, 'ledger'>,
-): Campaign {
-  const standing = deps.ledger.campaign(policy.name, group);
-  if (standing === undefined) {
-    // A plan writes nothing, a number of a campaign neither: it gets its id with its first step.
-    return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
-  }
-  return standing.state === 'halted' && (standing.until ?? 0) <= now ? reopen(standing, now) : standing;
 }

@@ -59,6 +59,10 @@ export class Draft {
     this.stopped = context.stopped;
   }
 
+  get overruled(): Plan['overruled'] {
+    return this.#context.overruled;
+  }
+
   hold(denial: Denial): void {
     this.stopped ??= denial;
   }

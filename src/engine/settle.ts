@@ -7,11 +7,12 @@
  * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
  * an entry is gone: rows of the board may have been read before the act.
  */
+import type { Campaign } from '../domain/campaign.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { ResumeEnd } from '../domain/ended-attempts.ts';
 import { isOvertaken } from '../domain/known-budget.ts';
 import type { ResumeProposal } from '../domain/plan.ts';
-import { retryHorizon } from '../guardrails/campaign.ts';
+import { retryHorizon, settleOf } from '../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
@@ -64,7 +65,8 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
     }
     const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, deps));
     const now = deps.clock.now();
-    const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, deps) <= now);
+    const steps = new Map(deps.ledger.campaigns().map((campaign) => [`${campaign.id}/${campaign.step}`, campaign]));
+    const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, steps, deps) <= now);
     const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
     if (due.length === 0 || lately < (deps.listEveryMs ?? LIST_EVERY_MS)) continue;
     deps.listedAt.set(account, deps.clock.monotonic());
@@ -89,12 +91,13 @@ function waitsSince({ at, outcomeAt = at }: ActionRecord, now: number): number {
   return outcomeAt > at && outcomeAt <= now ? outcomeAt : at;
 }
 
-function settleMs({ proposal, outcome }: ActionRecord, deps: SettleDeps): number {
+function settleMs({ proposal, outcome }: ActionRecord, steps: ReadonlyMap<string, Campaign>, deps: SettleDeps): number {
   const lost = deps.settleMs ?? SETTLE_MS;
   // However short a ramp is: what was lost may still be under way, and nothing is sent again before that is certain.
   if (proposal.action !== 'workflow-dlq.resume') return lost;
   const policy = deps.byName.get(proposal.policy);
-  const ramp = policy !== undefined && 'ramp' in policy ? policy.ramp.settle : lost;
+  const step = steps.get(`${proposal.campaign?.id}/${proposal.campaign?.step}`) ?? {};
+  const ramp = policy !== undefined && 'ramp' in policy ? settleOf(step, policy.ramp) : lost;
   return Math.max(ramp, retryHorizon(proposal.retries), outcome === 'unknown' ? lost : 0);
 }
 

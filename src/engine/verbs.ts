@@ -12,8 +12,9 @@ import type {
   Refusal,
 } from '../ledger/verbs.ts';
 import { lift } from '../guardrails/campaign.ts';
-import { overrule } from '../policies/overrule.ts';
-import type { Policy } from '../policies/policy.ts';
+import { overrule, overruledSettle } from '../policies/overrule.ts';
+import { isResume, type Policy } from '../policies/policy.ts';
+import { overruleSettle } from './campaigns.ts';
 import { clockDenial, hearClock } from './clock-denial.ts';
 import { decide } from './decide.ts';
 import { stillShows } from './grants.ts';
@@ -34,6 +35,8 @@ export interface VerbDeps extends RunDeps {
   /** Runs a policy in its turn: no two runs of one policy overlap. */
   inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
   runSoon(policy: string): void;
+  /** Learns what became of earlier acts, and judges the steps whose time has come. */
+  settle(signal: AbortSignal): Promise<void>;
 }
 
 export async function planPolicy(
@@ -89,6 +92,10 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('used' as const) };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${found.name}`);
+  if (isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
+    overruleSettle(found, deps);
+    await deps.settle(signal);
+  }
   const prune = pruneBound(stored.plan);
   const result = await deps.inTurn(found, {
     trigger: { kind: 'hand' },

@@ -64,15 +64,28 @@ export function begin(options: {
   };
 }
 
-/** After each act of a step, or once after all of it. */
+/** After each act of a step, or once after all of it. `settle` as the step has it, else as the ramp says. */
 export function sent(
   campaign: Campaign,
   act: { readonly count: number; readonly now: number; readonly horizonMs: number; readonly ramp: Growth },
 ): Campaign {
   const { state, until = 0 } = campaign;
   if (act.count <= 0 || (state !== 'ready' && state !== 'settling')) return campaign;
-  const settled = act.now + Math.max(act.ramp.settle, act.horizonMs);
+  const settled = act.now + Math.max(settleOf(campaign, act.ramp), act.horizonMs);
   return { ...campaign, state: 'settling', sentAt: act.now, until: Math.max(until, settled) };
+}
+
+/** Returns how long the acts of the campaign's step wait for their verdict, beside their own retries. */
+export function settleOf({ settle }: Pick<Campaign, 'settle'>, ramp: Pick<Growth, 'settle'>): number {
+  return settle ?? ramp.settle;
+}
+
+/** Sets when a step under way is judged, from what `settle` is now: it may have been changed or overruled since. */
+export function retimed(campaign: Campaign, wait: { readonly horizonMs: number; readonly ramp: Growth }): Campaign {
+  const { state, sentAt } = campaign;
+  if (state !== 'settling' || sentAt === undefined) return campaign;
+  const until = sentAt + Math.max(settleOf(campaign, wait.ramp), wait.horizonMs);
+  return until === campaign.until ? campaign : { ...campaign, until };
 }
 
 /**
@@ -194,6 +207,7 @@ function spread(verified: number, failed: number): boolean[] {
 
 /** Without what belongs to one step, or to one halt. */
 function waitsForNothing(campaign: Campaign): Campaign {
-  const { sentAt: _sentAt, until: _until, reason: _reason, verifiedAt: _verifiedAt, ...rest } = campaign;
+  const { sentAt: _sentAt, until: _until, settle: _settle, reason: _reason, ...others } = campaign;
+  const { verifiedAt: _verifiedAt, ...rest } = others;
   return rest;
 }

@@ -96,7 +96,7 @@ export const rampSettings = z
     max: z.int().min(1).max(10_000).default(500).describe('Most entries of a step.'),
     settle: durationSetting({ min: '1s', max: '45m' })
       .prefault('5m')
-      .describe('Least time between a step and its verdict.'),
+      .describe('Time between a step and its verdict; longer where the retries of the step can last longer.'),
   })
   .superRefine(({ start, max }, context) => {
     if (typeof start !== 'number' || typeof max !== 'number' || start <= max) return;

@@ -3,6 +3,7 @@
  * switch, the echo check, protections, or the rule of the failure function.
  */
 import { parseDuration } from '../domain/duration.ts';
+import type { Plan } from '../domain/plan.ts';
 import type { Policy } from './policy.ts';
 
 /** What can be overruled, and how its value is written. */
@@ -40,6 +41,11 @@ export function overrule(policy: Policy, settings: Readonly<Record<string, strin
     target[name] = value;
   }
   return { ...policy, limits, ...(ramp !== undefined && { ramp }) } as unknown as Policy;
+}
+
+/** Returns `ramp.settle` of a policy where a plan overrules it, milliseconds. */
+export function overruledSettle(policy: Policy, overruled: Plan['overruled']): number | undefined {
+  return overruled?.settings['ramp.settle'] !== undefined && 'ramp' in policy ? policy.ramp.settle : undefined;
 }
 
 function countOf(text: string): number | undefined {

@@ -217,6 +217,13 @@ test('says what was overruled, and does not offer it again', () => {
   expect(shown).not.toContain('--once');
 });
 
+test('a plan that overrules how long a step settles can be applied while the step is out', () => {
+  const overruled = { settings: { 'ramp.settle': '30s' }, reason: 'the destination is watched' };
+  const stopped = { guard: 'ramp', reason: 'step 2 is judged by the next listing' };
+  expect(text({ state: 'held', stopped, overruled, chosen: [] })).toContain('\nApply with: opsd apply 9f3c2a\n');
+  expect(text({ state: 'held', stopped, overruled, chosen: [], matched: 0 })).not.toContain('opsd apply');
+});
+
 test.each([
   [{ caps: [{ scope: 'policy', window: 'hour', used: 1_999, limit: 2_000 }] }, 'limits.maxPerHour=6000'],
   [{ caps: [{ scope: 'policy', window: 'day', used: 10_000, limit: 10_000 }] }, 'limits.maxPerDay=30000'],

@@ -578,8 +578,12 @@ describe('ramp', () => {
       { allowed: 7, reason: 'step 2: at most 7', passed: true },
     ],
     [
+      { ...begun, state: 'settling', until: NOW + 1 },
+      { allowed: 0, reason: 'step 1 settles until 2025-11-20T12:00:00.001Z', passed: false },
+    ],
+    [
       { ...begun, state: 'settling', until: NOW },
-      { allowed: 0, reason: 'step 1 settles until 2025-11-20T12:00:00.000Z', passed: false },
+      { allowed: 0, reason: 'step 1 is judged by the next listing', passed: false },
     ],
     [
       { ...begun, state: 'halted', until: NOW, reason: 'x' },
