@@ -132,5 +132,6 @@ describe('how long a step settles', () => {
     const w = await settling();
     w.facts = { resumeEnded: (_account, _message, end) => end === 'delivered' };
     await judgedAfter(w, 5 * MINUTE, 1);
+    expect(w.ledger.campaigns()).toMatchObject([{ verified: 1 }]);
   });
 });
