@@ -14,6 +14,7 @@ import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
 import { AnswerMemory } from './client/answer-memory.ts';
 import { createClient } from './client/create-client.ts';
+import { applyOwnDepartures, departureBy } from './collectors/own-departures.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from './collectors/index.ts';
 import type { Config } from './config/config.ts';
 import { knownBudget, type BudgetKnowledge } from './domain/known-budget.ts';
@@ -108,6 +109,15 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   const ledger = createLedger(store, counted.audit);
   const board = new ObservationBoard(clock);
   stack.use(announceChecks(board, events));
+  stack.use(
+    applyOwnDepartures({
+      events,
+      clock,
+      store: stores.workflowDlq,
+      actedOn: (account, dlqId) => departureBy(ledger.actionOn(account, dlqId)),
+      depart: (account, dlqIds) => board.depart(account, dlqIds),
+    }),
+  );
 
   const embedded = await startEmbedded(config, options);
   if (embedded !== undefined) ending('embedded service', 2_000, () => embedded.stop());
@@ -384,7 +394,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
             onWatermark: (watermark) => board.logLag.take(account, watermark),
             ...(knownUsd !== undefined && { budgetUsd: knownUsd }),
             admit: (label, value, amount) => metrics.admit(account, label, value, amount),
-            actedOn: (dlqId) => (ledger.actionOn(account, dlqId) === undefined ? undefined : 'resumed'),
+            actedOn: (dlqId) => departureBy(ledger.actionOn(account, dlqId)),
             ...(previous !== undefined && { previous }),
           });
         }),

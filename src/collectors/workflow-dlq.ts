@@ -1,8 +1,8 @@
 /**
  * The workflow DLQ: a whole listing at the start and once in every `full` interval, in between only what is new.
  *
- * A reading of what is new cannot see departures (a run resumed, deleted or expired stays in the batch until the next
- * whole listing), nor an entry whose date the service filters by in another sense than that of its failure. Whoever
+ * A reading of what is new cannot see departures (a run that others resume or delete, or that expires, stays in the batch
+ * until the next whole listing), nor an entry whose date the service filters by in another sense than that of its failure. Whoever
  * acts reads for himself; the batch is for looking at.
  *
  * What entered and what left is counted before the batch is published. What a listing of several pages does not show

@@ -71,7 +71,7 @@ export async function decideWorkflowDlq(
     if (tripped !== undefined) draft.needsApproval ??= { guard: guard.name, reason: tripped.reason };
   }
 
-  const population = new Population(board ?? [], listing.entries, now);
+  const population = new Population([...deps.board.departed(account), ...(board ?? [])], listing.entries, now);
   const refusedAt = deps.facts.refusedAt(account);
   for (const guard of guardsAt(deps.guards, 'account')) {
     const reason = guard.check({

@@ -16,7 +16,7 @@ export class Population {
   readonly #entries: ReadonlyMap<string, WorkflowDlqEntry>;
   readonly #now: number;
 
-  /** @param board rows of the collector's last listing, if any; @param listed what was listed just now */
+  /** @param board rows of the collector's last listing, if any, and those that left it lately; @param listed what was listed just now */
   constructor(board: readonly WorkflowDlqEntry[], listed: readonly WorkflowDlqEntry[], now: number) {
     const entries = new Map<string, WorkflowDlqEntry>();
     for (const entry of board) entries.set(entry.dlqId, entry);

@@ -22,7 +22,9 @@ export function preconditionFacts(
     arrivals(label, windowMs) {
       const since = clock.now() - windowMs;
       const rows = board.fresh(account, 'workflowDlq')?.rows;
-      return rows?.filter(({ createdAt, labels }) => createdAt >= since && labels.includes(label)).length;
+      // What the daemon resumed since has failed all the same.
+      const arrived = rows && [...rows, ...board.departed(account)];
+      return arrived?.filter(({ createdAt, labels }) => createdAt >= since && labels.includes(label)).length;
     },
     alertFiring: (name) => ledger.alertFiring(account, name, clock.now()),
     flowWaiting: (key) => flow(key)?.waitListSize,

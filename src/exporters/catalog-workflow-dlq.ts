@@ -85,7 +85,7 @@ const passed = family(
     msgsvc_workflow_dlq_left_runs_total: counter(
       ['workflow', 'cause'],
       'runs',
-      'dlqId gone from a whole listing',
+      'dlqId gone from a whole listing, or acted on by this daemon',
       'Runs that left: resumed or deleted by this daemon, expired, elsewhere (by others; by age too, where limits.dlqRetention is not set), or unknown (gone while nobody looked, by age or by others).',
       mirrored,
     ),

@@ -88,9 +88,9 @@ export function createProjections(deps: ProjectionsDeps): Projections {
   let isBusy = false;
   let isOver = false;
 
-  function arrive(batch: Batch): void {
+  function arrive(batch: Batch, at: number): void {
     if (!settings.has(batch.account)) return;
-    arrivals.set(keyOf(batch), { batch, at: clock.monotonic() });
+    arrivals.set(keyOf(batch), { batch, at });
     if (isBusy) return;
     isBusy = true;
     void work();

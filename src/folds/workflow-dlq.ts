@@ -90,6 +90,23 @@ export function* foldWorkflowDlq(
   else if (commits.hasAny) yield commits.take();
 }
 
+/** Counts runs out that the daemon itself acted on, where they are known and not counted out. */
+export function foldOwnDepartures(
+  { account, dlqIds }: { readonly account: string; readonly dlqIds: Iterable<string> },
+  memory: WorkflowDlqMemory,
+  { actedOn, at }: Pick<DlqFoldOptions, 'actedOn'> & { readonly at: number },
+): WorkflowDlqCommit | undefined {
+  const commits = new Commits(account, memory);
+  for (const dlqId of dlqIds) {
+    const run = memory.runs.get(dlqId);
+    const cause = actedOn(dlqId);
+    if (run === undefined || run.leftAt !== undefined || cause === undefined) continue;
+    commits.left(run, cause);
+    commits.change({ ...withoutMiss(run), leftAt: at });
+  }
+  return commits.hasAny ? commits.take() : undefined;
+}
+
 /** Runs of which a whole listing does not tell whether they have left or were skipped, those missed before first. */
 export function unexplained(reading: DlqReading, memory: WorkflowDlqMemory, options: DlqFoldOptions): KnownRun[] {
   const { rows, isWhole, dropped, pages } = reading;

@@ -3,7 +3,9 @@
  * A failed run leaves the batch before it in place, to age visibly.
  */
 import type { Batch, CollectorName } from '../domain/observation.ts';
+import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
 import type { Clock } from '../platform/clock.ts';
+import { Departures } from './departures.ts';
 import { LogLag } from './log-lag.ts';
 
 /** What is known about a collector besides its data. Times are epoch milliseconds. */
@@ -37,7 +39,8 @@ export class ObservationBoard {
   readonly #batches = new Map<string, Batch>();
   readonly #freshAt = new Map<string, number>();
   readonly #statuses = new Map<string, CollectorStatus>();
-  readonly #listeners = new Set<(batch: Batch) => void>();
+  readonly #departures = new Departures();
+  readonly #listeners = new Set<(batch: Batch, freshAt: number) => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -55,10 +58,14 @@ export class ObservationBoard {
   }
 
   /** A run ended with a complete batch. */
-  publish(batch: Batch, durationMs: number): void {
-    const key = keyOf(batch.account, batch.collector);
+  publish(read: Batch, durationMs: number): void {
+    const key = keyOf(read.account, read.collector);
+    const freshAt = this.#clock.monotonic();
+    const batch = isOfWorkflowDlq(read)
+      ? { ...read, rows: this.#departures.without(read.account, read.rows, freshAt - durationMs) }
+      : read;
     this.#batches.set(key, batch);
-    this.#freshAt.set(key, this.#clock.monotonic());
+    this.#freshAt.set(key, freshAt);
     this.#update(key, (status) => ({
       ...status,
       runs: status.runs + 1,
@@ -67,7 +74,26 @@ export class ObservationBoard {
       lastSuccessAt: batch.at,
       lastRunFailed: false,
     }));
-    for (const listener of this.#listeners) listener(batch);
+    for (const listener of this.#listeners) listener(batch, freshAt);
+  }
+
+  /**
+   * Takes runs out of the workflow DLQ that left it by the daemon's own acts: out of the latest batch, which grows no
+   * younger by it, and out of one that is being read.
+   */
+  depart(account: string, dlqIds: ReadonlySet<string>): void {
+    const key = keyOf(account, 'workflowDlq');
+    const before = this.latest(account, 'workflowDlq');
+    const rows = this.#departures.leave(account, { dlqIds, rows: before?.rows ?? [], at: this.#clock.monotonic() });
+    if (before === undefined || rows.length === before.rows.length) return;
+    const batch = { ...before, rows };
+    this.#batches.set(key, batch);
+    for (const listener of this.#listeners) listener(batch, this.#freshAt.get(key)!);
+  }
+
+  /** Runs that left the workflow DLQ by the daemon's own acts in the last 15 minutes: they failed all the same. */
+  departed(account: string): readonly WorkflowDlqEntry[] {
+    return this.#departures.recent(account, this.#clock.monotonic());
   }
 
   /** A run ended without one. */
@@ -120,8 +146,8 @@ export class ObservationBoard {
     return [...this.#statuses.values()];
   }
 
-  /** Called after each published batch. */
-  subscribe(listener: (batch: Batch) => void): Disposable {
+  /** Called after each published batch, and after each departure; `freshAt` is when the batch was read, monotonic. */
+  subscribe(listener: (batch: Batch, freshAt: number) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
@@ -131,6 +157,10 @@ export class ObservationBoard {
     if (status === undefined) throw new Error(`collector ${key} was never registered`);
     this.#statuses.set(key, change(status));
   }
+}
+
+function isOfWorkflowDlq(batch: Batch): batch is Batch<'workflowDlq'> {
+  return batch.collector === 'workflowDlq';
 }
 
 function keyOf(account: string, collector: CollectorName): string {

@@ -2,9 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkflowDlqQuery } from '../../src/client/api.ts';
+import { applyOwnDepartures, departureBy } from '../../src/collectors/own-departures.ts';
 import { workflowDlq } from '../../src/collectors/workflow-dlq.ts';
 import type { Batch } from '../../src/domain/observation.ts';
 import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
+import { ObservationBoard } from '../../src/observations/board.ts';
+import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { memoryStores, type MemoryStores } from '../support/memory-fold-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
@@ -28,12 +31,50 @@ class World {
   byRun: 'answered' | 'refused' | 'ignored' | 'failing' = 'answered';
   asked: string[] = [];
   onQuery: (query: WorkflowDlqQuery) => void = () => undefined;
-  previous: Batch<'workflowDlq'> | undefined;
   entered = 0;
+  readonly events = new EventBus();
+  readonly told: OpsEvent[] = [];
+  board: ObservationBoard;
   readonly retentionMs: number | undefined;
 
   constructor(retentionMs?: number) {
     this.retentionMs = retentionMs;
+    this.board = this.#newBoard();
+    this.events.subscribe((event) => void this.told.push(event));
+    applyOwnDepartures({
+      events: this.events,
+      clock: this.clock,
+      store: {
+        memory: (account) => this.stores.workflowDlq.memory(account),
+        commitWorkflowDlq: (commit) => this.stores.workflowDlq.commitWorkflowDlq(commit),
+      },
+      actedOn: (_account, dlqId) => this.acted.get(dlqId),
+      depart: (account, dlqIds) => this.board.depart(account, dlqIds),
+    });
+  }
+
+  #newBoard(): ObservationBoard {
+    const board = new ObservationBoard(this.clock);
+    const times = { schedule: 'every 1m', intervalMs: MINUTE, maxStalenessMs: HOUR };
+    board.register({ account: ACCOUNT, collector: 'workflowDlq', ...times });
+    return board;
+  }
+
+  get previous(): Batch<'workflowDlq'> | undefined {
+    return this.board.latest(ACCOUNT, 'workflowDlq');
+  }
+
+  /** What the batch shows. */
+  get shown(): readonly string[] {
+    return this.previous?.rows.map(({ dlqId }) => dlqId) ?? [];
+  }
+
+  /** The daemon acts on an entry, and says what became of it. */
+  act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'acked'): void {
+    this.acted.set(dlqId, cause);
+    const action = cause === 'resumed' ? 'workflow-dlq.resume' : 'workflow-dlq.delete';
+    const about = { policy: 'p', account: ACCOUNT, target: dlqId, worth: 1, durationMs: 0 };
+    this.events.emit({ type: 'action.outcome', ...about, action, outcome });
   }
 
   enter(more: Entry = {}): WorkflowDlqEntry {
@@ -53,6 +94,7 @@ class World {
 
   async run(): Promise<void> {
     const { clock, retentionMs, previous, stores } = this;
+    const startedAt = clock.monotonic();
     const client = clientOf({ message: { listWorkflowDlq: async (query) => this.#answer(query) } });
     const { rows, dropped } = await workflowDlq.collect(
       client,
@@ -64,13 +106,14 @@ class World {
         ...(previous && { previous }),
       }),
     );
-    this.previous = { account: ACCOUNT, collector: 'workflowDlq', at: clock.now(), rows, dropped };
+    const batch = { account: ACCOUNT, collector: 'workflowDlq' as const, at: clock.now(), rows, dropped };
+    this.board.publish(batch, clock.monotonic() - startedAt);
   }
 
   /** A process that finds what the one before it left behind. */
   restart(): void {
     this.stores = this.stores.restarted();
-    this.previous = undefined;
+    this.board = this.#newBoard();
   }
 
   async wholeRun(): Promise<void> {
@@ -405,6 +448,121 @@ describe('what leaves', () => {
   });
 });
 
+describe('what the daemon itself resumed or deleted', () => {
+  async function acted(): Promise<World> {
+    const w = new World();
+    await w.run();
+    for (let i = 0; i < 3; i++) w.enter();
+    await w.run();
+    for (const [dlqId, cause] of [
+      ['d1', 'resumed'],
+      ['d2', 'deleted'],
+    ] as const) {
+      w.held.delete(dlqId);
+      w.act(dlqId, cause);
+    }
+    return w;
+  }
+
+  test('leaves the batch and is counted within a second, and once', async () => {
+    const w = await acted();
+    const { at } = w.previous!;
+    await w.clock.advance(1_000);
+    expect(w.shown).toEqual(['d3']);
+    expect(w.previous!.at).toBe(at);
+    expect(w.out).toEqual({ resumed: 1, deleted: 1 });
+    w.act('d1', 'resumed', 'verified');
+    await w.wholeRun();
+    expect([w.shown, w.in, w.out]).toEqual([['d3'], { http: 3 }, { resumed: 1, deleted: 1 }]);
+  });
+
+  test.each(['unknown', 'rejected', 'resolved_not_done', 'unverified', 'undecidable'])(
+    'stays where it is only known to be %s',
+    async (outcome) => {
+      const w = new World();
+      w.enter();
+      await w.run();
+      w.act('d1', 'resumed', outcome);
+      await w.clock.advance(1_000);
+      expect([w.shown, w.out]).toEqual([['d1'], {}]);
+    },
+  );
+
+  test('is not shown again by a reading that began before, or by one soon after', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    await w.clock.advance(MINUTE);
+    w.enter();
+    w.onQuery = () => {
+      w.onQuery = () => undefined;
+      w.act('d1', 'resumed');
+    };
+    await w.run();
+    await w.clock.advance(1_000);
+    expect(w.shown).toEqual(['d2']);
+    // The service lists it for a while.
+    await w.clock.advance(MINUTE);
+    await w.run();
+    expect(w.shown).toEqual(['d2']);
+    w.held.delete('d1');
+    await w.wholeRun();
+    expect([w.shown, w.in, w.out]).toEqual([['d2'], { http: 1 }, { resumed: 1 }]);
+  });
+
+  test('is left out of a reading that ends after it left', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    await w.clock.advance(15 * MINUTE);
+    w.onQuery = () => {
+      w.onQuery = () => undefined;
+      w.board.depart(ACCOUNT, new Set(['d1']));
+    };
+    await w.run();
+    expect(w.shown).toEqual([]);
+  });
+
+  test('is shown as long as the service lists it well after', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    w.act('d1', 'resumed');
+    await w.wholeRun();
+    expect(w.shown).toEqual(['d1']);
+    expect(w.out).toEqual({ resumed: 1 });
+  });
+
+  test('is counted by the next whole listing where the store failed, or the daemon ended', async () => {
+    const w = await acted();
+    const { workflowDlq: port } = w.stores;
+    const commitWorkflowDlq = (): never => {
+      throw new Error('disk full');
+    };
+    w.stores = { ...w.stores, workflowDlq: { ...port, commitWorkflowDlq } };
+    await w.clock.advance(1_000);
+    expect([w.shown, w.out]).toEqual([['d3'], {}]);
+    expect(w.told).toContainEqual({ type: 'store.failed', operation: 'count of departures', message: 'disk full' });
+    w.stores = { ...w.stores, workflowDlq: port };
+    w.restart();
+    await w.run();
+    expect([w.shown, w.out]).toEqual([['d3'], { resumed: 1, deleted: 1 }]);
+  });
+
+  test('still counts among the failures of the last 15 minutes', async () => {
+    const w = await acted();
+    await w.clock.advance(1_000);
+    expect(w.board.departed(ACCOUNT).map(({ dlqId }) => dlqId)).toEqual(['d1', 'd2']);
+    await w.clock.advance(15 * MINUTE + 1);
+    expect(w.board.departed(ACCOUNT)).toEqual([]);
+  });
+
+  test('is told by what was done', () => {
+    const actions = ['workflow-dlq.resume', 'workflow-dlq.delete', undefined] as const;
+    expect(actions.map(departureBy)).toEqual(['resumed', 'deleted', undefined]);
+  });
+});
+
 describe('whatever happens', () => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.record({ do: fc.constant('enter' as const), n: fc.integer({ min: 1, max: 6 }) }) },
@@ -432,7 +590,9 @@ describe('whatever happens', () => {
             (w.previous?.rows ?? []).map(({ dlqId }) => dlqId).filter((id) => w.held.has(id));
           const resumed = new Set<string>();
           const resume = (dlqId: string): void => {
-            w.acted.set(dlqId, 'resumed');
+            // A lost answer takes away no run from the batch; a listing finds it gone.
+            if (resumed.size % 3 === 2) w.acted.set(dlqId, 'resumed');
+            else w.act(dlqId, 'resumed');
             resumed.add(dlqId);
             w.held.delete(dlqId);
           };

@@ -357,6 +357,16 @@ describe('attempts', () => {
   });
 });
 
+test('failures still pour in, though the daemon has resumed some of them since', async () => {
+  const w = world();
+  for (let i = 0; i < 26; i++) w.dlq.add({ labels: ['other'], createdAt: START - MINUTE });
+  w.observe();
+  w.board.depart('production', new Set(w.dlq.entries.keys()));
+  w.dlq.entries.clear();
+  w.dlq.add();
+  expect(await planOf(w)).toMatchObject({ state: 'held', stopped: { guard: 'arrivals' } });
+});
+
 describe('caps', () => {
   test('of a store that must be adopted all count as used, and the reason is that, in the run and in the plan', async () => {
     const real = memoryLedger();

@@ -154,6 +154,9 @@ test('arrivals are the runs with a label that failed in the window, while the li
   board.publish({ account: ACCOUNT, collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 1);
   expect(asked().arrivals('billing', HOUR)).toBe(2);
   expect(asked().arrivals('none', HOUR)).toBe(0);
+  // A run that the daemon resumed meanwhile has failed all the same.
+  board.depart(ACCOUNT, new Set(['c']));
+  expect(asked().arrivals('billing', HOUR)).toBe(2);
   await clock.advance(5 * MINUTE + 1);
   expect(asked().arrivals('billing', HOUR)).toBeUndefined();
 });

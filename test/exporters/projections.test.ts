@@ -92,6 +92,17 @@ test('what comes while others are projected is shown too, the latest of each', a
   expect(groups).toEqual({ 'msgsvc_url_groups{account="prod"}': 1 });
 });
 
+test('runs that left by the daemon’s own acts leave the gauges, which grow no younger', async () => {
+  const { publish, scrape, clock, board } = world();
+  publish('workflowDlq', [dlqRow('a'), dlqRow('b')]);
+  expect(held(await scrape())).toBe(2);
+  await clock.advance(180_000);
+  board.depart('prod', new Set(['a']));
+  await until({ what: 'the run has left' }, async () => held(await scrape()) === 1);
+  await clock.advance(1);
+  expect(held(await scrape())).toBe(0);
+});
+
 test('samples are steps too: workflows that are all different do not come in one', () => {
   const rows = Array.from({ length: 1_000 }, (_, index) =>
     dlqRow(String(index), { workflowUrl: `https://w${index}.example` }),

@@ -120,7 +120,8 @@ test('a person plans, applies, pauses, explains and lifts the pause', async () =
   const world = await daemonWorld();
   await world.failRuns(3, 'billing');
   const daemon = world.run(repairConfig(world, { mode: 'approve', every: '1h' }));
-  await addressOf(daemon);
+  const url = await addressOf(daemon);
+  await until({ what: 'the first round is done' }, async () => (await fetch(`${url}/-/ready`)).status === 200);
   const run = async (...args: string[]) => {
     const program = opsd([...args, '--config', join(world.folder, 'opsd.yaml')]);
     const { code } = await program.ended;
@@ -146,6 +147,10 @@ test('a person plans, applies, pauses, explains and lifts the pause', async () =
   const explained = await run('explain', dlqId);
   expect(explained.code).toBe(0);
   expect(explained.stdout).toMatch(new RegExp(`workflow-dlq\\.resume\\s+${dlqId}\\s+acked`));
+  await until({ what: 'the resumed runs are counted, long before the next whole listing' }, async () => {
+    const left = (await scrape(url)).all('msgsvc_workflow_dlq_left_runs_total');
+    return left.reduce((sum, { labels, value }) => sum + (labels['cause'] === 'resumed' ? value : 0), 0) === 3;
+  });
 }, 60_000);
 
 test('promtool finds nothing to say about the metrics, with and without data', async ({ skip }) => {
