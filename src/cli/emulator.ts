@@ -54,7 +54,8 @@ export const emulatorCommand: Command = {
   },
   details:
     'Tokens and passwords here are test values. One JSON line on stdout says that it is ready:\n' +
-    '{"url":"http://127.0.0.1:8080","account":"7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31","signingKeys":{"current":"…","next":"…"}}. SIGINT and SIGTERM end it.\n' +
+    '{"url":"http://127.0.0.1:8080","account":"7d8a1f5e-…","signingKeys":{"current":"…","next":"…"}}\n' +
+    'SIGINT and SIGTERM end it.\n' +
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
   async run({ io, values }) {
     if (values['openapi'] === true) {

@@ -146,7 +146,7 @@ describe('the file', () => {
     '/etc/passwd',
     'a/b',
     'nul\u0001',
-    'x'.repeat(4_000),
+    'x'.repeat(1_000),
     'ünïcode',
     '.hidden',
     '~',

@@ -117,6 +117,7 @@ const ROWS: readonly Row[] = [
     gives: {
       cursor: '1795168800000-7',
       dropped: 0,
+      invalid: [],
       servedAt: expect.any(Number) as number,
       value: [
         {
