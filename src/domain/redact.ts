@@ -16,12 +16,14 @@ export interface CredentialSpan {
 /** Longer texts are cut. Each pattern below is bounded, so that the cost grows with the length and no faster. */
 const LONGEST_TEXT = 65_536;
 
-/** Texts without any of these hold nothing that could be found. */
-const SUSPECT = /[=:@%$]|eyJ|(?:bearer|basic|negotiate|digest|hawk|token)\s|-----|[a-z]{2,4}[_-]|AKIA|AIza/i;
+/** Most texts have none of these, and are not looked into further. */
+const SUSPECT = /[=:@]/;
+const FORM_START = /\$2|eyJ|-----BEGIN|[srp]k_(?:live|test)_|gh[pousr]_|github_pat_|xox|glpat-|sig_|AKIA|AIza/;
+const SCHEME_WORD = /\b(bearer|hawk|digest|basic|negotiate|token)\s{1,3}(?=\S)/gi;
 
 /** Returns the text without its credentials. URLs have no query and no fragment in it. */
 export function redact(text: string): string {
-  if (text.length <= LONGEST_TEXT) return SUSPECT.test(text) ? replaced(text, credentialSpans(text)) : text;
+  if (text.length <= LONGEST_TEXT) return replaced(text, credentialSpans(text));
   // The cut must not leave the first half of a credential, which nothing would recognize.
   const end = Math.max(0, text.lastIndexOf(' ', LONGEST_TEXT));
   return `${redact(text.slice(0, end))}…`;
@@ -45,10 +47,28 @@ function redactValue(value: unknown): unknown {
   const isNamed = [name, key, header].some((text) => typeof text === 'string' && isCredentialName(text));
   return Object.fromEntries(
     Object.entries(value).map(([field, inner]) => {
-      const isHidden = isCredentialName(field) || (isNamed && /^values?$/i.test(field));
-      return [redact(field), isHidden ? hidden(inner) : redactValue(inner)];
+      const { shown, isCredential } = fieldOf(field);
+      const isHidden = isCredential || (isNamed && /^values?$/i.test(field));
+      return [shown, isHidden ? hidden(inner) : redactValue(inner)];
     }),
   );
+}
+
+interface Field {
+  readonly shown: string;
+  readonly isCredential: boolean;
+}
+
+/** Names of fields are few, and each is looked into once. */
+const FIELDS = new Map<string, Field>();
+const MOST_FIELDS = 1_000;
+
+function fieldOf(name: string): Field {
+  const known = FIELDS.get(name);
+  if (known !== undefined) return known;
+  const field = { shown: redact(name), isCredential: isCredentialName(name) };
+  if (FIELDS.size < MOST_FIELDS && name.length <= 100) FIELDS.set(name, field);
+  return field;
 }
 
 function hidden(value: unknown): unknown {
@@ -62,10 +82,15 @@ export function credentialSpans(text: string): readonly CredentialSpan[] {
 }
 
 function directSpans(text: string): readonly CredentialSpan[] {
-  return merged([urlSpans, loginSpans, pairSpans, schemeSpans, formSpans].flatMap((find) => find(text)));
+  const spans = schemeSpans(text);
+  if (FORM_START.test(text)) spans.push(...formSpans(text));
+  if (SUSPECT.test(text)) spans.push(...urlSpans(text), ...pairSpans(text));
+  if (text.includes('@')) spans.push(...loginSpans(text));
+  return merged(spans);
 }
 
 function replaced(text: string, spans: readonly CredentialSpan[]): string {
+  if (spans.length === 0) return text;
   let shown = '';
   let at = 0;
   for (const span of spans) {
@@ -77,6 +102,7 @@ function replaced(text: string, spans: readonly CredentialSpan[]): string {
 
 /** Sorts spans, and makes one of those that overlap. */
 function merged(spans: readonly CredentialSpan[]): readonly CredentialSpan[] {
+  if (spans.length < 2) return spans;
   const list: CredentialSpan[] = [];
   for (const next of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     const last = list.at(-1);
@@ -134,13 +160,15 @@ function loginSpans(text: string): CredentialSpan[] {
 const SEPARATOR = /=>|[=:]/g;
 const NAME_BEFORE = /([?&;]?)([\w.%-]{1,80})(?:\\{0,4}["'`])?\]?\s{0,3}$/;
 /** Written in place of a value. */
-const NO_VALUE = /^(?:\[secret\b|\*\*\*|REDACTED|\$\{|(?:null|undefined|none|true|false)\b)/i;
+const NO_VALUE =
+  /^(?:\$\{|(?:\[secret\]?|\*{3}|REDACTED(?::[\da-f]{64})?|null|undefined|none|true|false)(?=[\s"'`,;.:)}\]&<>@\\]|$))/i;
 
 /** Values of names: `token=…`, `"password": "…"`, `Authorization: Bearer …`, `?key=…`. */
 function pairSpans(text: string): CredentialSpan[] {
   const spans: CredentialSpan[] = [];
   SEPARATOR.lastIndex = 0;
   for (let found = SEPARATOR.exec(text); found !== null; found = SEPARATOR.exec(text)) {
+    if (text.startsWith('://', found.index)) continue;
     const before = NAME_BEFORE.exec(text.slice(Math.max(0, found.index - 90), found.index));
     if (before === null) continue;
     const name = decoded(before[2]!).replace(/^.*u00(?:26|3[df])/i, '');
@@ -202,7 +230,7 @@ const SCHEME_VALUE: Readonly<Record<string, RegExp>> = {
 
 /** `Bearer …` and `Basic …` without a name before them. */
 function schemeSpans(text: string): CredentialSpan[] {
-  return Array.from(text.matchAll(/\b(bearer|hawk|digest|basic|negotiate|token)\s{1,3}(?=\S)/gi)).flatMap((match) => {
+  return Array.from(text.matchAll(SCHEME_WORD)).flatMap((match) => {
     const start = match.index + match[0].length;
     const run = runEnd(text, start, /[\s"'`<>,;]/g);
     const end = run - punctuationBefore(text, start, run);

@@ -17,6 +17,8 @@ describe('redact', () => {
     ['https://ann:pa/ss@db.example/x', 'https://[secret]@db.example/x'],
     ['ann:pw@db.example:5432', '[secret]@db.example:5432'],
     ['(https://a.example/x?sig=s), then', '(https://a.example/x), then'],
+    ['password=true-love', `password=${MASK}`],
+    ['token=REDACTED-not', `token=${MASK}`],
     ['Bearer authentication is required', 'Bearer authentication is required'],
     ['Authorization: Bearer abc.def rejected', `Authorization: ${MASK} rejected`],
     ['Cookie: a=b; c=d', `Cookie: ${MASK}`],
