@@ -1,11 +1,13 @@
 /** What the engine can do to the service. It is the engine's only road there. */
 import type { ServiceClient } from '../client/api.ts';
+import type { LogEntry } from '../domain/log-entry.ts';
 import type { Proposal } from '../domain/plan.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventBus } from '../platform/events.ts';
 import { isPrune, type ActionRequest, type ActResult } from './action.ts';
 import { describeBudgetRaise, sendBudgetRaise } from './budget-raise.ts';
 import { failedCall, refused } from './failed-call.ts';
+import { findMessage } from './find-message.ts';
 import { impossible } from './impossible.ts';
 import { describeMessageDelete, sendMessageDelete } from './message-dlq-delete.ts';
 import { describePrune, sendPrune } from './message-dlq-prune.ts';
@@ -21,6 +23,8 @@ export interface Actions {
   list(account: string, filter: ListFilter, signal: AbortSignal): Promise<Listing>;
   /** Sends one small read, so that the service tells its time. Never rejects. */
   hear(account: string, signal: AbortSignal): Promise<void>;
+  /** An entry of a message in the log; undefined when there is none, a text when it cannot be read. Never rejects. */
+  findMessage(account: string, messageId: string, signal: AbortSignal): Promise<LogEntry | string | undefined>;
   /** The request that `act` would send for a proposal. Sends nothing. */
   describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest;
   /**
@@ -57,6 +61,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
     accounts: [...clients.keys()],
     list: (account, filter, signal) => listWorkflowDlq(clients.get(account), filter, signal, options),
     hear: (account, signal) => hear(clients.get(account), { accountId: deps.accountIds.get(account), signal }),
+    findMessage: (account, messageId, signal) => findMessage(clients.get(account), messageId, signal),
     describe,
     async prepare(proposal, { archive }, signal) {
       if (proposal.action !== 'workflow-dlq.delete') return undefined;

@@ -1,7 +1,7 @@
 /** What commands ask of the running daemon. */
 import type { Plan } from '../domain/plan.ts';
 import type { AuditHead } from '../ledger/audit-log.ts';
-import type { Explanation, RunSummary } from '../ledger/verbs.ts';
+import type { Explanation, RunSummary, Subject } from '../ledger/verbs.ts';
 import { CommandError } from './command.ts';
 import { exchange, isRecord, placeOf, type DaemonCall } from './daemon-exchange.ts';
 
@@ -96,6 +96,7 @@ interface ActionRow {
 
 export interface ExplainedEntry {
   readonly id: string;
+  readonly subject?: Subject;
   readonly policies: readonly Explanation[];
   readonly actions: readonly ActionRow[];
 }

@@ -1,3 +1,4 @@
+import type { Subject } from '../ledger/verbs.ts';
 import { EXIT, type Command } from './command.ts';
 import type { ExplainedEntry } from './daemon-client.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
@@ -14,12 +15,12 @@ import {
 
 export const explainCommand: Command = {
   name: 'explain',
-  summary: 'Show why policies act on an entry or leave it, and what was done to it.',
+  summary: 'Show why policies act on an entry, a run or a message or leave it, and what was done to it.',
   operands: { usage: 'ID', min: 1, max: 1 },
   options: { ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
-    'ID is the dlqId of an entry of the workflow DLQ, or the id of its run. Each policy over workflow runs is asked\n' +
-    'again, which reads the service. Nothing is done.',
+    'ID is a dlqId, or the id of a run or a message. Each policy of its account is asked again, which reads the service.\n' +
+    'Nothing is done. Exit code 1 when nothing knows the id.',
   async run(call) {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call);
@@ -38,15 +39,15 @@ const VERDICTS: Readonly<Record<Verdict, { readonly text: string; readonly style
   chosen: { text: 'would act on it now', style: 'green' },
   later: { text: 'would act on it in a later run', style: 'green' },
   left_out: { text: 'leaves it out', style: 'yellow' },
-  not_listed: { text: 'does not select it' },
-  stopped: { text: 'is stopped as a whole', style: 'yellow' },
+  not_listed: { text: 'finds it in no DLQ now' },
+  stopped: { text: 'does not act now', style: 'yellow' },
 };
 
-function explainText({ id, policies, actions }: ExplainedEntry, color: boolean): string {
+function explainText({ id, subject, policies, actions }: ExplainedEntry, color: boolean): string {
   const paint = painter(color);
   const width = Math.max(0, ...policies.map(({ policy }) => printable(policy).length));
-  const lines = [paint('bold', printable(id))];
-  if (policies.length === 0) lines.push('No policy is over workflow runs.');
+  const lines = [paint('bold', printable(id)), ...(subject === undefined ? [] : [subjectText(subject)])];
+  if (policies.length === 0) lines.push('No policy of its account acts on such entries.');
   for (const { policy, source, verdict, denial } of policies) {
     const { text, style } = VERDICTS[verdict] ?? { text: verdict };
     const why = denial === undefined ? '' : `: ${printable(denial.guard)}, ${printable(denial.reason)}`;
@@ -63,4 +64,17 @@ function explainText({ id, policies, actions }: ExplainedEntry, color: boolean):
     [row.newRunId === undefined ? '' : `new run ${row.newRunId}`, row.detail ?? ''].filter(Boolean).join('; '),
   ]);
   return `${lines.join('\n')}\n\n${textTable(['TIME', 'POLICY', 'ACTION', 'TARGET', 'OUTCOME', 'DETAIL'], rows)}`;
+}
+
+const PLACES: Readonly<Record<Subject['in'], string>> = {
+  'workflow-dlq': 'in the workflow DLQ',
+  'message-dlq': 'in the message DLQ, by a failure callback',
+  log: 'in the message log; in no DLQ that can be listed',
+};
+
+function subjectText({ account, in: place, dlqId, workflowRunId, messageId }: Subject): string {
+  const ids = Object.entries({ entry: dlqId, run: workflowRunId, message: messageId })
+    .filter(([, one]) => one !== undefined)
+    .map(([what, one]) => `${what} ${printable(one!)}`);
+  return `${ids.join(', ')} of account ${printable(account)}, ${PLACES[place] ?? place}`;
 }

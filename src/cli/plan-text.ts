@@ -1,6 +1,6 @@
 /** A plan for a person: what was read, who was left out and why, what would be done, and how to do it. Pure. */
 import { formatDuration } from '../domain/duration.ts';
-import type { Plan, PlanCampaign } from '../domain/plan.ts';
+import type { Plan, PlanCampaign, Proposal } from '../domain/plan.ts';
 import { painter, printable, textTable, type Style, type TextStyle } from './output.ts';
 import { actRows, CONSEQUENCE, counted, number } from './plan-acts.ts';
 
@@ -247,30 +247,39 @@ function drain(page: Page, { drain: left }: Plan): void {
   );
 }
 
+/** The acts; of a plan that does nothing now, those that wait. */
 function listing(page: Page, plan: Plan): void {
-  if (plan.chosen.length === 0) return;
-  const shown = plan.chosen.slice(0, MAX_LISTED);
+  const acts = actsOf(plan);
+  if (acts.length === 0) return;
+  const shown = acts.slice(0, MAX_LISTED);
+  const waits = plan.chosen.length === 0;
   const [header = [], ...rows] = actRows(plan, shown);
-  const more = plan.chosen.length - shown.length;
+  const more = (waits ? plan.matched : acts.length) - shown.length;
+  if (waits) page.lines(['   Waiting; none of them goes now:']);
   page.lines(
     textTable(header, rows)
       .trimEnd()
       .split('\n')
       .map((text) => `   ${text}`),
   );
-  if (more > 0) page.lines([`   … and ${number(more)} more; all of them with -o json`]);
+  if (more > 0) page.lines([`   … and ${number(more)} more${waits ? '' : '; all of them with -o json'}`]);
+}
+
+function actsOf({ chosen, waiting = [] }: Plan): readonly Proposal[] {
+  return chosen.length > 0 ? chosen : waiting;
 }
 
 /** What a person may do now. */
 function next(page: Page, plan: Plan): void {
-  const [first] = plan.chosen;
+  const [first] = actsOf(plan);
   const mayApply = plan.effectiveMode === 'enforce' || plan.effectiveMode === 'approve';
   const settles = plan.overruled?.settings['ramp.settle'] !== undefined && plan.matched > 0;
-  if (mayApply && (plan.state === 'changes' || (plan.state === 'held' && settles))) {
-    const isRun = first !== undefined && 'workflowRunId' in first;
-    const explain = isRun ? [part(`One entry: opsd explain ${first.dlqId}`)] : [];
-    page.loose([{ text: `Apply with: opsd apply ${plan.id}`, style: 'cyan' }, ...explain]);
-  }
+  const isApplied = mayApply && (plan.state === 'changes' || (plan.state === 'held' && settles));
+  const commands = [
+    ...(isApplied ? [{ text: `Apply with: opsd apply ${plan.id}`, style: 'cyan' as const }] : []),
+    ...(first !== undefined && 'dlqId' in first ? [part(`One entry: opsd explain ${first.dlqId}`)] : []),
+  ];
+  if (commands.length > 0) page.loose(commands);
   const limit = mayApply ? overrulable(plan) : undefined;
   if (limit !== undefined) {
     page.loose([part(`Overrule once: opsd plan ${plan.policy} --once --set ${limit} --reason "…"`)]);

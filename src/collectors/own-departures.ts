@@ -20,7 +20,7 @@ export interface OwnDeparturesDeps {
   readonly events: EventBus;
   readonly clock: Clock;
   readonly store: WorkflowDlqFoldStore;
-  /** What the daemon did to an entry, by its ledger. */
+  /** Returns how the daemon took an entry out of the DLQ, by its ledger. */
   readonly actedOn: (account: string, dlqId: string) => ReturnType<DlqFoldOptions['actedOn']>;
   /** Takes runs out of the latest batch. */
   readonly depart: (account: string, dlqIds: ReadonlySet<string>) => void;

@@ -167,6 +167,8 @@ export interface Plan {
   readonly chosen: readonly Proposal[];
   /** Allowed by the guards for each entry, but over what one run may do; left for later. */
   readonly backlog: number;
+  /** The first of the backlog, at most 50, so that a held plan shows its entries. Absent when empty. */
+  readonly waiting?: readonly Proposal[];
   /** Entries left out, by guard and reason, most first. */
   readonly skipped: readonly { readonly guard: string; readonly reason: string; readonly count: number }[];
   /** Entries on which the expression failed. */

@@ -6,7 +6,7 @@ import type { MessageDeletePolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide.ts';
 import { guardsAt } from './guards-at.ts';
-import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
+import { Draft, waitingOf, type Decision, type PlanContext } from './plan-draft.ts';
 
 /** More than this are not looked at in one run: old ones that nobody deletes must not hide the new ones. */
 const MAX_LETTERS = 10_000;
@@ -26,8 +26,9 @@ export async function decideDeadLetters(
   let errors = 0;
   for (const letter of letters) {
     const { dlqId } = letter;
-    if (!policy.selects(letter, now)) {
-      draft.tally.add('select', 'not selected', { dlqId });
+    const missed = policy.missed(letter, now);
+    if (missed !== undefined) {
+      draft.tally.add('select', missed, { dlqId });
       continue;
     }
     const refused = deps.rejections.of(policy.account, dlqId);
@@ -88,6 +89,7 @@ export async function decideDeadLetters(
       matched: proposals.length,
       chosen,
       backlog: proposals.length - chosen.length,
+      ...waitingOf(proposals, chosen),
       evaluationErrors: errors,
       caps,
     },

@@ -13,6 +13,7 @@ import { judgeCampaigns, type Change } from './campaigns.ts';
 import { clockDenial } from './clock-denial.ts';
 import { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { explain } from './explain.ts';
 import { grantOf } from './grants.ts';
 import { isAskedFirst, pendingStatus, pendingTriggers, reviewHold } from './holds.ts';
 import { readEngine } from './readings.ts';
@@ -23,7 +24,7 @@ import type { RunResult } from './run-result.ts';
 import { haltKey, shownGroup } from './shown-group.ts';
 import { abandonIntents, settleActions } from './settle.ts';
 import { Turns } from './turns.ts';
-import { applyPlan, approvePlan, explain, liftHalts, planPolicy, rejectPlan, type VerbDeps } from './verbs.ts';
+import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type VerbDeps } from './verbs.ts';
 
 export interface Engine extends Verbs {
   /** Without `nextRunAt`, which the scheduler knows. */

@@ -42,6 +42,20 @@ export interface Decision {
   readonly readings?: Readings | 'none';
 }
 
+/** Most acts that a plan shows of those that do not go now. */
+const MOST_WAITING = 50;
+
+/** Returns what a plan shows of the acts that do not go now. */
+export function waitingOf(allowed: readonly Proposal[], chosen: readonly Proposal[]): Pick<Plan, 'waiting'> {
+  const going = new Set(chosen.map(({ target }) => target));
+  const waiting: Proposal[] = [];
+  for (const proposal of allowed) {
+    if (waiting.length === MOST_WAITING) break;
+    if (!going.has(proposal.target)) waiting.push(proposal);
+  }
+  return waiting.length === 0 ? {} : { waiting };
+}
+
 export class Draft {
   readonly tally: Tally;
   readonly checks: { guard: string; passed: boolean; reason: string }[] = [];

@@ -1,16 +1,6 @@
-/** What a person asks of the engine: plan, apply, approve, reject, explain, pause and unpause. */
-import type { Denial, Plan } from '../domain/plan.ts';
+/** What a person asks of the engine: plan, apply, approve, reject, pause and unpause. */
 import type { StoredPlan } from '../ledger/ledger.ts';
-import type {
-  Applied,
-  Decided,
-  Explained,
-  Explanation,
-  Person,
-  Planned,
-  PlanRequest,
-  Refusal,
-} from '../ledger/verbs.ts';
+import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
 import { lift } from '../guardrails/campaign.ts';
 import { overrule, overruledSettle } from '../policies/overrule.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
@@ -137,59 +127,6 @@ export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided 
   if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${stored.plan.policy}`);
   return { ok: true, plan: { ...stored, state: 'rejected', ...person } };
-}
-
-/** What each policy says of an entry, by its dlqId or the id of its run, and what was done to it. Sends nothing. */
-export async function explain(id: string, deps: VerbDeps, signal: AbortSignal): Promise<Explained> {
-  const policies: Explanation[] = [];
-  for (const policy of deps.policies) {
-    if (policy.action.type !== 'workflow-dlq.resume' && policy.action.type !== 'workflow-dlq.delete') continue;
-    const watched = dlqIdOf(id, policy.account, deps);
-    await hearClock(policy.account, deps, signal);
-    const trigger = { kind: 'hand' } as const;
-    const context = contextOf(policy, { at: deps.clock.now(), trigger, signal }, deps);
-    const stopped = firstDenial(
-      guardsAt(deps.guards, 'run'),
-      deps.authority.runFacts(policy, { first: true, trigger }),
-    );
-    const decided = await decide(policy, { ...context, watched, ...(stopped !== undefined && { stopped }) }, deps);
-    const { plan, targets, tally } = decided;
-    signal.throwIfAborted();
-    const denial = plan.state === 'aborted' ? plan.stopped : (tally.watchedDenial ?? plan.stopped);
-    const verdict =
-      plan.state === 'aborted'
-        ? 'stopped'
-        : plan.chosen.some(({ target }) => target === watched)
-          ? plan.stopped === undefined
-            ? 'chosen'
-            : 'stopped'
-          : targets.includes(watched)
-            ? 'later'
-            : tally.watchedDenial === undefined
-              ? 'not_listed'
-              : 'left_out';
-    const why = verdict === 'later' ? laterOf(plan, watched) : denial;
-    policies.push({
-      policy: policy.name,
-      source: policy.source,
-      verdict,
-      ...(why !== undefined && verdict !== 'chosen' && verdict !== 'not_listed' && { denial: why }),
-    });
-  }
-  return { id, policies, actions: deps.ledger.actionsOn(undefined, id) };
-}
-
-/** Why an allowed entry does not go now: its group waits, or the run is full. */
-function laterOf(plan: Plan, _watched: string): Denial | undefined {
-  return (
-    plan.stopped ??
-    plan.campaigns.find(({ held }) => held !== undefined)?.held ?? { guard: 'ramp', reason: 'a later step' }
-  );
-}
-
-function dlqIdOf(id: string, account: string, deps: VerbDeps): string {
-  const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
-  return rows.find((entry) => entry.workflowRunId === id)?.dlqId ?? id;
 }
 
 /** Lifts pauses, and halts of groups with them: `group/POLICY/GROUP` or a policy lifts its campaigns. */

@@ -41,6 +41,7 @@ export class FakeService {
         return { complete: true, entries, duplicates: 0, dropped: 0, pages, clockSkewMs: 0 };
       },
       hear: async () => undefined,
+      findMessage: async () => undefined,
       describe: (proposal, options) => real.describe(proposal, options),
       // Nothing is written in a test: the archive is taken to be there.
       prepare: async () => undefined,

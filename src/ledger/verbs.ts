@@ -14,7 +14,15 @@ export interface PlanRequest {
 /** Why a verb could not be done. */
 export interface Refusal {
   readonly ok: false;
-  readonly code: 'unknown_policy' | 'unknown_plan' | 'expired' | 'decided' | 'bad_override' | 'mode';
+  readonly code:
+    | 'unknown_policy'
+    | 'unknown_plan'
+    | 'expired'
+    | 'decided'
+    | 'bad_override'
+    | 'mode'
+    | 'unknown_id'
+    | 'unread';
   readonly message: string;
 }
 
@@ -22,7 +30,7 @@ export type Planned = { readonly ok: true; readonly plan: Plan } | Refusal;
 export type Applied = { readonly ok: true; readonly plan: Plan; readonly result: RunSummary } | Refusal;
 export type Decided = { readonly ok: true; readonly plan: StoredPlan } | Refusal;
 
-/** What one policy says of an entry. */
+/** What one policy says of an entry. `not_listed`: it is not in the DLQ, or the service does not list it for the policy. */
 export interface Explanation {
   readonly policy: string;
   readonly source: string;
@@ -30,8 +38,20 @@ export interface Explanation {
   readonly denial?: Denial;
 }
 
+/** What an id names, and where that is now: `log` where it is in no DLQ. */
+export interface Subject {
+  readonly account: string;
+  readonly in: 'workflow-dlq' | 'message-dlq' | 'log';
+  readonly dlqId?: string;
+  readonly workflowRunId?: string;
+  readonly messageId?: string;
+}
+
 export interface Explained {
+  readonly ok: true;
   readonly id: string;
+  /** Absent where only the ledger knows the id. */
+  readonly subject?: Subject;
   readonly policies: readonly Explanation[];
   /** What was done to it, newest first. */
   readonly actions: readonly ActionRecord[];
@@ -78,7 +98,8 @@ export interface Verbs {
   apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
   approve(planId: string, person: Person): Decided;
   reject(planId: string, person: Person): Decided;
-  explain(id: string, signal: AbortSignal): Promise<Explained>;
+  /** By a dlqId, or the id of a run or a message. */
+  explain(id: string, signal: AbortSignal): Promise<Explained | Refusal>;
   /** Stands before the next request of any run. Without a policy: the whole engine. */
   pause(pause: { readonly policy?: string; readonly reason: string; readonly by: string }): void;
   /**

@@ -7,13 +7,13 @@ import { getOrAdd } from '../platform/get-or-add.ts';
 
 /** A service may list a run for so long after it took the request. A listing that began later is believed. */
 const LISTED_STILL_MS = 300_000;
-/** How long a run that left counts among recent failures; guards look back 15 minutes at most. */
+/** Time for which a run that left counts among recent failures; guards look back 15 minutes at most. */
 const KEPT_MS = 900_000;
 
 interface Departed {
   /** Monotonic. */
   readonly at: number;
-  /** As it was listed; absent until a listing shows it. */
+  /** The run as it was listed; absent until a listing shows it. */
   row?: WorkflowDlqEntry;
 }
 

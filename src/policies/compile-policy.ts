@@ -84,7 +84,7 @@ function messageDeletePolicy(settings: SettingsOf<'message-dlq.delete'>, source:
     ...baseOf(settings, source),
     action: settings.action,
     where: whereOf(settings, source, DEAD_LETTER),
-    selects: (letter, now) => selectsLetter(select, letter, now),
+    missed: (letter, now) => missedByLetter(select, letter, now),
     limits: deleteLimits(settings.limits),
   };
 }
@@ -231,20 +231,25 @@ function pruneFilter(select: SettingsOf<'message-dlq.prune'>['select'], now: num
   };
 }
 
-/** What a letter does not tell is not what was asked for. */
-function selectsLetter(select: SettingsOf<'message-dlq.delete'>['select'], letter: DeadLetter, now: number): boolean {
+/** The key of `select` that a letter does not meet. What it does not tell is not what was asked for. */
+function missedByLetter(
+  select: SettingsOf<'message-dlq.delete'>['select'],
+  letter: DeadLetter,
+  now: number,
+): string | undefined {
   const { fromDate = -Infinity, toDate = Infinity } = times(select, now);
+  if (letter.learnedAt < fromDate) return 'failedWithin';
+  if (letter.learnedAt > toDate) return 'failedBefore';
   const is = <T>(wanted: readonly T[] | undefined, ...values: readonly (T | undefined)[]): boolean =>
     wanted === undefined || values.some((value) => value !== undefined && wanted.includes(value));
-  return (
-    letter.learnedAt >= fromDate &&
-    letter.learnedAt <= toDate &&
-    is(select.anyLabel, ...letter.labels) &&
-    is(select.url, letter.url) &&
-    is(select.topicName, letter.topicName) &&
-    is(select.scheduleId, letter.scheduleId) &&
-    is(select.responseStatus, letter.status)
-  );
+  const meets = {
+    anyLabel: is(select.anyLabel, ...letter.labels),
+    url: is(select.url, letter.url),
+    topicName: is(select.topicName, letter.topicName),
+    scheduleId: is(select.scheduleId, letter.scheduleId),
+    responseStatus: is(select.responseStatus, letter.status),
+  };
+  return Object.entries(meets).find(([, isMet]) => !isMet)?.[0];
 }
 
 function times(select: { readonly failedWithin?: number; readonly failedBefore?: number }, now: number) {

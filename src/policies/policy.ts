@@ -121,8 +121,8 @@ export interface WorkflowDeletePolicy extends PolicyBase {
 export interface MessageDeletePolicy extends PolicyBase {
   readonly action: { readonly type: 'message-dlq.delete' };
   readonly where: Where<DeadLetterFacts>;
-  /** Whether `select` means this letter at `now`. */
-  selects(letter: DeadLetter, now: number): boolean;
+  /** The key of `select` that this letter does not meet at `now`; undefined when it meets all. */
+  missed(letter: DeadLetter, now: number): string | undefined;
 }
 
 export interface PrunePolicy extends PolicyBase {

@@ -23,6 +23,8 @@ export type ErrorCode =
   | 'not_found'
   | 'unknown_policy'
   | 'unknown_plan'
+  | 'unknown_id'
+  | 'unread'
   | 'expired'
   | 'decided'
   | 'bad_override'

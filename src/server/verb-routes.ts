@@ -34,6 +34,8 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal['code'], number>> = {
   expired: 409,
   decided: 409,
   mode: 409,
+  unknown_id: 404,
+  unread: 502,
 };
 
 function refused({ code, message }: Refusal): HttpError {
@@ -103,14 +105,18 @@ async function decide(context: RouteContext, verb: 'approve' | 'reject'): Promis
   return json(200, { plan: storedPlanView(decided.plan) });
 }
 
-const explainBody = z.strictObject({ id: nameField('a dlqId, or the id of a run').max(400, 'is too long') });
+const explainBody = z.strictObject({
+  id: nameField('a dlqId, or the id of a run or a message').max(400, 'is too long'),
+});
 
 /** What each policy says of an entry, and what was done to it. Reads the service; does nothing to it. */
 async function explain(context: RouteContext): Promise<Reply> {
   allowLong(context, 'viewer', 'opsd explain ID');
   const asked = await readJson(context.request, explainBody, '{"id": "ID"}');
-  const { id, policies, actions } = await context.deps.engine.explain(asked.id, context.signal);
-  return json(200, { id, policies, actions: actions.map(actionView) });
+  const explained = await context.deps.engine.explain(asked.id, context.signal);
+  if (!explained.ok) throw refused(explained);
+  const { id, subject, policies, actions } = explained;
+  return json(200, { id, ...(subject && { subject }), policies, actions: actions.map(actionView) });
 }
 
 const pauseBody = z.strictObject({ reason: reasonField(), policy: nameField('the name of a policy').exactOptional() });

@@ -41,7 +41,9 @@ function willing(outcome: RunOutcome = 'acted'): { readonly deps: World; readonl
       reject: (...given) => (asked.push(['reject', ...given]), { ok: true, plan: { ...stored, state: 'rejected' } }),
       explain: (id) =>
         Promise.resolve({
+          ok: true as const,
           id,
+          subject: { account: 'production', in: 'workflow-dlq', dlqId: 'dlq-8812', workflowRunId: 'wfr_8' },
           policies: [
             {
               policy: 'resume-billing',
@@ -242,8 +244,9 @@ test('opsd explain says why policies leave an entry, and what was done to it', a
   const { code, stdout } = await opsd(['explain', 'dlq-8812', '--socket', socket]);
   expect(code).toBe(0);
   expect(stdout).toBe(`dlq-8812
+entry dlq-8812, run wfr_8 of account production, in the workflow DLQ
   resume-billing  leaves it out: attempts, 3 of 3  (opsd.yaml:9)
-  other           does not select it  (opsd.yaml:20)
+  other           finds it in no DLQ now  (opsd.yaml:20)
 
 TIME                  POLICY          ACTION               TARGET    OUTCOME    DETAIL
 2026-11-18 10:29:00Z  resume-billing  workflow-dlq.resume  dlq-8812  came back  new run wfr_9; failed again

@@ -1,4 +1,4 @@
-/** What people ask of the engine: plans that are applied, approved, rejected, explained; pauses. */
+/** What people ask of the engine: plans that are applied, approved, rejected; pauses. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '../../src/guardrails/index.ts';
 import type { Plan } from '../../src/domain/plan.ts';
@@ -177,44 +177,6 @@ describe('apply', () => {
     await w.clock.advance(2 * HOUR);
     expect(await w.engine.apply(id, ME, NEVER)).toMatchObject({ ok: false, code: 'expired' });
   });
-});
-
-describe('explain', () => {
-  test('says of each policy what it would do with an entry, by its id or that of its run', async () => {
-    const w = world({
-      policies: [policyOf(), policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } })],
-      guards: GUARDS,
-    });
-    w.dlq.add();
-    w.dlq.add({ labels: ['billing', 'legal-hold'] });
-    w.dlq.add();
-    w.observe();
-    expect(await w.engine.explain('dlq-001', NEVER)).toMatchObject({
-      policies: [
-        { policy: 'resume-billing', verdict: 'chosen' },
-        { policy: 'other', verdict: 'not_listed' },
-      ],
-      actions: [],
-    });
-    expect((await w.engine.explain('wfr-2', NEVER)).policies[0]).toMatchObject({
-      verdict: 'left_out',
-      denial: { guard: 'protected', reason: 'legal-hold' },
-    });
-    expect((await w.engine.explain('dlq-003', NEVER)).policies[0]).toMatchObject({
-      verdict: 'later',
-      denial: { guard: 'ramp' },
-    });
-    await run(w);
-    expect((await w.engine.explain('dlq-001', NEVER)).actions).toMatchObject([{ proposal: { target: 'dlq-001' } }]);
-  });
-});
-
-test('explain says that an entry is stopped while its policy is paused', async () => {
-  const w = three();
-  w.engine.pause({ ...ME, reason: 'odd' });
-  expect((await w.engine.explain('dlq-001', NEVER)).policies).toMatchObject([
-    { verdict: 'stopped', denial: { guard: 'kill_switch', reason: 'odd; opsd unpause lifts it' } },
-  ]);
 });
 
 describe('pauses', () => {

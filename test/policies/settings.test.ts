@@ -101,7 +101,7 @@ describe('selections', () => {
       status: 410,
     };
     const selects = (select: object, over: Partial<DeadLetter> = {}): boolean =>
-      policyOf('message-dlq.delete', { select }).selects({ ...letter, ...over }, NOW);
+      policyOf('message-dlq.delete', { select }).missed({ ...letter, ...over }, NOW) === undefined;
     expect(selects({})).toBe(true);
     expect(selects({ anyLabel: ['b', 'a'], url: ['https://a'], responseStatus: [410] })).toBe(true);
     expect(selects({ anyLabel: ['b'] })).toBe(false);

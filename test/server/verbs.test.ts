@@ -67,7 +67,12 @@ function willing(overrides: Partial<World> = {}): { readonly deps: World; readon
     explain: async (id) =>
       keep(
         'explain',
-        { id, policies: [{ policy: 'p', source: 's', verdict: 'chosen' as const }], actions: [action()] },
+        {
+          ok: true as const,
+          id,
+          policies: [{ policy: 'p', source: 's', verdict: 'chosen' as const }],
+          actions: [action()],
+        },
         id,
       ),
     pause: (pause) => keep('pause', undefined, pause),

@@ -72,7 +72,7 @@ export function engine(overrides: Partial<Verbs> = {}): Verbs {
     apply: () => Promise.resolve(noPlan),
     approve: () => noPlan,
     reject: () => noPlan,
-    explain: (id) => Promise.resolve({ id, policies: [], actions: [] }),
+    explain: (id) => Promise.resolve({ ok: true, id, policies: [], actions: [] }),
     pause: () => undefined,
     unpause: () => 0,
     ...overrides,

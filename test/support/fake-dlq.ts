@@ -3,6 +3,7 @@
  * recorded, whatever it answered.
  */
 import type { Page, ResumeOverrides, ServiceClient, WorkflowDlqQuery } from '../../src/client/api.ts';
+import type { LogEntry } from '../../src/domain/log-entry.ts';
 import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 
@@ -43,6 +44,9 @@ export class FakeDlq {
   failOnPage: number | undefined;
   repeatCursor = false;
   repeatRows = false;
+  /** Entries of the message log, and whether it can be read. */
+  readonly log: LogEntry[] = [];
+  failsLog = false;
   droppedRows = 0;
   clockSkewMs = 0;
   /** How long a resumed entry stays listed. Resumed again in that time, its run is brought to life twice. */
@@ -108,6 +112,10 @@ export class FakeDlq {
 
   client(): ServiceClient {
     const message = {
+      listLogs: async () => {
+        if (this.failsLog) throw failure('server_error', 'possible', 'the service failed');
+        return { value: this.log, dropped: 0 };
+      },
       listWorkflowDlq: (query: WorkflowDlqQuery, call: { signal: AbortSignal }) => this.#list(query, call.signal),
       resumeWorkflowDlq: (ids: readonly string[], overrides: ResumeOverrides) => this.#resume(ids, overrides),
       deleteWorkflowDlq: async (ids: readonly string[]) => this.#delete(ids),
