@@ -4,11 +4,13 @@
  */
 import type { Engine } from './engine/engine.ts';
 import type { AuditLog } from './ledger/audit-log.ts';
+import type { Clock } from './platform/clock.ts';
 import { errorMessage } from './platform/error-message.ts';
 import type { EventBus } from './platform/events.ts';
 import type { Logger } from './platform/logger.ts';
 import type { VerifiedClock } from './platform/verified-clock.ts';
 import type { Scheduler } from './scheduler/scheduler.ts';
+import type { BackupFolder } from './storage/backup-folder.ts';
 import type { SqliteLedger } from './storage/sqlite-ledger.ts';
 import type { Store } from './storage/sqlite.ts';
 
@@ -19,6 +21,9 @@ const NEXT_BATCH_MS = 5_000;
 /** Between two looks at a clock that no answer of the service confirms. */
 const UNVERIFIED_MS = 60_000;
 const WATCH_EVERY_MS = 10_000;
+const LOOK_AT_BACKUPS_EVERY_MS = 60_000;
+/** How long after a backup that failed the next one begins, at most. */
+const RETRY_BACKUP_MS = 600_000;
 
 export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
@@ -84,6 +89,48 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
         events.emit({ type: 'store.failed', operation: 'forgetting', message: errorMessage(error) });
       }
       return undefined;
+    },
+  });
+}
+
+interface BackupDeps extends Pick<UpkeepDeps, 'scheduler' | 'conditions' | 'events' | 'logger'> {
+  readonly clock: Clock;
+  readonly folder: BackupFolder;
+  readonly every: number;
+}
+
+/** Copies the store on a schedule that restarts do not move: the first copy is due by the newest one in the folder. */
+export function scheduleBackups(deps: BackupDeps): void {
+  const { scheduler, folder, every, conditions, clock, events, logger } = deps;
+  const age = clock.now() - (folder.newest?.at ?? -Infinity);
+  // A copy of a time to come was named by a clock that was wrong.
+  let dueAt = clock.monotonic() + (age >= 0 ? Math.max(0, every - age) : 0);
+  scheduler.add({
+    name: 'backup',
+    schedule: { every: Math.min(every, LOOK_AT_BACKUPS_EVERY_MS) },
+    timeoutMs: Math.max(every, HOUR_MS),
+    jitter: 0,
+    runAtStart: true,
+    async run(signal) {
+      folder.look();
+      if (clock.monotonic() < dueAt) return;
+      try {
+        const { file, bytes } = await folder.add(signal);
+        dueAt = clock.monotonic() + every;
+        conditions.ended('backup');
+        logger.info({ file, bytes }, 'backup written and verified');
+      } catch (error) {
+        if (signal.aborted) return;
+        dueAt = clock.monotonic() + Math.min(every, RETRY_BACKUP_MS);
+        const message = errorMessage(error);
+        events.emit({ type: 'backup.failed', message });
+        conditions.stands({
+          key: 'backup',
+          severity: 'warning',
+          summary: 'A scheduled backup failed',
+          detail: `${message}; the backups before it are kept, and the next attempt follows within 10 minutes`,
+        });
+      }
     },
   });
 }

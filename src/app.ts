@@ -9,7 +9,7 @@ import { certificatesOf, openDoors, takeDoors } from './app-doors.ts';
 import { apiTokens, startHookListener } from './app-hooks.ts';
 import { createPolicies } from './app-policies.ts';
 import { auditOnlyBy, rehearse, tellOfReload } from './app-reload.ts';
-import { scheduleUpkeep } from './app-upkeep.ts';
+import { scheduleBackups, scheduleUpkeep } from './app-upkeep.ts';
 import { socketPathOf } from './cli/daemon-client.ts';
 import type { Daemon, DaemonOptions } from './cli/daemon.ts';
 import { AnswerMemory } from './client/answer-memory.ts';
@@ -44,7 +44,8 @@ import { startProbes } from './server/probes.ts';
 import { startServer } from './server/server.ts';
 import { createLabelStore } from './storage/sqlite-label-store.ts';
 import { openAuditLog } from './storage/audit-file.ts';
-import { backupStore } from './storage/backup.ts';
+import { createBackupFolder, readStoreFiles } from './storage/backup-folder.ts';
+import { createCopies } from './storage/backup.ts';
 import { createLedger } from './storage/sqlite-ledger.ts';
 import { createLogFoldStore } from './storage/sqlite-log-fold-store.ts';
 import { createSeriesStore } from './storage/sqlite-series-store.ts';
@@ -85,6 +86,10 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
 
   const doors = openDoors(config, clock);
   const store = stack.use(openStore(config.storage.sqlite.path));
+  const copies = createCopies(store);
+  ending('copies of the store', 10_000, async () => copies[Symbol.asyncDispose]());
+  const { backup } = config.storage;
+  const backups = backup && createBackupFolder(backup, { store, copies, clock });
   let savedAt: number | undefined;
   const totals = createTotals(
     store,
@@ -202,6 +207,10 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     budget: knowledgeOf,
     audit: () => counted.counts(),
     savedAt: () => savedAt,
+    store: () => ({
+      ...readStoreFiles(store.path),
+      ...(backups !== undefined && { backup: { intervalMs: backup!.every, newest: backups.newest } }),
+    }),
     logLines: () => options.logLines,
     stateRestored: store.restored,
     configHash: config.hash,
@@ -246,6 +255,9 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
   });
   const conditions = policies.engine.others;
   scheduleUpkeep({ scheduler, store, conditions, ledger, audit, clock: verified, events, logger });
+  if (backups !== undefined) {
+    scheduleBackups({ scheduler, folder: backups, every: backup!.every, conditions, clock, events, logger });
+  }
   let beatAt = clock.monotonic();
   scheduler.add({
     name: 'heartbeat',
@@ -279,7 +291,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     configHash: config.hash,
     state: {
       auditHead: () => audit.head(),
-      backup: (file: string) => backupStore(store, file),
+      backup: (file: string) => copies.write(file),
       adopt: (reason: string, by: string) => {
         const because = ledger.mustBeAdopted;
         ledger.adopt({ at: clock.now(), by, reason });

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
-import { scheduleUpkeep } from '../src/app-upkeep.ts';
+import { describe, expect, test } from 'vitest';
+import { scheduleBackups, scheduleUpkeep } from '../src/app-upkeep.ts';
 import { EventBus, type OpsEvent } from '../src/platform/events.ts';
+import { ManualClock } from '../src/platform/manual-clock.ts';
 import type { Task } from '../src/scheduler/scheduler.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -103,4 +104,85 @@ test('a ledger that cannot be written is told of, and tried again the next day',
   });
   expect(await run('ledger-retention')).toBeUndefined();
   expect(told).toEqual([{ type: 'store.failed', operation: 'forgetting', message: 'disk full' }]);
+});
+
+describe('scheduled backups', () => {
+  const EVERY = 86_400_000;
+  const signal = new AbortController().signal;
+
+  function backups(newestAt?: number) {
+    const clock = new ManualClock(NOW);
+    const state = { newest: newestAt === undefined ? undefined : { file: 'old', at: newestAt, bytes: 1 }, error: '' };
+    const made: number[] = [];
+    const told: unknown[] = [];
+    const events = new EventBus();
+    events.subscribe((event) => void told.push(event));
+    let task: Task | undefined;
+    scheduleBackups({
+      scheduler: { add: (added) => void (task = added) },
+      folder: {
+        get newest() {
+          return state.newest;
+        },
+        look: () => undefined,
+        async add() {
+          if (state.error !== '') throw new Error(state.error);
+          made.push(clock.now());
+          return { file: 'new', at: clock.now(), bytes: 5 };
+        },
+      },
+      every: EVERY,
+      conditions: {
+        stands: ({ key, severity }) => void told.push(['stands', key, severity]),
+        ended: (key) => void told.push(['ended', key]),
+      },
+      clock,
+      events,
+      logger: { info: () => undefined, warn: () => undefined } as never,
+    });
+    const after = async (ms: number): Promise<void> => {
+      await clock.advance(ms);
+      await task!.run(signal);
+    };
+    return { after, made, told, state, task: task! };
+  }
+
+  test('the first one is due at once where there is none, and the next ones after the interval', async () => {
+    const { after, made, task } = backups();
+    expect(task).toMatchObject({ schedule: { every: 60_000 }, runAtStart: true });
+    await after(0);
+    await after(EVERY - 1);
+    await after(1);
+    expect(made).toEqual([NOW, NOW + EVERY]);
+  });
+
+  test('a restart puts nothing off: the newest copy says when the next one is due', async () => {
+    const { after, made } = backups(NOW - EVERY + 3_600_000);
+    await after(3_599_999);
+    expect(made).toEqual([]);
+    await after(1);
+    expect(made).toHaveLength(1);
+  });
+
+  test('a copy with a time to come is no reason to wait', async () => {
+    const { after, made } = backups(NOW + 900 * EVERY);
+    await after(0);
+    expect(made).toHaveLength(1);
+  });
+
+  test('a failure is reported and counted, retried soon, and resolved by the next success', async () => {
+    const { after, made, told, state } = backups();
+    state.error = 'no space left on device';
+    await after(0);
+    expect(told).toEqual([
+      { type: 'backup.failed', message: 'no space left on device' },
+      ['stands', 'backup', 'warning'],
+    ]);
+    await after(599_999);
+    expect(told).toHaveLength(2);
+    state.error = '';
+    await after(1);
+    expect(made).toHaveLength(1);
+    expect(told.at(-1)).toEqual(['ended', 'backup']);
+  });
 });

@@ -48,13 +48,18 @@ export function composeConfig(parts: ConfigParts): Config {
   const { settings, policies, sourceFile, files, hash, contents, doors, policyPart, absolute } = parts;
   const { killSwitchFile, ...engine } = settings.engine;
   const { webhook, alertmanager } = settings.notifications;
+  const { backup } = settings.storage;
   return {
     ...settings,
     server: {
       ...withAbsolute(settings.server, ['webConfigFile'], absolute),
       tokens: settings.server.tokens.map((token) => withAbsolute(token, ['tokenFile'], absolute)),
     },
-    storage: { ...settings.storage, sqlite: { path: absolute(settings.storage.sqlite.path) } },
+    storage: {
+      ...settings.storage,
+      sqlite: withAbsolute(settings.storage.sqlite, ['path'], absolute),
+      ...(backup !== undefined && { backup: withAbsolute(backup, ['dir'], absolute) }),
+    },
     accounts: settings.accounts.map((account) => composeAccount(account, absolute)),
     hooks: {
       ...withAbsolute(settings.hooks, ['webConfigFile'], absolute),

@@ -37,7 +37,7 @@ export function environmentDefaults(
     if (taken !== undefined) server = { ...server, probes: taken.probes };
   }
   if (isGiven(store) && placeAt(root, ['storage', 'sqlite', 'path']) === undefined)
-    storage = { sqlite: { path: store } };
+    storage = { ...storage, sqlite: { path: store } };
   return { settings: { ...settings, server, storage }, faults };
 }
 

@@ -2,6 +2,7 @@
 import { callbacks, hooks, notifications } from './catalog-hooks.ts';
 import { logForm, logReader } from './catalog-logs.ts';
 import { statsPoints, statsReader } from './catalog-stats.ts';
+import { storeFiles } from './catalog-store.ts';
 import { counter, family, gauge, histogram } from './metric-spec.ts';
 
 const COLLECTOR = ['collector'] as const;
@@ -401,5 +402,6 @@ export const daemonCatalog = {
   ...callbacks,
   ...notifications,
   ...daemon,
+  ...storeFiles,
   ...processFamily,
 } as const;

@@ -186,6 +186,9 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'store.failed':
         families.add('opsd_state_save_failures_total', {});
         return;
+      case 'backup.failed':
+        families.add('opsd_backup_failures_total', {});
+        return;
       case 'notice':
       case 'archive.failed':
       // Counted in the store: see kept-counts.ts.

@@ -26,6 +26,7 @@ import { createProjections } from './projections.ts';
 import { createSelfMetrics } from './self.ts';
 import type { Format, SpanRef } from './series.ts';
 import type { TelemetrySettings } from './settings.ts';
+import { createStoreStats, type StoreReadings } from './store-stats.ts';
 
 export interface MetricsDeps {
   readonly board: ObservationBoard;
@@ -56,6 +57,8 @@ export interface MetricsDeps {
   budget?(account: string): BudgetKnowledge | undefined;
   /** What was written to the audit log so far, and what could not be. */
   audit?(): { readonly records: number; readonly failures: number };
+  /** The files of the store now. */
+  store?(): StoreReadings;
   /** Epoch milliseconds of the last commit of counters; undefined before the first. */
   savedAt?(): number | undefined;
   /** Log lines written so far, by level. */
@@ -175,6 +178,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     () => projections.refresh(),
     () => self.refresh(),
     createProcessStats(families),
+    ...(deps.store === undefined ? [] : [createStoreStats(families, () => deps.store!())]),
     mirrorLogLines,
     mirrorAudit,
     () => {

@@ -272,6 +272,9 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
         return;
       case 'store.failed':
         logger.error({ operation: event.operation, detail: event.message }, 'the store failed');
+        return;
+      case 'backup.failed':
+        logger.error({ detail: event.message }, 'scheduled backup failed, keeping the previous backups');
     }
   });
 }

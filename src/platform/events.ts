@@ -244,7 +244,8 @@ export type OpsEvent =
       readonly type: 'web_config.changed';
       readonly listener: string;
     }
-  | { readonly type: 'store.failed'; readonly operation: string; readonly message: string };
+  | { readonly type: 'store.failed'; readonly operation: string; readonly message: string }
+  | { readonly type: 'backup.failed'; readonly message: string };
 
 export type EventListener = (event: OpsEvent) => void;
 

@@ -1,4 +1,5 @@
 /** Copies of a store: taken while the daemon runs, put back while it does not. */
+import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
@@ -10,40 +11,77 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { errorMessage } from '../platform/error-message.ts';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import type { AuditHead } from '../ledger/audit-log.ts';
+import { errorMessage } from '../platform/error-message.ts';
 import { readHead } from './audit-head.ts';
 import { MUST_ADOPT } from './ledger-trust.ts';
 import { removeMark } from './clean-mark.ts';
-import { checkStore } from './store-check.ts';
+import { damageOf } from './store-check.ts';
 import { explain, isDamage, StoreError } from './store-error.ts';
 import { assertOwnStore } from './store-identity.ts';
 import { checkVersion, lockStore, type Store } from './sqlite.ts';
 import { keepDigests } from './table-digests.ts';
 
+export interface Copies extends AsyncDisposable {
+  /** As `backupStore`, after the copies that were asked for before. */
+  write(file: string, signal?: AbortSignal): Promise<{ readonly bytes: number }>;
+}
+
+/** One copy at a time, and none that outlives the daemon: it would keep the store locked. */
+export function createCopies(store: Store): Copies {
+  const ending = new AbortController();
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    async write(file, signal = ending.signal) {
+      const copy = last.then(async () => backupStore(store, file, AbortSignal.any([signal, ending.signal])));
+      last = copy.catch(() => undefined);
+      return copy;
+    },
+    async [Symbol.asyncDispose]() {
+      ending.abort(new Error('the daemon stops'));
+      await last;
+    },
+  };
+}
+
 /**
- * A copy as of one moment, made while the store is written. It appears under its name once it is whole and durable.
+ * Writes a copy as of one moment, while the daemon writes to the store, and checks it. The file appears under its name
+ * when it is whole and durable.
  *
- * @throws {StoreError} when the file exists, or cannot be written
+ * @param signal ends the copying; nothing of it stays
+ * @throws {StoreError} when the file exists, cannot be written, or is damaged
  */
-export async function backupStore({ db }: Store, file: string): Promise<{ readonly bytes: number }> {
+export async function backupStore(
+  { db }: Pick<Store, 'db'>,
+  file: string,
+  signal?: AbortSignal,
+): Promise<{ readonly bytes: number }> {
   if (existsSync(file)) throw new StoreError(`${file} exists already: name another file, or remove it first.`);
   const part = `${file}.part`;
-  rmSync(part, { force: true });
+  removePart(part);
   try {
+    signal?.throwIfAborted();
     // Before the first byte: what is copied is for the owner alone.
     closeSync(openSync(part, 'wx', 0o600));
-    await copy(db, part);
+    await copy(db, part, signal);
+    await checkCopy(part, signal);
     sync(part);
     renameSync(part, file);
     sync(dirname(file));
   } catch (error) {
-    rmSync(part, { force: true });
+    removePart(part);
     throw new StoreError(`${file}: the copy could not be written: ${errorMessage(error)}`, { cause: error });
   }
   return { bytes: statSync(file).size };
+}
+
+/** With what SQLite leaves beside it when it is interrupted. */
+function removePart(part: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true });
 }
 
 /** Far more than a store that is written all the time needs. */
@@ -53,14 +91,40 @@ const TRIES = 20;
  * Node's copy fails with the code 0, "not an error", where its first step meets a transaction under way: it takes that
  * for the end. Nothing is copied by then, and the next try may meet none.
  */
-async function copy(db: Store['db'], part: string): Promise<void> {
-  for (let left = TRIES - 1; ; left--) {
-    try {
-      await backup(db, part);
-      return;
-    } catch (error) {
-      if ((error as { readonly errcode?: number }).errcode !== 0 || left === 0) throw error;
+async function copy(db: Store['db'], part: string, signal: AbortSignal | undefined): Promise<void> {
+  const file = await open(part, 'r+');
+  let syncing: Promise<void> | undefined;
+  const progress = (): void => {
+    signal?.throwIfAborted();
+    // The last step syncs the file while the store waits: little may be left to do by then.
+    syncing ??= file
+      .datasync()
+      .catch(() => undefined)
+      .finally(() => (syncing = undefined));
+  };
+  try {
+    for (let left = TRIES - 1; ; left--) {
+      try {
+        await backup(db, part, { progress });
+        return;
+      } catch (error) {
+        if ((error as { readonly errcode?: number }).errcode !== 0 || left === 0) throw error;
+      }
     }
+  } finally {
+    await syncing;
+    await file.close();
+  }
+}
+
+/** Checks a copy in a thread: the daemon answers meanwhile. */
+async function checkCopy(part: string, signal: AbortSignal | undefined): Promise<void> {
+  const thread = new Worker(new URL('./check-copy.ts', import.meta.url), { workerData: part });
+  try {
+    const [code] = (await once(thread, 'exit', { signal })) as [number];
+    if (code !== 0) throw new Error(`it could not be checked: the thread ended with code ${code}`);
+  } finally {
+    await thread.terminate();
   }
 }
 
@@ -127,7 +191,8 @@ function markRestored(part: string, file: string): void {
   try {
     assertOwnStore(db, file);
     checkVersion(db, file);
-    checkStore(db, file);
+    const damage = damageOf(db);
+    if (damage !== undefined) throw new StoreError(`${file}: the copy is damaged: ${damage}. Take another one.`);
     keepDigests(db);
     const known = readHead(db);
     const reason = `the store was restored from a copy that knows ${known?.sequence ?? 0} records of the audit log`;

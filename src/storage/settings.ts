@@ -1,5 +1,6 @@
 /** Settings of the store. */
 import { z } from 'zod';
+import { durationSetting } from '../platform/settings.ts';
 
 export const storageSettings = z.strictObject({
   sqlite: z
@@ -12,4 +13,17 @@ export const storageSettings = z.strictObject({
     })
     .prefault({})
     .describe('A SQLite file, made when missing.'),
+  backup: z
+    .strictObject({
+      every: durationSetting({ min: '1m' }).prefault('1d').describe('How often a copy is written.'),
+      dir: z
+        .string()
+        .min(1)
+        .describe('Folder of the copies; created when missing. Choose another disk than that of the store.'),
+      keep: z.int().min(1).default(7).describe('Number of copies to keep.'),
+    })
+    .exactOptional()
+    .describe('Scheduled copies of the store; none unless given.'),
 });
+
+export type StorageSettings = z.output<typeof storageSettings>;

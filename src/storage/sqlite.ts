@@ -13,7 +13,7 @@ import { errorMessage } from '../platform/error-message.ts';
 import { makeFolder } from '../platform/make-folder.ts';
 import { isAsClosed, markClosed, removeMark } from './clean-mark.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { checkStore } from './store-check.ts';
+import { damageOf } from './store-check.ts';
 import { StoreDatabase } from './store-database.ts';
 import { explain, StoreError } from './store-error.ts';
 import { assertOwnStore, markOwnStore } from './store-identity.ts';
@@ -49,7 +49,7 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     assertOwnStore(db, path);
     const version = checkVersion(db, path, steps.length);
     // The mark goes with the lock in hand: another process may have had the store since it was compared.
-    if (version > 0 && !(removeMark(path) && asClosed)) checkStore(db, path);
+    if (version > 0 && !(removeMark(path) && asClosed)) refuseDamaged(db, path);
     db.exec('PRAGMA journal_mode = WAL');
     // Every commit is on disk before the next step: an intent must outlive a power cut, and commits are few.
     db.exec('PRAGMA synchronous = FULL');
@@ -79,6 +79,15 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     db.close();
     throw explain(error, path);
   }
+}
+
+function refuseDamaged(db: DatabaseSync, path: string): void {
+  const damage = damageOf(db);
+  if (damage === undefined) return;
+  throw new StoreError(
+    `${path}: the store is damaged: ${damage}. The daemon neither shows its counters nor acts on it. ` +
+      'Restore a backup with "opsd state restore FILE", or move the file away to begin with an empty store.',
+  );
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '../platform/error-message.ts';
-import { StoreError } from './store-error.ts';
 import { changedTables } from './table-digests.ts';
 
 /** The first findings say enough. */
@@ -9,18 +8,9 @@ const MOST_FINDINGS = 3;
 /**
  * Reads every page and every row: the structure, the indexes, and the checksums of the content. About 15 s a GB.
  *
- * @throws {StoreError} when the store is damaged, with what is
+ * @returns what is damaged; undefined when nothing is
  */
-export function checkStore(db: DatabaseSync, path: string): void {
-  const findings = findingsOf(db);
-  if (findings.length === 0) return;
-  throw new StoreError(
-    `${path}: the store is damaged: ${findings.join('; ')}. The daemon neither shows its counters nor acts on it. ` +
-      'Restore a backup with "opsd state restore FILE", or move the file away to begin with an empty store.',
-  );
-}
-
-function findingsOf(db: DatabaseSync): readonly string[] {
+export function damageOf(db: DatabaseSync): string | undefined {
   const structure = attempt(() =>
     db
       .prepare(`PRAGMA integrity_check(${MOST_FINDINGS})`)
@@ -31,7 +21,8 @@ function findingsOf(db: DatabaseSync): readonly string[] {
   const content = attempt(() =>
     changedTables(db).map((table) => `the content of table ${table} is not what was written`),
   );
-  return [...structure, ...content];
+  const findings = [...structure, ...content];
+  return findings.length === 0 ? undefined : findings.join('; ');
 }
 
 function attempt(read: () => readonly string[]): readonly string[] {

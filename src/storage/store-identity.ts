@@ -9,8 +9,8 @@ const FIRST_TABLES = ['counters', 'intents', 'meta'];
 
 /** @throws {StoreError} when the file is a database of another program */
 export function assertOwnStore(db: DatabaseSync, path: string): void {
+  if (isMarked(db)) return;
   const id = pragma(db, 'application_id');
-  if (id === APPLICATION_ID) return;
   const tables = db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all();
   const names = new Set(tables.map((row) => row['name']));
   if (id === 0 && pragma(db, 'user_version') === 0 && names.size === 0) return;
@@ -22,7 +22,11 @@ export function assertOwnStore(db: DatabaseSync, path: string): void {
 
 /** Marks the store as one of this program, within the caller's transaction. */
 export function markOwnStore(db: DatabaseSync): void {
-  if (pragma(db, 'application_id') !== APPLICATION_ID) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  if (!isMarked(db)) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+}
+
+export function isMarked(db: DatabaseSync): boolean {
+  return pragma(db, 'application_id') === APPLICATION_ID;
 }
 
 function pragma(db: DatabaseSync, name: 'application_id' | 'user_version'): number {

@@ -67,7 +67,7 @@ describe('a good configuration', () => {
 
   test('every path is absolute, and starts at the folder of the file', () => {
     const config = good(`
-storage: { sqlite: { path: state/opsd.db } }
+storage: { sqlite: { path: state/opsd.db }, backup: { dir: copies } }
 engine: { killSwitchFile: PAUSE }
 policyFiles: []
 policies:
@@ -84,6 +84,7 @@ accounts:
   - { name: short, url: "https://a.example", tokenFile: ./token }
 `);
     expect(config.storage.sqlite.path).toBe('/etc/opsd/state/opsd.db');
+    expect(config.storage.backup).toEqual({ every: 86_400_000, dir: '/etc/opsd/copies', keep: 7 });
     expect(config.policies[0]?.settings.action).toMatchObject({ archive: { dir: '/etc/opsd/archive' } });
     expect(config.engine.killSwitchFile).toBe('/etc/opsd/PAUSE');
     expect(config.accounts[0]).toMatchObject({
@@ -291,6 +292,13 @@ describe('the environment of an image', () => {
         server: { listen: { host: '127.0.0.1', port: 1 }, probes: { listen: { port: 2 } } },
         storage: { sqlite: { path: '/a.db' } },
       },
+    });
+  });
+
+  test('the place of the store takes no backups away', () => {
+    const said = `storage: { backup: { dir: /backup } }\n${silent}`;
+    expect(parse(said, { env: { OPSD_STORE: '/data/opsd.db' } })).toMatchObject({
+      config: { storage: { sqlite: { path: '/data/opsd.db' }, backup: { dir: '/backup', keep: 7 } } },
     });
   });
 

@@ -107,6 +107,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'config.reload_failed': [[{ by: 'SIGHUP', problems: ['opsd.yaml:1:1: x'], auditOnly: true }, 'error']],
   'web_config.changed': [[{ listener: 'server' }, 'info']],
   'store.failed': [[{ operation: 'commit', message: 'disk full' }, 'error']],
+  'backup.failed': [[{ message: 'disk full' }, 'error']],
 };
 
 const cases = Object.entries(LEVELS).flatMap(([type, said]) =>

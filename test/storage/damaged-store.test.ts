@@ -39,6 +39,7 @@ describe('what was changed while no daemon ran', () => {
     ['a lost row', `DELETE FROM histograms WHERE rowid_is_first`, 'histograms'],
     ['a claim that was given up', `UPDATE intents SET stands = 0 WHERE id = 1`, 'intents'],
     ['a schema', `DROP INDEX intents_claim`, 'sqlite_schema'],
+    ['the checksums themselves', `DROP TABLE table_digests`, 'table_digests'],
     ['a row that nobody wrote', `INSERT INTO triggers (policy, key, at) VALUES ('p', 'k', 1)`, 'triggers'],
   ])('%s is named, and the store is refused', (_what, sql, table) => {
     const path = closedStore();

@@ -110,8 +110,8 @@ test('a schema whose copy cannot be written stays as it is', () => {
 
 test('a copy made while the store is written is of one moment', async () => {
   const folder = tempDir();
-  using store = openStore(join(folder, 'opsd.db'));
-  store.db.exec('CREATE TABLE pairs (a INTEGER, b INTEGER, pad TEXT)');
+  const steps = [...MIGRATIONS, 'CREATE TABLE pairs (a INTEGER, b INTEGER, pad TEXT)'];
+  using store = openStore(join(folder, 'opsd.db'), steps);
   const insert = store.db.prepare('INSERT INTO pairs VALUES (?, ?, ?)');
   const write = (n: number): void =>
     transaction(store.db, () => {
@@ -138,8 +138,8 @@ test('a copy made while the store is written is of one moment', async () => {
 // The first step of the copy runs in a thread: of several, some meet the transaction.
 test('a copy that begins in a transaction has all of it', { repeats: 19 }, async () => {
   const folder = tempDir();
-  using store = openStore(join(folder, 'opsd.db'));
-  store.db.exec('CREATE TABLE one (a INTEGER); BEGIN IMMEDIATE; INSERT INTO one VALUES (1)');
+  using store = openStore(join(folder, 'opsd.db'), [...MIGRATIONS, 'CREATE TABLE one (a INTEGER)']);
+  store.db.exec('BEGIN IMMEDIATE; INSERT INTO one VALUES (1)');
   const copy = backupStore(store, join(folder, 'copy.db'));
   await new Promise((resolve) => setImmediate(resolve));
   store.db.exec('COMMIT');

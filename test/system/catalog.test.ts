@@ -40,6 +40,9 @@ const ABSENT: Readonly<Record<string, string>> = {
   opsd_stats_points_misread: 'only once a whole day is counted',
   opsd_reconciliation_ratio: 'only once a whole hour is counted',
   opsd_reconciliation_gap: 'only once a whole hour is counted',
+  opsd_backup_interval_seconds: 'absent without scheduled backups',
+  opsd_backup_last_success_timestamp_seconds: 'absent without scheduled backups',
+  opsd_backup_size_bytes: 'absent without scheduled backups',
   process_open_fds: 'absent where the system does not tell',
   process_max_fds: 'absent where the system does not tell',
 };

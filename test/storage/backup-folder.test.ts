@@ -1,0 +1,168 @@
+/** Scheduled copies of a store. */
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { createBackupFolder, readStoreFiles, type BackupFolder } from '../../src/storage/backup-folder.ts';
+import { backupStore, createCopies, type Copies } from '../../src/storage/backup.ts';
+import { createTotals } from '../../src/storage/sqlite-totals.ts';
+import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { StoreError } from '../../src/storage/store-error.ts';
+import { filledStore } from '../support/store-damage.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const NOON = Date.UTC(2026, 10, 22, 12);
+const DAY_MS = 86_400_000;
+const NEVER = new AbortController().signal;
+
+interface World {
+  readonly store: Store;
+  readonly clock: ManualClock;
+  readonly dir: string;
+  readonly copies: Copies;
+  readonly folder: BackupFolder;
+  readonly names: () => string[];
+}
+
+function world(keep = 3, copiesOf: (store: Store) => Copies = createCopies): World {
+  const home = tempDir();
+  const store = filledStore(join(home, 'opsd.db'));
+  onTestFinished(() => store[Symbol.dispose]());
+  const clock = new ManualClock(NOON);
+  const dir = join(home, 'backups/deep');
+  const copies = copiesOf(store);
+  const folder = createBackupFolder({ every: DAY_MS, dir, keep }, { store, copies, clock });
+  return { store, clock, dir, copies, folder, names: () => readdirSync(dir).toSorted() };
+}
+
+test('each copy has the time in its name, is a whole store, and belongs to its owner alone', async () => {
+  const { store, dir, folder, names } = world();
+  expect(folder.newest).toBeUndefined();
+  const made = await folder.add(NEVER);
+  expect(names()).toEqual([`opsd-${store.instance}-20261122T120000Z.db`]);
+  expect(made).toEqual({ file: join(dir, names()[0]!), at: NOON, bytes: statSync(made.file).size });
+  expect(folder.newest).toEqual(made);
+  expect(statSync(made.file).mode & 0o777).toBe(0o600);
+  expect(statSync(dir).mode & 0o777).toBe(0o700);
+  using copy = openStore(made.file);
+  expect(createTotals(copy).counters('production')).toEqual(createTotals(store).counters('production'));
+});
+
+test('the oldest copies go after a new one is whole, and nothing else does', async () => {
+  const { dir, clock, folder, names } = world(2);
+  await folder.add(NEVER);
+  const others = ['notes.txt', 'opsd-0000000000-20250101T000000Z.db', 'opsd.db'];
+  for (const name of others) writeFileSync(join(dir, name), 'mine');
+  for (let day = 0; day < 3; day++) {
+    await clock.advance(DAY_MS);
+    await folder.add(NEVER);
+  }
+  const own = names().filter((name) => !others.includes(name));
+  expect(own.map((name) => name.slice(-19))).toEqual(['20261124T120000Z.db', '20261125T120000Z.db']);
+  expect(names()).toEqual(expect.arrayContaining(others));
+});
+
+test('a copy that fails takes none of the others with it', async () => {
+  let isFull = false;
+  const { clock, folder, names } = world(1, (store) => ({
+    ...createCopies(store),
+    write: async (file, signal) => {
+      if (isFull) throw new StoreError('no space left on device');
+      return createCopies(store).write(file, signal);
+    },
+  }));
+  const good = await folder.add(NEVER);
+  isFull = true;
+  await clock.advance(DAY_MS);
+  await expect(folder.add(NEVER)).rejects.toThrow('no space left on device');
+  expect(names()).toEqual([basename(good.file)]);
+  expect(folder.newest).toEqual(good);
+});
+
+test('a store whose pages were damaged while it is open gets no copy', async () => {
+  const { store, folder, names } = world();
+  store.db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA shrink_memory');
+  const bytes = readFileSync(store.path);
+  bytes.write('crm.vendor.example-8', bytes.lastIndexOf('crm.vendor.example-7'));
+  writeFileSync(store.path, bytes, { flag: 'r+' });
+  await expect(folder.add(NEVER)).rejects.toThrow(/it is damaged: .*restart the daemon to have the store checked/);
+  expect(names()).toEqual([]);
+});
+
+test('a copy that is broken off leaves nothing, and the store can be opened again at once', async () => {
+  const home = tempDir();
+  const store = filledStore(join(home, 'opsd.db'));
+  const copies = createCopies(store);
+  const dir = join(home, 'backups');
+  const folder = createBackupFolder({ every: DAY_MS, dir, keep: 1 }, { store, copies, clock: new ManualClock(NOON) });
+  const insert = store.db.prepare(`INSERT INTO log_keys VALUES ('production', 'ended', ?, ?)`);
+  store.db.exec('BEGIN');
+  for (let slice = 0; slice < 2_000; slice++) insert.run(slice, Buffer.alloc(4_000));
+  store.db.exec('COMMIT');
+  const broken = folder.add(NEVER).catch((error: unknown) => error);
+  await copies[Symbol.asyncDispose]();
+  expect(await broken).toHaveProperty('message', expect.stringContaining('the daemon stops'));
+  expect(readdirSync(dir)).toEqual([]);
+  await expect(copies.write(join(home, 'late.db'))).rejects.toThrow('the daemon stops');
+  store[Symbol.dispose]();
+  using again = openStore(store.path);
+  expect(again.restored).toBe(true);
+});
+
+test('two copies of one name are one copy and one refusal', async () => {
+  const { copies } = world();
+  const file = join(tempDir(), 'copy.db');
+  const results = await Promise.allSettled([copies.write(file), copies.write(file)]);
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  openStore(file)[Symbol.dispose]();
+});
+
+test('parts that a killed process left are removed', async () => {
+  const { store, dir, folder, names } = world();
+  await folder.add(NEVER);
+  const left = ['.part', '.part-journal'].map((suffix) => `opsd-${store.instance}-20261121T120000Z.db${suffix}`);
+  for (const name of left) writeFileSync(join(dir, name), 'half');
+  folder.look();
+  expect(folder.newest?.at).toBe(NOON);
+  const other = createBackupFolder(
+    { every: DAY_MS, dir, keep: 3 },
+    { store, copies: createCopies(store), clock: new ManualClock(NOON + 1_000) },
+  );
+  await other.add(NEVER);
+  expect(names().map((name) => name.slice(-6))).toEqual(['00Z.db', '01Z.db']);
+});
+
+test('a folder that cannot be used is named', async () => {
+  const home = tempDir();
+  using store = filledStore(join(home, 'opsd.db'));
+  writeFileSync(join(home, 'file'), '');
+  const deps = { store, copies: createCopies(store), clock: new ManualClock(NOON) };
+  const folder = createBackupFolder({ every: DAY_MS, dir: join(home, 'file'), keep: 1 }, deps);
+  await expect(folder.add(NEVER)).rejects.toThrow(/file: the folder of the copies cannot be used: ENOTDIR/);
+});
+
+test('a disk that fills while a copy is written leaves no copy', async () => {
+  const home = tempDir();
+  const path = join(home, 'opsd.db');
+  filledStore(path)[Symbol.dispose]();
+  const file = join(home, 'copy.db');
+  const program = join(import.meta.dirname, 'programs/copy-to-a-full-disk.ts');
+  // The limit lets the write-ahead log of the opening pass, and not a copy of the store.
+  const limited = `ulimit -f ${Math.floor(statSync(path).size / 1_024 / 2)}; exec "$0" "$@"`;
+  const { stdout } = await promisify(execFile)('bash', ['-c', limited, process.execPath, program, path, file]);
+  expect(stdout).toMatch(/copy\.db: the copy could not be written: /);
+  expect(readdirSync(home).filter((name) => name.startsWith('copy'))).toEqual([]);
+  expect(existsSync(path)).toBe(true);
+});
+
+test('sizes are those of the store with its write-ahead log, and unknown without the store', async () => {
+  const { store } = world();
+  const sizes = ['', '-wal'].map((suffix) => statSync(store.path + suffix).size);
+  const { sizeBytes, freeBytes } = readStoreFiles(store.path);
+  expect(sizeBytes).toBe(sizes[0]! + sizes[1]!);
+  expect(freeBytes).toBeGreaterThan(0);
+  expect(readStoreFiles('/nowhere/opsd.db')).toEqual({ sizeBytes: undefined, freeBytes: undefined });
+  await backupStore(store, join(tempDir(), 'copy.db'));
+});

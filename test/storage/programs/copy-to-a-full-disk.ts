@@ -1,0 +1,13 @@
+/** Copies the store of the first argument to the second, under a limit of file sizes, and says what came of it. */
+import { backupStore } from '../../../src/storage/backup.ts';
+import { openStore } from '../../../src/storage/sqlite.ts';
+
+process.on('SIGXFSZ', () => undefined);
+const [path = '', file = ''] = process.argv.slice(2);
+using store = openStore(path);
+try {
+  await backupStore(store, file);
+  process.stdout.write('copied');
+} catch (error) {
+  process.stdout.write((error as Error).message);
+}
