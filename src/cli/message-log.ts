@@ -1,4 +1,4 @@
-/** What the service's log tells of one message, read as the daemon reads it. */
+/** The message API of an account for a command, and what the log has of one message. */
 import type { LogQuery, MessageApi } from '../client/api.ts';
 import { errorMessage } from '../platform/error-message.ts';
 import type { Account } from '../config/config.ts';
@@ -10,20 +10,14 @@ const PAGE_SIZE = 100;
 /** Far more entries than a message has: an answer that never ends must. */
 const MOST_PAGES = 50;
 
-export interface MessageLog {
-  readonly account: Account;
-  readonly messageId: string;
-  readonly io: CliIo;
-}
-
 /**
- * Runs the work with a function that reads all entries of the message, or those of a state.
+ * Runs the work with the message API of an account.
  *
  * @throws {CommandError} when the account cannot be asked, or does not answer
  */
-export async function readMessageLog<T>(
-  { account, messageId, io }: MessageLog,
-  work: (read: (state?: LogQuery['state']) => Promise<readonly LogEntry[]>) => Promise<T>,
+export async function withMessageApi<T>(
+  { account, io }: { readonly account: Account; readonly io: CliIo },
+  work: (api: MessageApi) => Promise<T>,
 ): Promise<T> {
   const { messageApi } = account;
   if (messageApi === undefined) throw new CommandError(`account ${account.name} has no message API configured`);
@@ -48,13 +42,23 @@ export async function readMessageLog<T>(
   );
   const api = client.message!;
   try {
-    return await work((state) => entriesOf(api, { messageId, ...(state !== undefined && { state }) }, io.signal));
+    return await work(api);
   } catch (error) {
     io.signal.throwIfAborted();
+    if (error instanceof CommandError) throw error;
     throw new CommandError(`the log of account ${account.name} cannot be read: ${errorMessage(error)}`, {
       cause: error,
     });
   }
+}
+
+/** Returns a function that reads all entries of a message, or those of a state. */
+export function readerOf(
+  api: MessageApi,
+  messageId: string,
+  signal: AbortSignal,
+): (state?: LogQuery['state']) => Promise<readonly LogEntry[]> {
+  return (state) => entriesOf(api, { messageId, ...(state !== undefined && { state }) }, signal);
 }
 
 async function entriesOf(api: MessageApi, query: LogQuery, signal: AbortSignal): Promise<LogEntry[]> {

@@ -30,15 +30,21 @@ const DELIVERED: readonly Row[] = [
 ];
 
 /** A service whose log has these entries, two to a page; a configuration for it. */
-async function logOf(rows: readonly Row[], more = ''): Promise<string> {
+async function logOf(rows: readonly Row[], more = '', dlq: readonly Row[] = []): Promise<string> {
   const service = await httpSink((request, response) => {
-    const query = new URL(request.url, 'http://x').searchParams;
+    const { pathname, searchParams: query } = new URL(request.url, 'http://x');
+    response.setHeader('content-type', 'application/json');
+    if (pathname === '/v2/workflows/dlq') {
+      const run = query.get('workflowRunId');
+      response.end(JSON.stringify({ messages: dlq.filter((one) => run === null || one['workflowRunId'] === run) }));
+      return;
+    }
     const state = query.get('state');
-    const found = rows.filter((row) => row['messageId'] === query.get('messageId'));
+    const wanted = (key: string, row: Row) => !query.has(key) || row[key] === query.get(key);
+    const found = rows.filter((row) => wanted('messageId', row) && wanted('url', row));
     const filtered = state === null ? found : found.filter((row) => (row['state'] ?? row['hidden']) === state);
     const from = Number(query.get('cursor') ?? 0);
     const logs = filtered.slice(from, from + 2).map(({ hidden: _hidden, ...row }) => row);
-    response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ logs, ...(from + 2 < filtered.length && { cursor: String(from + 2) }) }));
   });
   const path = join(tempDir(), 'opsd.yaml');
@@ -128,6 +134,28 @@ workflow run: trace 6043134f7ae24cd16525f9c1b4cffec1
     expect(stdout).toMatch(/POST .* connection/);
   });
 
+  test.each(['wfr_9', 'dlq_1'])('prints the messages of a failed run, by %s', async (id) => {
+    const url = 'https://app.example/w';
+    const step = (messageId: string, offset: number, workflowRunId: string): readonly Row[] => [
+      row(offset, 'CREATED', { messageId, url, workflowRunId }),
+      row(offset + 5, 'ERROR', { messageId, url, workflowRunId, responseStatus: 500 }),
+    ];
+    const rows = [...step('msg_2', 900, 'wfr_9'), ...step('msg_3', 500, 'wfr_8'), ...step('msg_1', 100, 'wfr_9')];
+    const dlq = [{ dlqId: 'dlq_1', workflowRunId: 'wfr_9', workflowUrl: url, createdAt: AT + 2_000 }];
+    const config = await logOf(rows, '', dlq);
+    const { code, stdout, stderr } = await opsd(['trace', 'show', id, '-c', config]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('failed run wfr_9 of account production, entry dlq_1; its messages in the log: 2\n');
+    expect(stdout.match(/^message \w+/gm)).toEqual(['message msg_1', 'message msg_2']);
+    const json = await opsd(['trace', 'show', id, '-c', config, '-o', 'json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      workflowRunId: 'wfr_9',
+      dlqId: 'dlq_1',
+      traceId: stdout.slice('trace '.length, stdout.indexOf('\n')),
+      messages: [{ messageId: 'msg_1', isOpen: false }, { messageId: 'msg_2' }],
+    });
+  });
+
   test('reads the states off the filters where entries carry none', async () => {
     const hidden = DELIVERED.map(({ state, ...rest }) => ({ ...rest, hidden: state }));
     const { stdout } = await opsd(['trace', 'show', 'msg_1', '-c', await logOf(hidden)]);
@@ -144,7 +172,7 @@ workflow run: trace 6043134f7ae24cd16525f9c1b4cffec1
     expect(await opsd(['trace', 'show', 'msg_2', '-c', config])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('tells nothing of msg_2') as string,
+      stderr: expect.stringContaining('no message in its log and no failed workflow run msg_2') as string,
     });
   });
 
