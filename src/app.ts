@@ -404,6 +404,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
               resumeEnds.take(account, read);
             },
             onWatermark: (watermark) => board.logLag.take(account, watermark),
+            onSetBack: (from, to) => events.emit({ type: 'log.set_back', account, from, to }),
             ...(knownUsd !== undefined && { budgetUsd: knownUsd }),
             admit: (label, value, amount) => metrics.admit(account, label, value, amount),
             actedOn: (dlqId) => departureBy(ledger.actionOn(account, dlqId)),

@@ -40,6 +40,8 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   readonly onAttempts?: (read: EndedAttemptsRead) => void;
   /** Takes the watermark of the log: when a run begins, and after each commit. */
   readonly onWatermark?: (watermark: number) => void;
+  /** Called when the watermark of the log was ahead of our clock and was set back; epoch milliseconds. */
+  readonly onSetBack?: (from: number, to: number) => void;
   /**
    * The value, or `other` when no more values of this label are admitted.
    *

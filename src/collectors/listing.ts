@@ -1,7 +1,7 @@
 /** Reading a paged listing to its end, within a budget of pages. */
 import type { Page } from '../client/api.ts';
 import type { ServiceErrorCode } from '../domain/service-error.ts';
-import { RowMemory } from '../platform/row-memory.ts';
+import type { RowMemory } from '../platform/row-memory.ts';
 
 export class ListingError extends Error {
   override readonly name = 'ListingError';
@@ -19,19 +19,24 @@ export interface PageBudget {
   spent: number;
 }
 
+interface ListOptions {
+  readonly budget: PageBudget;
+  /** Memory of the rows that the caller keeps, shared by listings that it keeps together. */
+  readonly memory: RowMemory;
+  /** Called with the number of pages before a cursor is followed: whether the listing has reached a limit of its own. */
+  readonly isFull?: (pages: number) => boolean;
+}
+
 /**
  * Yields page after page until the service gives no further cursor. No order of rows is relied on. The next page is on
  * its way while the caller looks at one; a caller that leaves early waits for it.
  *
- * @param memory of the rows that the caller keeps, shared by listings that it keeps together
  * @throws {ListingError} `cursor_loop` when a cursor comes back, `budget` when there are more pages than allowed, or
  *   their rows take more memory
  */
-// oxlint-disable-next-line max-params -- what a listing is bounded by, and nothing else
 export async function* listPages<T extends object>(
   what: string,
-  budget: PageBudget,
-  memory: RowMemory,
+  { budget, memory, isFull = () => false }: ListOptions,
   read: (cursor: string | undefined) => Promise<Page<T>>,
 ): AsyncGenerator<Page<T>, void, undefined> {
   const followed = new Set<string>();
@@ -40,7 +45,7 @@ export async function* listPages<T extends object>(
       throw new ListingError('cursor_loop', `${what}: the service returned a cursor twice, so the end is not known`);
     }
     if (cursor !== undefined) followed.add(cursor);
-    if (budget.left <= 0) {
+    if (budget.left <= 0 || isFull(followed.size)) {
       throw new ListingError('budget', `${what}: more pages than allowed; ${budget.spent} were read`);
     }
     budget.left -= 1;

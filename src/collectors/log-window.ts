@@ -9,6 +9,8 @@ import { WindowFold } from '../folds/log.ts';
 import { RowMemory } from '../platform/row-memory.ts';
 import type { CollectorContext } from './collector.ts';
 import { ListingError, listPages, type PageBudget } from './listing.ts';
+import { AT_ONCE } from './log-walk.ts';
+import type { BrokenCost, WindowCost, WindowLimits } from './log-pace.ts';
 import { readAll } from './read-all.ts';
 import { readAgainMs } from './settings.ts';
 
@@ -24,63 +26,52 @@ export interface Span {
 
 export interface ReadOptions {
   readonly budget: PageBudget;
+  /** Absent for a window that cannot be divided. */
+  readonly limits: WindowLimits | undefined;
   /** The window was read before: what is new came late. */
   readonly isSweep: boolean;
 }
 
-export interface WindowRead {
+/** A window that was read to its end. */
+export interface WindowRead extends WindowCost {
   /** How far the reading counts: less than was asked for, when the service's clock is behind ours. */
   readonly to: number;
   readonly fold: WindowFold;
-  readonly pages: number;
+  /** The latest moment of the window that the service surely reached: by its `Date`, or by an entry. */
+  readonly provenAt: number;
 }
 
-/** More pages than may be read, and how long a time they seem to cover. */
-export interface TooMuch {
-  readonly tooMuch: true;
-  readonly pages: number;
-  readonly coveredMs: number;
+/** A window that was not read to its end: nothing of it is counted. */
+export interface WindowBroken extends BrokenCost {
+  readonly error: unknown;
 }
 
-/**
- * All entries of a window, which is read in spans at the same time; or that there are more pages than may be read.
- *
- * @param spans the window cut in pieces that share no moment, oldest first
- */
+/** Reads all entries of a window. Never rejects. */
 export async function readWindow(
   api: MessageApi,
   context: LogContext,
-  spans: readonly Span[],
-  { budget, isSweep }: ReadOptions,
-): Promise<WindowRead | TooMuch> {
+  span: Span,
+  { budget, limits, isSweep }: ReadOptions,
+): Promise<WindowRead | WindowBroken> {
   const { account, settings } = context.target;
-  const spent = budget.spent;
   const fold = new WindowFold({
     account,
-    from: spans[0]!.from,
+    from: span.from,
     memory: context.stores.log.memory(account),
     admit: (label, value, amount) => context.admit(label, value, amount),
     isSweep,
     dimension: settings.logs.dimension,
     readAgainMs: readAgainMs(settings),
   });
-  const memory = new RowMemory();
-  const readers = spans.map((span) => new Reader({ api, context, budget, memory }, span));
+  // Several windows are kept at once.
+  const memory = new RowMemory(new RowMemory().most / AT_ONCE);
+  const reader = new Reader({ api, context, budget, memory, limits }, span);
   try {
-    const reads = await readAll(
-      context.signal,
-      readers.map((reader) => (signal: AbortSignal) => readSpan(reader, fold, signal)),
-    );
-    const cut = reads.findIndex((to, index) => to < spans[index]!.to);
-    return {
-      to: reads[cut === -1 ? reads.length - 1 : cut]!,
-      fold,
-      pages: budget.spent - spent,
-    };
+    const to = await readSpan(reader, fold, context.signal);
+    return { ...reader.cost(), to, fold, provenAt: reader.isDated ? to : reader.latest };
   } catch (error) {
-    if (!(error instanceof ListingError) || error.code !== 'budget') throw error;
-    const coveredMs = readers.reduce((sum, reader) => sum + reader.coveredMs, 0);
-    return { tooMuch: true, pages: budget.spent - spent, coveredMs };
+    const isFull = error instanceof ListingError && error.code === 'budget';
+    return { ...reader.cost(), error, coveredMs: reader.coveredMs, isFull };
   }
 }
 
@@ -124,27 +115,49 @@ function hasState(entry: LogEntry): entry is StatedEntry {
   return entry.state !== undefined;
 }
 
-/** What the readers of a window share. */
-interface WindowReading {
+/** What a window is read with. */
+interface WindowReading extends Pick<ReadOptions, 'budget' | 'limits'> {
   readonly api: MessageApi;
   readonly context: LogContext;
-  readonly budget: PageBudget;
   readonly memory: RowMemory;
 }
 
 class Reader {
-  readonly #shared: WindowReading;
+  readonly #reading: WindowReading;
+  readonly #startedAt: number;
   #earliest = Infinity;
-  #latest = -Infinity;
+  #longest = 1;
   readonly span: Span;
+  /** Epoch milliseconds of the newest entry that came. */
+  latest = -Infinity;
+  /** Set when the answers carry a `Date`. */
+  isDated = false;
+  /** Pages that came, of all listings. */
+  pages = 0;
 
-  constructor(shared: WindowReading, span: Span) {
-    this.#shared = shared;
+  constructor(reading: WindowReading, span: Span) {
+    this.#reading = reading;
     this.span = span;
+    this.#startedAt = reading.context.clock.monotonic();
   }
 
   get coveredMs(): number {
-    return Math.max(0, this.#latest - this.#earliest);
+    return Math.max(0, this.latest - this.#earliest);
+  }
+
+  cost(): WindowCost {
+    const { from, to } = this.span;
+    const tookMs = this.#reading.context.clock.monotonic() - this.#startedAt;
+    return { widthMs: to - from + 1, pages: this.pages, longest: this.#longest, tookMs };
+  }
+
+  /** Returns true when a listing has reached the limits of the window; its first page is always requested. */
+  #isFull(pages: number): boolean {
+    if (this.#reading.limits === undefined || pages === 0) return false;
+    return (
+      pages >= this.#reading.limits.pages ||
+      this.#reading.context.clock.monotonic() - this.#startedAt >= this.#reading.limits.ms
+    );
   }
 
   /** @param take gets the entries of each page, and how far the answer may be taken for complete */
@@ -154,20 +167,26 @@ class Reader {
     take: (entries: readonly LogEntry[], servedTo: number, page: LogPage) => void,
   ): Promise<void> {
     const { from, to } = this.span;
-    const { api, context, budget, memory } = this.#shared;
+    const { api, context, budget, memory } = this.#reading;
     const { account, settings } = context.target;
     const query: LogQuery = { fromDate: from, toDate: to, count: PAGE_SIZE, ...(state !== undefined && { state }) };
-    const pages = listPages(`log of account ${account}`, budget, memory, (cursor) =>
+    const options = { budget, memory, isFull: (pages: number) => this.#isFull(pages) };
+    const listing = listPages(`log of account ${account}`, options, (cursor) =>
       api.listLogs(cursor === undefined ? query : { ...query, cursor }, { signal }),
     );
-    for await (const page of pages) {
+    let pages = 0;
+    for await (const page of listing) {
+      pages += 1;
+      this.pages += 1;
+      this.#longest = Math.max(this.#longest, pages);
+      if (page.servedAt !== undefined) this.isDated = true;
       const within: LogEntry[] = [];
       for (const entry of page.value) {
         const { time } = entry;
         // A filter may have been ignored: what is outside the window belongs to another.
         if (time < from || time > to) continue;
         if (time < this.#earliest) this.#earliest = time;
-        if (time > this.#latest) this.#latest = time;
+        if (time > this.latest) this.latest = time;
         within.push(entry);
         if (entry.flowControlKey !== undefined) this.#saw(entry.flowControlKey);
       }
@@ -177,7 +196,7 @@ class Reader {
   }
 
   #saw(flowControlKey: string): void {
-    const { clock, stores, target } = this.#shared.context;
+    const { clock, stores, target } = this.#reading.context;
     stores.flowControl.memory(target.account).seen.add(flowControlKey, clock.monotonic());
   }
 }

@@ -6,29 +6,43 @@
  * is there.
  *
  * `now` is the earlier of our clock and the service's (its `Date` header, where it sends one). Entries are dated by
- * the service: if our clock went ahead of it, the watermark would pass moments that are yet to come there.
+ * the service: if our clock went ahead of it, the watermark would pass moments that are yet to come there. Without a
+ * `Date` only entries prove how far the service is. Sweeps reach back to the newest of them, and so far back counted
+ * entries are recognised. A watermark that is ahead of our clock is set back to it: nothing is lost or counted twice.
  */
 import type { MessageApi } from '../client/api.ts';
+import { formatDuration } from '../domain/duration.ts';
 import { MESSAGE_STATES } from '../domain/log-entry.ts';
 import type { InFlightMessages, LogProgress } from '../domain/observation.ts';
 import { READER_COUNTERS } from '../folds/log-counts.ts';
-import type { LogFoldState, LogFoldStore, LogMemory, OpenMessage } from '../folds/log-store.ts';
+import {
+  surelyCounted,
+  type LogCommit,
+  type LogFoldState,
+  type LogFoldStore,
+  type LogMemory,
+  type OpenMessage,
+} from '../folds/log-store.ts';
 import type { MessageProgress } from '../folds/message-trace.ts';
 import { parseRecord } from '../folds/open-message.ts';
 import { progressOfRecord } from '../folds/progress.ts';
 import type { Increment } from '../folds/totals.ts';
 import { apiOf, offReason, type Collected, type Collector } from './collector.ts';
-import { readAgainMs } from './settings.ts';
-import { ListingError, type PageBudget } from './listing.ts';
-import { PAGE_SIZE, readWindow, type LogContext, type Span, type TooMuch, type WindowRead } from './log-window.ts';
+import type { PageBudget } from './listing.ts';
+import { Pace } from './log-pace.ts';
+import { walkLog, type Walk, type Walked } from './log-walk.ts';
+import { PAGE_SIZE, readWindow, type LogContext, type WindowRead } from './log-window.ts';
+import { readAgainMs, timing } from './settings.ts';
 
 /** Given up on with one commit; the rest follows with the next. */
 const EXPIRED_AT_ONCE = 1_000;
 /** Messages that are waited for at once; beyond it those that would be given up on first are. */
 const MOST_OPEN = 100_000;
-/** Windows of different times that are read at the same time, when there is much to catch up. */
-const AT_ONCE = 4;
-const PAGES_WORTH_SPLITTING = 8;
+/** A clock may be off by this much without a failure of the run. */
+const CLOCK_GRACE_MS = 60_000;
+/** A window may have this share of the pages of a run, and no less than the fewest. */
+const WINDOWS_OF_A_RUN = 8;
+const FEWEST_PAGES = 4;
 
 export const logs: Collector<'logs'> = {
   name: 'logs',
@@ -38,7 +52,8 @@ export const logs: Collector<'logs'> = {
     const api = apiOf(client, 'message');
     const state = context.stores.log.loadLogState(context.target.account);
     if (state.watermark === undefined) return { rows: [await begin(api, context)], dropped: 0 };
-    return new Run(api, context, state).collect();
+    const { watermark, keptFrom = 0 } = state;
+    return new Run(api, context, { ...state, watermark, keptFrom }).collect();
   },
 };
 
@@ -53,6 +68,7 @@ async function begin(api: MessageApi, context: LogContext): Promise<LogProgress>
     account: context.target.account,
     watermark,
     keptFrom: watermark,
+    provenAt: watermark,
     sweptAt: now,
     increments: [
       ...MESSAGE_STATES.map((state) => zero('msgsvc_log_events_total', [state])),
@@ -63,178 +79,176 @@ async function begin(api: MessageApi, context: LogContext): Promise<LogProgress>
   return { watermark };
 }
 
-/** A walk through a span of time, window by window. */
-interface Walk {
+type CountedState = LogFoldState & { readonly watermark: number; readonly keptFrom: number };
+
+/** A stretch of the log to walk through. */
+interface Stretch extends Pick<Walk, 'from' | 'end' | 'reserve'> {
   readonly isSweep: boolean;
-  readonly at: number;
-  readonly end: number;
-  /** Pages of the run's budget that it leaves to others. */
-  readonly reserve: number;
-  /** How densely entries lie there, learnt on the way: a sweep goes where there may be more of them than now. */
-  readonly pace: Pace;
+  /** Share of the timeout of the run after which no window is begun. */
+  readonly untilShare: number;
 }
 
-interface Pace {
-  /** How wide the next window should be. */
-  windowMs: number;
-  /** Undefined before anything was read. */
-  msPerPage: number | undefined;
-}
-
-interface Asked {
-  readonly spans: readonly Span[];
-  readonly read: Promise<WindowRead | TooMuch>;
+interface CountedWalk extends Walked {
+  readonly hasAdvanced: boolean;
 }
 
 class Run {
   readonly #api: MessageApi;
   readonly #context: LogContext;
   readonly #budget: PageBudget;
-  readonly #pageBudget: number;
-  #state: LogFoldState & { readonly watermark: number; readonly keptFrom: number };
+  readonly #pace: Pace;
+  readonly #startedAt: number;
+  #state: CountedState;
   #countedPages = 0;
-  /** From here on a sweep still has to read: what it will meet must be recognised. */
-  #unswept = Infinity;
   #dropped = 0;
+  /** Set when the form could not be learned in this run: no further attempt is made. */
+  #isFormUnknown = false;
 
-  constructor(api: MessageApi, context: LogContext, state: LogFoldState) {
-    const { watermark = 0, keptFrom = 0 } = state;
+  constructor(api: MessageApi, context: LogContext, state: CountedState) {
+    const { settings } = context.target;
+    const { pageBudget } = settings.logs;
     this.#api = api;
     this.#context = context;
-    this.#state = { ...state, watermark, keptFrom };
-    this.#pageBudget = context.target.settings.logs.pageBudget;
-    this.#budget = { left: this.#pageBudget, spent: 0 };
+    this.#state = state;
+    this.#startedAt = context.clock.monotonic();
+    this.#budget = { left: pageBudget, spent: 0 };
+    const pages = Math.min(pageBudget, Math.max(FEWEST_PAGES, Math.floor(pageBudget / WINDOWS_OF_A_RUN)));
+    this.#pace = new Pace({ pages, ms: timing('logs', settings).timeoutMs / 4 }, state.windowMs);
   }
 
   async collect(): Promise<Collected<'logs'>> {
-    const { clock, target, previous, stores } = this.#context;
+    const { clock, target, stores, onWatermark } = this.#context;
     const now = clock.now();
-    const end = now - target.settings.logs.lag;
-    const before = previous?.rows[0];
-    this.#context.onWatermark?.(this.#state.watermark);
+    onWatermark?.(this.#state.watermark);
+    if (this.#state.watermark > now) this.#setBack(now);
     // Before the watermark moves: after an outage it goes further than what is recognised reaches.
-    const sweep = await this.#sweep(now, before?.sweep);
-    this.#unswept = sweep?.at ?? Infinity;
-    const pace = this.#paceOf(before?.windowMs);
-    const reserve = this.#pageBudget / 10;
-    const isLate = !(await this.#walk({ isSweep: false, at: this.#state.watermark, end, pace, reserve })).isDone;
+    const swept = await this.#sweep(now);
+    const counted = await this.#walk({
+      isSweep: false,
+      from: this.#state.watermark,
+      end: now - target.settings.logs.lag,
+      reserve: 0,
+      untilShare: 1 / 2,
+    });
+    for (const walked of [counted, swept]) {
+      if (walked?.error !== undefined && !walked.hasAdvanced) throw walked.error;
+    }
     const { watermark, form } = this.#state;
     const row: LogProgress = {
       watermark,
-      ...(isLate && Number.isFinite(pace.windowMs) && { windowMs: pace.windowMs }),
-      ...(sweep !== undefined && { sweep }),
       ...(form !== undefined && { form }),
       ...(form !== 'present' && { inFlight: inFlightOf(stores.log.memory(target.account), watermark) }),
     };
     return { rows: [row], dropped: this.#dropped };
   }
 
-  /** @returns what is left of it for the next run */
-  async #sweep(now: number, begun: LogProgress['sweep']): Promise<LogProgress['sweep']> {
-    const { watermark, keptFrom, sweptAt = 0 } = this.#state;
+  /**
+   * Sets a watermark that is ahead of our clock back to the last moment that the service surely reached. Entries from
+   * there on that were counted are recognised.
+   *
+   * @throws {Error} when the service itself was there: its entries and our clock contradict each other
+   */
+  #setBack(now: number): void {
+    const { watermark, keptFrom, sweep: _overtaken, ...state } = this.#state;
+    const { account, settings } = this.#context.target;
+    // When nothing was counted yet, counting begins anew.
+    const isEmpty = state.provenAt === keptFrom;
+    const to = Math.min(surelyCounted(this.#state), isEmpty ? now - settings.logs.lag : Infinity);
+    if (to < watermark) {
+      this.#state = { ...state, watermark: to, provenAt: to, keptFrom: Math.min(keptFrom, to) };
+      this.#save({ increments: [{ metric: 'opsd_logs_watermark_resets_total', labels: [], by: 1 }] });
+      this.#context.onSetBack?.(watermark, to);
+    }
+    if (to <= now + CLOCK_GRACE_MS) return;
+    const when = new Date(to).toISOString();
+    throw new Error(
+      `log of account ${account}: entries are counted up to ${when}, which is ${formatDuration(to - now)} ahead of the local clock, and counting waits until then; check the clock of this machine and the Date header of the service`,
+    );
+  }
+
+  /** Looks for late entries when it is time. The next run continues a search that this run does not finish. */
+  async #sweep(now: number): Promise<CountedWalk | undefined> {
+    const { watermark: end, keptFrom, sweptAt = 0, sweep: begun } = this.#state;
     const { every, reach } = this.#context.target.settings.logs.sweep;
     // A sweep of a time to come was made under a clock that was ahead.
     if (begun === undefined && sweptAt <= now && now - sweptAt < every) return undefined;
-    const { since, end } = begun ?? { since: now, end: watermark };
-    // What has come since the last sweep may be of so long before it.
-    const at = Math.max(keptFrom, begun?.at ?? watermark - reach - Math.max(0, now - sweptAt));
-    this.#unswept = at;
-    const pace = this.#paceOf(begun?.windowMs);
-    const walked = await this.#walk({ isSweep: true, at, end, pace, reserve: this.#pageBudget / 2 });
-    if (!walked.isDone) return { at: walked.at, end, since, windowMs: pace.windowMs };
-    this.#commitReading({ sweptAt: since });
-    return undefined;
-  }
-
-  #paceOf(windowMs = Infinity): Pace {
-    return { windowMs, msPerPage: Number.isFinite(windowMs) ? windowMs / (this.#pageBudget / 2) : undefined };
-  }
-
-  /**
-   * Reads windows until the end of the walk, or until the pages of this run are used up. The requests for the next
-   * windows go out before the ones that came are folded; their answers are looked at after the commit.
-   */
-  async #walk(walk: Walk): Promise<{ readonly isDone: boolean; readonly at: number }> {
-    const stop = new AbortController();
-    const context = { ...this.#context, signal: AbortSignal.any([this.#context.signal, stop.signal]) };
-    let at = walk.at;
-    let asked = this.#ask(walk, context);
-    try {
-      while (asked !== undefined) {
-        const { spans } = asked;
-        const read = await asked.read;
-        asked = undefined;
-        if ('tooMuch' in read) {
-          this.#halve(read, spans, walk.pace);
-          break;
-        }
-        const end = spans.at(-1)!.to;
-        // Of a service whose clock is behind ours there is no more to read now.
-        if (read.to <= at) return { isDone: true, at };
-        this.#learn(read, spans, walk);
-        await this.#learnForm(read, walk);
-        at = read.to;
-        if (at === end) asked = this.#ask({ ...walk, at }, context);
-        this.#commit(read, walk);
-        if (at < end) return { isDone: true, at };
-      }
-    } finally {
-      stop.abort(new Error('the run has ended'));
-      await asked?.read.catch(() => undefined);
+    // Entries that came since the last sweep may be older than it by the reach.
+    const passedMs = sweptAt > now ? Infinity : now - sweptAt;
+    const sweep = begun ?? { at: surelyCounted(this.#state) - reach - passedMs, end, since: now };
+    const from = Math.max(keptFrom, sweep.at);
+    this.#state = { ...this.#state, sweep: { ...sweep, at: from } };
+    const reserve = this.#context.target.settings.logs.pageBudget / 2;
+    const walked = await this.#walk({ isSweep: true, from, end: sweep.end, reserve, untilShare: 1 / 4 });
+    if (walked.isDone) {
+      const { sweep: _done, ...state } = this.#state;
+      this.#state = { ...state, sweptAt: sweep.since };
+      this.#commitReading();
     }
-    return { isDone: at >= walk.end, at };
+    return walked;
   }
 
-  /** A window, cut into spans that are read at the same time where that is worth it; they share no moment. */
-  #ask(walk: Walk, context: LogContext): Asked | undefined {
-    if (walk.at >= walk.end || this.#budget.left <= walk.reserve) return undefined;
-    const { pace } = walk;
-    const whole = Math.min(walk.end - walk.at, Math.max(1, Math.floor(pace.windowMs)));
-    const pages = pace.msPerPage === undefined ? 0 : whole / pace.msPerPage;
-    const step = Math.max(1, Math.ceil(whole / (pages >= PAGES_WORTH_SPLITTING ? AT_ONCE : 1)));
-    const spans: Span[] = [];
-    for (let from = walk.at; from < walk.at + whole; from = spans.at(-1)!.to + 1) {
-      spans.push({ from, to: Math.min(from + step, walk.at + whole) });
-    }
-    const read = readWindow(this.#api, context, spans, { budget: this.#budget, isSweep: walk.isSweep });
-    // Its failure is told when it is waited for.
-    read.catch(() => undefined);
-    return { spans, read };
+  async #walk({ isSweep, from, end, reserve, untilShare }: Stretch): Promise<CountedWalk> {
+    const { timeoutMs } = timing('logs', this.#context.target.settings);
+    const walked = await walkLog(this.#context, {
+      from,
+      end,
+      reserve,
+      pace: this.#pace,
+      budget: this.#budget,
+      until: this.#startedAt + timeoutMs * untilShare,
+      read: (span, { signal, isLimited }) =>
+        readWindow(this.#api, { ...this.#context, signal }, span, {
+          budget: this.#budget,
+          limits: isLimited ? this.#pace.limits : undefined,
+          isSweep,
+        }),
+      beforeCommit: (read) => this.#learnForm(read, isSweep),
+      commit: (read) => this.#commit(read, isSweep),
+      onBroken: () => this.#commitReading({ halved: 1 }),
+    });
+    return { ...walked, hasAdvanced: walked.at > from };
   }
 
-  /** The next window should need half of what is left; the next run may spend the whole budget again. */
-  #learn({ to, pages }: WindowRead, spans: readonly Span[], { pace, reserve }: Walk): void {
-    pace.msPerPage = (to - spans[0]!.from) / pages;
-    const { left } = this.#budget;
-    pace.windowMs = pace.msPerPage * ((left <= reserve ? this.#pageBudget : left) / 2);
-  }
-
-  /** A delivered message by itself shows whether the log has its creation too. */
-  async #learnForm({ fold: { delivered: messageId } }: WindowRead, { isSweep }: Walk): Promise<void> {
+  /** A delivered message by itself shows whether the log has its creation too. A failure leaves the form unknown. */
+  async #learnForm({ fold: { delivered: messageId } }: WindowRead, isSweep: boolean): Promise<void> {
     const { form } = this.#state;
+    if (messageId === undefined || this.#isFormUnknown) return;
     if (form === 'transitions' || (form === 'present' && !isSweep)) return;
-    if (messageId === undefined) return;
     const { signal } = this.#context;
-    const { value } = await this.#api.listLogs({ messageId, count: PAGE_SIZE }, { signal });
-    // An entry may be listed twice.
-    const told = new Set(
-      value.filter((entry) => entry.messageId === messageId).map(({ time, state = '' }) => `${time} ${state}`),
-    );
-    if (told.size > 0) this.#state = { ...this.#state, form: told.size > 1 ? 'transitions' : 'present' };
+    try {
+      const { value } = await this.#api.listLogs({ messageId, count: PAGE_SIZE }, { signal });
+      // An entry may be listed twice.
+      const told = new Set(
+        value.filter((entry) => entry.messageId === messageId).map(({ time, state = '' }) => `${time} ${state}`),
+      );
+      if (told.size > 0) this.#state = { ...this.#state, form: told.size > 1 ? 'transitions' : 'present' };
+    } catch {
+      signal.throwIfAborted();
+      this.#isFormUnknown = true;
+    }
   }
 
-  #commit({ fold, to }: WindowRead, { isSweep }: Walk): void {
+  #commit({ fold, to, provenAt }: WindowRead, isSweep: boolean): void {
     const store = this.#context.stores.log;
-    const { account } = this.#context.target;
-    const watermark = isSweep ? this.#state.watermark : to;
-    const keptFrom = Math.max(
-      this.#state.keptFrom,
-      Math.min(watermark - readAgainMs(this.#context.target.settings), this.#unswept),
-    );
-    const { form } = this.#state;
+    const { account, settings } = this.#context.target;
+    const before = this.#state;
+    const { form } = before;
+    const watermark = isSweep ? before.watermark : to;
+    const sweep = before.sweep && { ...before.sweep, ...(isSweep && { at: to }) };
+    // A sweep that is under way must recognise the entries that it still has to read.
+    const proven = { provenAt: Math.max(provenAt, before.provenAt ?? -Infinity) };
+    const surely = surelyCounted({ watermark, ...proven });
+    const kept = Math.min(surely - readAgainMs(settings), sweep?.at ?? Infinity);
+    this.#state = {
+      ...before,
+      ...proven,
+      watermark,
+      keptFrom: Math.max(before.keptFrom, kept),
+      ...(sweep !== undefined && { sweep }),
+    };
     const excess = store.memory(account).open.size - MOST_OPEN;
     const expired =
-      excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, watermark, EXPIRED_AT_ONCE);
+      excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, surely, EXPIRED_AT_ONCE);
     const { progress, attempts, resumeEnds, ...added } = fold.finish((...asked) => store.openRecords(...asked), {
       form,
       expired,
@@ -243,7 +257,7 @@ class Run {
     const told = linesOf === undefined && spansOf === undefined ? [] : progress();
     const spans = spansOf?.({
       account,
-      from: this.#state.watermark,
+      from: before.watermark,
       watermark,
       form,
       progress: told,
@@ -253,44 +267,30 @@ class Run {
       progressOf: (messageIds) => openProgress(store, account, messageIds, added.opened),
     });
     const lines = linesOf?.(told);
-    store.commitLog({
-      account,
+    this.#save({
       ...added,
       ...(spans !== undefined && { spans }),
       ...(lines !== undefined && { lines }),
-      watermark,
-      keptFrom,
-      ...(form !== undefined && { form }),
       increments: [...added.increments, ...this.#ownIncrements()],
     });
-    this.#context.onWatermark?.(watermark);
-    this.#context.onAttempts?.({ from: this.#state.watermark, watermark, attempts, resumeEnds });
-    this.#state = { ...this.#state, watermark, keptFrom };
+    this.#context.onAttempts?.({ from: before.watermark, watermark, attempts, resumeEnds });
     this.#dropped += fold.refused;
   }
 
-  #halve({ pages, coveredMs }: TooMuch, spans: readonly Span[], pace: Pace): void {
-    const from = spans[0]!.from;
-    const ms = spans.at(-1)!.to - from;
-    if (ms <= 1 && pages === this.#pageBudget) throw tooDense(this.#context, from);
-    const seeming = pages > 0 && coveredMs > 0 ? (coveredMs / pages) * (this.#pageBudget / 2) : Infinity;
-    pace.windowMs = Math.min(ms / 2, seeming);
-    pace.msPerPage = pace.windowMs / (this.#pageBudget / 2);
-    this.#commitReading({ halved: 1 });
-  }
-
-  /** No entries were counted; that reading cost pages, and what it showed, is true all the same. */
-  #commitReading({ halved = 0, sweptAt }: { readonly halved?: number; readonly sweptAt?: number }): void {
-    const { watermark, keptFrom } = this.#state;
+  /** Commits the pages that a reading cost, and the state, without any entries. */
+  #commitReading({ halved = 0 }: { readonly halved?: number } = {}): void {
     const increments = this.#ownIncrements();
     if (halved > 0) increments.push({ metric: 'opsd_logs_windows_halved_total', labels: [], by: halved });
-    this.#context.stores.log.commitLog({
-      account: this.#context.target.account,
-      watermark,
-      keptFrom,
-      ...(sweptAt !== undefined && { sweptAt }),
-      increments,
-    });
+    this.#save({ increments });
+  }
+
+  /** Commits the state with what was added; the pace goes with it, so that a restart knows it. */
+  #save(added: Omit<LogCommit, 'account' | keyof LogFoldState>): void {
+    const { stores, target, onWatermark } = this.#context;
+    const { widthMs } = this.#pace;
+    this.#state = { ...this.#state, ...(Number.isFinite(widthMs) && { windowMs: widthMs }) };
+    stores.log.commitLog({ ...added, ...this.#state, account: target.account });
+    onWatermark?.(this.#state.watermark);
   }
 
   #ownIncrements(): Increment[] {
@@ -331,13 +331,4 @@ function inFlightOf({ open }: LogMemory, at: number): readonly InFlightMessages[
     messages,
     ...(Number.isFinite(oldestDueAt) && { oldestDueAt }),
   }));
-}
-
-function tooDense({ target }: LogContext, at: number): ListingError {
-  const { pageBudget } = target.settings.logs;
-  const when = new Date(at).toISOString();
-  return new ListingError(
-    'budget',
-    `log of account ${target.account}: the moment ${when} alone has more than ${pageBudget} pages; raise collectors.logs.pageBudget`,
-  );
 }

@@ -96,7 +96,7 @@ async function list(
   const rows: WorkflowDlqEntry[] = [];
   let dropped = 0;
   let pages = 0;
-  const listing = listPages(what, budget, new RowMemory(), (cursor) =>
+  const listing = listPages(what, { budget, memory: new RowMemory() }, (cursor) =>
     api.listWorkflowDlq(
       {
         count: PAGE_SIZE,

@@ -12,16 +12,6 @@ import type { WorkflowDlqEntry } from './workflow-dlq.ts';
 export interface LogProgress {
   /** Epoch milliseconds: entries up to here are counted. */
   readonly watermark: number;
-  /** Milliseconds: how wide the next window should be, when there is more to read than one run may. */
-  readonly windowMs?: number;
-  /** A search for late entries that goes on in the next run; epoch milliseconds. */
-  readonly sweep?: {
-    readonly at: number;
-    readonly end: number;
-    /** When it began, by our clock. */
-    readonly since: number;
-    readonly windowMs: number;
-  };
   /** Whether the log tells each change of state or a message's present state; absent while that is not known. */
   readonly form?: 'transitions' | 'present';
   /** By destination, as it came. Absent where it cannot be known. */

@@ -123,7 +123,14 @@ export const logReader = family(
       [],
       'items',
       'windows',
-      'Windows of the log that did not fit the page budget and were halved: late, not lost.',
+      'Windows of the log that reached a limit or failed, and were read again in smaller parts.',
+      mirrored,
+    ),
+    opsd_logs_watermark_resets_total: counter(
+      [],
+      'items',
+      'windows',
+      'Resets of the watermark of the log because it was ahead of the local clock.',
       mirrored,
     ),
     opsd_logs_duplicate_entries_total: counter(

@@ -202,6 +202,7 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'engine.paused':
       case 'engine.unpaused':
       case 'series.refused':
+      case 'log.set_back':
       case 'config.reloaded':
       case 'config.reload_failed':
       case 'web_config.changed':

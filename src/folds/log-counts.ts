@@ -11,6 +11,7 @@ import { getOrAdd } from '../platform/get-or-add.ts';
 export const READER_COUNTERS = [
   'opsd_logs_pages_total',
   'opsd_logs_windows_halved_total',
+  'opsd_logs_watermark_resets_total',
   'opsd_logs_duplicate_entries_total',
   'opsd_logs_late_entries_total',
   'opsd_logs_refused_entries_total',

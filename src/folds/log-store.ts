@@ -26,10 +26,28 @@ export interface LogFoldState {
   readonly watermark?: number;
   /** Epoch milliseconds: from here on every counted entry is recognised when it is read again. */
   readonly keptFrom?: number;
+  /**
+   * Epoch milliseconds: the service surely reached this moment. A dated answer or an entry proved it. The watermark may
+   * be later, where only our clock says so.
+   */
+  readonly provenAt?: number;
   /** Epoch milliseconds of our clock when the last sweep for late entries ended, or counting began. */
   readonly sweptAt?: number;
   /** Undefined until a delivered message has shown it. */
   readonly form?: LogForm;
+  /** Milliseconds that the next window should cover; undefined while that is not known. */
+  readonly windowMs?: number;
+  /** A search for late entries that the next run continues. */
+  readonly sweep?: LogSweep;
+}
+
+/** A search for late entries; epoch milliseconds. */
+export interface LogSweep {
+  /** Where it continues. */
+  readonly at: number;
+  readonly end: number;
+  /** When it began, by our clock. */
+  readonly since: number;
 }
 
 /** A message of which something is still to come. */
@@ -98,6 +116,11 @@ export class LogMemory {
     }
     for (const messageId of closed) this.open.delete(messageId);
   }
+}
+
+/** Returns the moment up to which the log is surely counted, whatever our clock said. */
+export function surelyCounted({ watermark, provenAt = watermark }: Pick<LogCommit, 'watermark' | 'provenAt'>): number {
+  return Math.min(watermark, provenAt);
 }
 
 export interface LogFoldStore {

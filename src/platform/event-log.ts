@@ -121,6 +121,12 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
       case 'collector.skipped':
         logger.debug(event, 'collector run was skipped');
         return;
+      case 'log.set_back': {
+        const { account, from, to } = event;
+        const data = { account, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+        logger.warn(data, 'log watermark was ahead of the local clock, reading the log again from an earlier time');
+        return;
+      }
       case 'series.refused':
         logger.warn(
           { family: event.family, limit: event.limit },

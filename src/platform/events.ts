@@ -81,6 +81,13 @@ export type OpsEvent =
       readonly collector: CollectorName;
       readonly reason: 'overlap' | 'quota';
     }
+  | {
+      /** The watermark of the log was ahead of the local clock; the log is read again from `to`. Epoch milliseconds. */
+      readonly type: 'log.set_back';
+      readonly account: string;
+      readonly from: number;
+      readonly to: number;
+    }
   | { readonly type: 'series.refused'; readonly family: string; readonly limit: number }
   | {
       readonly type: 'statistics.checked';

@@ -187,4 +187,10 @@ export const MIGRATIONS: readonly string[] = [
     account TEXT PRIMARY KEY, id TEXT NOT NULL, since INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Width of the next window, and a search for late entries that is under way.
+  ALTER TABLE log_fold ADD COLUMN window_ms INTEGER;
+  ALTER TABLE log_fold ADD COLUMN sweep TEXT;
+  `,
+  'ALTER TABLE log_fold ADD COLUMN proven_at INTEGER',
 ];

@@ -7,10 +7,12 @@ import type { KeySlices } from '../folds/keys.ts';
 import {
   HOURS_KEPT_MS,
   LogMemory,
+  surelyCounted,
   type LogCommit,
   type LogFoldState,
   type LogFoldStore,
   type LogForm,
+  type LogSweep,
 } from '../folds/log-store.ts';
 import type { SqliteDeliveryOutbox } from './sqlite-delivery-outbox.ts';
 import type { SqliteSpanOutbox } from './sqlite-span-outbox.ts';
@@ -24,11 +26,15 @@ export function createLogFoldStore(
   outbox?: Pick<SqliteSpanOutbox, 'write'> & { readonly deliveries?: Pick<SqliteDeliveryOutbox, 'write'> },
 ): LogFoldStore {
   const { db } = store;
-  const selectState = db.prepare('SELECT watermark, kept_from, swept_at, form FROM log_fold WHERE account = ?');
+  const selectState = db.prepare(
+    'SELECT watermark, kept_from, swept_at, form, window_ms, sweep, proven_at FROM log_fold WHERE account = ?',
+  );
   const upsertState = db.prepare(
-    'INSERT INTO log_fold (account, watermark, kept_from, swept_at, form) VALUES (?, ?, ?, ?, ?) ' +
+    'INSERT INTO log_fold (account, watermark, kept_from, swept_at, form, window_ms, sweep, proven_at) ' +
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?) ' +
       'ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from, ' +
-      'swept_at = coalesce(excluded.swept_at, swept_at), form = coalesce(excluded.form, form)',
+      'swept_at = coalesce(excluded.swept_at, swept_at), form = coalesce(excluded.form, form), ' +
+      'window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at',
   );
   const selectOpen = db.prepare('SELECT record FROM log_open WHERE account = ? AND message_id = ?');
   const selectExpired = db.prepare(
@@ -72,12 +78,22 @@ export function createLogFoldStore(
   }
 
   function commitLog(commit: LogCommit): void {
-    const { account, watermark, keptFrom, sweptAt = null, form = null } = commit;
+    const {
+      account,
+      watermark,
+      keptFrom,
+      sweptAt = null,
+      form = null,
+      windowMs = null,
+      sweep,
+      provenAt = null,
+    } = commit;
     const remembered = memory(account);
     let afterwards: (() => void) | undefined;
     let afterLines: (() => void) | undefined;
     totals.commit(commit, () => {
-      upsertState.run(account, watermark, keptFrom, sweptAt, form);
+      const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
+      upsertState.run(account, watermark, keptFrom, sweptAt, form, windowMs, sweepRecord, provenAt);
       keys.save(account, 'seen', { keys: commit.seen, keptFrom, sliceMs: remembered.seen.sliceMs });
       keys.save(account, 'ended', { keys: commit.ended, keptFrom, sliceMs: remembered.ended.sliceMs });
       for (const { messageId, expires, destination, createdAt = null, dueAt = null, record } of commit.opened ?? []) {
@@ -85,7 +101,7 @@ export function createLogFoldStore(
       }
       for (const messageId of commit.closed ?? []) deleteOpen.run(account, messageId);
       for (const { hour, state, count } of commit.hours ?? []) addHour.run(account, hour, state, count);
-      forgetHours.run(account, watermark - HOURS_KEPT_MS);
+      forgetHours.run(account, surelyCounted(commit) - HOURS_KEPT_MS);
       afterwards = outbox?.write(account, commit.spans, commit.closed ?? []);
       afterLines = commit.lines && outbox?.deliveries?.write(commit.lines);
     });
@@ -98,12 +114,23 @@ export function createLogFoldStore(
     loadLogState(account): LogFoldState {
       const row = selectState.get(account);
       if (row === undefined) return {};
-      const { watermark, kept_from: keptFrom, swept_at: sweptAt, form } = row;
+      const {
+        watermark,
+        kept_from: keptFrom,
+        swept_at: sweptAt,
+        form,
+        window_ms: windowMs,
+        sweep,
+        proven_at: provenAt,
+      } = row;
       return {
         watermark: Number(watermark),
         keptFrom: Number(keptFrom),
         ...(sweptAt !== null && { sweptAt: Number(sweptAt) }),
         ...(form !== null && { form: form as LogForm }),
+        ...(windowMs !== null && { windowMs: Number(windowMs) }),
+        ...(provenAt !== null && { provenAt: Number(provenAt) }),
+        ...(sweep !== null && { sweep: JSON.parse(String(sweep)) as LogSweep }),
       };
     },
     memory,

@@ -2,6 +2,7 @@
 import type { Answer, LogPage, LogQuery, ManagementApi, MessageApi, ServiceClient } from '../../src/client/api.ts';
 import type { ServiceErrorCode } from '../../src/domain/service-error.ts';
 import type { Clock } from '../../src/platform/clock.ts';
+import { sleep } from '../../src/platform/sleep.ts';
 import type { HistoryEntry } from '../support/log-history.ts';
 
 /** What the client throws, as far as collectors look at it. */
@@ -48,6 +49,12 @@ export interface FakeLogOptions {
   readonly invalid?: (entry: HistoryEntry) => 'timed' | 'timeless' | undefined;
   /** The service's clock minus ours, milliseconds; undefined when it sends no date. */
   readonly skew?: number | (() => number);
+  /** Whether answers carry a date, where the skew is given. */
+  readonly isDated?: boolean;
+  /** How long an answer takes, milliseconds. */
+  readonly answerMs?: number;
+  /** How long a listing may be followed after its first answer, milliseconds. */
+  readonly cursorMs?: number;
 }
 
 /** The log: entries show when the service's clock has reached them. */
@@ -70,10 +77,14 @@ export class FakeLog {
     signal.throwIfAborted();
     await Promise.resolve();
     this.queries.push(query);
-    this.beforeAnswer(query);
     const { clock, pageSize = 100, withState = true, repeatEvery = Infinity } = this.#options;
+    const { answerMs = 0, cursorMs = Infinity } = this.#options;
+    const [at = '0', begun = `${clock.monotonic() + answerMs}`] = query.cursor?.split('@') ?? [];
+    if (answerMs > 0) await sleep(clock, answerMs, signal);
+    this.beforeAnswer(query);
+    if (clock.monotonic() - Number(begun) > cursorMs) throw new FakeServiceError('client_error');
     const skew = typeof this.#options.skew === 'function' ? this.#options.skew() : this.#options.skew;
-    const { lateBy = () => 0, presentOnly = false } = this.#options;
+    const { lateBy = () => 0, presentOnly = false, isDated = true } = this.#options;
     const now = clock.now() + (skew ?? 0);
     const there = this.entries.filter((entry) => entry.time + lateBy(entry) <= now);
     const matching = (presentOnly ? latestOf(there) : there).filter(
@@ -86,7 +97,7 @@ export class FakeLog {
     const listed = this.#ordered(matching).flatMap((entry, at) =>
       Number.isFinite(repeatEvery) && at % repeatEvery === 1 ? [entry, entry] : [entry],
     );
-    const start = Number(query.cursor ?? 0);
+    const start = Number(at);
     const next = start + pageSize;
     const page = listed.slice(start, next);
     const { invalid: kindOf = () => undefined } = this.#options;
@@ -101,9 +112,9 @@ export class FakeLog {
       value: rows.map(({ state, ...entry }) => (withState ? { ...entry, state } : entry)),
       dropped: invalid.length,
       invalid,
-      ...(next < listed.length && { cursor: String(next) }),
+      ...(next < listed.length && { cursor: `${next}@${begun}` }),
       // As an HTTP date: whole seconds.
-      ...(skew !== undefined && { servedAt: Math.floor(now / 1_000) * 1_000 }),
+      ...(skew !== undefined && isDated && { servedAt: Math.floor(now / 1_000) * 1_000 }),
     };
   }
 

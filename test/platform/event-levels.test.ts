@@ -37,6 +37,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ ...collector, failure }, 'warn'],
     [{ ...collector, failure: { reason: 'aborted', message: 'the daemon stops' } }, 'debug'],
   ],
+  'log.set_back': [[{ account, from: 2, to: 1 }, 'warn']],
   'collector.skipped': [[{ account, collector: 'logs', reason: 'overlap' }, 'debug']],
   'series.refused': [[{ family: 'msgsvc_up', limit: 1 }, 'warn']],
   'statistics.checked': [

@@ -49,11 +49,14 @@ test('a commit is there after the store was closed and opened again', () => {
         opened: [open('m1', { record: '[1]' }), open('m2')],
         sweptAt: 7,
         form: 'transitions',
+        sweep: { at: 2_000, end: 5_000, since: 8 },
       }),
     );
+    expect(folds.loadLogState('production')).toMatchObject({ sweep: { at: 2_000, end: 5_000, since: 8 } });
     folds.commitLog(
       commit({
         watermark: 6_000,
+        windowMs: 45_000,
         increments: [{ ...delivered, by: 3 }],
         seen: slices(MINUTE, { b: 4_000 }),
         opened: [{ messageId: 'm2', expires: 8_000, destination: 'b.example', record: '[2]' }],
@@ -63,7 +66,8 @@ test('a commit is there after the store was closed and opened again', () => {
   using store = openStore(path);
   const totals = createTotals(store);
   const folds = createLogFoldStore(store, totals);
-  expect(folds.loadLogState('production')).toEqual({ watermark: 6_000, keptFrom: 0, sweptAt: 7, form: 'transitions' });
+  const state = { watermark: 6_000, keptFrom: 0, sweptAt: 7, form: 'transitions', windowMs: 45_000 };
+  expect(folds.loadLogState('production')).toEqual(state);
   expect(totals.counters('production')).toEqual([{ ...delivered, value: 5 }]);
   const { seen, ended, open: inFlight } = folds.memory('production');
   expect(['a', 'b', 'c'].map((text) => seen.has(4_000, keyOf(text)))).toEqual([true, true, false]);

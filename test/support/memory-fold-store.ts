@@ -3,6 +3,7 @@ import type { MessageState } from '../../src/domain/log-entry.ts';
 import {
   HOURS_KEPT_MS,
   LogMemory,
+  surelyCounted,
   type LogCommit,
   type LogFoldState,
   type LogFoldStore,
@@ -48,20 +49,31 @@ export class MemoryFoldStore implements LogFoldStore {
     this.beforeCommit(commit);
     this.commits.push(commit);
     const account = this.#of(commit.account);
-    const { watermark, keptFrom, sweptAt, form } = commit;
+    const {
+      watermark,
+      keptFrom,
+      sweptAt = account.state.sweptAt,
+      form = account.state.form,
+      windowMs,
+      sweep,
+      provenAt,
+    } = commit;
     account.state = {
-      ...account.state,
       watermark,
       keptFrom,
       ...(sweptAt !== undefined && { sweptAt }),
       ...(form !== undefined && { form }),
+      ...(windowMs !== undefined && { windowMs }),
+      ...(sweep !== undefined && { sweep }),
+      ...(provenAt !== undefined && { provenAt }),
     };
     this.#add(account, commit);
     for (const { hour, state, count } of commit.hours ?? []) {
       const counts = account.hours.get(hour) ?? new Map<MessageState, number>();
       account.hours.set(hour, counts.set(state, (counts.get(state) ?? 0) + count));
     }
-    for (const hour of account.hours.keys()) if (hour < watermark - HOURS_KEPT_MS) account.hours.delete(hour);
+    for (const hour of account.hours.keys())
+      if (hour < surelyCounted(commit) - HOURS_KEPT_MS) account.hours.delete(hour);
     for (const message of commit.opened ?? []) account.open.set(message.messageId, message);
     for (const messageId of commit.closed ?? []) account.open.delete(messageId);
     account.memory.remember(commit);
