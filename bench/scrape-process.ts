@@ -99,6 +99,7 @@ async function opsd(): Promise<Contestant> {
     engine: {} as Deps['engine'],
     state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
     accounts: [],
+    outages: () => [],
     links: [],
     version: '0',
     startedAt: 0,

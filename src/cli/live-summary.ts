@@ -15,7 +15,7 @@ export interface BannerData {
 export interface SummaryData {
   readonly at: number;
   readonly startedAt: number;
-  readonly verdict: { readonly level: 'trouble' | 'attention' | 'starting' | 'ok'; readonly sentence: string };
+  readonly verdict: { readonly level: 'trouble' | 'attention' | 'starting' | 'info' | 'ok'; readonly sentence: string };
   /** What is counted, the most telling first: `{ label: 'delivered', value: 1204 }`. */
   readonly figures: readonly { readonly label: string; readonly value: number }[];
   readonly sources: readonly { readonly account: string; readonly collector: string; readonly state: string }[];
@@ -109,6 +109,7 @@ const LEVELS = {
   trouble: { mark: '■', style: 'red' },
   attention: { mark: '▲', style: 'yellow' },
   starting: { mark: '○', style: 'cyan' },
+  info: { mark: '●', style: 'cyan' },
   ok: { mark: '●', style: 'green' },
 } as const;
 

@@ -8,6 +8,12 @@ export interface EndedAttempts {
   readonly minute: number;
   readonly delivered: number;
   readonly failed: number;
+  /** Epoch milliseconds of the first failed one; Infinity where none failed. */
+  readonly failedFrom: number;
+  /** Messages that failed for good. */
+  readonly lost: number;
+  /** Failed attempts by reason: `HTTP 503`, `timeout`, … */
+  readonly reasons: ReadonlyMap<string, number>;
 }
 
 /** A message of a resumed run, by the stamp that it carries. */

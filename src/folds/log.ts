@@ -172,7 +172,10 @@ export class WindowFold {
     this.#countHour(time, state);
     this.#countValue(entry);
     if (isOutcome(state)) this.#attempts.add(entry);
-    else if (state === 'FAILED') group.failed = entry;
+    else if (state === 'FAILED') {
+      group.failed = entry;
+      this.#attempts.addLost(entry);
+    }
     if (isOutcome(state) || state === 'FAILED') group.resumed = resumedOf(entry) ?? group.resumed;
     group.steps.push(stepOf(entry));
     describe(group.described, entry);

@@ -4,22 +4,15 @@
  * the reading of the log is behind, and of hosts that were forgotten since there were too many.
  */
 import type { EndedAttemptsRead } from '../domain/ended-attempts.ts';
+import type { Outage } from '../domain/outage.ts';
 import type { Clock } from '../platform/clock.ts';
 import { getOrAdd } from '../platform/get-or-add.ts';
+import { HostAttempts, MINUTE_MS, MINUTES, type AttemptCounts } from './host-attempts.ts';
 
-const MINUTE_MS = 60_000;
-/** Longer windows are not known. */
-const MINUTES = 360;
 /** Of one account; the one that was silent the longest goes first. */
 const MOST_HOSTS = 500;
 /** The log may be counted so far behind the present. */
 const BEHIND_MS = 5 * MINUTE_MS;
-
-export interface AttemptCounts {
-  readonly delivered: number;
-  /** Delivered, and failed. */
-  readonly all: number;
-}
 
 export class RecentAttempts {
   readonly #clock: Clock;
@@ -36,10 +29,17 @@ export class RecentAttempts {
 
   /** Attempts that ended within the last `windowMs` milliseconds, of which at most a minute more is counted. */
   of(account: string, host: string, windowMs: number): AttemptCounts | undefined {
+    return this.#current(account)?.of(host, this.#clock.now() - windowMs);
+  }
+
+  /** Destinations that fail nearly all attempts, most failures first; undefined when that is not known. */
+  outages(account: string): readonly Outage[] | undefined {
+    return this.#current(account)?.outages();
+  }
+
+  #current(account: string): AccountAttempts | undefined {
     const known = this.#accounts.get(account);
-    const now = this.#clock.now();
-    if (known === undefined || now - known.watermark > BEHIND_MS) return undefined;
-    return known.of(host, now - windowMs);
+    return known === undefined || this.#clock.now() - known.watermark > BEHIND_MS ? undefined : known;
   }
 }
 
@@ -56,8 +56,8 @@ class AccountAttempts {
 
   take({ watermark, attempts }: EndedAttemptsRead): void {
     this.watermark = watermark;
-    for (const { host, minute, delivered, failed } of attempts) {
-      getOrAdd(this.#hosts, host, () => new HostAttempts(this.#since)).add(minute, delivered, failed);
+    for (const ended of attempts) {
+      getOrAdd(this.#hosts, ended.host, () => new HostAttempts(this.#since)).add(ended);
     }
     this.#forgetSilent();
   }
@@ -71,6 +71,15 @@ class AccountAttempts {
     return known?.sumFrom(first) ?? { delivered: 0, all: 0 };
   }
 
+  outages(): Outage[] {
+    return [...this.#hosts]
+      .flatMap(([host, attempts]) => {
+        const outage = attempts.outage(this.watermark);
+        return outage === undefined ? [] : [{ host, ...outage }];
+      })
+      .sort((a, b) => b.failed - a.failed);
+  }
+
   /** Of a host without a place nothing is known any more until the last that any of them did. */
   #forgetSilent(): void {
     const tooMany = this.#hosts.size - MOST_HOSTS;
@@ -78,42 +87,5 @@ class AccountAttempts {
     const silent = [...this.#hosts].sort(([, a], [, b]) => a.newest - b.newest).slice(0, tooMany);
     for (const [host] of silent) this.#hosts.delete(host);
     this.#since = Math.max(this.#since, silent.at(-1)![1].newest + MINUTE_MS);
-  }
-}
-
-/** A ring of minutes. */
-class HostAttempts {
-  readonly since: number;
-  newest = 0;
-  readonly #minutes = new Float64Array(MINUTES);
-  readonly #delivered = new Uint32Array(MINUTES);
-  readonly #failed = new Uint32Array(MINUTES);
-
-  constructor(since: number) {
-    this.since = since;
-  }
-
-  add(minute: number, delivered: number, failed: number): void {
-    const place = (minute / MINUTE_MS) % MINUTES;
-    if (this.#minutes[place]! > minute) return;
-    if (this.#minutes[place] !== minute) {
-      this.#minutes[place] = minute;
-      this.#delivered[place] = 0;
-      this.#failed[place] = 0;
-    }
-    this.#delivered[place]! += delivered;
-    this.#failed[place]! += failed;
-    this.newest = Math.max(this.newest, minute);
-  }
-
-  sumFrom(first: number): AttemptCounts {
-    let delivered = 0;
-    let failed = 0;
-    for (let place = 0; place < MINUTES; place++) {
-      if (this.#minutes[place]! < first) continue;
-      delivered += this.#delivered[place]!;
-      failed += this.#failed[place]!;
-    }
-    return { delivered, all: delivered + failed };
   }
 }

@@ -7,12 +7,13 @@ import { formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 import { foldedLabels } from './label-table.ts';
 import { reconciliation } from './reconciliation-table.ts';
+import { outageFigures, outageHeadline } from './page-outages.ts';
 import { moment, state, sub, time, type Tone } from './page-parts.ts';
 import { campaigns, policies, standing, waitingPlans } from './page-policies.ts';
 import type { AccountView, ActionView, LabelView, SourceState, SourceView, Status } from './status.ts';
 import { STYLE } from './style.ts';
 import { table } from './table.ts';
-import { sourceAnchor, type Problem, type Verdict, type VerdictLevel } from './verdict.ts';
+import { sourceAnchor, type Problem, type VerdictLevel } from './verdict.ts';
 
 export interface PageLink {
   readonly label: string;
@@ -75,7 +76,7 @@ export function renderPage(status: Status, options: PageOptions): string {
             <p class="refresh">${refreshLink(options.refreshSeconds)}</p>
           </header>
           <main>
-            ${verdict(status.verdict)} ${standing(status)} ${waitingPlans(status)}
+            ${verdict(status)} ${standing(status)} ${waitingPlans(status)}
             <section aria-labelledby="policies">
               <h2 id="policies">Policies</h2>
               ${policies(status.policies, now)}
@@ -111,6 +112,7 @@ const VERDICT_WORD: Readonly<Record<VerdictLevel, string>> = {
   trouble: 'Trouble',
   attention: 'Attention',
   starting: 'Starting',
+  info: 'Note',
   ok: 'All is well',
 };
 
@@ -118,19 +120,24 @@ const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
   trouble: 'trouble',
   attention: 'attention',
   starting: 'off',
+  info: 'off',
   ok: 'ok',
 };
 
-function verdict(value: Verdict): Html {
+function verdict({ verdict: { level, sentence, problems }, outages, at }: Status): Html {
   // The sentence of a good day begins with the word itself.
-  const word = value.level === 'attention' || value.level === 'trouble' ? VERDICT_WORD[value.level] : undefined;
-  const [first, ...others] = value.problems;
-  const sentence =
-    first?.anchor === undefined ? value.sentence : html`<a href="#${first.anchor}">${value.sentence}</a>`;
-  return html`<div id="verdict" class="verdict ${value.level}">
+  const word = level === 'ok' || level === 'starting' ? undefined : VERDICT_WORD[level];
+  const [outage, ...more] = outages;
+  const first = problems[0];
+  const headline = outage === undefined ? sentence : outageHeadline(outage, at);
+  // Outages come first, and each has figures of its own.
+  const others = problems.slice(Math.max(1, outages.length));
+  return html`<div id="verdict" class="verdict ${level}">
     <p>
-      ${word === undefined ? state(VERDICT_TONE[value.level], '') : html`<strong>${state(VERDICT_TONE[value.level], `${word}:`)}</strong>`}${sentence}
+      ${word === undefined ? state(VERDICT_TONE[level], '') : html`<strong>${state(VERDICT_TONE[level], `${word}:`)}</strong>`}${first?.anchor === undefined ? headline : html`<a href="#${first.anchor}">${headline}</a>`}
     </p>
+    ${outage && outageFigures(outage, at)}
+    ${more.map((one) => [html`<p>${outageHeadline(one, at)}</p>`, outageFigures(one, at)])}
     ${others.length > 0 && problemList('Also', others.slice(0, OPEN_PROBLEMS))}
     ${
       others.length > OPEN_PROBLEMS &&
@@ -181,7 +188,7 @@ function sources(rows: readonly SourceView[], now: number): Html {
       { title: 'Schedule', cell: (row) => row.off === undefined && html`<span class="nowrap">${row.schedule}</span>` },
       { title: 'Rows', align: 'number', cell: rowsCell },
       {
-        title: 'Failed runs',
+        title: 'Failed polls',
         align: 'number',
         cell: (row) => (row.runs === 0 ? undefined : `${formatCount(row.failures)} of ${formatCount(row.runs)}`),
       },

@@ -2,6 +2,7 @@
  * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads, unless a token
  * says otherwise; over the unix socket everything is allowed.
  */
+import type { Outage } from '../domain/outage.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { AuditHead } from '../ledger/audit-log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -54,7 +55,10 @@ export interface ServerDeps extends ProbeDeps {
     readonly name: string;
     readonly messageApiUrl?: string;
     readonly managementApiUrl?: string;
+    readonly dlqRetentionMs?: number;
   }[];
+  /** Destinations of an account that are down; undefined when that is not known. */
+  outages(account: string): readonly Outage[] | undefined;
   apiUsage?(account: string): readonly ApiUsage[];
   labels?(): readonly LabelView[];
   /** Shown on the page beside the server's own addresses. */

@@ -11,6 +11,7 @@ import type { ActionOutcome, ActionRecord, Pause, RunRecord } from '../ledger/le
 import type { Condition } from '../ledger/verbs.ts';
 import type { CollectorStatus, ObservationBoard } from '../observations/board.ts';
 import { errorMessage } from '../platform/error-message.ts';
+import { outageViews, type OutageView } from './outages.ts';
 import type { ServerDeps } from './server.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 import { judge, type Verdict } from './verdict.ts';
@@ -96,6 +97,8 @@ export interface AccountView {
   /** Absent when the account has no such API configured. */
   readonly messageApiUrl?: string;
   readonly managementApiUrl?: string;
+  /** How long the service keeps entries of its DLQs, where the configuration says it. */
+  readonly dlqRetentionMs?: number;
   readonly usage: readonly ApiUsage[];
 }
 
@@ -135,6 +138,10 @@ export interface Status {
   readonly readyDetail: string;
   readonly verdict: Verdict;
   readonly accounts: readonly AccountView[];
+  /** Destinations that are down, most failed attempts first. */
+  readonly outages: readonly OutageView[];
+  /** Accounts of which it is not known whether a destination is down: their log is not counted far enough. */
+  readonly outagesUnknown: readonly string[];
   readonly sources: readonly SourceView[];
   /** By account and state; empty where nothing can be compared (yet). */
   readonly reconciliation: readonly ReconciliationView[];
@@ -160,6 +167,7 @@ export type StatusDeps = Pick<
   | 'readiness'
   | 'policies'
   | 'accounts'
+  | 'outages'
   | 'apiUsage'
   | 'version'
   | 'configHash'
@@ -189,6 +197,7 @@ export function readStatus(deps: StatusDeps, actionLimit: number): Status {
     ready: readiness.ready,
     readyDetail: readiness.detail,
     accounts: deps.accounts.map((account) => ({ ...account, usage: deps.apiUsage?.(account.name) ?? [] })),
+    ...readOutages(deps, ledger, at),
     sources: deps.board.statuses().map((status) => sourceView(deps.board, status)),
     reconciliation: deps.accounts.flatMap(({ name: account }) => reconciliationOf(deps.board, account)),
     conditions,
@@ -200,6 +209,22 @@ export function readStatus(deps: StatusDeps, actionLimit: number): Status {
     ...(ledger.error !== undefined && { storeError: ledger.error }),
   };
   return { ...facts, verdict: judge(facts) };
+}
+
+function readOutages(
+  { accounts, board, outages }: StatusDeps,
+  { policies, plans }: LedgerFacts,
+  at: number,
+): Pick<Status, 'outages' | 'outagesUnknown'> {
+  const known = accounts.map((account) => ({ account, found: outages(account.name) }));
+  return {
+    outages: known.flatMap(({ account: { name: account, dlqRetentionMs }, found = [] }) => {
+      const entries = board.fresh(account, 'workflowDlq')?.rows;
+      const dlq = { ...(entries && { entries }), ...(dlqRetentionMs !== undefined && { dlqRetentionMs }) };
+      return outageViews({ at, account, outages: found, ...dlq, policies, plans });
+    }),
+    outagesUnknown: known.flatMap(({ account, found }) => (found === undefined ? [account.name] : [])),
+  };
 }
 
 const SEVERITIES: readonly Condition['severity'][] = ['critical', 'warning', 'info'];

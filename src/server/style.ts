@@ -43,7 +43,12 @@ code, .id { font: 0.92em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "Dej
 .verdict.ok { border-color: var(--ok); background: var(--ok-wash); }
 .verdict.attention { border-color: var(--attention); background: var(--attention-wash); }
 .verdict.trouble { border-color: var(--trouble); background: var(--trouble-wash); }
-.verdict.starting { border-color: var(--link); background: var(--starting-wash); }
+.verdict.starting, .verdict.info { border-color: var(--link); background: var(--starting-wash); }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 8px; margin: 12px 0; }
+.figures div { padding: 8px 12px; background: var(--sheet); border-radius: 6px; }
+.figures dt { color: var(--faint); font-size: 0.88rem; }
+.figures dd { margin: 0; font-size: 1.5rem; line-height: 1.25; font-weight: 600; overflow-wrap: anywhere; }
+.verdict p.reaction { font-size: 1rem; overflow-wrap: anywhere; }
 
 section { margin-top: 26px; }
 h2 { margin: 0 0 8px; font-size: 1.05rem; }
@@ -68,7 +73,8 @@ tr:target > * { background: var(--row); }
 .state.off { color: var(--off); } .state.off::before { content: "\\25CB"; }
 .verdict .state { color: inherit; }
 .verdict.ok .state { color: var(--ok); } .verdict.attention .state { color: var(--attention); }
-.verdict.trouble .state { color: var(--trouble); } .verdict.starting .state { color: var(--link); }
+.verdict.trouble .state { color: var(--trouble); }
+.verdict.starting .state, .verdict.info .state { color: var(--link); }
 .empty { margin: 0; padding: 14px 18px; background: var(--sheet); border: 1px dashed var(--line); border-radius: 8px; color: var(--faint); }
 .links { display: flex; flex-wrap: wrap; gap: 6px 20px; margin: 0; padding: 0; list-style: none; }
 

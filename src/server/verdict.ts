@@ -1,15 +1,19 @@
 /** How the daemon is, in one sentence: what is wrong comes first, the worst of it at the front. Pure. */
 import type { Pause } from '../ledger/ledger.ts';
 import type { Condition } from '../ledger/verbs.ts';
-import { formatAge } from './format.ts';
+import { formatAge, formatCount, formatTime } from './format.ts';
+import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
 import type { PolicyView, ReconciliationView, SourceView, Status } from './status.ts';
 
-/** `trouble`: something does not work. `attention`: something is held, reduced or unclear. `starting`: not ready yet. */
-const VERDICT_LEVELS = ['trouble', 'attention', 'starting', 'ok'] as const;
+/**
+ * `trouble`: something does not work. `attention`: something is held, reduced or unclear. `starting`: not ready yet.
+ * `info`: what an operator decided, such as a pause.
+ */
+const VERDICT_LEVELS = ['trouble', 'attention', 'starting', 'info', 'ok'] as const;
 export type VerdictLevel = (typeof VERDICT_LEVELS)[number];
 
 export interface Problem {
-  readonly level: 'trouble' | 'attention';
+  readonly level: 'trouble' | 'attention' | 'info';
   readonly text: string;
   /** Which row of the page tells more: the id of its element. */
   readonly anchor?: string;
@@ -24,16 +28,20 @@ export interface Verdict {
 
 export function judge(status: Omit<Status, 'verdict'>): Verdict {
   const problems = [
+    ...status.outages.map((outage) => outageProblem(outage, status)),
     ...daemonProblems(status),
     ...status.pauses.flatMap(pauseOfAll),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
+    ...status.sources.flatMap((source) => unknownOutages(source, status)),
     ...status.reconciliation.flatMap(gap),
-    ...besidesPauses(status).map(standing),
+    ...besidesPauses(status)
+      .filter((condition) => !isReaction(condition, status))
+      .map(standing),
     ...status.policies.flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
   ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
   const [worst, ...others] = problems;
-  if (worst !== undefined) {
+  if (worst !== undefined && (worst.level !== 'info' || status.ready)) {
     const more = others.length === 0 ? '.' : `; and ${others.length} more.`;
     return { level: worst.level, sentence: withoutFullStop(worst.text) + more, problems };
   }
@@ -41,6 +49,24 @@ export function judge(status: Omit<Status, 'verdict'>): Verdict {
     return { level: 'starting', sentence: `Starting: ${withoutFullStop(status.readyDetail)}.`, problems };
   }
   return { level: 'ok', sentence: allWell(status), problems };
+}
+
+function outageProblem(outage: OutageView, { at, accounts }: Omit<Status, 'verdict'>): Problem {
+  const { account, failed, lost, failedRuns } = outage;
+  const of = accounts.length > 1 ? ` (${account})` : '';
+  const runs = failedRuns === undefined ? 'failed runs not known' : `${formatCount(failedRuns)} failed runs`;
+  const size = `${formatCount(failed)} failed attempts, ${formatCount(lost)} failed messages, ${runs}`;
+  const text = `${outageTitle(outage)}${of} ${outageSince(outage, at)}: ${size}; ${reactionText(outage)}`;
+  return { level: 'trouble', text, anchor: outageAnchor(outage) };
+}
+
+/** Where the log is not counted far enough, that everything is well cannot be said. */
+function unknownOutages(source: SourceView, { outagesUnknown }: Omit<Status, 'verdict'>): Problem[] {
+  const { account, collector, state, countedUntilAt } = source;
+  if (collector !== 'logs' || state !== 'ok' || !outagesUnknown.includes(account)) return [];
+  const until = countedUntilAt === undefined ? '' : `: its log is counted until ${formatTime(countedUntilAt)}`;
+  const text = `It is not known whether destinations of ${account} are down${until}`;
+  return [{ level: 'attention', text, anchor: sourceAnchor(source) }];
 }
 
 export function sourceAnchor(source: { readonly account: string; readonly collector: string }): string {
@@ -94,29 +120,47 @@ export function besidesPauses({ conditions, pauses }: Pick<Status, 'conditions' 
   return conditions.filter(({ key }) => !pauses.some(({ scope }) => key === `paused/${scope}`));
 }
 
+/** What a policy does about an outage is said with the outage. */
+function isReaction({ key, group = '' }: Condition, { outages }: Pick<Status, 'outages'>): boolean {
+  return outages.some(
+    ({ destination, reactions }) =>
+      reactions.some(({ policy }) => key === `held/${policy}`) ||
+      (key.startsWith('halted/') && URL.parse(group)?.host === destination),
+  );
+}
+
 /** The row of the page on which conditions stand. */
 export const STANDING_ANCHOR = 'standing';
 
-function standing({ severity, summary, detail }: Condition): Problem {
-  const level = severity === 'critical' ? 'trouble' : 'attention';
+function standing({ severity, summary, detail, guard }: Condition): Problem {
+  const isPause = severity === 'info' && guard === 'kill_switch';
+  const level = severity === 'critical' ? 'trouble' : isPause ? 'info' : 'attention';
   return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: STANDING_ANCHOR };
 }
 
 function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
   if (scope !== 'engine') return [];
   const text = `Everything is paused by ${by}: ${reason}; opsd unpause --reason TEXT lifts it`;
-  return [{ level: 'trouble', text, anchor: STANDING_ANCHOR }];
+  return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: STANDING_ANCHOR }];
 }
 
-function policyProblems(policy: PolicyView, { conditions, pauses }: Omit<Status, 'verdict'>): Problem[] {
+/** A pause is what an operator decided, unless the daemon put it on itself. */
+function reducedLevel({ name, reducedBy }: PolicyView, pauses: Status['pauses']): Problem['level'] {
+  if (reducedBy?.startsWith('paused:') !== true) return 'attention';
+  const pause = pauses.find(({ scope }) => scope === 'engine' || scope === `policy/${name}`);
+  const isOwn = pause === undefined ? reducedBy.includes('opsd unpause') : pause.by === 'engine';
+  return isOwn ? 'trouble' : 'info';
+}
+
+function policyProblems(policy: PolicyView, { pauses }: Omit<Status, 'verdict'>): Problem[] {
   const problems: Problem[] = [];
   const anchor = policyAnchor(policy);
   const outcome = policy.lastRun?.outcome;
   const detail = policy.lastRun?.detail === undefined ? '' : `: ${policy.lastRun.detail}`;
   if (outcome === 'error' || outcome === 'aborted' || outcome === 'halted') {
-    problems.push({ level: 'trouble', text: `The last run of ${policy.name} ended as ${outcome}${detail}`, anchor });
-  } else if (outcome === 'held' && !conditions.some(({ key }) => key === `held/${policy.name}`)) {
-    problems.push({ level: 'attention', text: `${policy.name} is held${detail}`, anchor });
+    // A pause or a stop of the daemon ended it.
+    const level = /^: (?:kill_switch|interrupted)\b/.test(detail) ? 'info' : 'trouble';
+    problems.push({ level, text: `The last run of ${policy.name} ended as ${outcome}${detail}`, anchor });
   } else if (outcome === 'incomplete') {
     problems.push({
       level: 'attention',
@@ -128,9 +172,7 @@ function policyProblems(policy: PolicyView, { conditions, pauses }: Omit<Status,
   if (policy.effectiveMode !== policy.mode && !isOneOfAll) {
     const why = policy.reducedBy === undefined ? '' : `: ${policy.reducedBy}`;
     const text = `${policy.name} is written as ${policy.mode} and runs as ${policy.effectiveMode}${why}`;
-    // A pause that the daemon put on itself needs a person.
-    const level = policy.reducedBy?.includes('opsd unpause') === true ? 'trouble' : 'attention';
-    problems.push({ level, text, anchor });
+    problems.push({ level: reducedLevel(policy, pauses), text, anchor });
   }
   return problems;
 }

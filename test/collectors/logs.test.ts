@@ -50,7 +50,17 @@ describe('each further run', () => {
     await w.clock.advance(30 * SECOND);
     w.log.entries.push(entry(10_000, { state: 'DELIVERED' }), entry(11_000, { state: 'ERROR' }));
     await w.run();
-    const attempts = [{ host: 'a.example', minute: T0, delivered: 1, failed: 1 }];
+    const attempts = [
+      {
+        host: 'a.example',
+        minute: T0,
+        delivered: 1,
+        failed: 1,
+        failedFrom: T0 + 11_000,
+        lost: 0,
+        reasons: new Map([['no_response', 1]]),
+      },
+    ];
     expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts, resumeEnds: [] }]);
   });
 
@@ -63,7 +73,7 @@ describe('each further run', () => {
       await w.run();
     }
     const [sweep] = w.reads.filter(({ attempts }) => attempts.length > 0);
-    expect(sweep?.attempts).toEqual([{ host: 'a.example', minute: T0, delivered: 1, failed: 0 }]);
+    expect(sweep?.attempts).toMatchObject([{ host: 'a.example', minute: T0, delivered: 1, failed: 0 }]);
     expect(sweep?.from).toBe(sweep?.watermark);
     for (const [at, { from }] of w.reads.entries()) expect(from).toBe(w.reads[at - 1]?.watermark ?? T0 - LAG);
   });

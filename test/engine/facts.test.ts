@@ -63,7 +63,17 @@ test('deliveries and their share come from what the log told lately', () => {
   attempts.take(ACCOUNT, {
     from: NOW - HOUR,
     watermark: NOW,
-    attempts: [{ host: 'a.example', minute: NOW - MINUTE, delivered: 3, failed: 1 }],
+    attempts: [
+      {
+        host: 'a.example',
+        minute: NOW - MINUTE,
+        delivered: 3,
+        failed: 1,
+        failedFrom: NOW,
+        lost: 0,
+        reasons: new Map(),
+      },
+    ],
     resumeEnds: [],
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 3, all: 4 });

@@ -132,24 +132,29 @@ describe('attempts that ended', () => {
       entry(5, 'DELIVERED', { messageId: 'msg-2', url: 'https://other.example:8443/?q' }),
       entry(6, 'CANCELLED', { messageId: 'msg-3' }),
     ];
+    const none = { delivered: 0, failed: 0, failedFrom: Infinity, lost: 0, reasons: new Map() };
+    const failed = { ...none, failed: 1, failedFrom: T0 + 3, reasons: new Map([['HTTP 500', 1]]) };
     expect(attempts(entries)).toEqual([
-      { host, minute: T0, delivered: 0, failed: 1 },
-      { host, minute: T0 + MINUTE, delivered: 1, failed: 0 },
-      { host: 'other.example:8443', minute: T0, delivered: 1, failed: 0 },
+      { host, minute: T0, ...failed },
+      { host, minute: T0 + MINUTE, ...none, delivered: 1 },
+      { host: 'other.example:8443', minute: T0, ...none, delivered: 1 },
     ]);
   });
 
-  test('a FAILED counts where no ERROR told of the attempt', () => {
-    expect(attempts([entry(1, 'FAILED')])).toEqual([{ host, minute: T0, delivered: 0, failed: 1 }]);
-    expect(attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([{ host, minute: T0, delivered: 0, failed: 1 }]);
+  test('a FAILED counts where no ERROR told of the attempt, and always as a message that failed for good', () => {
+    const reasons = new Map([['no_response', 1]]);
+    const failed = { host, minute: T0, delivered: 0, failed: 1, failedFrom: T0 + 1, lost: 1, reasons };
+    expect(attempts([entry(1, 'FAILED')])).toEqual([failed]);
+    expect(attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([failed]);
+    const lost = [{ ...failed, failed: 0, failedFrom: Infinity, reasons: new Map() }];
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
-    expect(attempts([entry(9, 'FAILED')], store)).toEqual([]);
+    expect(attempts([entry(9, 'FAILED')], store)).toEqual(lost);
     const past = new MemoryFoldStore();
     const whole = [entry(1, 'CREATED'), entry(2, 'ACTIVE'), entry(3, 'ERROR', { responseStatus: 500 })];
     foldAndCommit(past, whole, T0 + 4);
     expect(past.memory(ACCOUNT).open.size).toBe(0);
-    expect(attempts([entry(9, 'FAILED')], past)).toEqual([]);
+    expect(attempts([entry(9, 'FAILED')], past)).toEqual(lost);
   });
 
   test('a resume ends as a message with its stamp does, and failed when that did for good', () => {

@@ -13,6 +13,9 @@ const at = (ago: number, delivered: number, failed: number, host = HOST): EndedA
   minute: NOW - ago * MINUTE,
   delivered,
   failed,
+  failedFrom: failed === 0 ? Infinity : NOW - ago * MINUTE,
+  lost: 0,
+  reasons: new Map(),
 });
 
 function world(since = NOW - 7 * HOUR) {
@@ -41,7 +44,9 @@ test('minutes are forgotten as time goes on, and their places taken anew', async
   recent.take('prod', {
     from: NOW,
     watermark: clock.now(),
-    attempts: [{ host: HOST, minute: clock.now(), delivered: 1, failed: 0 }],
+    attempts: [
+      { host: HOST, minute: clock.now(), delivered: 1, failed: 0, failedFrom: NOW, lost: 0, reasons: new Map() },
+    ],
     resumeEnds: [],
   });
   expect(of(15)).toEqual({ delivered: 1, all: 1 });

@@ -239,6 +239,8 @@ describe('the JSON API', () => {
           },
         ],
       },
+      outages: [],
+      outagesUnknown: [],
       accounts: [
         {
           name: 'production',

@@ -128,7 +128,7 @@ describe('the verdict', () => {
     ['error', 'trouble'],
     ['aborted', 'trouble'],
     ['halted', 'trouble'],
-    ['held', 'attention'],
+    ['held', 'ok'],
     ['incomplete', 'attention'],
     ['acted', 'ok'],
     ['nothing', 'ok'],
@@ -136,11 +136,6 @@ describe('the verdict', () => {
     [undefined, 'ok'],
   ] as const)('a last run that ended as %s is %s', (outcome, level) => {
     expect(verdict(world({ policies: () => [POLICY], ledger: lastRun(outcome) })).level).toBe(level);
-  });
-
-  test('says why a policy is held', () => {
-    const deps = world({ policies: () => [POLICY], ledger: lastRun('held', 'quota: 429 within 10 min') });
-    expect(verdict(deps).sentence).toBe('resume-billing is held: quota: 429 within 10 min.');
   });
 
   test('a reduced mode is never silent', () => {
@@ -189,10 +184,8 @@ describe('the verdict', () => {
       sentence: 'quota holds resume-billing: 429 within 10 min.',
       problems: [{ anchor: 'standing' }],
     });
-    // Until the first run after a restart nothing stands, and the last run still tells.
-    expect(verdict(world({ policies: () => [POLICY], ledger: run })).sentence).toBe(
-      'resume-billing is held: quota: 429 within 10 min.',
-    );
+    // A hold that ended is over, though the last run was held.
+    expect(verdict(world({ policies: () => [POLICY], ledger: run })).level).toBe('ok');
   });
 
   test('a group that was given up on is trouble', () => {
@@ -227,18 +220,25 @@ describe('the verdict', () => {
       }),
     });
     expect(verdict(deps)).toMatchObject({
-      level: 'trouble',
+      level: 'info',
       sentence: 'Everything is paused by local: the service is odd; opsd unpause --reason TEXT lifts it.',
     });
     expect(verdict(deps).problems).toHaveLength(1);
   });
 
-  test('a pause of everything comes before sources that fail, however many do', () => {
-    const pauses = () => [{ scope: 'engine', reason: 'the service is odd', at: NOW - 60_000, by: 'local' }];
+  test('a pause comes after what is wrong', () => {
+    const pauses = () => [{ scope: 'engine', reason: 'release night', at: NOW - 60_000, by: 'kim' }];
     const deps = world({ ledger: ledger({ pauses }) });
     register(deps);
     fail(deps);
-    expect(verdict(deps).sentence).toMatch(/^Everything is paused by local: .*; and 1 more\.$/);
+    expect(verdict(deps)).toMatchObject({ level: 'trouble', problems: [{ level: 'trouble' }, { level: 'info' }] });
+    expect(verdict(deps).sentence).toMatch(/^production workflowDlq is failing /);
+  });
+
+  test('a run that a pause or a stop ended is no trouble', () => {
+    for (const detail of ['kill_switch: release night; 3 left', 'interrupted: the daemon stops']) {
+      expect(verdict(world({ policies: () => [POLICY], ledger: lastRun('halted', detail) })).level).toBe('info');
+    }
   });
 
   test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
@@ -248,7 +248,12 @@ describe('the verdict', () => {
     const file = world({
       policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
     });
-    expect(verdict(file)).toMatchObject({ level: 'attention' });
+    expect(verdict(file)).toMatchObject({ level: 'info' });
+    const pauses = (by: string) =>
+      ledger({ pauses: () => [{ scope: 'policy/resume-billing', reason: 'r', at: NOW, by }] });
+    const paused = () => [{ ...POLICY, effectiveMode: 'off' as const, reducedBy }];
+    expect(verdict(world({ policies: paused, ledger: pauses('engine') })).level).toBe('trouble');
+    expect(verdict(world({ policies: paused, ledger: pauses('kim') })).level).toBe('info');
   });
 
   test('the worst comes first, the rest is counted', () => {
@@ -275,5 +280,105 @@ describe('the verdict', () => {
     );
     expect(status.storeError).toBe('disk I/O error');
     expect(status.verdict.sentence).toBe('The store cannot be read: disk I/O error.');
+  });
+
+  describe('of destinations that are down', () => {
+    const OUTAGE = {
+      host: 'crm.vendor.example',
+      since: NOW - 18 * 60_000,
+      isSinceKnown: true,
+      lastAt: NOW - 60_000,
+      failed: 962,
+      delivered: 0,
+      lost: 251,
+      reasons: [{ reason: 'HTTP 503', count: 962 }],
+    };
+    const entry = (n: number, url: string) => ({
+      dlqId: `d${n}`,
+      workflowRunId: `w${n}`,
+      workflowUrl: url,
+      createdAt: NOW - 60_000 * n,
+      labels: [],
+    });
+
+    function down(over: Partial<World> = {}, listed = true) {
+      const deps = world({
+        accounts: [{ name: 'production', dlqRetentionMs: 86_400_000 }],
+        outages: () => [OUTAGE],
+        ...over,
+      });
+      register(deps);
+      const rows = [
+        entry(1, 'https://crm.vendor.example/a'),
+        entry(9, 'https://crm.vendor.example/b'),
+        entry(5, 'https://x.example'),
+      ];
+      if (listed)
+        deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
+      return readStatus(deps, 20);
+    }
+
+    test('names the fault first, its size, and what the daemon does about it', () => {
+      const { verdict: said, outages } = down();
+      expect(said).toMatchObject({
+        level: 'trouble',
+        sentence:
+          'crm.vendor.example answers 503 to everything since 10:12 UTC (18 min): 962 failed attempts, 251 failed messages, 2 failed runs; no policy resumes failed runs of production; they stay in the DLQ until they expire.',
+      });
+      expect(outages).toMatchObject([
+        { failedRuns: 2, oldestFailedAt: NOW - 9 * 60_000, firstExpiresAt: NOW - 9 * 60_000 + 86_400_000 },
+      ]);
+    });
+
+    test.each<readonly [string, Partial<PolicyStatus>, string]>([
+      [
+        'a policy that is held',
+        { held: { guard: 'arrivals', reason: '40 in 10 minutes', since: NOW } },
+        'waits until fewer runs fail (40 in 10 minutes)',
+      ],
+      [
+        'a policy in audit',
+        { effectiveMode: 'audit', reducedBy: 'OPSD_MODE is audit' },
+        'resumes nothing: its mode is audit (OPSD_MODE is audit)',
+      ],
+      [
+        'a policy that is paused',
+        { effectiveMode: 'off', reducedBy: 'paused: release night' },
+        'is paused: release night',
+      ],
+      ['a policy that acts', { nextRunAt: NOW + 120_000 }, 'resumes the runs that it selects (next run in 2 min)'],
+      ['a policy that is off', { mode: 'off', effectiveMode: 'off' }, 'is off'],
+    ])('says what %s does', (_what, over, text) => {
+      const { outages, verdict: said } = down({ policies: () => [{ ...POLICY, ...over }] });
+      expect(outages[0]!.reactions).toEqual([{ policy: 'resume-billing', text }]);
+      expect(said.sentence).toContain(`2 failed runs; resume-billing ${text}`);
+    });
+
+    test('a hold that is said with the outage is not said again', () => {
+      const conditions = () => [{ ...HELD, severity: 'info' as const }];
+      const held = { guard: 'quota', reason: '429', since: NOW };
+      const { verdict: said } = down({ policies: () => [{ ...POLICY, held }], engine: engine({ conditions }) });
+      expect(said.problems).toHaveLength(1);
+    });
+
+    test('a listing that is stale leaves the failed runs unknown', () => {
+      const { verdict: said, outages } = down({}, false);
+      expect(outages[0]).not.toHaveProperty('failedRuns');
+      expect(said.sentence).toContain('failed runs not known');
+    });
+
+    test('that all is well is not said while the log is behind', () => {
+      const deps = world({ accounts: [{ name: 'production' }], outages: () => undefined });
+      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+      deps.board.register({ account: 'production', collector: 'logs', ...timing });
+      expect(verdict(deps).level).toBe('ok');
+      const rows = [{ watermark: NOW - 720_000 }];
+      deps.board.publish({ account: 'production', collector: 'logs', at: NOW, rows, dropped: 0 }, 12);
+      expect(verdict(deps)).toMatchObject({
+        level: 'attention',
+        sentence:
+          'It is not known whether destinations of production are down: its log is counted until 2026-11-18 10:18:00Z.',
+      });
+    });
   });
 });

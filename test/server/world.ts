@@ -34,6 +34,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
     readiness: () => ({ ready: true, detail: 'first round done' }),
     policies: () => [],
     accounts: [],
+    outages: () => [],
     links: [],
     version: '0.1.0',
     startedAt: NOW - 3_600_000,

@@ -1,0 +1,108 @@
+/** A planted outage, as the page, the API and the metrics show it: one destination answers 503 to everything. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { OutageView } from '../../src/server/outages.ts';
+import { domOf, screenshot } from '../support/browser.ts';
+import { addressOf, daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
+import { httpSink } from '../support/http-sink.ts';
+import { installed } from '../support/program.ts';
+import { publish, TEST_TOKEN } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const RUNS = 240;
+
+const POLICY = `
+policies:
+  - name: resume-billing
+    account: production
+    mode: enforce
+    every: 2s
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+`;
+
+function config({ proxy }: DaemonWorld, policies: string): string {
+  return `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+accounts:
+  - name: production
+    messageApi: { url: "${proxy.url}", token: ${TEST_TOKEN} }
+    client: { requestsPerSecond: 100 }
+    limits: { dlqRetention: 7d }
+    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s, full: 10s } }
+${policies}`;
+}
+
+interface Shown {
+  readonly verdict: { readonly level: string; readonly sentence: string };
+  readonly outages: readonly OutageView[];
+}
+
+test.each([
+  ['without a policy', '', /no policy resumes failed runs of production/],
+  ['with a policy', POLICY, /resume-billing (?:waits until|halted its repair here)/],
+])(
+  '%s the verdict names the destination first, and the healthy one not at all',
+  async (name, policies, reaction) => {
+    const world = await daemonWorld();
+    const healthy = await httpSink((_request, response) => void response.end('{}'));
+    const daemon = world.run(config(world, policies));
+    const url = await addressOf(daemon);
+    const status = async (): Promise<Shown> => (await fetch(`${url}/api/v1/status`)).json() as Promise<Shown>;
+    await until({ what: 'the first readings are done' }, async () => (await status()).verdict.level === 'ok');
+
+    for (let n = 0; n < 30; n++) await publish(world.service, `${healthy.url}/ok`);
+    await world.failRuns(RUNS, 'billing');
+    const host = new URL(world.destination.url).host;
+    await until({ what: 'the outage is shown whole', timeoutMs: 60_000 }, async () => {
+      const [outage] = (await status()).outages;
+      return (
+        outage?.failedRuns === RUNS &&
+        outage.lost >= RUNS &&
+        outage.reactions.every(({ text }) => reaction.test(`resume-billing ${text}`))
+      );
+    });
+
+    const { verdict, outages } = await status();
+    expect(outages).toHaveLength(1);
+    expect(outages[0]).toMatchObject({ account: 'production', destination: host, delivered: 0 });
+    expect(outages[0]!.reasons[0]).toMatchObject({ reason: 'HTTP 503' });
+    expect(outages[0]!.failed).toBeGreaterThanOrEqual(RUNS);
+    expect(outages[0]!.firstExpiresAt! - outages[0]!.oldestFailedAt!).toBe(7 * 86_400_000);
+    expect(verdict.level).toBe('trouble');
+    expect(verdict.sentence).toMatch(new RegExp(`^${host} answers 503 to everything (?:since|for at least) `));
+    expect(verdict.sentence).toContain(`${RUNS} failed runs`);
+    expect(verdict.sentence).toMatch(reaction);
+
+    const chromium = installed('chromium');
+    if (chromium !== undefined) {
+      expect(await domOf(chromium, `${url}/`)).toContain(`${host} answers 503 to everything`);
+      await pictures(chromium, url, name.replaceAll(' ', '-'));
+    }
+
+    // The destination is well again: what it delivers ends the outage.
+    world.destination.answerWith((_request, response) => void response.end('{}'));
+    await until({ what: 'the outage is over', timeoutMs: 60_000 }, async () => {
+      for (let n = 0; n < 30; n++) await publish(world.service, `${world.destination.url}/ok`);
+      return (await status()).outages.length === 0;
+    });
+    daemon.kill('SIGTERM');
+    expect((await daemon.ended).code).toBe(0);
+  },
+  240_000,
+);
+
+/** Where a folder is given, for people to look at. */
+async function pictures(chromium: string, url: string, name: string): Promise<void> {
+  const folder = process.env['PICTURES'];
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  for (const [width, height] of [
+    [1300, 900],
+    [390, 844],
+  ] as const) {
+    await screenshot(chromium, `${url}/`, { file: join(folder, `outage-${name}-${width}.png`), width, height });
+  }
+}
