@@ -19,6 +19,7 @@ import { collectors, timing, type Collector, type CollectorTarget } from './coll
 import type { Config } from './config/config.ts';
 import { knownBudget, type BudgetKnowledge } from './domain/known-budget.ts';
 import { COLLECTOR_NAMES, type CollectorName } from './domain/observation.ts';
+import { ownCommand } from './domain/own-command.ts';
 import { createFacts } from './engine/facts.ts';
 import type { Undertaking } from './exporters/daemon-spans.ts';
 import { deliveryLines } from './exporters/delivery-line.ts';
@@ -267,7 +268,9 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     run: async () => void (beatAt = clock.monotonic()),
   });
 
+  const socketPath = socketPathOf(config.storage.sqlite.path);
   const serverDeps = {
+    command: ownCommand(env, ['--socket', socketPath]),
     clock,
     board,
     ledger,
@@ -314,7 +317,6 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     version: options.version,
     startedAt,
   };
-  const socketPath = socketPathOf(config.storage.sqlite.path);
   const socket = await startServer(serverDeps, { socketPath });
   ending('command socket', 3_000, () => socket.close());
   const server = await startServer(serverDeps, config.server.listen);

@@ -1,9 +1,10 @@
 import type { RunOutcome } from '../domain/plan.ts';
 import type { RunSummary } from '../ledger/verbs.ts';
-import { EXIT, textOption, type Command } from './command.ts';
+import { CommandError, EXIT, textOption, type Command } from './command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from './confirm.ts';
 import type { KeptPlan } from './daemon-client.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
+import { checkOpen } from './kept-plan.ts';
 import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from './output.ts';
 import { actText, counted } from './plan-acts.ts';
 
@@ -25,14 +26,23 @@ export const applyCommand: Command = {
     const { planText } = await import('./plan-text.ts');
 
     const kept = await requestStoredPlan(call.positionals[0]!, daemon);
+    checkOpen('apply', kept);
     call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
-    await confirm(call, `Do it: ${actText(kept.plan)}${allowanceText(kept)}?`);
+    if (kept.covers === 0) throw new CommandError(`plan ${printable(kept.id)} holds no act: there is nothing to apply`);
+    await confirm(call, `${questionText(kept)}${allowanceText(kept)}?`);
     const { result } = await requestApply(kept.id, textOption(call.values, 'reason')?.trim() || undefined, daemon);
     if (format === 'table') call.io.stdout.write(resultText(kept.id, result));
     else await writeData(call.io, format, { plan: kept.id, policy: kept.plan.policy, result });
     return EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
   },
 };
+
+/** A plan that was held may be done as far as the guards allow it now. */
+function questionText({ plan, covers }: KeptPlan): string {
+  if (plan.chosen.length > 0) return `Do it: ${actText(plan)}`;
+  const why = plan.stopped === undefined ? '' : ` (${plan.stopped.guard})`;
+  return `The guards allowed none of its ${counted(covers, 'act')}${why}. Try again, and do what they allow now`;
+}
 
 /** Where a person is needed, applying a plan allows what the steps after this one do, too. */
 function allowanceText({ plan, covers }: KeptPlan): string {

@@ -1,6 +1,7 @@
 /** Which running daemon a command means: by its socket, by the configuration beside it, or by its address. */
 import { existsSync, readFileSync } from 'node:fs';
 import { CommandError, textOption, UsageError, type Call, type OptionSpec } from './command.ts';
+import { ownCommand, type OwnCommand } from '../domain/own-command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
 
@@ -45,6 +46,15 @@ export const DAEMON_OPTIONS = {
     help: 'File with the key of that certificate; default: $OPSD_KEY_FILE.',
   },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
+
+/** Commands for the daemon that this call means. */
+export function commandOf({ io, values }: Pick<Call, 'io' | 'values'>): OwnCommand {
+  const given = (Object.keys(DAEMON_OPTIONS) as (keyof typeof DAEMON_OPTIONS)[]).flatMap((name) => {
+    const value = textOption(values, name);
+    return value === undefined ? [] : [`--${name}`, value];
+  });
+  return ownCommand(io.env, given);
+}
 
 /** Where the daemon is; undefined when it cannot be told, which has then been said on stderr. */
 export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {

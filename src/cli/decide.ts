@@ -2,6 +2,7 @@
 import { EXIT, textOption, type Call } from './command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from './confirm.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
+import { checkOpen } from './kept-plan.ts';
 import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from './output.ts';
 
 export const DECIDE_OPTIONS = { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION };
@@ -13,6 +14,7 @@ export async function decide(call: Call, verb: 'approve' | 'reject'): Promise<nu
   const { requestDecision, requestStoredPlan } = await import('./daemon-client.ts');
   const { planText } = await import('./plan-text.ts');
   const kept = await requestStoredPlan(call.positionals[0]!, daemon);
+  checkOpen(verb, kept);
   call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   const acts = `${kept.covers.toLocaleString('en-US')} ${kept.covers === 1 ? 'act' : 'acts'} of ${printable(kept.plan.policy)}`;
   await confirm(call, verb === 'approve' ? `Allow ${acts}?` : `Refuse ${acts}?`);

@@ -1,5 +1,6 @@
 /** A plan for a person: what was read, who was left out and why, what would be done, and how to do it. Pure. */
 import { formatDuration } from '../domain/duration.ts';
+import type { OwnCommand } from '../domain/own-command.ts';
 import type { Plan, PlanCampaign, Proposal } from '../domain/plan.ts';
 import { painter, printable, textTable, type Style, type TextStyle } from './output.ts';
 import { actRows, CONSEQUENCE, counted, number } from './plan-acts.ts';
@@ -16,6 +17,8 @@ const GAP = '   ';
 export interface PlanTextOptions extends TextStyle {
   /** Whether a question follows, which says how to go on. */
   readonly isAsked?: boolean;
+  /** Writes a command that runs as it is printed; default: `opsd` on the path. */
+  readonly command?: OwnCommand;
 }
 
 /** Writes parts one after the other, and begins a line where the next would not fit. */
@@ -97,7 +100,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   drain(page, plan);
   for (const [index, note] of plan.notes.entries()) page.prose(index === 0 ? 'Note' : '', note);
   listing(page, plan);
-  if (options.isAsked !== true) next(page, plan);
+  if (options.isAsked !== true) next(page, plan, options.command ?? ((words) => `opsd ${words}`));
   return page.toString();
 }
 
@@ -234,9 +237,13 @@ function caps(page: Page, plan: Plan): void {
   ]);
 }
 
-function drain(page: Page, { drain: left }: Plan): void {
+function drain(page: Page, { drain: left, stopped, campaigns: groups }: Plan): void {
   if (left === undefined) return;
-  const time = left.ms < 60_000 ? 'this run' : `about ${formatDuration(Math.ceil(left.ms / 60_000) * 60_000)}`;
+  const about = left.ms < 60_000 ? 'one run' : `about ${formatDuration(Math.ceil(left.ms / 60_000) * 60_000)}`;
+  // The end of a halt is known, and counted in.
+  const hold = [stopped, ...groups.map(({ held }) => held)].find((one) => one !== undefined && one.guard !== 'ramp');
+  const inTime = left.ms < 60_000 ? 'this run' : about;
+  const time = hold === undefined ? inTime : `${about} after the hold by ${hold.guard} ends`;
   const lost =
     left.expiring === 0 ? 'nothing expires before' : `${counted(left.expiring, 'entry', 'entries')} expire before`;
   const first = left.expiring === 0 ? [] : [part('what expires first goes first')];
@@ -270,19 +277,19 @@ function actsOf({ chosen, waiting = [] }: Plan): readonly Proposal[] {
 }
 
 /** What a person may do now. */
-function next(page: Page, plan: Plan): void {
+function next(page: Page, plan: Plan, command: OwnCommand): void {
   const [first] = actsOf(plan);
   const mayApply = plan.effectiveMode === 'enforce' || plan.effectiveMode === 'approve';
   const settles = plan.overruled?.settings['ramp.settle'] !== undefined && plan.matched > 0;
   const isApplied = mayApply && (plan.state === 'changes' || (plan.state === 'held' && settles));
   const commands = [
-    ...(isApplied ? [{ text: `Apply with: opsd apply ${plan.id}`, style: 'cyan' as const }] : []),
-    ...(first !== undefined && 'dlqId' in first ? [part(`One entry: opsd explain ${first.dlqId}`)] : []),
+    ...(isApplied ? [{ text: `Apply with: ${command(`apply ${plan.id}`)}`, style: 'cyan' as const }] : []),
+    ...(first !== undefined && 'dlqId' in first ? [part(`One entry: ${command(`explain ${first.dlqId}`)}`)] : []),
   ];
   if (commands.length > 0) page.loose(commands);
   const limit = mayApply ? overrulable(plan) : undefined;
   if (limit !== undefined) {
-    page.loose([part(`Overrule once: opsd plan ${plan.policy} --once --set ${limit} --reason "…"`)]);
+    page.loose([part(`Overrule once: ${command(`plan ${plan.policy} --once --set ${limit} --reason "…"`)}`)]);
   }
 }
 

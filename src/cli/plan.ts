@@ -2,7 +2,7 @@ import type { Plan } from '../domain/plan.ts';
 import { EXIT, textOption, UsageError, type Call, type Command } from './command.ts';
 import { REASON_OPTION } from './confirm.ts';
 import type { PlanOptions } from './daemon-client.ts';
-import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
+import { commandOf, DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from './output.ts';
 
 export const planCommand: Command = {
@@ -70,12 +70,13 @@ function overruleOf({ values, positionals }: Call): Pick<PlanOptions, 'overrule'
   return { overrule: { settings: Object.fromEntries(settings), reason } };
 }
 
-async function show({ io }: Call, format: 'table' | 'json' | 'yaml', plans: readonly Plan[]): Promise<void> {
+async function show(call: Call, format: 'table' | 'json' | 'yaml', plans: readonly Plan[]): Promise<void> {
+  const { io } = call;
   if (format !== 'table') return writeData(io, format, { plans });
   if (plans.length === 0) {
     io.stderr.write('The daemon has no policies.\n');
     return;
   }
   const { planText } = await import('./plan-text.ts');
-  io.stdout.write(plans.map((plan) => planText(plan, textStyle(io))).join('\n'));
+  io.stdout.write(plans.map((plan) => planText(plan, { ...textStyle(io), command: commandOf(call) })).join('\n'));
 }

@@ -204,6 +204,8 @@ export interface PlanCampaign {
   readonly verified: number;
   readonly judged: number;
   readonly matched: number;
+  /** Epoch milliseconds until which the step settles or the halt lasts. */
+  readonly until?: number;
   /** Why the group waits. */
   readonly held?: Denial;
 }

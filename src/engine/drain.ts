@@ -12,11 +12,17 @@ export function drainOf(
   campaigns: readonly PlanCampaign[],
   now: number,
 ): Plan['drain'] {
-  if (proposals.length === 0) return undefined;
+  // A group that was given up waits for an operator: no time can be told.
+  if (proposals.length === 0 || campaigns.some(({ state }) => state === 'audit')) return undefined;
   const byCaps = (Math.max(0, proposals.length - policy.limits.maxPerRun) / policy.limits.maxPerHour) * HOUR_MS;
-  const ms = Math.max(byCaps, ...campaigns.map((campaign) => rampMs(policy, campaign)));
+  const ms = Math.max(byCaps, ...campaigns.map((campaign) => waitMs(campaign, now) + rampMs(policy, campaign)));
   const expiring = proposals.filter(({ expiresAt = Infinity }) => expiresAt < now + ms).length;
   return { ms, expiring };
+}
+
+/** Time until the group's step is judged, or its halt ends. */
+function waitMs({ state, until = 0 }: PlanCampaign, now: number): number {
+  return state === 'halted' || state === 'settling' ? Math.max(0, until - now) : 0;
 }
 
 function rampMs(policy: WorkflowDlqPolicy, campaign: PlanCampaign): number {

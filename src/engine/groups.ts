@@ -51,6 +51,7 @@ export function chooseByGroup(
       verified: campaign.verified,
       judged: campaign.judged,
       matched: members.length,
+      ...(campaign.until !== undefined && { until: campaign.until }),
       ...(held !== undefined && { held }),
     });
     if (held !== undefined && size === 0) holds.push(held);

@@ -68,7 +68,7 @@ export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?:
     const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
     return { ...counts, outcome: 'error', detail, error: detail, stopped: unbalanced };
   }
-  const summary = Object.entries({ acted, skipped, failed, unknown, left })
+  const summary = Object.entries({ acted, skipped, failed, unknown, 'not sent': left })
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${count} ${what}`)
     .join(', ');

@@ -1,5 +1,6 @@
 /** The page's parts about policies: what stands, plans that wait, the policies, and their campaigns. Pure. */
 import type { Condition } from '../ledger/verbs.ts';
+import { shellWord, type OwnCommand } from '../domain/own-command.ts';
 import { formatCount, formatSpan } from './format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { moment, state, sub, time, type Tone } from './page-parts.ts';
@@ -20,14 +21,17 @@ interface Standing {
 }
 
 /** @returns undefined when nothing stands */
-export function standing(status: Status): Html | undefined {
-  const rows = [...status.pauses.map(pauseRow), ...besidesPauses(status).map(conditionRow)];
+export function standing(status: Status, command: OwnCommand): Html | undefined {
+  const rows = [
+    ...status.pauses.map(pauseRow),
+    ...besidesPauses(status).map((condition) => conditionRow(condition, status.plans)),
+  ];
   if (rows.length === 0) return undefined;
   return html`<section aria-labelledby="${STANDING_ANCHOR}">
     <h2 id="${STANDING_ANCHOR}">What stands</h2>
     ${table<Standing>({
       caption: html`Each is told once when it begins and once when it ends. To stop everything:
-        <code>opsd pause --reason TEXT</code>.`,
+        <code>${command('pause --reason TEXT')}</code>.`,
       rows,
       empty: '',
       columns: [
@@ -37,7 +41,7 @@ export function standing(status: Status): Html | undefined {
         {
           title: 'Go on with',
           wide: true,
-          cell: (row) => row.command !== undefined && html`<code>${row.command}</code>`,
+          cell: (row) => row.command !== undefined && html`<code>${command(row.command)}</code>`,
         },
       ],
     })}
@@ -47,13 +51,13 @@ export function standing(status: Status): Html | undefined {
 function pauseRow({ scope, reason, at, by }: Status['pauses'][number]): Standing {
   const policy = /^policy\/(.*)$/s.exec(scope)?.[1];
   return {
-    tone: 'trouble',
+    tone: by === 'engine' ? 'trouble' : 'off',
     word: 'paused',
     about: policy ?? (scope === 'engine' ? 'every policy' : scope),
     summary: reason,
     detail: by === 'engine' ? 'the daemon paused itself' : `by ${by}`,
     since: at,
-    command: `opsd unpause${policy === undefined ? '' : ` --policy ${policy}`} --reason TEXT`,
+    command: `unpause${policy === undefined ? '' : ` --policy ${policy}`} --reason TEXT`,
   };
 }
 
@@ -70,9 +74,10 @@ const CONDITION_WORD: Readonly<Record<string, string>> = {
   unknown: 'outcome unknown',
 };
 
-function conditionRow({ key, severity, policy, group, summary, detail, since }: Condition): Standing {
+function conditionRow(condition: Condition, plans: Status['plans']): Standing {
+  const { key, severity, policy, group, summary, detail, since } = condition;
   const [kind = ''] = key.split('/');
-  const lift = `opsd unpause --policy ${policy ?? 'NAME'} --group ${quoted(group ?? '')} --reason TEXT`;
+  const command = nextCommand(kind, condition, plans);
   return {
     tone: CONDITION_TONE[severity],
     word: CONDITION_WORD[kind] ?? kind,
@@ -80,23 +85,38 @@ function conditionRow({ key, severity, policy, group, summary, detail, since }: 
     summary,
     detail,
     since,
-    ...(kind === 'halted' && { command: lift }),
+    ...(command !== undefined && { command }),
   };
 }
 
-/** As a shell takes it for one word: whoever names a workflow must not write commands that people copy. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+/** The command that tells more, or goes on. */
+function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, plans: Status['plans']) {
+  switch (kind) {
+    case 'held':
+      return `plan ${policy}`;
+    case 'halted':
+      return `unpause --policy ${policy} --group ${shellWord(group)} --reason TEXT`;
+    case 'approval': {
+      const plan = plans.find((one) => one.policy === policy);
+      return plan && `approve ${plan.id}`;
+    }
+    case 'unknown':
+      return `audit --policy ${policy} --since 2h`;
+    case 'reload':
+      return 'reload';
+    default:
+      return undefined;
+  }
 }
 
 /** @returns undefined when no plan waits */
-export function waitingPlans(status: Status): Html | undefined {
+export function waitingPlans(status: Status, command: OwnCommand): Html | undefined {
   if (status.plans.length === 0) return undefined;
   return html`<section aria-labelledby="plans">
     <h2 id="plans">Plans that wait</h2>
     ${table<StoredPlanView>({
-      caption: html`Read one before you decide: <code>opsd approve PLAN</code> shows it and asks. Nothing of it is done
-        until then.`,
+      caption: html`Read one before you decide: <code>${command('approve PLAN')}</code> shows it and asks. Nothing of it
+        is done until then.`,
       rows: status.plans,
       empty: '',
       columns: [
@@ -115,8 +135,8 @@ export function waitingPlans(status: Status): Html | undefined {
           title: 'Decide',
           wide: true,
           cell: ({ id }) => [
-            html`<code class="nowrap">opsd approve ${id}</code><br />`,
-            html`<code class="nowrap">opsd reject ${id}</code>`,
+            html`<code>${command(`approve ${id}`)}</code><br />`,
+            html`<code>${command(`reject ${id}`)}</code>`,
           ],
         },
       ],
@@ -180,10 +200,10 @@ function until({ state: now, until: at, reason, breaker }: Campaign, asOf: numbe
   return [html`${what} `, moment(at, asOf), sub(now === 'halted' ? reason : undefined)];
 }
 
-export function policies(rows: readonly PolicyView[], now: number): Html {
+export function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Html {
   return table<PolicyView>({
     caption: html`What the daemon may do. Ask a running daemon what a policy would do now with
-      <code>opsd plan POLICY</code>; that changes nothing.`,
+      <code>${command('plan POLICY')}</code>; that changes nothing.`,
     rows,
     rowId: policyAnchor,
     empty: html`No policy is configured: the daemon reads and does nothing. Policies stand under

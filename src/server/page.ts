@@ -3,6 +3,7 @@
  * are words, colour and shape only repeat them. Pure.
  */
 import { createHash } from 'node:crypto';
+import type { OwnCommand } from '../domain/own-command.ts';
 import { formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 import { foldedLabels } from './label-table.ts';
@@ -22,6 +23,8 @@ export interface PageLink {
 
 export interface PageOptions {
   readonly links: readonly PageLink[];
+  /** A command as this process would be asked by it. */
+  readonly command: OwnCommand;
   /** Those of which values fold are shown. */
   readonly labels?: readonly LabelView[];
   /** Seconds after which the browser loads the page again; absent: never. */
@@ -76,10 +79,10 @@ export function renderPage(status: Status, options: PageOptions): string {
             <p class="refresh">${refreshLink(options.refreshSeconds)}</p>
           </header>
           <main>
-            ${verdict(status)} ${standing(status)} ${waitingPlans(status)}
+            ${verdict(status)} ${standing(status, options.command)} ${waitingPlans(status, options.command)}
             <section aria-labelledby="policies">
               <h2 id="policies">Policies</h2>
-              ${policies(status.policies, now)}
+              ${policies(status.policies, now, options.command)}
             </section>
             ${campaigns(status)}
             <section aria-labelledby="actions">

@@ -71,6 +71,7 @@ function page({ deps, query }: RouteContext): Reply {
     Number.isInteger(refresh) && refresh >= REFRESH_SECONDS.min && refresh <= REFRESH_SECONDS.max && refresh;
   const options = {
     links: deps.links,
+    command: deps.command ?? ((text: string) => `opsd ${text}`),
     labels: deps.labels?.() ?? [],
     ...(refreshes !== false && { refreshSeconds: refreshes }),
   };

@@ -2,6 +2,7 @@
  * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads, unless a token
  * says otherwise; over the unix socket everything is allowed.
  */
+import type { OwnCommand } from '../domain/own-command.ts';
 import type { Outage } from '../domain/outage.ts';
 import type { PolicyStatus } from '../domain/policy-status.ts';
 import type { AuditHead } from '../ledger/audit-log.ts';
@@ -61,6 +62,8 @@ export interface ServerDeps extends ProbeDeps {
   outages(account: string): readonly Outage[] | undefined;
   apiUsage?(account: string): readonly ApiUsage[];
   labels?(): readonly LabelView[];
+  /** A command that runs as it is printed; default: `opsd` on the path. */
+  readonly command?: OwnCommand;
   /** Shown on the page beside the server's own addresses. */
   readonly links: readonly PageLink[];
   readonly version: string;

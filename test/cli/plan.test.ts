@@ -124,7 +124,7 @@ Caps      hour 64 of 2,000   engine day 88 of 20,000
    dlqId        run      failed            cause          try  expires  labels
    dlq-8812-01  wfr_k2f  18 Nov 09:00:00Z  transient 503  1             billing, tenant:14
    dlq-8812-02  wfr_k2f  18 Nov 09:00:00Z  transient 503  3
-Apply with: opsd apply 9f3c2a   One entry: opsd explain dlq-8812-01
+Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8812-01 --socket ${socket}
 `);
     expect(asked.at(-1)).toEqual({ by: 'local', save: true });
   });

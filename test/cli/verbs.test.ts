@@ -25,9 +25,11 @@ const POLICY: PolicyStatus = {
 };
 
 /** A daemon with one plan, whose runs end as told. */
-function willing(outcome: RunOutcome = 'acted'): { readonly deps: World; readonly asked: unknown[][] } {
+function willing(
+  outcome: RunOutcome = 'acted',
+  stored = storedPlan(),
+): { readonly deps: World; readonly asked: unknown[][] } {
   const asked: unknown[][] = [];
-  const stored = storedPlan();
   const result = { outcome, matched: 183, acted: 1, backlog: 182, detail: 'x\u001B[2J' };
   const deps = world({
     policies: () => [POLICY],
@@ -108,7 +110,41 @@ describe.each([
   });
 });
 
+test.each([
+  ['apply', 'used', 'was applied already; opsd plan resume-billing makes a new one'],
+  ['approve', 'used', 'was applied already; opsd plan resume-billing makes a new one'],
+  ['approve', 'approved', 'was approved already; opsd plan resume-billing makes a new one'],
+  ['approve', 'shown', 'does not wait for approval; opsd apply 9f3c2a does it'],
+  ['reject', 'rejected', 'was rejected already; opsd plan resume-billing makes a new one'],
+  ['apply', 'expired', 'has expired; opsd plan resume-billing makes a new one'],
+] as const)(
+  'opsd %s of a plan that is %s says what became of it, and shows and asks nothing',
+  async (verb, state, why) => {
+    const { deps, asked } = willing('acted', storedPlan({ state }));
+    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done).toMatchObject({ code: 1, stdout: '', stderr: `opsd: plan 9f3c2a ${why}\n` });
+    expect(asked).toEqual([]);
+  },
+);
+
 describe('opsd apply', () => {
+  test('of a plan whose acts are all held asks whether to try again, and never to do nothing', async () => {
+    const held = plan({ state: 'held', chosen: [], stopped: { guard: 'min_interval', reason: 'too soon' } });
+    const { deps, asked } = willing('acted', storedPlan({ plan: held }));
+    const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done.stderr).toMatch(/The guards allowed none of its \d+ acts? \(min_interval\)\. Try again, .*\? \[y\/N\]/);
+    expect(done.stderr).not.toContain('resume 0 runs');
+    expect(asked).toHaveLength(1);
+  });
+
+  test('of a plan without acts asks nothing', async () => {
+    const { deps, asked } = willing('acted', storedPlan({ plan: plan({ state: 'nothing', chosen: [] }), targets: [] }));
+    const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done.code).toBe(1);
+    expect(done.stderr).toContain('opsd: plan 9f3c2a holds no act: there is nothing to apply\n');
+    expect(asked).toEqual([]);
+  });
+
   test.each([
     [{}, 'Do it: resume 1 run of production; 182 more are left for later runs? [y/N] '],
     [

@@ -21,7 +21,7 @@ test('books that do not balance are an error, and say every figure', async () =>
     stopped: unbalanced,
   });
   const balanced = concluded(policyOf(), plan, { ...books, left: 2 });
-  expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 left' });
+  expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 not sent' });
 });
 
 test('a policy whose books do not balance is paused until somebody has looked', async () => {

@@ -450,6 +450,20 @@ describe('the page of policies at work', () => {
     expect(markup).toContain(`<code>opsd unpause --policy resume-billing --group ${word} --reason TEXT</code>`);
   });
 
+  test('gives each condition its next command, as this process was started', async () => {
+    const kinds = ['held', 'approval', 'unknown', 'reload'];
+    const of = { severity: 'warning', policy: 'p', summary: 's', detail: 'd', since: NOW } as const;
+    const markup = await page({
+      engine: engine({ conditions: () => kinds.map((kind) => ({ ...of, key: `${kind}/p` })) }),
+      ledger: ledger({ storedPlans: () => [storedPlan({ plan: plan({ policy: 'p' }) })] }),
+      command: (text) => `npm run --silent opsd -- ${text} --socket /s`,
+    });
+    for (const command of ['plan p', 'approve 9f3c2a', 'audit --policy p --since 2h', 'reload']) {
+      expect(markup).toContain(`<code>npm run --silent opsd -- ${command} --socket /s</code>`);
+    }
+    expect(markup).not.toContain('<code>opsd');
+  });
+
   test('tells which plans wait, what for, and how to decide', async () => {
     const needsApproval = { guard: 'tripwire', reason: '183 matched, at most 100' };
     const asked: unknown[] = [];

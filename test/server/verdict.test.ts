@@ -373,6 +373,7 @@ describe('the verdict', () => {
       deps.board.register({ account: 'production', collector: 'logs', ...timing });
       expect(verdict(deps).level).toBe('ok');
       const rows = [{ watermark: NOW - 720_000 }];
+      deps.board.logLag.take('production', NOW - 720_000);
       deps.board.publish({ account: 'production', collector: 'logs', at: NOW, rows, dropped: 0 }, 12);
       expect(verdict(deps)).toMatchObject({
         level: 'attention',

@@ -1,0 +1,25 @@
+/** Whether a kept plan can still be decided on, asked before it is shown: what was done is never called undone. */
+import { CommandError } from './command.ts';
+import type { KeptPlan } from './daemon-client.ts';
+import { printable } from './output.ts';
+
+const OPEN: Readonly<Record<'apply' | 'approve' | 'reject', readonly string[]>> = {
+  apply: ['shown', 'waiting', 'approved'],
+  approve: ['waiting'],
+  reject: ['waiting', 'shown'],
+};
+
+const STATE: Readonly<Record<string, string>> = {
+  used: 'was applied already',
+  approved: 'was approved already',
+  rejected: 'was rejected already',
+  expired: 'has expired',
+  shown: 'does not wait for approval',
+};
+
+/** @throws {CommandError} saying what became of the plan, and what to do */
+export function checkOpen(verb: keyof typeof OPEN, { id, state, plan }: KeptPlan): void {
+  if (OPEN[verb].includes(state)) return;
+  const next = state === 'shown' ? `opsd apply ${id} does it` : `opsd plan ${plan.policy} makes a new one`;
+  throw new CommandError(printable(`plan ${id} ${STATE[state] ?? `is ${state}`}; ${next}`));
+}
