@@ -28,6 +28,12 @@ function escapeText(text: string): string {
   return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
 }
 
+/** A comment for readers; OpenMetrics allows none. */
+export function heldText(counters: number, format: Format): string {
+  if (counters === 0 || format === 'openmetrics') return '';
+  return `# ${counters} new counters read 0 until Prometheus has seen them begin: telemetry.metrics.newSeriesZeroFor\n`;
+}
+
 /** What stands above the series of a metric. */
 export function headerText({ name, spec }: SeriesTable, format: Format): string {
   if (format === 'text') return `# HELP ${name} ${escapeText(spec.help)}\n# TYPE ${name} ${spec.type}\n`;

@@ -3,7 +3,7 @@
  * time with turns of the event loop in between; all of it tells of the moment when the rendering began. Scrapers that
  * come while it goes on share it.
  */
-import { chunkText, CONTENT_TYPES, END, headerText } from './exposition-text.ts';
+import { chunkText, CONTENT_TYPES, END, headerText, heldText } from './exposition-text.ts';
 import { gzipParts } from './gzip-parts.ts';
 import type { Chunk, Format, SeriesTable } from './series.ts';
 
@@ -27,7 +27,12 @@ export interface Exposition {
 }
 
 /** @param refresh brings the tables up to date, without awaiting, before anything is rendered */
-export function createExposition(tables: readonly SeriesTable[], refresh: () => void): Exposition {
+/** @param heldCounters counters that are shown as 0 at this moment */
+export function createExposition(
+  tables: readonly SeriesTable[],
+  refresh: () => void,
+  heldCounters: () => number = () => 0,
+): Exposition {
   const underWay = new Map<Format, Promise<ScrapeBody>>();
   /** One after the other: a chunk has one claim. */
   let last: Promise<unknown> = Promise.resolve();
@@ -37,7 +42,8 @@ export function createExposition(tables: readonly SeriesTable[], refresh: () => 
     await turn();
     await before;
     refresh();
-    const parts = await renderParts(tables, format);
+    const note = Buffer.from(heldText(heldCounters(), format));
+    const parts = [note, ...(await renderParts(tables, format))];
     // From here on the body is as old as its snapshot.
     underWay.delete(format);
     return body(parts, format);

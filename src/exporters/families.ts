@@ -86,6 +86,8 @@ export interface Families {
   hold(): void;
   /** Shows the counters that were held for long enough. */
   releaseHeld(): void;
+  /** Counters and histograms that are held at 0. */
+  heldCount(): number;
   /** What only this process knows: without what the store keeps, and without what the process itself counts. */
   handOver(): HandedCounts;
   readonly tables: readonly SeriesTable[];
@@ -270,6 +272,7 @@ export function createFamilies(deps: FamiliesDeps): Families {
           .filter(({ spec }) => spec.type !== 'gauge' && spec.mirrored !== true && !OF_PROCESS.has(spec.source))
           .map((table) => [table.name, [...table.children()]]),
       ),
+    heldCount: () => held.size,
     releaseHeld() {
       const now = clock.monotonic();
       for (const [child, since] of held) {

@@ -206,7 +206,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   });
   refresh();
   families.hold();
-  const exposition = createExposition(families.tables, refresh);
+  const exposition = createExposition(families.tables, refresh, () => families.heldCount());
 
   function refresh(): void {
     for (const part of parts) {

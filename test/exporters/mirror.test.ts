@@ -239,12 +239,17 @@ describe('a counter that appears while the daemon runs', () => {
     const failures = 'msgsvc_message_failures_total{account="prod",destination="a.example",reason="http",code="503"}';
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     expect((await scrape()).get(failures)).toBe(0);
+    const note =
+      /^# \d+ new counters read 0 until Prometheus has seen them begin: telemetry\.metrics\.newSeriesZeroFor\n/;
+    expect(await text('text')).toMatch(note);
+    expect(await text('openmetrics')).not.toContain('read 0 until');
     await clock.advance(89_999);
     totals.add('prod', [created('a.example', 1)]);
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     await clock.advance(1);
     const samples = await scrape();
     expect([samples.get(createdOf('a.example')), samples.get(failures)]).toEqual([41, 2]);
+    expect(await text('text')).not.toContain('read 0 until');
     totals.add('prod', [created('a.example', 1)]);
     const openMetrics = (await text('openmetrics')).split('\n');
     expect(openMetrics).toContain(`${createdOf('a.example')} 42`);
