@@ -38,6 +38,9 @@ chmodSync(join(runtime, 'tmp'), 0o1777);
 const libraries = linkedTo(process.execPath);
 for (const path of libraries) put(path, path);
 put(process.execPath, '/usr/local/bin/node');
+// No shell and no env: the first line names the program itself.
+write('/usr/local/bin/opsd', "#!/usr/local/bin/node\nimport('/opt/opsd/src/opsd.js');\n");
+chmodSync(join(runtime, 'usr/local/bin/opsd'), 0o755);
 put('/usr/local/LICENSE', '/usr/local/LICENSE');
 put('/etc/os-release', '/etc/os-release');
 write('/etc/passwd', `root:x:0:0:root:/:/sbin/nologin\nopsd:x:${USER}:${USER}:opsd:/var/lib/opsd:/sbin/nologin\n`);

@@ -40,7 +40,7 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
   writeFileSync(join(config, 'config.yaml'), 'accounts: [{ name: shop, url: embedded }]\n');
   const first = await startSandbox(image, { store, config });
   await first.logged(STARTED);
-  const paused = await first.exec(['node', 'src/opsd.js', 'pause', '--reason', 'a look at the image']);
+  const paused = await first.exec(['opsd', 'pause', '--reason', 'a look at the image']);
   const ended = await first.stop();
   const second = await startSandbox(image, { store, config });
   await second.logged(STARTED);

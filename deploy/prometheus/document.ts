@@ -25,13 +25,14 @@ export function withTables(document: string, { recording, alerts }: Rules): stri
 }
 
 function alertTable({ name, rules }: AlertGroup): string {
-  const rows = rules.map(({ alert, severity, for: wait = '–', summary }) => [
+  const rows = rules.map(({ alert, severity, for: wait = '–', extended, summary }) => [
     `[${alert}](runbooks/${alert}.md)`,
     severity,
+    extended === true ? 'extended' : 'core',
     wait,
     withoutTemplates(summary),
   ]);
-  return `### Group ${name}\n\n${table(['alert', 'severity', 'for', 'says'], rows)}`;
+  return `### Group ${name}\n\n${table(['alert', 'severity', 'file', 'for', 'summary'], rows)}`;
 }
 
 /** Names that differ in their window alone are one row, with `WINDOW`. */
@@ -45,6 +46,7 @@ function withoutTemplates(text: string): string {
   return text
     .replaceAll(/\{\{ with .*?\{\{ end \}\}/g, '')
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_template, label: string) => label.toUpperCase())
+    .replaceAll(/\{\{ or \$labels\.(\w+) .*?\}\}/g, (_template, label: string) => label.toUpperCase())
     .replaceAll(/\{\{ \$value .*?\}\}/g, 'N');
 }
 

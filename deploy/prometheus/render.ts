@@ -1,7 +1,6 @@
 /**
  * Writes the rules as files for Prometheus and as a PrometheusRule, and their tables in the documentation:
- * `npm run rules`. With `--runbooks URL` the alerts point to runbooks there; with `--out FOLDER` the rules go into that
- * folder and not into the project.
+ * `npm run rules`. With `--out FOLDER` the rules go into that folder and not into the project.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,40 +9,52 @@ import { stringify } from 'yaml';
 import { DOCUMENT, withTables } from './document.ts';
 import { ALERT_GROUPS, RECORDING_GROUPS } from './groups.ts';
 import type { AlertGroup, AlertingRule, RecordingGroup } from './rule.ts';
-import { RUNBOOKS } from './thresholds.ts';
+import { GRAFANA, RUNBOOKS } from './thresholds.ts';
 
 export const RECORDING_FILE = 'deploy/prometheus/opsd-recording.yaml';
-export const ALERTS_FILE = 'deploy/prometheus/opsd-alerts.yaml';
+export const CORE_FILE = 'deploy/prometheus/opsd-alerts-core.yaml';
+export const EXTENDED_FILE = 'deploy/prometheus/opsd-alerts-extended.yaml';
+/** Files that Prometheus loads. */
+export const RULE_FILES = [RECORDING_FILE, CORE_FILE, EXTENDED_FILE] as const;
 export const PROMETHEUS_RULE_FILE = 'deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml';
 
-export interface RenderOptions {
+interface RenderOptions {
   readonly recording?: readonly RecordingGroup[];
   readonly alerts?: readonly AlertGroup[];
-  readonly runbooks?: string;
 }
 
 /** The files' texts by their paths in the project. */
 export function renderRules(options: RenderOptions = {}): Readonly<Record<string, string>> {
-  const { runbooks = RUNBOOKS, recording = RECORDING_GROUPS, alerts = ALERT_GROUPS } = options;
-  const base = runbooks.endsWith('/') ? runbooks : `${runbooks}/`;
+  const { recording = RECORDING_GROUPS, alerts = ALERT_GROUPS } = options;
   const recordingGroups = recording.map(({ rules, ...head }) => ({ ...head, rules }));
-  const alertGroups = alerts.map(({ rules, ...head }) => ({
-    ...head,
-    rules: rules.map((rule) => alertRule(rule, base)),
+  const core = alertGroups(alerts, (rule) => rule.extended !== true);
+  const extended = alertGroups(alerts, (rule) => rule.extended === true).map((group) => ({
+    ...group,
+    name: extendedName(group.name),
   }));
   return {
     [RECORDING_FILE]: yaml({ groups: recordingGroups }),
-    [ALERTS_FILE]: yaml({ groups: alertGroups }),
+    [CORE_FILE]: yaml({ groups: core }),
+    [EXTENDED_FILE]: yaml({ groups: extended }),
     [PROMETHEUS_RULE_FILE]: yaml({
       apiVersion: 'monitoring.coreos.com/v1',
       kind: 'PrometheusRule',
       metadata: { name: 'msgsvc-opsd' },
-      spec: { groups: [...recordingGroups, ...alertGroups] },
+      spec: { groups: [...recordingGroups, ...core, ...extended] },
     }),
   };
 }
 
-function alertRule(rule: AlertingRule, base: string) {
+/** Name of the group that holds the extended rules of a group. */
+export const extendedName = (group: string): string => `${group}-extended`;
+
+function alertGroups(groups: readonly AlertGroup[], takes: (rule: AlertingRule) => boolean) {
+  return groups
+    .map(({ rules, ...head }) => ({ ...head, rules: rules.filter(takes).map(alertRule) }))
+    .filter(({ rules }) => rules.length > 0);
+}
+
+function alertRule(rule: AlertingRule) {
   const { alert, expr, severity, area, summary, description } = rule;
   return {
     alert,
@@ -51,8 +62,34 @@ function alertRule(rule: AlertingRule, base: string) {
     ...(rule.for === undefined ? {} : { for: rule.for }),
     ...(rule.keepFiringFor === undefined ? {} : { keep_firing_for: rule.keepFiringFor }),
     labels: { severity, area },
-    annotations: { summary, description, runbook_url: `${base}${alert}.md` },
+    annotations: {
+      summary,
+      description,
+      runbook_url: `${RUNBOOKS}${alert}.md`,
+      dashboard_url: `${GRAFANA}d/${DASHBOARDS[area]}${variables(area)}`,
+    },
   };
+}
+
+/** Dashboard of each area. */
+export const DASHBOARDS: Readonly<Record<AlertingRule['area'], string>> = {
+  deliveries: 'opsd-deliveries',
+  dlq: 'opsd-dlq',
+  workflows: 'opsd-workflows',
+  'flow-control': 'opsd-flow-control',
+  spend: 'opsd-spend',
+  search: 'opsd-search',
+  api: 'opsd-daemon',
+  collectors: 'opsd-daemon',
+  automation: 'opsd-policies',
+  daemon: 'opsd-daemon',
+};
+
+/** Variables of the dashboard, as far as the alert has these labels. */
+function variables(area: AlertingRule['area']): string {
+  const names = area === 'deliveries' ? ['account', 'destination'] : area === 'daemon' ? ['instance'] : ['account'];
+  const given = names.map((name) => `{{ with $labels.${name} }}&var-${name}={{ . | urlquery }}{{ end }}`);
+  return `?from=now-3h${given.join('')}`;
 }
 
 function yaml(document: object): string {
@@ -60,14 +97,9 @@ function yaml(document: object): string {
   return header + stringify(document, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-function main({ runbooks, out }: { readonly runbooks?: string | undefined; readonly out?: string | undefined }): void {
-  if (runbooks !== undefined && !/^https?:$/.test(URL.parse(runbooks)?.protocol ?? '')) {
-    process.stderr.write(`--runbooks ${runbooks}: expected an address such as ${RUNBOOKS}\n`);
-    process.exitCode = 64;
-    return;
-  }
+function main({ out }: { readonly out?: string | undefined }): void {
   const root = out ?? join(import.meta.dirname, '../..');
-  for (const [path, text] of Object.entries(renderRules(runbooks === undefined ? {} : { runbooks }))) {
+  for (const [path, text] of Object.entries(renderRules())) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
@@ -78,5 +110,5 @@ function main({ runbooks, out }: { readonly runbooks?: string | undefined; reado
 }
 
 if (import.meta.main) {
-  main(parseArgs({ options: { runbooks: { type: 'string' }, out: { type: 'string' } } }).values);
+  main(parseArgs({ options: { out: { type: 'string' } } }).values);
 }

@@ -1,15 +1,15 @@
 /**
  * How soon the delivery alerts fire and resolve: promtool plays the scenarios through the rules. The result is two tables
- * in docs/alerts.md, which a test compares and `npm run rules:cases` writes.
+ * in docs/alerts.md, which a test compares and `npm run rules:times` writes.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { table } from './document.ts';
+import { DOCUMENT, marked, table } from './document.ts';
 import { RECORDING_GROUPS } from './groups.ts';
-import { ALERTS_FILE, RECORDING_FILE, renderRules } from './render.ts';
+import { CORE_FILE, EXTENDED_FILE, extendedName, RECORDING_FILE, renderRules } from './render.ts';
 import { SCENARIOS, SLOW_SCENARIOS, type Phase, type Scenario } from './response-scenarios.ts';
 import type { AlertingRule, RecordingGroup } from './rule.ts';
 import { deliveryAlerts } from './rules/deliveries.ts';
@@ -85,9 +85,9 @@ function filesOf(playback: Playback): Readonly<Record<string, string>> {
   const last = `${playback.before + playback.played}m`;
   const query = (of: string) => ({ expr: `${of}_over_time(${FIRED}[${last}])`, eval_time: last });
   const test = {
-    rule_files: ['recording.yaml', 'alerts.yaml'],
+    rule_files: ['recording.yaml', 'core.yaml', 'extended.yaml'],
     evaluation_interval: `${playback.step}m`,
-    group_eval_order: [...recording.map(({ name }) => name), alerts.name, fired.name],
+    group_eval_order: [...recording.map(({ name }) => name), alerts.name, extendedName(alerts.name), fired.name],
     // Nothing is expected, so that promtool prints everything that fired.
     tests: [
       {
@@ -104,7 +104,8 @@ function filesOf(playback: Playback): Readonly<Record<string, string>> {
   };
   return {
     'recording.yaml': rendered[RECORDING_FILE]!,
-    'alerts.yaml': rendered[ALERTS_FILE]!,
+    'core.yaml': rendered[CORE_FILE]!,
+    'extended.yaml': rendered[EXTENDED_FILE]!,
     'test.yaml': stringify(test, { lineWidth: 0 }),
   };
 }
@@ -184,4 +185,14 @@ function firedIn(output: string, { scenarios, before }: Playback): readonly (rea
       .map(({ account: _account, ...response }) => response)
       .toSorted((one, other) => one.from - other.from || one.alert.localeCompare(other.alert)),
   );
+}
+
+if (import.meta.main) {
+  const path = join(import.meta.dirname, '../..', DOCUMENT);
+  let document = readFileSync(path, 'utf8');
+  for (const [mark, playback] of Object.entries(RESPONSES)) {
+    const measured = responseTable(playback, responsesTo(playback));
+    document = document.replace(marked(mark), () => `\n${measured}\n`);
+  }
+  writeFileSync(path, document);
 }

@@ -1,8 +1,8 @@
 /** What a rule is, before it is rendered, and the words that expressions share. */
 import { GAUGE_RANGE } from './thresholds.ts';
 
-/** critical: a person is woken. warning: somebody looks in the morning. info: nobody is told, dashboards show it. */
-type Severity = 'critical' | 'warning' | 'info';
+/** critical: pages. warning: for the next morning. none: the heartbeat, which always fires. */
+type Severity = 'critical' | 'warning' | 'none';
 
 /** What an alert is about: label `area`, for routes. */
 type Area =
@@ -32,9 +32,11 @@ export interface AlertingRule {
   readonly keepFiringFor?: string;
   readonly severity: Severity;
   readonly area: Area;
-  /** One line that names what is concerned, with templates of Prometheus. */
+  /** The rule is in the file of causes and early signs, which teams may leave out. */
+  readonly extended?: true;
+  /** Symptom with its labels, number, and limit, in under 80 characters. */
   readonly summary: string;
-  /** What it means and what happens if nobody acts. */
+  /** Consequence and first step. */
   readonly description: string;
 }
 
@@ -56,6 +58,17 @@ export interface AlertGroup {
  */
 export function latest(metric: string, labels: string, offset = ''): string {
   return `max by (${labels}) (last_over_time(${metric}[${GAUGE_RANGE}]${offset && ` offset ${offset}`}))`;
+}
+
+/** Ratio as a text such as `14.4 %`. */
+export function percent(ratio: number): string {
+  return `${Number((ratio * 100).toPrecision(6))} %`;
+}
+
+/** Seconds as a text such as `15 min`, in the largest unit that divides them. */
+export function duration(seconds: number): string {
+  const [unit, size] = Object.entries({ d: 86_400, h: 3_600, min: 60, s: 1 }).find(([, one]) => seconds % one === 0)!;
+  return `${seconds / size} ${unit}`;
 }
 
 /** An expression over several lines, without the indentation of the source. */

@@ -3,8 +3,10 @@
  * `npm run dashboards`, and look whether `npm test` still agrees. Ratios are 0 to 1; units stand in the names.
  */
 
-/** Where the runbooks are served; an alert's page is this, its name and `.md`. `npm run rules -- --runbooks URL` overrides. */
+/** Folder of the runbooks; the page of an alert is its name and `.md`. docs/alerts.md shows how to replace it. */
 export const RUNBOOKS = 'https://msgsvc-opsd.example/runbooks/';
+/** Grafana with the shipped dashboards; replaced in the same way. */
+export const GRAFANA = 'https://msgsvc-opsd.example/grafana/';
 
 /**
  * How far back a gauge is looked for. Gauges of a source that is not read are withheld: an alert must not resolve for
@@ -76,6 +78,8 @@ export const THRESHOLDS = {
     downSlowly: { window: '1h', attempts: 10, quarter: '15m' },
     /** Likewise, of a destination that gets a few messages a day. */
     downLittleTraffic: { window: '6h', attempts: 3 },
+    /** Attempts in the same half hour a day ago, and in the 6 hours before, from which none at all is a stop. */
+    stopped: { attemptsADayAgo: 30, attemptsBefore: 60 },
   },
   latency: {
     /** Share of observations that the latency thresholds below are about. */
@@ -118,26 +122,24 @@ export const THRESHOLDS = {
     budgetUsedRatio: { warning: 0.9, critical: 1 },
     /** Forecast of the month over the known budget. */
     forecastRatio: 1,
-    /** Until the budget is used up at the present pace, seconds: 3 days are time to decide, 12 hours one night. */
-    exhaustionSeconds: { warning: 259_200, critical: 43_200 },
+    /** Until the budget is used up at the current pace, seconds: 3 days are time to decide. */
+    exhaustionSeconds: 259_200,
     /** Billing of the last 24 hours over the mean day of the week before. */
     anomalyFactor: 2,
     /** Dollars that the last 24 hours must be above that mean day: doubling a cent is no anomaly. */
     anomalyDollars: 10,
-    /** Share of the requests that are allowed a day, by the kind of the limit: beyond the hard one they may be refused. */
-    dayRequestsRatio: { soft: 0.9, hard: 0.9 },
+    /** Share of the requests that are allowed a day. At 1 of the hard limit the service may reject requests. */
+    dayRequestsRatio: { near: 0.9, reached: 1 },
   },
   search: {
     /** Vectors that wait to be indexed: searches do not find them yet. */
     pendingVectors: 10_000,
     /** Share of a quota of an index (vectors, queries and updates a day, reranks and bandwidth a month). */
-    quotaRatio: { warning: 0.8, critical: 0.95 },
+    quotaRatio: 0.8,
   },
   api: {
     /** Share of the daemon's requests that the service answers with 429. */
     throttledRatio: 0.05,
-    /** Seconds a second that requests wait in the daemon's own limiter, over 15 minutes. */
-    limiterWaitSeconds: 0.5,
     /** Share of the requests a day that the daemon allows itself; at 1 it reads no more until midnight UTC. */
     quotaRatio: 0.9,
   },
@@ -148,8 +150,8 @@ export const THRESHOLDS = {
     minFailedRuns: 3,
     /** How far counting is behind the message log, seconds. More than `collectors.logs.lag`, which may be set higher. */
     logsBehindSeconds: 900,
-    /** Messages within an hour of which nothing was heard for a day: a few are somebody's odd ones. */
-    givenUpMessages: 10,
+    /** Lag of the log, seconds, from which it counts as unread unless it catches up. */
+    logUnreadSeconds: 3_600,
   },
   automation: {
     /** A hold of a policy, seconds. Most holds pass by themselves: a quota, a destination that is down. */
@@ -184,19 +186,7 @@ export const THRESHOLDS = {
     seriesRatio: 0.8,
     /** Age of the oldest span that waits to be exported, seconds. Receivers refuse or miss what is too old. */
     spansLagSeconds: 600,
-    /** Age of a credential, seconds (90 days). */
-    credentialAgeSeconds: 7_776_000,
-    /** Until the certificate of a listener ends, seconds: 14 days are time to get another, 2 days one weekend. */
-    certificateLeftSeconds: { warning: 1_209_600, critical: 172_800 },
+    /** Until the certificate of a listener ends, seconds: 14 days are time to get another. */
+    certificateLeftSeconds: 1_209_600,
   },
-} as const;
-
-/**
- * Severity of what a collector blinds when it is not read. Deliveries, spend and failed runs are what people are woken
- * for, and what policies decide by; lists of things that hardly change are not.
- */
-export const BLINDED_BY = {
-  critical: ['logs', 'accountStats', 'workflowDlq'],
-  warning: ['flowControl', 'vectorStats'],
-  info: ['searchIndexes', 'urlGroups'],
 } as const;

@@ -1,14 +1,11 @@
 /**
- * Writes the annotations that alerts have now into the cases that expect these alerts, and the times of the delivery
- * alerts into docs/alerts.md: `npm run rules:cases`, after a change of a text or threshold. Labels, times and what is
- * silent stay as they are written; look at the difference before it is kept.
+ * Writes the annotations that alerts have now into the cases that expect these alerts: `npm run rules:cases`, after a
+ * change of a text. Labels, times and what is silent stay as they are written; look at the difference before it is kept.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap, isSeq, parseDocument, type Document, type YAMLMap } from 'yaml';
-import { DOCUMENT, marked } from './document.ts';
-import { RESPONSES, responsesTo, responseTable } from './response-times.ts';
 
 const CASES = join(import.meta.dirname, 'tests');
 
@@ -56,8 +53,8 @@ function update(document: Document, { test, alertname, time, alerts }: Fired): v
     const labels = { alertname, ...(expected.toJSON() as { exp_labels: Texts }).exp_labels };
     const fired = alerts.find((alert) => sameTexts(alert.labels, labels));
     if (fired === undefined) continue;
-    const { summary, description, runbook_url: runbook } = fired.annotations;
-    expected.set('exp_annotations', document.createNode({ summary, description, runbook_url: runbook }));
+    const { summary, description, runbook_url, dashboard_url } = fired.annotations;
+    expected.set('exp_annotations', document.createNode({ summary, description, runbook_url, dashboard_url }));
   }
 }
 
@@ -83,10 +80,3 @@ for (const file of readdirSync(CASES)) {
   for (const one of fired) update(document, one);
   if (fired.length > 0) writeFileSync(path, document.toString({ lineWidth: 0, flowCollectionPadding: true }));
 }
-
-const document = join(import.meta.dirname, '../..', DOCUMENT);
-const measured = Object.entries(RESPONSES).reduce(
-  (text, [mark, playback]) => text.replace(marked(mark), () => `\n${responseTable(playback, responsesTo(playback))}\n`),
-  readFileSync(document, 'utf8'),
-);
-writeFileSync(document, measured);

@@ -118,6 +118,12 @@ describe.each(readdirSync(FOLDER))('%s', (file) => {
     expect(problemsOf(text)).toEqual([]);
   });
 
+  test('has a command for Kubernetes that exists', () => {
+    const [, command] = /^kubectl exec deploy\/opsd -- (opsd .*)$/m.exec(text) ?? [];
+    expect(command).toBeDefined();
+    expect(wrongCommand(command!)).toBeUndefined();
+  });
+
   test('links to files that exist', () => {
     for (const [, target] of text.matchAll(/\]\(([^)#:]+)/g)) {
       expect(() => readFileSync(join(FOLDER, target!)), target).not.toThrow();

@@ -20,7 +20,7 @@ import {
   SIGNING_KEY,
 } from './hook-world.ts';
 
-const RULES = join(import.meta.dirname, '../../deploy/prometheus/opsd-alerts.yaml');
+const RULES = join(import.meta.dirname, '../../deploy/prometheus/opsd-alerts-core.yaml');
 const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
 describe('bodies that are refused', () => {

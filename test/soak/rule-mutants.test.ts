@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
-import { ALERTS_FILE, RECORDING_FILE, renderRules } from '../../deploy/prometheus/render.ts';
+import { extendedName, renderRules, RULE_FILES } from '../../deploy/prometheus/render.ts';
 import type { AlertingRule } from '../../deploy/prometheus/rule.ts';
 import { installed, start } from '../support/program.ts';
 import { mutantsOf } from '../support/rule-mutants.ts';
@@ -52,11 +52,11 @@ async function tried(program: string, rules: readonly AlertingRule[]): Promise<s
       }))
       .filter((one) => one.alert_rule_test.length > 0);
     if (tests.length === 0) return [];
-    const order = [...RECORDING_GROUPS.map(({ name }) => name), 'tried'].filter((name) =>
+    const order = [...RECORDING_GROUPS.map(({ name }) => name), 'tried', extendedName('tried')].filter((name) =>
       stringify(rendered).includes(name),
     );
     const path = `${index}.test.yaml`;
-    write(path, stringify({ ...file, rule_files: [RECORDING_FILE, ALERTS_FILE], group_eval_order: order, tests }));
+    write(path, stringify({ ...file, rule_files: RULE_FILES, group_eval_order: order, tests }));
     return [join(folder, path)];
   });
   const ran = start(program, ['test', 'rules', ...paths]);

@@ -1,5 +1,6 @@
 /** The demo with a real Prometheus that scrapes it, days of history, and the shipped rules. Ends with the test. */
 import { join } from 'node:path';
+import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { otlpSink } from './otlp-sink.ts';
 import { writePast } from './past.ts';
 import { prometheus, type Prometheus } from './prometheus.ts';
@@ -16,9 +17,7 @@ export interface WatchedDemo {
   readonly pastSince: number;
 }
 
-export const RULE_FILES = ['opsd-recording.yaml', 'opsd-alerts.yaml'].map((name) =>
-  join(import.meta.dirname, '../../deploy/prometheus', name),
-);
+export const RULE_PATHS = RULE_FILES.map((path) => join(import.meta.dirname, '../..', path));
 const DAYS = 8;
 
 export async function watchedDemo(
@@ -39,7 +38,7 @@ export async function watchedDemo(
   const watching = await prometheus(programs.prometheus, {
     jobs: { opsd: url },
     scrapeSeconds: 2,
-    ruleFiles: RULE_FILES,
+    ruleFiles: RULE_PATHS,
     backfill: (folder) =>
       writePast(
         { promtool: programs.promtool, folder, text },

@@ -25,7 +25,8 @@ test('amtool finds nothing wrong with it', async ({ skip }) => {
 test.for([
   ['a critical alert', ['severity=critical', 'area=deliveries', 'account=a'], 'opsd,pager,chat'],
   ['a warning', ['severity=warning', 'area=dlq'], 'opsd,chat'],
-  ['an alert to look at', ['severity=info', 'area=api'], 'opsd,nobody'],
+  ['the heartbeat', ['severity=none', 'area=daemon', 'alertname=OpsdHeartbeat'], 'heartbeat'],
+  ['a notice to look at', ['severity=info', 'notice=held/p'], 'nobody'],
   ['an alert of no severity that is known', ['severity=page', 'area=api'], 'opsd,chat'],
   [
     'a notice of the daemon, which does not come back to it',
@@ -66,6 +67,12 @@ test('what silences what, in a real Alertmanager', async ({ skip }) => {
     { ...burn, severity: 'critical', destination: 'd1' },
     { ...burn, severity: 'warning', destination: 'd2' },
     { ...burn, severity: 'critical', destination: 'd3' },
+    { alertname: 'MsgsvcDestinationDown', severity: 'critical', area: 'deliveries', account: 'z', destination: 'd1' },
+    { ...burn, severity: 'critical', account: 'z', destination: 'd2' },
+    { alertname: 'MsgsvcDeliveryBudgetBurn', severity: 'critical', area: 'deliveries', account: 'y' },
+    { alertname: 'OpsdHeld', severity: 'warning', notice: 'held/q', account: 'y', policy: 'q' },
+    { alertname: 'OpsdHeld', severity: 'info', notice: 'held/r', account: 'y', policy: 'r' },
+    { alertname: 'OpsdPolicyHeld', severity: 'warning', area: 'automation', account: 'y', policy: 'r' },
     api,
     // Another API, another account, another daemon.
     { ...stale, instance: 'b:1', account: 'x', collector: 'accountStats' },
@@ -74,6 +81,17 @@ test('what silences what, in a real Alertmanager', async ({ skip }) => {
     { alertname: 'OpsdStoreFailing', severity: 'critical', area: 'daemon', job: 'opsd', instance: 'b:1' },
   ];
   const silent = [
+    { ...burn, severity: 'critical', account: 'z', destination: 'd1' },
+    {
+      alertname: 'MsgsvcDestinationDegraded',
+      severity: 'warning',
+      area: 'deliveries',
+      account: 'z',
+      destination: 'd1',
+    },
+    { alertname: 'MsgsvcDeliveryBudgetBurn', severity: 'critical', area: 'deliveries', account: 'x' },
+    { alertname: 'MsgsvcDeliveryBudgetBurn', severity: 'critical', area: 'deliveries', account: 'z' },
+    { alertname: 'OpsdPolicyHeld', severity: 'warning', area: 'automation', account: 'y', policy: 'q' },
     { ...burn, severity: 'warning', destination: 'd1' },
     { ...stale, instance: 'b:1', account: 'x', collector: 'logs' },
     { ...stale, account: 'y', collector: 'urlGroups' },

@@ -6,14 +6,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ALERT_GROUPS } from '../../deploy/prometheus/groups.ts';
-import { ALERTS_FILE, RECORDING_FILE } from '../../deploy/prometheus/render.ts';
+import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
 import { installed, opsd } from '../support/program.ts';
 import { prometheus, type Prometheus } from '../support/prometheus.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-const ruleFiles = [RECORDING_FILE, ALERTS_FILE].map((path) => join(import.meta.dirname, '../..', path));
+const ruleFiles = RULE_FILES.map((path) => join(import.meta.dirname, '../..', path));
 
 const BREAKS =
   'its workflows, its mail vendor and its other vendor break for a minute each, and what runs out of retries fails for good';

@@ -61,8 +61,8 @@ test.skipIf(promtool === undefined)(
     cpSync(join(ROOT, 'deploy/prometheus'), folder, { recursive: true });
     const checked = said(promtool!, ['check', 'config', '--lint=all', join(folder, 'prometheus.yaml')]);
     expect(checked).toMatchObject({ status: 0, stderr: '' });
-    expect(checked.stdout).toContain('2 rule files found');
-    writeFileSync(join(folder, 'opsd-alerts.yaml'), 'groups: [{ name: x, rule: [] }]\n');
+    expect(checked.stdout).toContain('3 rule files found');
+    writeFileSync(join(folder, 'opsd-alerts-core.yaml'), 'groups: [{ name: x, rule: [] }]\n');
     expect(said(promtool!, ['check', 'config', join(folder, 'prometheus.yaml')]).status).not.toBe(0);
   },
 );

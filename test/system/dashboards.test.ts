@@ -12,7 +12,7 @@ import { promtoolSays } from '../support/promtool.ts';
 import { FAULTS, PHASES } from '../support/shop-faults.ts';
 import { troubledShop } from '../support/troubled-shop.ts';
 import { until } from '../support/until.ts';
-import { RULE_FILES, watchedDemo } from '../support/watched-demo.ts';
+import { RULE_PATHS, watchedDemo } from '../support/watched-demo.ts';
 
 const HOUR = 3_600;
 const WEEK = 168 * HOUR;
@@ -47,7 +47,7 @@ test('each query that is quiet shows something once its fault is there', async (
   const server = installed('prometheus');
   if (server === undefined) skip('prometheus is not installed');
   const shop = await troubledShop({ seed: 3 });
-  const source = await prometheus(server!, { jobs: { opsd: shop.url }, scrapeSeconds: 2, ruleFiles: RULE_FILES });
+  const source = await prometheus(server!, { jobs: { opsd: shop.url }, scrapeSeconds: 2, ruleFiles: RULE_PATHS });
   // What was before is known, so that a change is one.
   await until(
     { what: 'the daemon is watched', timeoutMs: 60_000 },

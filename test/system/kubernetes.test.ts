@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { ISecret } from 'kubernetes-models/v1/Secret';
 import { compare } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
+import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { authority } from '../support/certificates.ts';
@@ -409,7 +410,6 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
 
   test('the rules are those of Prometheus, with the labels of the rest', () => {
     const { spec } = only(example, 'PrometheusRule', 'msgsvc-opsd');
-    const files = ['deploy/prometheus/opsd-recording.yaml', 'deploy/prometheus/opsd-alerts.yaml'];
-    expect(spec.groups).toEqual(files.flatMap((file) => (parse(read(file)) as { groups: unknown[] }).groups));
+    expect(spec.groups).toEqual(RULE_FILES.flatMap((file) => (parse(read(file)) as { groups: unknown[] }).groups));
   });
 });

@@ -25,7 +25,7 @@ function responses(playback: Playback): readonly (readonly Response[])[] {
 
 describe.skipIf(promtool === undefined)('response times', { timeout: 600_000 }, () => {
   test.each(Object.entries(RESPONSES))(
-    '%s: the table has what promtool measures: npm run rules:cases',
+    '%s: the table has what promtool measures: npm run rules:times',
     (mark, playback) => {
       expect(marked(mark).exec(document)?.[0].trim()).toBe(responseTable(playback, responses(playback)).trim());
     },

@@ -1,8 +1,8 @@
 /** The rules before the real promtool: they load, and their cases hold. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ALERTS_FILE, PROMETHEUS_RULE_FILE, RECORDING_FILE } from '../../deploy/prometheus/render.ts';
+import { CORE_FILE, EXTENDED_FILE, PROMETHEUS_RULE_FILE, RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { installed, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -18,9 +18,9 @@ async function promtool(program: string, args: readonly string[]) {
 test('promtool finds nothing wrong with the rules', async ({ skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
-  const { code, output } = await promtool(program!, ['check', 'rules', '--lint-fatal', RECORDING_FILE, ALERTS_FILE]);
+  const { code, output } = await promtool(program!, ['check', 'rules', '--lint-fatal', ...RULE_FILES]);
   expect(output).not.toMatch(/FAIL|error|warn|duplicate/i);
-  expect(output.match(/SUCCESS: \d+ rules found/g)).toHaveLength(2);
+  expect(output.match(/SUCCESS: \d+ rules found/g)).toHaveLength(3);
   expect(code).toBe(0);
 });
 
@@ -33,19 +33,30 @@ test.for(readdirSync(CASES))('%s: every case holds', async (file, { skip }) => {
   expect(code).toBe(0);
 });
 
-test('npm run rules takes an address of runbooks, and another folder', async () => {
+test('sed sets the addresses of runbooks and dashboards, as docs/alerts.md shows', async ({ skip }) => {
+  const program = installed('promtool');
+  if (program === undefined) skip('promtool is not installed');
+  const command = /^sed -i .*$/m.exec(readFileSync(join(ROOT, 'docs/alerts.md'), 'utf8'))![0];
   const folder = tempDir();
-  const render = async (...args: readonly string[]) => {
-    const ran = start(process.execPath, ['deploy/prometheus/render.ts', ...args]);
-    const { code } = await ran.ended;
-    return { code, stderr: ran.stderr() };
-  };
-  expect(await render('--out', folder, '--runbooks', 'https://wiki.example/opsd')).toEqual({ code: 0, stderr: '' });
-  for (const path of [ALERTS_FILE, PROMETHEUS_RULE_FILE]) {
-    expect(readFileSync(join(folder, path), 'utf8')).toContain('runbook_url: https://wiki.example/opsd/OpsdDown.md');
+  for (const path of RULE_FILES) copyFileSync(join(ROOT, path), join(folder, basename(path)));
+  const ran = start('sh', ['-c', command], { cwd: folder });
+  expect(await ran.ended, ran.stderr()).toMatchObject({ code: 0 });
+  const files = [CORE_FILE, EXTENDED_FILE].map((path) => join(folder, basename(path)));
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    expect(text).not.toContain('msgsvc-opsd.example');
+    const alerts = text.match(/alert: /g)!.length;
+    expect(text.match(/runbook_url: https:\/\/wiki\.example\.org\/opsd\/\w+\.md$/gm)).toHaveLength(alerts);
+    expect(text.match(/dashboard_url: https:\/\/grafana\.example\.org\/d\/opsd-/g)).toHaveLength(alerts);
   }
-  expect(await render('--out', folder, '--runbooks', 'wiki')).toEqual({
-    code: 64,
-    stderr: '--runbooks wiki: expected an address such as https://msgsvc-opsd.example/runbooks/\n',
-  });
+  expect((await promtool(program!, ['check', 'rules', ...files])).code).toBe(0);
+});
+
+test('npm run rules takes another folder', async () => {
+  const folder = tempDir();
+  const ran = start(process.execPath, ['deploy/prometheus/render.ts', '--out', folder]);
+  expect(await ran.ended, ran.stderr()).toMatchObject({ code: 0 });
+  for (const path of [...RULE_FILES, PROMETHEUS_RULE_FILE]) {
+    expect(readFileSync(join(folder, path), 'utf8')).toBe(readFileSync(join(ROOT, path), 'utf8'));
+  }
 });

@@ -1,8 +1,8 @@
 /** Alerts about the interface of the service, as the daemon meets it. */
-import { latest, promql, type AlertGroup } from '../rule.ts';
+import { latest, percent, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
-const { throttledRatio, limiterWaitSeconds, quotaRatio } = THRESHOLDS.api;
+const { throttledRatio, quotaRatio } = THRESHOLDS.api;
 
 export const apiAlerts: AlertGroup = {
   name: 'msgsvc-api',
@@ -19,9 +19,9 @@ export const apiAlerts: AlertGroup = {
       for: '5m',
       severity: 'critical',
       area: 'api',
-      summary: 'The {{ $labels.api }} API of {{ $labels.account }} gives no good answer.',
+      summary: '{{ $labels.account }}: {{ $labels.api }} API unavailable for over 5 min',
       description:
-        'No good answer, or no valid credentials, for 5 minutes. Nothing new is known of the account, and its policies hold.',
+        'No request succeeded with valid credentials. The state of the account is unknown, and its policies are held.',
     },
     {
       alert: 'MsgsvcApiThrottled',
@@ -33,19 +33,9 @@ export const apiAlerts: AlertGroup = {
       for: '10m',
       severity: 'warning',
       area: 'api',
-      summary: 'The {{ $labels.api }} API of {{ $labels.account }} refuses requests of the daemon with 429.',
-      description:
-        '{{ $value | humanizePercentage }} of the requests within 15 minutes were refused: a limit of the account is reached, by the daemon or by somebody else. What is read comes late.',
-    },
-    {
-      alert: 'OpsdApiLimiterWaits',
-      expr: promql`sum by (account, api) (rate(opsd_api_throttle_wait_seconds_total[15m])) > ${limiterWaitSeconds}`,
-      for: '15m',
-      severity: 'info',
-      area: 'api',
-      summary: "Requests to the {{ $labels.api }} API of {{ $labels.account }} wait in the daemon's own limiter.",
-      description:
-        'They wait {{ $value | humanizeDuration }} in each second. client.requestsPerSecond is too low for what is read, or the daemon catches up after an outage.',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of {{ $labels.api }} requests get 429 (limit ${percent(throttledRatio)})`,
+      description: 'A limit of the account is reached, by the daemon or by another client. Readings are late.',
     },
     {
       alert: 'OpsdApiQuotaNear',
@@ -57,10 +47,9 @@ export const apiAlerts: AlertGroup = {
       for: '5m',
       severity: 'warning',
       area: 'api',
-      summary:
-        'The daemon has used most of its requests of today to the {{ $labels.api }} API of {{ $labels.account }}.',
-      description:
-        '{{ $value | humanizePercentage }} of client.requestsPerDay are used. At 100 % nothing more is read until midnight UTC.',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of daily {{ $labels.api }} requests used (limit ${percent(quotaRatio)})`,
+      description: 'The limit is client.requestsPerDay. At 100 % the daemon reads nothing until midnight UTC.',
     },
   ],
 };

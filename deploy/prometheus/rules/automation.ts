@@ -1,5 +1,5 @@
 /** Alerts about what the daemon does by itself: policies, their acts, who is told, and who tells it. */
-import { promql, type AlertGroup } from '../rule.ts';
+import { duration, percent, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
 const T = THRESHOLDS.automation;
@@ -11,11 +11,11 @@ export const automationAlerts: AlertGroup = {
       alert: 'OpsdCriticalCondition',
       expr: `last_over_time(opsd_notices_standing{severity="critical"}[${GAUGE_RANGE}]) > 0`,
       for: '1m',
-      severity: 'critical',
+      severity: 'warning',
       area: 'automation',
-      summary: 'The daemon at {{ $labels.instance }} says that something critical stands.',
+      summary: '{{ $labels.instance }}: {{ $value | humanize }} critical conditions active (limit 0)',
       description:
-        'The service did other than it was asked, the books of a run do not balance, a group was given up, or policies run in audit since their files are bad. The status page says which.',
+        'For example, the service acted on more than was requested, or policies run in audit mode. The status page names the conditions.',
     },
     {
       alert: 'OpsdEnginePaused',
@@ -23,9 +23,10 @@ export const automationAlerts: AlertGroup = {
       for: '1m',
       severity: 'warning',
       area: 'automation',
-      summary: 'The automation at {{ $labels.instance }} is paused.',
+      extended: true,
+      summary: '{{ $labels.instance }}: all policies are paused',
       description:
-        'No policy does anything: a person, the kill switch or the daemon itself paused the engine. Nothing is repaired, no budget is raised.',
+        'An operator, the kill switch, or the daemon paused the engine. Nothing is repaired, and no budget is raised.',
     },
     {
       alert: 'OpsdPausedLong',
@@ -33,9 +34,9 @@ export const automationAlerts: AlertGroup = {
       for: '12h',
       severity: 'warning',
       area: 'automation',
-      summary: 'A pause of {{ $labels.scope }} at {{ $labels.instance }} has lasted for half a day.',
-      description:
-        'A pause ends only when a person ends it, and this one may have been forgotten. What is paused repairs nothing.',
+      extended: true,
+      summary: '{{ $labels.instance }}: {{ $labels.scope }} paused for over 12 h',
+      description: 'A pause ends only when an operator ends it. Paused policies repair nothing.',
     },
     {
       alert: 'OpsdPolicyHeld',
@@ -45,44 +46,35 @@ export const automationAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'automation',
-      summary: 'Policy {{ $labels.policy }} has been held by {{ $labels.guard }} for {{ $value | humanizeDuration }}.',
-      description: 'It does nothing while the guard holds it. What it would repair stays broken, and may expire.',
+      summary: `{{ $labels.account }}: policy {{ $labels.policy }} held by {{ $labels.guard }} for {{ $value | humanizeDuration }} (limit ${duration(T.heldSeconds)})`,
+      description: 'The policy does nothing while the guard holds it. Entries that it would repair may expire.',
     },
     {
-      alert: 'OpsdPolicyErring',
-      expr: 'increase(opsd_policy_runs_total{outcome="error"}[30m]) > 0',
-      severity: 'warning',
-      area: 'automation',
-      summary: 'Runs of policy {{ $labels.policy }} end with an error.',
-      description:
-        'The ledger could not be written, the books of a run do not balance, or the run failed: it did less than it should, and never more.',
-    },
-    {
-      alert: 'OpsdPolicyExpressionFailing',
-      expr: 'increase(opsd_policy_evaluation_errors_total[1h]) > 0',
-      severity: 'warning',
-      area: 'automation',
-      summary: 'The expression of policy {{ $labels.policy }} fails on entries.',
-      description: 'Such entries are left out, and beyond 5 % of them the run aborts. What should be repaired is not.',
-    },
-    {
-      alert: 'OpsdPolicyNotRunning',
-      // A run was due an hour ago, and none has ended since. Its end is kept by the process, so a new one knows of none;
-      // and with another configuration what was due may not be any more.
+      alert: 'OpsdPolicyFailing',
+      // The second part: a run was due an hour ago, and none has ended since. A new process does not know of an earlier end,
+      // and with another configuration the run may not be due.
       expr: promql`
-        last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h) < time() - ${T.notRunSeconds}
-        unless on (job, instance, account, policy) (
-          last_over_time(opsd_policy_last_run_timestamp_seconds[1h])
-            >= last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h)
+        sum by (job, instance, account, policy) (
+          increase(opsd_policy_runs_total{outcome="error"}[30m])
+          or
+          increase(opsd_policy_evaluation_errors_total[1h])
+        ) > 0
+        or
+        1 + 0 * (
+          last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h) < time() - ${T.notRunSeconds}
+          unless on (job, instance, account, policy) (
+            last_over_time(opsd_policy_last_run_timestamp_seconds[1h])
+              >= last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h)
+          )
+          and on (job, instance) last_over_time(process_start_time_seconds[${GAUGE_RANGE}]) <= time() - 3600
+          unless on (job, instance) changes(opsd_config_hash[90m]) > 0
         )
-        and on (job, instance) last_over_time(process_start_time_seconds[${GAUGE_RANGE}]) <= time() - 3600
-        unless on (job, instance) changes(opsd_config_hash[90m]) > 0
       `,
-      for: '5m',
       severity: 'warning',
       area: 'automation',
-      summary: 'Policy {{ $labels.policy }} was due and did not run.',
-      description: 'Its last run hangs, or the scheduler does not start it. Nothing is repaired by it.',
+      summary: '{{ $labels.account }}: policy {{ $labels.policy }} failed {{ $value | humanize }} times (limit 0)',
+      description:
+        'A run ended with an error, an expression failed on entries, or a due run did not start. The policy did less than it should, and never more.',
     },
     {
       alert: 'OpsdGroupHalted',
@@ -92,9 +84,10 @@ export const automationAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'automation',
-      summary: 'Policy {{ $labels.policy }} has halted {{ $labels.group }}.',
+      extended: true,
+      summary: '{{ $labels.account }}: policy {{ $labels.policy }} halted {{ $labels.group }}',
       description:
-        'Too much of what it resumed there failed again. Nothing more is sent until a canary succeeds, or a person lifts the halt.',
+        'Too many resumed entries of the group failed again. Nothing more is sent until a canary succeeds, or an operator lifts the halt.',
     },
     {
       alert: 'OpsdActionsNotHelping',
@@ -109,9 +102,10 @@ export const automationAlerts: AlertGroup = {
       for: '10m',
       severity: 'warning',
       area: 'automation',
-      summary: '{{ $value | humanizePercentage }} of the acts of policy {{ $labels.policy }} did not help.',
+      extended: true,
+      summary: `{{ $labels.account }}: policy {{ $labels.policy }}: {{ $value | humanizePercentage }} of actions failed (limit ${percent(T.unhelpfulRatio)})`,
       description:
-        'Within 6 hours they were refused, or what they were about came back or is there still. They cost money and attempts, and repair nothing.',
+        'Within 6 hours these actions were rejected, or their entries failed again or are still listed. They cost money and attempts.',
     },
     {
       alert: 'OpsdUnknownOutcomes',
@@ -119,9 +113,10 @@ export const automationAlerts: AlertGroup = {
       for: '30m',
       severity: 'warning',
       area: 'automation',
-      summary: 'Of {{ $value }} acts of the daemon at {{ $labels.instance }} the outcome is not known.',
+      extended: true,
+      summary: '{{ $labels.instance }}: {{ $value | humanize }} actions with unknown outcome (limit 0)',
       description:
-        'Their answers were lost, and reading has not resolved them for half an hour. Nothing is sent twice; these entries are blocked meanwhile.',
+        'Their responses were lost, and later readings did not resolve them. Nothing is sent twice; these entries are blocked.',
     },
     {
       alert: 'OpsdApprovalWaiting',
@@ -135,8 +130,9 @@ export const automationAlerts: AlertGroup = {
       for: '1m',
       severity: 'warning',
       area: 'automation',
-      summary: 'A plan of policy {{ $labels.policy }} has waited for approval for {{ $value | humanizeDuration }}.',
-      description: 'Nothing of it is done until a person approves it; then it expires.',
+      extended: true,
+      summary: `{{ $labels.account }}: plan of {{ $labels.policy }} pending for {{ $value | humanizeDuration }} (limit ${duration(T.approvalSeconds)})`,
+      description: 'Nothing of the plan is done until an operator approves it. Then it expires.',
     },
     {
       alert: 'OpsdNotificationsFailing',
@@ -145,21 +141,15 @@ export const automationAlerts: AlertGroup = {
         and
         increase(opsd_notification_failures_total[15m])
           > ${T.failedNotificationsRatio} * increase(opsd_notification_requests_total[15m])
+        or
+        sum without (reason) (increase(opsd_notifications_dropped_total[1h])) > 0
       `,
       for: '5m',
       severity: 'warning',
       area: 'automation',
-      summary: 'Receiver {{ $labels.receiver }} does not take notifications of the daemon.',
+      summary: '{{ $labels.receiver }}: {{ $value | humanize }} notifications failed or dropped (limit 0)',
       description:
-        'Holds, halts and plans that wait are told to nobody there. Notifications are tried again, and lost after a day.',
-    },
-    {
-      alert: 'OpsdNotificationsDropped',
-      expr: 'sum without (reason) (increase(opsd_notifications_dropped_total[1h])) > 0',
-      severity: 'warning',
-      area: 'automation',
-      summary: 'Notifications to {{ $labels.receiver }} were lost.',
-      description: 'What they told is told to nobody any more. The status page shows what still stands.',
+        'The receiver misses holds, halts, and pending plans. The daemon retries notifications for a day, then drops them.',
     },
     {
       alert: 'OpsdCallbacksRejected',
@@ -169,9 +159,9 @@ export const automationAlerts: AlertGroup = {
       `,
       severity: 'warning',
       area: 'automation',
-      summary: 'Callbacks of {{ $labels.account }} are refused.',
-      description:
-        'Dead letters that they tell of are not known to the daemon, so that no policy can delete them, and policies that wait for failure callbacks do not run.',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $value | humanize }} callbacks rejected in 15 min (limit ${T.rejectedCallbacks})`,
+      description: 'The daemon does not know these dead letters. Policies that need failure callbacks do not run.',
     },
     {
       alert: 'OpsdAlertHookRefusing',
@@ -183,8 +173,9 @@ export const automationAlerts: AlertGroup = {
       `,
       severity: 'warning',
       area: 'automation',
-      summary: 'The daemon at {{ $labels.instance }} does not take alerts that Alertmanager tells of.',
-      description: 'Policies that wait for these alerts do not run.',
+      extended: true,
+      summary: '{{ $labels.instance }}: {{ $value | humanize }} alert requests rejected in 15 min (limit 0)',
+      description: 'The daemon rejected notifications of Alertmanager. Policies with an alert trigger do not run.',
     },
     {
       alert: 'OpsdTwoActors',
@@ -200,9 +191,10 @@ export const automationAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'automation',
-      summary: '{{ $value }} daemons act on {{ $labels.account }}.',
+      extended: true,
+      summary: '{{ $labels.account }}: {{ $value | humanize }} daemons act on the account (limit 1)',
       description:
-        'Each has a store of its own, and limits are kept by each alone: together they may do as many times as much as is allowed.',
+        'Each daemon has its own store and keeps its own limits. Together they may do a multiple of what is allowed.',
     },
   ],
 };

@@ -1,53 +1,64 @@
 /** Alerts about what the daemon reads: whether it does, how late, and whether its figures can be believed. */
-import { promql, type AlertGroup } from '../rule.ts';
-import { BLINDED_BY, GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
+import { duration, promql, type AlertGroup } from '../rule.ts';
+import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
-const { failedRatio, minFailedRuns, logsBehindSeconds, givenUpMessages } = THRESHOLDS.collectors;
+const { failedRatio, minFailedRuns, logsBehindSeconds, logUnreadSeconds } = THRESHOLDS.collectors;
 
 /** Template of the catch-up rate of the alert's account. */
 const catchUpRatio =
-  '{{ with printf "last_over_time(opsd_logs_catch_up_ratio{account=%q}[15m])" $labels.account | query }}{{ . | first | value | printf "%.1f" }}{{ else }}an unknown number of{{ end }} seconds of log per second';
-
-/** How bad it is that runs fail while some still succeed: one less than when none does. */
-const FAILING: readonly (readonly ['warning' | 'info', readonly string[]])[] = [
-  ['warning', [...BLINDED_BY.critical, ...BLINDED_BY.warning]],
-  ['info', BLINDED_BY.info],
-];
+  '{{ with printf "last_over_time(opsd_logs_catch_up_ratio{account=%q}[15m])" $labels.account | query }}{{ . | first | value | printf "%.1f" }}{{ else }}?{{ end }} s/s';
 
 export const collectorAlerts: AlertGroup = {
   name: 'opsd-collectors',
   rules: [
-    ...FAILING.map(([severity, collectors]) => {
-      const selector = `collector=~"${collectors.join('|')}"`;
-      return {
-        alert: 'OpsdCollectorFailing',
-        // A run that was broken off by the daemon's own stop is no failure.
-        expr: promql`
-          sum without (reason) (increase(opsd_collector_failures_total{${selector}, reason!="aborted"}[30m])) >= ${minFailedRuns}
-          and
-          sum without (reason) (increase(opsd_collector_failures_total{${selector}, reason!="aborted"}[30m]))
-            > ${failedRatio} * increase(opsd_collector_runs_total{${selector}}[30m])
-        `,
-        for: '5m',
-        severity,
-        area: 'collectors',
-        summary: 'Collector {{ $labels.collector }} of {{ $labels.account }} keeps failing.',
-        description:
-          'More than half of its runs within half an hour failed. What it reads is late, and is withheld once nothing was read for three intervals.',
-      } as const;
-    }),
-    ...(['critical', 'warning', 'info'] as const).map((severity) => ({
-      alert: 'OpsdCollectorStale',
+    {
+      alert: 'OpsdLogUnread',
       expr: promql`
-        last_over_time(opsd_collector_stale{collector=~"${BLINDED_BY[severity].join('|')}"}[${GAUGE_RANGE}]) == 1
+        (
+          time() - max by (job, instance, account) (
+            last_over_time(opsd_collector_last_success_timestamp_seconds{collector="logs"}[${GAUGE_RANGE}])
+          )
+        )
+        and on (job, instance, account) last_over_time(opsd_collector_stale{collector="logs"}[${GAUGE_RANGE}]) == 1
+        or
+        max by (job, instance, account) (last_over_time(opsd_logs_lag_seconds[${GAUGE_RANGE}])) > ${logUnreadSeconds}
+        and on (job, instance, account)
+        max by (job, instance, account) (max_over_time(opsd_logs_catch_up_ratio[${GAUGE_RANGE}])) <= 1
       `,
       for: '5m',
-      severity,
-      area: 'collectors' as const,
-      summary: 'Nothing new is known from collector {{ $labels.collector }} of {{ $labels.account }}.',
+      severity: 'critical',
+      area: 'collectors',
+      summary: `{{ $labels.account }}: log unread for {{ $value | humanizeDuration }} (limit 3 intervals or ${duration(logUnreadSeconds)})`,
       description:
-        'It has not read for three of its intervals: its gauges are withheld, alerts on them end within 15 minutes though nothing is well, and policies that need it hold.',
-    })),
+        'The daemon reads nothing for three intervals, or is over the limit behind and does not catch up. Failures of messages are not seen, and policies that need the log are held.',
+    },
+    {
+      alert: 'OpsdCollectorStale',
+      expr: `last_over_time(opsd_collector_stale{collector!="logs"}[${GAUGE_RANGE}]) == 1`,
+      for: '5m',
+      severity: 'warning',
+      area: 'collectors',
+      summary: '{{ $labels.account }}: no reading of {{ $labels.collector }} (limit 3 intervals)',
+      description:
+        'The gauges of this source are withheld. Alerts on them end within 15 minutes although nothing is repaired, and policies that need them are held.',
+    },
+    {
+      alert: 'OpsdCollectorFailing',
+      // A run that the daemon's own stop aborted is no failure.
+      expr: promql`
+        sum without (reason) (increase(opsd_collector_failures_total{reason!="aborted"}[30m])) >= ${minFailedRuns}
+        and
+        sum without (reason) (increase(opsd_collector_failures_total{reason!="aborted"}[30m]))
+          > ${failedRatio} * increase(opsd_collector_runs_total[30m])
+      `,
+      for: '5m',
+      severity: 'warning',
+      area: 'collectors',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $labels.collector }} failed {{ $value | humanize }} times in 30 min (limit ${minFailedRuns - 1})`,
+      description:
+        'More than half of the readings failed. This source is late, and its gauges are withheld after three intervals without a reading.',
+    },
     {
       alert: 'OpsdLogsBehind',
       expr: promql`
@@ -56,78 +67,45 @@ export const collectorAlerts: AlertGroup = {
       for: '5m',
       severity: 'warning',
       area: 'collectors',
-      summary: 'Counting of the log of {{ $labels.account }} is {{ $value | humanizeDuration }} behind.',
-      description: `Counting is {{ $value | humanizeDuration }} behind and runs at ${catchUpRatio}. Above 1 it catches up; nothing is lost. Counters and their alerts are late by the lag.`,
-    },
-    {
-      alert: 'OpsdLogEntriesRefused',
-      expr: 'increase(opsd_logs_refused_entries_total[15m]) > 0',
-      severity: 'warning',
-      area: 'collectors',
-      summary: 'Log entries of {{ $labels.account }} could not be understood.',
+      summary: `{{ $labels.account }}: log {{ $value | humanizeDuration }} behind, runs at ${catchUpRatio} (limit ${duration(logsBehindSeconds)})`,
       description:
-        "They are in no counter, and will not be: figures of messages are too low by them. The daemon's log has an example.",
+        'The rate is in seconds of log per second. Above 1 the lag falls. Nothing is lost. Counters and their alerts are late by the lag.',
     },
     {
-      alert: 'OpsdRowsDropped',
-      // Those of the log are entries that were refused.
-      expr: 'increase(opsd_api_dropped_rows_total{operation!="list-logs"}[15m]) > 0',
-      severity: 'warning',
-      area: 'collectors',
-      summary: 'Rows of {{ $labels.operation }} of {{ $labels.account }} could not be understood.',
-      description:
-        "They were left out; sums that lack them are withheld or have them as unknown. The daemon's log has an example.",
-    },
-    {
-      alert: 'OpsdMessagesGivenUp',
-      expr: `increase(opsd_logs_given_up_messages_total[1h]) > ${givenUpMessages}`,
-      severity: 'info',
-      area: 'collectors',
-      summary: 'Messages of {{ $labels.account }} are no longer waited for.',
-      description:
-        'The log told nothing of them for a day after they were due, or too many are in flight to follow. How they ended is in no figure.',
-    },
-    {
-      alert: 'OpsdReconciliationGap',
-      expr: `last_over_time(opsd_reconciliation_gap[${GAUGE_RANGE}]) == 1`,
-      for: '10m',
-      severity: 'warning',
-      area: 'collectors',
-      summary: 'Log and {{ $labels.source }} of {{ $labels.account }} disagree on {{ $labels.state }}.',
-      description:
-        'They differ to the same side in two hours in a row, by more than rounding. One of the two did not serve what happened, and what is counted from it is wrong.',
-    },
-    {
-      alert: 'OpsdStatisticsPointsMissed',
-      expr: 'increase(opsd_stats_points_missed_total[1h]) > 0',
-      severity: 'warning',
-      area: 'collectors',
-      summary: 'Minutes of the statistics {{ $labels.source }} of {{ $labels.account }} are in no counter.',
-      description:
-        'They were never served, or it cannot be told what was counted of them. The counter is too low by what fell into them.',
-    },
-    {
-      alert: 'OpsdStatisticsPointsMisread',
-      expr: `last_over_time(opsd_stats_points_misread[${GAUGE_RANGE}]) == 1`,
-      for: '10m',
-      severity: 'warning',
-      area: 'collectors',
-      summary: 'Points of {{ $labels.source }} of {{ $labels.account }} do not add up to their day.',
-      description:
-        'The setting collectors.accountStats.points says what a point means, and is wrong for this service: counters from points are wrong by the same factor.',
-    },
-    {
-      alert: 'OpsdMetricsWithheld',
+      alert: 'OpsdInvalidInput',
+      // Rows of the log are counted as log entries.
       expr: promql`
+        increase(opsd_logs_refused_entries_total[15m]) > 0
+        or
+        increase(opsd_api_dropped_rows_total{operation!="list-logs"}[15m]) > 0
+        or
         increase(opsd_refused_values_total[15m]) > 0
         or
         increase(opsd_projection_failures_total[15m]) > 0
       `,
       severity: 'warning',
       area: 'collectors',
-      summary: 'Values of {{ $labels.source }} make no sense or could not be shown.',
+      summary:
+        '{{ with $labels.account }}{{ . }}: {{ end }}{{ $value | humanize }} invalid rows or values of {{ or $labels.operation $labels.source "the log" }} (limit 0)',
       description:
-        'Not a number, a negative count, a time outside 2015 to 2100, or a failure of the daemon: these metrics are absent, and panels and alerts on them are blind.',
+        "The daemon dropped rows that it could not parse, or withheld values outside of their range. Counters are too low, or metrics are absent. The daemon's log has an example.",
+    },
+    {
+      alert: 'OpsdCountsDisagree',
+      expr: promql`
+        last_over_time(opsd_reconciliation_gap[${GAUGE_RANGE}]) == 1
+        or
+        increase(opsd_stats_points_missed_total[1h]) > 0
+        or
+        last_over_time(opsd_stats_points_misread[${GAUGE_RANGE}]) == 1
+      `,
+      for: '10m',
+      severity: 'warning',
+      area: 'collectors',
+      summary:
+        '{{ $labels.account }}: counters of {{ $labels.source }}{{ with $labels.state }} {{ . }}{{ end }} disagree',
+      description:
+        'The log and the statistics differ in two successive hours, or points of the statistics are missing or misread. Some counters of this source are wrong.',
     },
   ],
 };

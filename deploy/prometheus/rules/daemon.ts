@@ -1,5 +1,5 @@
 /** Alerts about the daemon itself: whether it is there, what it runs on, and what it cannot tell any more. */
-import { promql, type AlertGroup } from '../rule.ts';
+import { duration, percent, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
 const T = THRESHOLDS.daemon;
@@ -14,9 +14,8 @@ export const daemonAlerts: AlertGroup = {
       for: '2m',
       severity: 'critical',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} cannot be scraped.',
-      description:
-        'Nothing is known of its accounts, and nothing is repaired. Other alerts on it end within 15 minutes.',
+      summary: '{{ $labels.instance }}: daemon down for over 2 min',
+      description: 'Its accounts are not observed, and nothing is repaired. Its other alerts end within 15 minutes.',
     },
     {
       alert: 'OpsdAbsent',
@@ -29,9 +28,9 @@ export const daemonAlerts: AlertGroup = {
       for: '2m',
       severity: 'critical',
       area: 'daemon',
-      summary: 'No daemon{{ with $labels.job }} of job {{ . }}{{ end }} is scraped.',
+      summary: 'No daemon{{ with $labels.job }} of job {{ . }}{{ end }} is scraped',
       description:
-        'The label job says where there was one; without it there was none for a day. Nothing is known of its accounts, and nothing is repaired. Where it was the only one, no other alert of these rules can fire.',
+        'The job had a daemon within the last day. Without a job label no daemon was scraped for a day, and no other alert of these rules can fire.',
     },
     {
       alert: 'OpsdRestarting',
@@ -41,9 +40,10 @@ export const daemonAlerts: AlertGroup = {
       `,
       severity: 'warning',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} has started {{ $value }} times within an hour.',
+      extended: true,
+      summary: `{{ $labels.instance }}: {{ $value | humanize }} starts in 1 h (limit ${T.restarts - 1})`,
       description:
-        'It crashes, or something ends it. Counters are safe; after each start policies wait for their first readings.',
+        'The process crashes, or something ends it. Counters are safe. After each start policies wait for their first readings.',
     },
     {
       alert: 'OpsdReloadFailed',
@@ -51,23 +51,17 @@ export const daemonAlerts: AlertGroup = {
       for: '1m',
       severity: 'warning',
       area: 'daemon',
-      summary: 'The changed configuration of the daemon at {{ $labels.instance }} cannot be used.',
+      extended: true,
+      summary: '{{ $labels.instance }}: configuration reload failed',
       description:
-        'It runs on with the one before; where the change may concern policies they run in audit, and nothing is repaired. A restart now would fail.',
+        'The daemon keeps the previous configuration. Policies may run in audit mode. A restart now would fail.',
     },
     {
       alert: 'OpsdStoreFailing',
-      expr: 'increase(opsd_state_save_failures_total[5m]) > 0',
-      for: '5m',
-      severity: 'critical',
-      area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} cannot write its store.',
-      description: 'Counters stand still, and policies do nothing. What was not written is read again when it can be.',
-    },
-    {
-      alert: 'OpsdStateNotSaved',
-      // Without a reading there is nothing to save: what is read and not saved is the trouble.
+      // The second part needs readings: without one there is nothing to save.
       expr: promql`
+        increase(opsd_state_save_failures_total[5m]) > 0
+        or on (job, instance)
         max by (job, instance, account) (
           last_over_time(opsd_collector_last_success_timestamp_seconds{collector=~"logs|accountStats"}[${GAUGE_RANGE}])
         )
@@ -75,20 +69,19 @@ export const daemonAlerts: AlertGroup = {
         max by (job, instance) (last_over_time(opsd_state_last_save_timestamp_seconds[${GAUGE_RANGE}])) > ${T.notSavedSeconds}
       `,
       for: '5m',
-      severity: 'critical',
+      severity: 'warning',
       area: 'daemon',
-      summary:
-        'The daemon at {{ $labels.instance }} has saved nothing for {{ $value | humanizeDuration }}, though it reads.',
+      summary: `{{ $labels.instance }}: store not written (limit ${duration(T.notSavedSeconds)})`,
       description:
-        'Each reading of the log and of the statistics ends with a commit. A restart would count from the last one.',
+        'Counters stand still, and policies do nothing. Nothing is lost: the daemon reads the entries again once the store can be written.',
     },
     {
       alert: 'OpsdAuditNotWritten',
       expr: 'increase(opsd_audit_write_errors_total[15m]) > 0',
       severity: 'critical',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} cannot write its audit log.',
-      description: 'What cannot be written there is not done: policies do nothing.',
+      summary: '{{ $labels.instance }}: {{ $value | humanize }} failed writes of the audit log in 15 min (limit 0)',
+      description: 'Policies do nothing, because an action needs its record in the audit log first.',
     },
     {
       alert: 'OpsdNotLeader',
@@ -96,16 +89,9 @@ export const daemonAlerts: AlertGroup = {
       for: '5m',
       severity: 'warning',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} may not act on its store.',
-      description: 'Another process has opened the store, or it was exchanged under the daemon. Its policies are held.',
-    },
-    {
-      alert: 'OpsdLogErrors',
-      expr: 'increase(opsd_log_messages_total{level="error"}[15m]) > 0',
-      severity: 'info',
-      area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} logs errors.',
-      description: 'An error is what somebody should look at now; most have an alert of their own as well.',
+      extended: true,
+      summary: '{{ $labels.instance }}: daemon does not own its store',
+      description: 'Another process opened the store, or someone replaced it. All policies are held.',
     },
     {
       alert: 'OpsdEventLoopSaturated',
@@ -117,8 +103,9 @@ export const daemonAlerts: AlertGroup = {
       for: '10m',
       severity: 'warning',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} is busy {{ $value | humanizePercentage }} of the time.',
-      description: 'Readings, scrapes and answers are late, and probes may fail.',
+      extended: true,
+      summary: `{{ $labels.instance }}: event loop {{ $value | humanizePercentage }} busy (limit ${percent(T.eventLoopRatio)})`,
+      description: 'Readings, scrapes, and responses are late, and probes may fail.',
     },
     {
       alert: 'OpsdMemoryHigh',
@@ -129,8 +116,9 @@ export const daemonAlerts: AlertGroup = {
       for: '15m',
       severity: 'warning',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} uses {{ $value | humanize1024 }}B of memory.',
-      description: 'That is near the limit of the shipped Deployment, beyond which it is killed and starts anew.',
+      extended: true,
+      summary: `{{ $labels.instance }}: {{ $value | humanize1024 }}B of memory (limit ${Math.round(T.residentBytes / 2 ** 20)} MiB)`,
+      description: 'The limit of the shipped Deployment is near. Beyond it the process is killed and restarts.',
     },
     {
       alert: 'OpsdFileDescriptorsLow',
@@ -142,8 +130,9 @@ export const daemonAlerts: AlertGroup = {
       for: '10m',
       severity: 'warning',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} has opened {{ $value | humanizePercentage }} of the files it may.',
-      description: 'When none is left, requests, scrapes and the store fail.',
+      extended: true,
+      summary: `{{ $labels.instance }}: {{ $value | humanizePercentage }} of file descriptors in use (limit ${percent(T.fileDescriptorsRatio)})`,
+      description: 'If none is left, requests, scrapes, and the store fail.',
     },
     {
       alert: 'OpsdSeriesNearLimit',
@@ -154,39 +143,16 @@ export const daemonAlerts: AlertGroup = {
       for: '15m',
       severity: 'warning',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} shows {{ $value | humanizePercentage }} of the series it may.',
-      description: 'New destinations and workflows will not be shown when the limit is reached.',
+      extended: true,
+      summary: `{{ $labels.instance }}: {{ $value | humanizePercentage }} of allowed series in use (limit ${percent(T.seriesRatio)})`,
+      description: 'From 90 % on, new destinations and workflows are in no metric and in no alert.',
     },
     {
-      alert: 'OpsdSeriesRefused',
-      expr: 'increase(opsd_series_refused_total[15m]) > 0',
-      severity: 'warning',
-      area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} refuses new series.',
-      description:
-        'There are as many as telemetry.metrics.maxSeries allows: what is new is in no metric and in no alert.',
-    },
-    {
-      alert: 'OpsdLabelsFolded',
-      expr: 'increase(opsd_label_values_folded_total[1h]) > 0',
-      severity: 'info',
-      area: 'daemon',
-      summary: 'New values of label {{ $labels.label }} are shown as other.',
-      description: 'The label has as many values as it may. Alerts by this label see the new ones only together.',
-    },
-    {
-      alert: 'OpsdSpansDropped',
-      // What is beyond the budget was configured to be dropped.
-      expr: 'increase(opsd_spans_dropped_total{reason!="budget"}[15m]) > 0',
-      severity: 'warning',
-      area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} drops spans: {{ $labels.reason }}.',
-      description: 'Traces of deliveries are not whole. Metrics and policies are not touched.',
-    },
-    {
-      alert: 'OpsdSpansLagging',
-      // The time is absent when none wait; the number is not.
+      alert: 'OpsdSpansFailing',
+      // Spans beyond the budget are dropped by configuration. The time is absent when no span waits; the number is not.
       expr: promql`
+        sum without (reason) (increase(opsd_spans_dropped_total{reason!="budget"}[15m])) > 0
+        or
         time() - (
           last_over_time(opsd_spans_oldest_waiting_timestamp_seconds[${GAUGE_RANGE}])
           and last_over_time(opsd_spans_waiting[${GAUGE_RANGE}]) > 0
@@ -195,51 +161,42 @@ export const daemonAlerts: AlertGroup = {
       for: '5m',
       severity: 'warning',
       area: 'daemon',
-      summary: 'Spans of the daemon at {{ $labels.instance }} have waited for {{ $value | humanizeDuration }}.',
+      extended: true,
+      summary: `{{ $labels.instance }}: spans dropped, or delayed (limit ${duration(T.spansLagSeconds)})`,
       description:
-        'The receiver of traces does not take them. They are kept, and dropped when they are too old or too many.',
+        'The receiver of traces rejects spans or is too slow. Traces are incomplete. Metrics and policies are not affected.',
     },
     {
       alert: 'OpsdDeliveryEventsDropped',
       expr: 'increase(opsd_delivery_events_dropped_total[15m]) > 0',
       severity: 'warning',
       area: 'daemon',
-      summary: 'The daemon at {{ $labels.instance }} drops lines about ended messages.',
-      description: 'The log pipeline reads too slowly, or the disk is full: these lines are lost to it.',
+      extended: true,
+      summary: '{{ $labels.instance }}: {{ $value | humanize }} delivery events dropped in 15 min (limit 0)',
+      description: 'The log pipeline reads too slowly, or the disk is full. These events are lost.',
     },
     {
-      alert: 'OpsdCredentialOld',
-      expr: promql`
-        time() - last_over_time(opsd_credential_rotated_timestamp_seconds[${GAUGE_RANGE}]) > ${T.credentialAgeSeconds}
-      `,
-      for: '1h',
-      severity: 'info',
-      area: 'daemon',
-      summary: 'Credential {{ $labels.credential }} is {{ $value | humanizeDuration }} old.',
-      description: 'It has not been replaced for longer than 90 days.',
-    },
-    ...(['critical', 'warning'] as const).map((severity) => ({
       alert: 'OpsdCertificateEnds',
       expr: promql`
         last_over_time(opsd_tls_certificate_not_after_timestamp_seconds[${GAUGE_RANGE}]) - time()
-          < ${T.certificateLeftSeconds[severity]}
+          < ${T.certificateLeftSeconds}
       `,
       for: '10m',
-      severity,
-      area: 'daemon' as const,
-      summary:
-        'The certificate of listener {{ $labels.listener }} at {{ $labels.instance }} ends in {{ $value | humanizeDuration }}.',
-      description:
-        'After that Prometheus, Alertmanager and people refuse to talk to this listener: the daemon then counts as down, though it goes on.',
-    })),
-    {
-      alert: 'OpsdClockJumped',
-      expr: 'increase(opsd_schedule_rearms_total[15m]) > 0',
-      severity: 'info',
+      severity: 'warning',
       area: 'daemon',
-      summary: 'The clock of the daemon at {{ $labels.instance }} jumped.',
+      extended: true,
+      summary: `{{ $labels.instance }}: {{ $labels.listener }} certificate ends in {{ $value | humanizeDuration }} (limit ${duration(T.certificateLeftSeconds)})`,
       description:
-        'By a second or more, so that schedules were set anew. Policies hold while it differs from the service by more than a minute.',
+        'After that clients reject this listener. The daemon counts as down in Prometheus, although it continues to work.',
+    },
+    {
+      alert: 'OpsdHeartbeat',
+      expr: 'vector(1)',
+      severity: 'none',
+      area: 'daemon',
+      summary: 'Heartbeat: this alert always fires',
+      description:
+        'It proves that Prometheus and Alertmanager work. Route it to a service that pages when the heartbeat stops.',
     },
   ],
 };

@@ -1,7 +1,8 @@
 /** Alerts about messages that fail: for good (the objective), or at each attempt (a destination that is down). */
-import { promql, type AlertGroup } from '../rule.ts';
+import { percent, promql, type AlertGroup } from '../rule.ts';
 import {
   FAST_BURN,
+  GAUGE_RANGE,
   KEEP_FIRING,
   OBJECTIVES,
   PARTIAL_OUTAGE,
@@ -19,7 +20,7 @@ import {
   type Level,
 } from './delivery-recording.ts';
 
-const { downRatio, down, downSlowly, downLittleTraffic } = THRESHOLDS.deliveries;
+const { downRatio, down, downSlowly, downLittleTraffic, stopped } = THRESHOLDS.deliveries;
 
 interface Burn {
   readonly rates: readonly BurnRate[];
@@ -75,12 +76,10 @@ function isDownSlowly(): string {
     )`;
 }
 
-const OF_MESSAGES = '{{ $value | humanizePercentage }} of the messages that ended failed for good';
-const PROMISE = `; at most ${percent(1 - OBJECTIVES.delivered)} may`;
+const attemptsWithin = (window: string, offset = ''): string =>
+  `sum by (account) (increase(msgsvc_message_attempts_total[${window}]${offset && ` offset ${offset}`}))`;
 
-function percent(ratio: number): string {
-  return `${Number((ratio * 100).toPrecision(6))} %`;
-}
+const PROMISE = `(limit ${percent(1 - OBJECTIVES.delivered)})`;
 
 export const deliveryAlerts: AlertGroup = {
   name: 'msgsvc-deliveries',
@@ -92,9 +91,9 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'critical',
       area: 'deliveries',
-      summary: 'Every delivery attempt to {{ $labels.destination }} of {{ $labels.account }} fails.',
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} of attempts fail (limit ${percent(downRatio)})`,
       description:
-        '{{ $value | humanizePercentage }} of its attempts failed, minute after minute. Messages are retried until their retries are used up, and then fail for good.',
+        'Every attempt within the last minutes failed. Messages are retried until their retries are used up, and then fail permanently. The destination must be repaired.',
     },
     {
       alert: 'MsgsvcDestinationDown',
@@ -104,9 +103,9 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: 'Every delivery attempt to {{ $labels.destination }} of {{ $labels.account }} within 6 hours failed.',
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} of attempts fail in 6 h (limit ${percent(downRatio)})`,
       description:
-        'It gets few messages; of the attempts within 6 hours {{ $value | humanizePercentage }} failed. Messages are retried until their retries are used up, and then fail for good.',
+        'This destination gets few messages, and all of their attempts failed. Messages are retried until their retries are used up, and then fail permanently.',
     },
     {
       alert: 'MsgsvcDeliveryBudgetBurn',
@@ -115,8 +114,9 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'critical',
       area: 'deliveries',
-      summary: 'Messages of {{ $labels.account }} fail for good far faster than the objective allows.',
-      description: `${OF_MESSAGES}${PROMISE}. At this rate a month's error budget is used up within days.`,
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} permanent failures ${PROMISE}`,
+      description:
+        'At this rate the error budget of the month is used up within days. Find the destination that fails.',
     },
     {
       alert: 'MsgsvcDeliveryBudgetBurn',
@@ -125,8 +125,8 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: 'Messages of {{ $labels.account }} fail for good faster than the objective allows.',
-      description: `${OF_MESSAGES} over days${PROMISE}. Nothing is urgent, and the objective of the month will be missed.`,
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} permanent failures over days ${PROMISE}`,
+      description: 'At this rate the objective of the month will be missed. Find the destination that fails.',
     },
     {
       alert: 'MsgsvcDestinationBudgetBurn',
@@ -135,9 +135,8 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'critical',
       area: 'deliveries',
-      summary:
-        'Messages to {{ $labels.destination }} of {{ $labels.account }} fail for good far faster than the objective allows.',
-      description: `${OF_MESSAGES}${PROMISE}. What failed for good is delivered only if somebody resumes or publishes it again.`,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} permanent failures ${PROMISE}`,
+      description: 'Messages that failed permanently are delivered only if someone resumes or publishes them again.',
     },
     {
       alert: 'MsgsvcDestinationBudgetBurn',
@@ -146,9 +145,9 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary:
-        'Messages to {{ $labels.destination }} of {{ $labels.account }} fail for good faster than the objective allows.',
-      description: `${OF_MESSAGES} over days${PROMISE}.`,
+      extended: true,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} permanent failures in days ${PROMISE}`,
+      description: 'At this rate the objective of the month will be missed for this destination.',
     },
     {
       alert: 'MsgsvcDestinationDegraded',
@@ -164,8 +163,24 @@ export const deliveryAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: 'Many delivery attempts to {{ $labels.destination }} of {{ $labels.account }} fail.',
-      description: `{{ $value | humanizePercentage }} of the attempts failed (limit ${percent(1 - OBJECTIVES.attempts)}). The service retries them, so few messages are lost yet. Retries cost time and money, and they end.`,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} of attempts fail (limit ${percent(1 - OBJECTIVES.attempts)})`,
+      description: 'The service retries them, so few messages are lost yet. Retries cost time and money, and they end.',
+    },
+    {
+      alert: 'MsgsvcTrafficStopped',
+      // Nights and weekends are silent: there were attempts a day ago, and within the hours before. A log that is not read
+      // counts nothing.
+      expr: promql`
+        ${attemptsWithin('30m', '1d')} >= ${stopped.attemptsADayAgo}
+        and ${attemptsWithin('30m')} == 0
+        and ${attemptsWithin('6h', '30m')} >= ${stopped.attemptsBefore}
+        and max by (account) (last_over_time(opsd_logs_lag_seconds[${GAUGE_RANGE}])) < ${THRESHOLDS.collectors.logsBehindSeconds}`,
+      for: '5m',
+      severity: 'warning',
+      area: 'deliveries',
+      summary: '{{ $labels.account }}: 0 attempts in 30 min, {{ $value | humanize }} at this time yesterday',
+      description:
+        'The service attempts no deliveries for this account. The publishers may have stopped, or the service may hold the messages.',
     },
   ],
 };

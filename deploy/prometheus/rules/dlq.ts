@@ -1,5 +1,5 @@
 /** Alerts about the message DLQ and the workflow DLQ: what they hold is lost by age, or when they are full. */
-import { latest, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
+import { duration, latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
 const { fullRatio, growthMessages } = THRESHOLDS.dlq;
@@ -7,8 +7,6 @@ const { growthRuns, oldestSeconds, expiringRuns, failureFunctionRuns } = THRESHO
 
 const USED = 'account:msgsvc_account_dlq_used:ratio';
 const HELD = 'msgsvc_account_dlq_messages';
-
-const FULL_SUMMARY = 'The DLQ of {{ $labels.account }} is {{ $value | humanizePercentage }} full.';
 
 const ENTERED = 'sum by (account, workflow) (increase(msgsvc_workflow_dlq_entered_runs_total[1h]))';
 const LEFT = 'sum by (account, workflow) (increase(msgsvc_workflow_dlq_left_runs_total[1h]))';
@@ -36,8 +34,8 @@ export const dlqAlerts: AlertGroup = {
       for: '5m',
       severity: 'critical',
       area: 'dlq',
-      summary: FULL_SUMMARY,
-      description: 'What fails for good once it is full may be lost.',
+      summary: `{{ $labels.account }}: DLQ {{ $value | humanizePercentage }} full (limit ${percent(fullRatio.critical)})`,
+      description: 'Messages that fail permanently may be lost once the DLQ is full. Prune it now.',
     },
     {
       alert: 'MsgsvcDlqNearFull',
@@ -45,9 +43,9 @@ export const dlqAlerts: AlertGroup = {
       for: '15m',
       severity: 'warning',
       area: 'dlq',
-      summary: FULL_SUMMARY,
+      summary: `{{ $labels.account }}: DLQ {{ $value | humanizePercentage }} full (limit ${percent(fullRatio.warning)})`,
       description:
-        'What fails for good once it is full may be lost. There is time to prune, or to find out what fails.',
+        'Messages that fail permanently may be lost once the DLQ is full. Prune it, or repair the destination that fails.',
     },
     {
       alert: 'MsgsvcDlqGrowing',
@@ -56,9 +54,9 @@ export const dlqAlerts: AlertGroup = {
       for: '5m',
       severity: 'warning',
       area: 'dlq',
-      summary: 'The DLQ of {{ $labels.account }} grew by {{ $value | humanize }} messages within an hour.',
-      description:
-        'More messages fail for good than leave the DLQ. Something downstream is broken, and the DLQ has an end.',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $value | humanize }} more DLQ messages in 1 h (limit ${growthMessages})`,
+      description: 'More messages fail permanently than leave the DLQ. Find the destination that fails.',
     },
     {
       alert: 'MsgsvcWorkflowDlqGrowing',
@@ -71,8 +69,8 @@ export const dlqAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'workflows',
-      summary: 'Failed runs of {{ $labels.workflow }} of {{ $labels.account }} pile up.',
-      description: '{{ $value | humanize }} more runs came into the workflow DLQ within an hour than left it.',
+      summary: `{{ $labels.account }} {{ $labels.workflow }}: {{ $value | humanize }} more failed runs in 1 h (limit ${growthRuns})`,
+      description: 'More runs entered the workflow DLQ than left it. Repair the workflow, then resume the runs.',
     },
     {
       alert: 'MsgsvcWorkflowDlqOld',
@@ -80,9 +78,9 @@ export const dlqAlerts: AlertGroup = {
       for: '30m',
       severity: 'warning',
       area: 'workflows',
-      summary:
-        'A failed run of {{ $labels.workflow }} of {{ $labels.account }} has waited for {{ $value | humanizeDuration }}.',
-      description: 'Nobody resumed or deleted it, and it leaves by age some day.',
+      extended: true,
+      summary: `{{ $labels.account }} {{ $labels.workflow }}: failed run waits {{ $value | humanizeDuration }} (limit ${duration(oldestSeconds)})`,
+      description: 'Nobody resumed or deleted the run. It expires at the end of its retention.',
     },
     {
       alert: 'MsgsvcWorkflowDlqExpiring',
@@ -91,8 +89,8 @@ export const dlqAlerts: AlertGroup = {
       for: '10m',
       severity: 'warning',
       area: 'workflows',
-      summary: 'Failed runs of {{ $labels.workflow }} of {{ $labels.account }} expire within 24 hours.',
-      description: '{{ $value | humanize }} of them. Then they are gone and cannot be resumed any more.',
+      summary: `{{ $labels.account }} {{ $labels.workflow }}: {{ $value | humanize }} failed runs expire in 24 h (limit ${expiringRuns - 1})`,
+      description: 'Expired runs are deleted and cannot be resumed.',
     },
     {
       alert: 'MsgsvcFailureFunctionFailing',
@@ -100,9 +98,10 @@ export const dlqAlerts: AlertGroup = {
       for: '10m',
       severity: 'warning',
       area: 'workflows',
-      summary: 'The failure function of {{ $labels.workflow }} of {{ $labels.account }} failed too.',
+      extended: true,
+      summary: `{{ $labels.account }} {{ $labels.workflow }}: failure function failed {{ $value | humanize }} times (limit ${failureFunctionRuns - 1})`,
       description:
-        'Failed runs held whose failure function failed as well: {{ $value | humanize }}. What it should have undone or told was not.',
+        'The failure functions of these failed runs failed as well. Their cleanup or notification is missing.',
     },
   ],
 };

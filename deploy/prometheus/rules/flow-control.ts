@@ -1,5 +1,5 @@
 /** Alerts about flow-control keys that let messages wait. */
-import { latest, promql, type AlertGroup } from '../rule.ts';
+import { latest, percent, promql, type AlertGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
 const { saturatedRatio, pausedBacklogMessages } = THRESHOLDS.flowControl;
@@ -18,8 +18,9 @@ export const flowControlAlerts: AlertGroup = {
       for: '15m',
       severity: 'warning',
       area: 'flow-control',
-      summary: 'Flow-control key {{ $labels.flow_control_key }} of {{ $labels.account }} is paused, and messages wait.',
-      description: '{{ $value | humanize }} messages wait. They are delivered only when somebody resumes the key.',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $value | humanize }} messages wait for paused {{ $labels.flow_control_key }} (limit ${pausedBacklogMessages - 1})`,
+      description: 'The messages are delivered only when someone resumes the flow-control key.',
     },
     {
       alert: 'MsgsvcFlowControlSaturated',
@@ -33,9 +34,9 @@ export const flowControlAlerts: AlertGroup = {
       for: '15m',
       severity: 'warning',
       area: 'flow-control',
-      summary: 'Flow-control key {{ $labels.flow_control_key }} of {{ $labels.account }} lets less through than comes.',
-      description:
-        'Messages waited for its limit {{ $value | humanizePercentage }} of the last half hour, and their number does not fall.',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $labels.flow_control_key }} saturated {{ $value | humanizePercentage }} of 30 min (limit ${percent(saturatedRatio)})`,
+      description: 'Messages wait for the limit of this flow-control key, and their number does not fall.',
     },
   ],
 };

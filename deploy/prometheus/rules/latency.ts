@@ -5,7 +5,7 @@
  * Quantiles, not shares of one bucket: the label `le` of the same bound is written "10" by one version of Prometheus and
  * "10.0" by another.
  */
-import { promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
+import { duration, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
 const { quantile, minObservations, attemptSeconds, queueWaitSeconds, deliverySeconds, overdueSeconds } =
@@ -36,9 +36,6 @@ function slower(what: Duration, seconds: number): string {
 /** No series: nothing is due, or the log is not read. */
 const OVERDUE = 'time() - min by (account, destination) (msgsvc_messages_oldest_due_timestamp_seconds)';
 
-const OVERDUE_SUMMARY =
-  'A message to {{ $labels.destination }} of {{ $labels.account }} has been due for {{ $value | humanizeDuration }}.';
-
 export const latencyRecording: RecordingGroup = {
   name: 'msgsvc-latency-recording',
   rules: [quantileOf('attempt_duration'), quantileOf('queue_wait'), quantileOf('delivery_duration')],
@@ -54,8 +51,9 @@ export const latencyAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: '{{ $labels.destination }} of {{ $labels.account }} answers slowly.',
-      description: `One attempt in twenty takes longer than {{ $value | humanizeDuration }}; ${attemptSeconds} s are the bound. The destination is slow, not the service.`,
+      extended: true,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: 5 % of attempts take over {{ $value | humanizeDuration }} (limit ${attemptSeconds} s)`,
+      description: 'The destination is slow, not the service. Attempts time out soon.',
     },
     {
       alert: 'MsgsvcQueueWaitLong',
@@ -64,8 +62,9 @@ export const latencyAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: 'Messages to {{ $labels.destination }} of {{ $labels.account }} wait long before their attempt.',
-      description: `One attempt in twenty begins more than {{ $value | humanizeDuration }} after it was due; ${queueWaitSeconds} s are the bound. The service or flow control is late, not the destination.`,
+      extended: true,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: 5 % of attempts wait over {{ $value | humanizeDuration }} (limit ${queueWaitSeconds} s)`,
+      description: 'Attempts begin late. The service or flow control is slow, not the destination.',
     },
     {
       alert: 'MsgsvcDeliveriesSlow',
@@ -74,8 +73,9 @@ export const latencyAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: 'Deliveries to {{ $labels.destination }} of {{ $labels.account }} take long.',
-      description: `One message in twenty is delivered more than {{ $value | humanizeDuration }} after it was due, retries included; ${deliverySeconds} s are the bound.`,
+      extended: true,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: 5 % of messages take over {{ $value | humanizeDuration }} (limit ${deliverySeconds} s)`,
+      description: 'The time is from due to delivered and includes retries. Check for failed attempts first.',
     },
     {
       alert: 'MsgsvcMessageOverdue',
@@ -84,9 +84,9 @@ export const latencyAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'critical',
       area: 'deliveries',
-      summary: OVERDUE_SUMMARY,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: message overdue by {{ $value | humanizeDuration }} (limit ${duration(overdueSeconds.critical)})`,
       description:
-        'It is due, has not ended, and no retry of it is scheduled for later: deliveries to this destination do not go on.',
+        'The message is due, has not ended, and has no scheduled retry. Deliveries to this destination have stopped.',
     },
     {
       alert: 'MsgsvcMessageOverdue',
@@ -95,9 +95,10 @@ export const latencyAlerts: AlertGroup = {
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
-      summary: OVERDUE_SUMMARY,
+      extended: true,
+      summary: `{{ $labels.account }} → {{ $labels.destination }}: message overdue by {{ $value | humanizeDuration }} (limit ${duration(overdueSeconds.warning)})`,
       description:
-        'It is due, has not ended, and no retry of it is scheduled for later. Flow control may hold it, or the service is late.',
+        'The message is due, has not ended, and has no scheduled retry. Flow control may hold it, or the service is late.',
     },
   ],
 };

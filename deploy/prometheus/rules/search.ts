@@ -1,5 +1,5 @@
 /** Alerts about search and vector indexes. Limits stand in the record of an index, what is used in its statistics. */
-import { latest, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
+import { latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
 const { pendingVectors, quotaRatio } = THRESHOLDS.search;
@@ -15,9 +15,6 @@ const QUOTAS = {
   month_reranks: ['msgsvc_vector_index_month_reranks', 'msgsvc_search_index_limit_month_reranks'],
   month_bandwidth: ['msgsvc_vector_index_month_bandwidth_bytes', 'msgsvc_search_index_limit_month_bandwidth_bytes'],
 } as const;
-
-const QUOTA_SUMMARY =
-  'Index {{ $labels.index }} of {{ $labels.account }} has used {{ $value | humanizePercentage }} of its quota {{ $labels.quota }}.';
 
 export const searchRecording: RecordingGroup = {
   name: 'msgsvc-search-recording',
@@ -41,27 +38,19 @@ export const searchAlerts: AlertGroup = {
       for: '30m',
       severity: 'warning',
       area: 'search',
-      summary:
-        '{{ $value | humanize }} vectors of index {{ $labels.index }} of {{ $labels.account }} wait to be indexed.',
-      description: 'Searches do not find them until they are. The index takes updates faster than it works them off.',
+      extended: true,
+      summary: `{{ $labels.account }} {{ $labels.index }}: {{ $value | humanize }} vectors not indexed (limit ${pendingVectors})`,
+      description: 'Searches do not find these vectors yet. The index receives updates faster than it processes them.',
     },
     {
       alert: 'MsgsvcIndexQuotaNear',
-      expr: `${USED} >= ${quotaRatio.critical}`,
-      for: '5m',
-      severity: 'critical',
-      area: 'search',
-      summary: QUOTA_SUMMARY,
-      description: 'What goes beyond a quota may be refused: searches or updates of this index then fail.',
-    },
-    {
-      alert: 'MsgsvcIndexQuotaNear',
-      expr: `${USED} >= ${quotaRatio.warning}`,
+      expr: `${USED} >= ${quotaRatio}`,
       for: '15m',
       severity: 'warning',
       area: 'search',
-      summary: QUOTA_SUMMARY,
-      description: 'What goes beyond a quota may be refused. There is time to raise the plan or to use less.',
+      extended: true,
+      summary: `{{ $labels.account }} {{ $labels.index }}: {{ $value | humanizePercentage }} of {{ $labels.quota }} used (limit ${percent(quotaRatio)})`,
+      description: 'Beyond a quota the service may reject searches or updates. Raise the plan, or use less.',
     },
   ],
 };

@@ -1,5 +1,5 @@
 /** Alerts about money and about requests a day. Budget and limits are known from the configuration, or there is no alert. */
-import { latest, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
+import { duration, latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
 const { budgetUsedRatio, forecastRatio, exhaustionSeconds, anomalyFactor, anomalyDollars, dayRequestsRatio } =
@@ -14,18 +14,16 @@ const BUDGET = latest('msgsvc_account_budget_dollars', 'account');
 const DAY = `sum by (account) (increase(${BILLED}[1d]))`;
 const MEAN_DAY = `sum by (account) (increase(${BILLED}[7d] offset 1d)) / 7`;
 
-const USED_SUMMARY = '{{ $labels.account }} has used {{ $value | humanizePercentage }} of its budget of this month.';
-
 function left(seconds: number): string {
   return `${latest('msgsvc_account_budget_exhaustion_timestamp_seconds', 'account')} - time() < ${seconds}`;
 }
 
-function requests(kind: 'soft' | 'hard'): string {
+function requests(kind: 'soft' | 'hard', ratio: number): string {
   return promql`
     ${latest('msgsvc_account_day_requests', 'account')}
     /
     ${latest(`msgsvc_account_limit_day_requests{kind="${kind}"}`, 'account')}
-    >= ${dayRequestsRatio[kind]}`;
+    >= ${ratio}`;
 }
 
 export const spendRecording: RecordingGroup = {
@@ -57,9 +55,8 @@ export const spendAlerts: AlertGroup = {
       for: '5m',
       severity: 'critical',
       area: 'spend',
-      summary: USED_SUMMARY,
-      description:
-        'The budget is used up: the service may refuse what is published until it is raised or the month ends.',
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of the monthly budget used (limit ${percent(budgetUsedRatio.critical)})`,
+      description: 'The service may reject messages until the budget is raised or the month ends.',
     },
     {
       alert: 'MsgsvcBudgetNear',
@@ -67,8 +64,8 @@ export const spendAlerts: AlertGroup = {
       for: '15m',
       severity: 'warning',
       area: 'spend',
-      summary: USED_SUMMARY,
-      description: 'When it is used up, the service may refuse what is published until it is raised or the month ends.',
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of the monthly budget used (limit ${percent(budgetUsedRatio.warning)})`,
+      description: 'At 100 % the service may reject messages until the budget is raised or the month ends.',
     },
     {
       alert: 'MsgsvcBudgetForecastBeyond',
@@ -76,29 +73,19 @@ export const spendAlerts: AlertGroup = {
       for: '1h',
       severity: 'warning',
       area: 'spend',
-      summary:
-        '{{ $labels.account }} will spend {{ $value | humanizePercentage }} of its budget by the end of the month.',
-      description: 'So says the pace of the last whole days. There is time to decide: spend less, or raise the budget.',
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of the monthly budget forecast (limit ${percent(forecastRatio)})`,
+      description: 'The forecast uses the pace of the last whole days. Spend less, or raise the budget.',
     },
     {
       alert: 'MsgsvcBudgetRunsOut',
-      expr: left(exhaustionSeconds.critical),
-      for: '30m',
-      severity: 'critical',
-      area: 'spend',
-      summary:
-        'The budget of {{ $labels.account }} is used up in {{ $value | humanizeDuration }}, at the present pace.',
-      description: 'A negative time is the time since then. The service may refuse what is published afterwards.',
-    },
-    {
-      alert: 'MsgsvcBudgetRunsOut',
-      expr: left(exhaustionSeconds.warning),
+      expr: left(exhaustionSeconds),
       for: '30m',
       severity: 'warning',
       area: 'spend',
-      summary:
-        'The budget of {{ $labels.account }} is used up in {{ $value | humanizeDuration }}, at the present pace.',
-      description: 'The service may refuse what is published afterwards. There are days to decide.',
+      extended: true,
+      summary: `{{ $labels.account }}: budget exhausted in {{ $value | humanizeDuration }} (limit ${duration(exhaustionSeconds)})`,
+      description: 'At the current pace the service may reject messages after that. A negative time is in the past.',
     },
     {
       alert: 'MsgsvcBillingAnomaly',
@@ -110,29 +97,31 @@ export const spendAlerts: AlertGroup = {
       for: '30m',
       severity: 'warning',
       area: 'spend',
-      summary: '{{ $labels.account }} spent {{ $value | humanize }} dollars within 24 hours, far more than usual.',
-      description: `That is more than ${anomalyFactor} times the mean day of the week before. A loop, a flood of retries, or honest traffic.`,
+      extended: true,
+      summary: `{{ $labels.account }}: {{ $value | printf "%.2f" }} USD in 24 h (limit ${anomalyFactor} times the weekly mean)`,
+      description: 'Look for a loop or many retries. More traffic is also possible.',
     },
     {
       alert: 'MsgsvcRequestsNearDailyLimit',
-      expr: requests('hard'),
+      expr: requests('hard', dayRequestsRatio.reached),
       for: '5m',
       severity: 'critical',
       area: 'spend',
-      summary:
-        '{{ $labels.account }} has used {{ $value | humanizePercentage }} of the requests of today, by the hard limit.',
-      description:
-        'Beyond the hard limit the service may refuse requests until midnight UTC: nothing can be published then.',
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of daily requests used (limit ${percent(dayRequestsRatio.reached)})`,
+      description: 'The service may reject requests until midnight UTC. Nothing can be published then.',
     },
     {
       alert: 'MsgsvcRequestsNearDailyLimit',
-      expr: requests('soft'),
+      expr: promql`
+        ${requests('hard', dayRequestsRatio.near)}
+        or
+        ${requests('soft', dayRequestsRatio.near)}`,
       for: '15m',
       severity: 'warning',
       area: 'spend',
-      summary:
-        '{{ $labels.account }} has used {{ $value | humanizePercentage }} of the requests of today, by the soft limit.',
-      description: 'What the service does beyond the soft limit is its own matter; the hard one comes after it.',
+      summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of daily requests used (limit ${percent(dayRequestsRatio.near)})`,
+      description:
+        'The limit of the day, soft or hard, is near. Beyond the hard limit the service may reject requests.',
     },
   ],
 };
