@@ -176,6 +176,12 @@ export const THRESHOLDS = {
     restarts: 3,
     /** From the last commit to the last reading that should have made one, seconds. */
     notSavedSeconds: 900,
+    /** Free space over the size of the store: a backup and the write-ahead log need as much again. */
+    storeFreeFactor: 2,
+    /** Until the volume of the store is full at the pace of 6 hours, seconds. */
+    storeFullSeconds: 86_400,
+    /** Intervals of the scheduled backup without a success. */
+    backupIntervals: 2,
     /** Share of the time that the event loop is busy: beyond it everything is late. */
     eventLoopRatio: 0.9,
     /** Resident memory, bytes: 80 % of the limit of the shipped Deployment (512 MiB). Change both together. */

@@ -76,6 +76,44 @@ export const daemonAlerts: AlertGroup = {
         'Counters stand still, and policies do nothing. Nothing is lost: the daemon reads the entries again once the store can be written.',
     },
     {
+      alert: 'OpsdStoreFilling',
+      // The pace of 6 hours needs nearly 6 hours of history.
+      expr: promql`
+        last_over_time(opsd_store_free_bytes[${GAUGE_RANGE}])
+          < ${T.storeFreeFactor} * last_over_time(opsd_store_size_bytes[${GAUGE_RANGE}])
+        or
+        last_over_time(opsd_store_free_bytes[${GAUGE_RANGE}])
+          and predict_linear(opsd_store_free_bytes[6h], ${T.storeFullSeconds}) < 0
+          and last_over_time(opsd_store_free_bytes[${GAUGE_RANGE}] offset 5h30m)
+      `,
+      for: '15m',
+      severity: 'warning',
+      area: 'daemon',
+      summary: `{{ $labels.instance }}: {{ $value | humanize1024 }}B free (limit ${T.storeFreeFactor} stores, or full in ${duration(T.storeFullSeconds)})`,
+      description:
+        'The volume of the store fills up. When it is full, counters stand still, and policies do nothing. Free disk space, or enlarge the volume.',
+    },
+    {
+      alert: 'OpsdBackupOld',
+      // Silent without a configured backup. A daemon that never made one counts from its start.
+      expr: promql`
+        time() - last_over_time(opsd_backup_last_success_timestamp_seconds[${GAUGE_RANGE}])
+          > ${T.backupIntervals} * last_over_time(opsd_backup_interval_seconds[${GAUGE_RANGE}])
+        or
+        time() - (
+          last_over_time(process_start_time_seconds[${GAUGE_RANGE}])
+          unless on (job, instance) last_over_time(opsd_backup_last_success_timestamp_seconds[${GAUGE_RANGE}])
+        )
+          > on (job, instance) ${T.backupIntervals} * last_over_time(opsd_backup_interval_seconds[${GAUGE_RANGE}])
+      `,
+      for: '15m',
+      severity: 'warning',
+      area: 'daemon',
+      summary: `{{ $labels.instance }}: last backup {{ $value | humanizeDuration }} ago (limit ${T.backupIntervals} intervals)`,
+      description:
+        'No scheduled backup succeeded in this time. If the store is lost, everything since the last backup is lost.',
+    },
+    {
       alert: 'OpsdAuditNotWritten',
       expr: 'increase(opsd_audit_write_errors_total[15m]) > 0',
       severity: 'critical',
