@@ -110,7 +110,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     workflowDlq: createWorkflowDlqStore(store, totals),
   };
   const requestUse = createRequestUseStore(store);
-  const audit = stack.use(openAuditLog(store, clock));
+  const audit = stack.use(openAuditLog(store, clock, config.storage.audit.maxFileBytes));
   const counted = countedAudit(audit);
   const ledger = createLedger(store, counted.audit);
   const board = new ObservationBoard(clock);

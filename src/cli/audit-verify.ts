@@ -10,9 +10,10 @@ export async function verifyCommand(call: Call, files: AuditFiles): Promise<numb
   const { io } = call;
   // Before the file is read: what comes while it is read lies beyond this head.
   const known = await knownHead(call, files);
+  const after = headOption(call, 'after');
   let verdict;
   try {
-    verdict = await verifyAudit(files.audit, known.head);
+    verdict = await verifyAudit(files.audit, { known: known.head, after });
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
     if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadable(files.audit, failure);
@@ -21,7 +22,7 @@ export async function verifyCommand(call: Call, files: AuditFiles): Promise<numb
   }
   const { records, head, finding, isTorn } = verdict;
   if (finding !== undefined) {
-    io.stdout.write(`${files.audit}:${finding.line}: ${printable(finding.problem)}\n`);
+    io.stdout.write(`${finding.file}:${finding.line}: ${printable(finding.problem)}\n`);
     io.stdout.write(`${records.toLocaleString('en-US')} records before it are as they were written.\n`);
     return EXIT.held;
   }
@@ -42,8 +43,8 @@ interface KnownHead {
 
 /** Of the option, else of the running daemon, else of the store. */
 async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<KnownHead> {
-  const given = textOption(values, 'head');
-  if (given !== undefined) return { head: parseHead(given), source: '--head' };
+  const given = headOption({ values }, 'head');
+  if (given !== undefined) return { head: given, source: '--head' };
   const socketPath = textOption(values, 'socket') ?? (store === undefined ? undefined : socketPathOf(store));
   if (socketPath === undefined) return { source: 'no head: give one with --head' };
   try {
@@ -57,8 +58,10 @@ async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<K
   return { ...(head !== undefined && { head }), source: 'the head in the store, as no daemon runs' };
 }
 
-function parseHead(text: string): AuditHead {
+function headOption({ values }: Pick<Call, 'values'>, name: 'head' | 'after'): AuditHead | undefined {
+  const text = textOption(values, name);
+  if (text === undefined) return undefined;
   const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text);
-  if (match === null) throw new UsageError('--head takes the number of a record and its hash: 1234:9f3c…');
+  if (match === null) throw new UsageError(`--${name} takes the number of a record and its hash: 1234:9f3c…`);
   return { sequence: Number(match[1]), hash: match[2]! };
 }

@@ -18,14 +18,19 @@ export const auditCommand: Command = {
       value: 'N:HASH',
       help: 'verify: a head that was seen before, as the log of the daemon tells it.',
     },
+    after: {
+      type: 'string',
+      value: 'N:HASH',
+      help: 'verify: the last record of the segments that were moved away; the log must continue from it.',
+    },
     file: { type: 'string', value: 'FILE', help: 'The audit log; default: the one beside the store.' },
     config: CONFIG_OPTION,
     socket: SOCKET_OPTION,
     output: { ...OUTPUT_OPTION, value: 'table|json|yaml|jsonl' },
   },
   details:
-    'Reads the file beside the store; the daemon may run. verify follows the chain of hashes from the first line to the\n' +
-    'last, and holds its end against the head that the store knows. Exit code 3 when it finds something, with the line.',
+    'Reads the file beside the store and its segments; the daemon may run. verify follows the chain of hashes from the\n' +
+    'first line to the last, and holds its end against the head that the store knows. Exit code 3 when it finds something, with the line.',
   async run(call) {
     const [verb] = call.positionals;
     if (verb !== undefined && verb !== 'verify') throw new UsageError(`audit takes verify or nothing, not '${verb}'`);

@@ -68,7 +68,7 @@ export interface AuditVerdict {
   readonly records: number;
   readonly head?: AuditHead;
   /** The first line that is not as it was written, counted from 1, or what is missing at the end. */
-  readonly finding?: { readonly line: number; readonly problem: string };
+  readonly finding?: { readonly file: string; readonly line: number; readonly problem: string };
   /** The last line has no end: a write under way, or one that a crash cut short. It was never committed. */
   readonly isTorn: boolean;
 }

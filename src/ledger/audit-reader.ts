@@ -1,31 +1,70 @@
-/** The audit log read from its file, by the daemon or by a command beside it. */
-import { createReadStream } from 'node:fs';
+/** The audit log read from its files, by the daemon or by a command beside it. */
+import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { AuditHead, AuditRecord, AuditVerdict } from './audit-log.ts';
 import { breakBetween, parseRecord } from './audit-chain.ts';
 
-/** Where the audit log of a store is. */
+/** Where the audit log of a store is written. */
 export function auditPathOf(storePath: string): string {
   return `${storePath}.audit.jsonl`;
 }
 
+const SEQUENCE_DIGITS = 12;
+
+/** Where the records up to `last` of an audit log are, once its file is full: a segment, which never changes again. */
+export function segmentPathOf(path: string, last: number): string {
+  return `${path.replace(/\.jsonl$/, '')}.${String(last).padStart(SEQUENCE_DIGITS, '0')}.jsonl`;
+}
+
+/** Returns the segments of an audit log, oldest first. */
+export function segmentsOf(path: string): readonly string[] {
+  const start = basename(segmentPathOf(path, 0)).slice(0, -`${'0'.repeat(SEQUENCE_DIGITS)}.jsonl`.length);
+  return readdirSync(dirname(path))
+    .filter((name) => name.startsWith(start) && /^\d{12,}\.jsonl$/.test(name.slice(start.length)))
+    .toSorted((one, other) => one.length - other.length || (one < other ? -1 : 1))
+    .map((name) => join(dirname(path), name));
+}
+
 interface Line {
-  /** Counted from 1. */
+  readonly file: string;
+  /** Counted from 1, in its file. */
   readonly number: number;
   readonly text: string;
   /** Whether the line has its end. */
   readonly isWhole: boolean;
 }
 
-/** @throws when the file cannot be read */
+/**
+ * Lines of the segments and of the file that is written. That file is opened before the segments are listed: when it
+ * becomes a segment in between, it is still read once.
+ *
+ * @throws when there is neither, or one cannot be read
+ */
 async function* readLines(path: string): AsyncGenerator<Line> {
+  const opened = await open(path).catch((error: NodeJS.ErrnoException) => error);
+  try {
+    const active = opened instanceof Error ? undefined : await opened.stat();
+    const segments = segmentsOf(path).filter((segment) => statSync(segment).ino !== active?.ino);
+    if (opened instanceof Error && (opened.code !== 'ENOENT' || segments.length === 0)) throw opened;
+    for (const segment of segments) yield* linesOf(segment, createReadStream(segment, READING));
+    if (!(opened instanceof Error)) yield* linesOf(path, opened.createReadStream({ ...READING, autoClose: false }));
+  } finally {
+    if (!(opened instanceof Error)) await opened.close();
+  }
+}
+
+const READING = { encoding: 'utf8', highWaterMark: 1_048_576 } as const;
+
+async function* linesOf(file: string, chunks: AsyncIterable<unknown>): AsyncGenerator<Line> {
   let rest = '';
   let number = 0;
-  for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 1_048_576 })) {
+  for await (const chunk of chunks) {
     const lines = (rest + String(chunk)).split('\n');
     rest = lines.pop()!;
-    for (const text of lines) yield { number: ++number, text, isWhole: true };
+    for (const text of lines) yield { file, number: ++number, text, isWhole: true };
   }
-  if (rest !== '') yield { number: number + 1, text: rest, isWhole: false };
+  if (rest !== '') yield { file, number: number + 1, text: rest, isWhole: false };
 }
 
 /** Records in order; lines that are none are left out: `verifyAudit` names them. */
@@ -37,33 +76,40 @@ export async function* readAudit(path: string): AsyncGenerator<AuditRecord> {
 }
 
 /**
- * Follows the chain from the first line to the last.
+ * Follows the chain from the first line to the last, through all segments.
  *
- * @param known a head that was seen before: of the store, or of the daemon's log. It must still be there
+ * @param heads.known a head that was seen before: of the store, or of the daemon's log. It must still be there
+ * @param heads.after the end of the segments that were moved away; the log must continue from it
  */
-export async function verifyAudit(path: string, known?: AuditHead): Promise<AuditVerdict> {
-  let head: AuditHead | undefined;
+export async function verifyAudit(
+  path: string,
+  { known, after }: { readonly known?: AuditHead | undefined; readonly after?: AuditHead | undefined } = {},
+): Promise<AuditVerdict> {
+  let head = after;
   let records = 0;
   let isTorn = false;
-  const verdict = (line?: number, problem?: string): AuditVerdict => ({
+  let last: Pick<Line, 'file' | 'number'> = { file: path, number: 0 };
+  const verdict = (finding?: AuditVerdict['finding']): AuditVerdict => ({
     records,
     isTorn,
     ...(head !== undefined && { head }),
-    ...(line !== undefined && problem !== undefined && { finding: { line, problem } }),
+    ...(finding !== undefined && { finding }),
   });
-  for await (const { number, text, isWhole } of readLines(path)) {
-    isTorn = !isWhole;
+  for await (const { file, number, text, isWhole } of readLines(path)) {
+    isTorn = !isWhole && file === path;
     if (isTorn) break;
+    last = { file, number };
     const record = parseRecord(text);
-    if (typeof record === 'string') return verdict(number, record);
+    if (typeof record === 'string') return verdict({ file, line: number, problem: record });
     const problem = breakBetween(head, record) ?? missing(known, record);
-    if (problem !== undefined) return verdict(number, problem);
+    if (problem !== undefined) return verdict({ file, line: number, problem });
     head = { sequence: record.sequence, hash: record.hash };
     records += 1;
   }
   if (known !== undefined && known.sequence > (head?.sequence ?? 0)) {
     const end = head === undefined ? 'the log is empty' : `the log ends with record ${head.sequence}`;
-    return verdict(records + 1, `${end}, and record ${known.sequence} was there: its end was cut off`);
+    const problem = `${end}, and record ${known.sequence} was there: its end was cut off`;
+    return verdict({ file: last.file, line: last.number + 1, problem });
   }
   return verdict();
 }

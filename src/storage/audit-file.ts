@@ -2,11 +2,13 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fdatasyncSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
   openSync,
+  renameSync,
   statSync,
   writeSync,
 } from 'node:fs';
@@ -14,22 +16,26 @@ import { errorMessage } from '../platform/error-message.ts';
 import { dirname } from 'node:path';
 import { seal } from '../ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditLog, AuditOpening } from '../ledger/audit-log.ts';
-import { auditPathOf, verifyAudit } from '../ledger/audit-reader.ts';
+import { auditPathOf, segmentPathOf, verifyAudit } from '../ledger/audit-reader.ts';
 import type { Clock } from '../platform/clock.ts';
 import { readHead } from './audit-head.ts';
 import { compare } from './audit-opening.ts';
-import { readTail } from './audit-tail.ts';
+import { readLogTail } from './audit-tail.ts';
 import type { Store } from './sqlite.ts';
 
 export interface AuditFile extends AuditLog, Disposable {
   readonly path: string;
 }
 
-/** Never throws: the daemon watches on without an audit log, and does nothing. */
-export function openAuditLog(store: Store, clock: Clock): AuditFile {
+/**
+ * Never throws: the daemon watches on without an audit log, and does nothing.
+ *
+ * @param maxBytes of the file; then it becomes a segment, and the chain continues in a new file
+ */
+export function openAuditLog(store: Store, clock: Clock, maxBytes = Infinity): AuditFile {
   const path = auditPathOf(store.path);
   try {
-    return openFile(path, store, clock);
+    return openFile(path, { store, clock, maxBytes });
   } catch (error) {
     const problem = `the audit log cannot be used: ${errorMessage(error)}`;
     return {
@@ -46,8 +52,14 @@ export function openAuditLog(store: Store, clock: Clock): AuditFile {
   }
 }
 
-function openFile(path: string, store: Store, clock: Clock): AuditFile {
-  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+interface AuditFileDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly maxBytes: number;
+}
+
+function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): AuditFile {
+  let fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   let opening: AuditOpening;
   let head: AuditHead | undefined;
   /** Where the next record goes. What lies beyond was never committed. */
@@ -55,7 +67,7 @@ function openFile(path: string, store: Store, clock: Clock): AuditFile {
   try {
     syncFolder(path);
     const known = readHead(store.db);
-    const tail = readTail(fd);
+    const tail = readLogTail(fd, path);
     ({ opening, after: head, keep: size } = compare(tail, known));
     // A line that stays though it has no end must not run into the next one.
     if (size === tail.size && tail.tornBytes > 0) size += writeSync(fd, '\n', size);
@@ -64,8 +76,30 @@ function openFile(path: string, store: Store, clock: Clock): AuditFile {
     throw error;
   }
   const { instance, epoch } = store;
-  const inode = fstatSync(fd).ino;
+  let inode = fstatSync(fd).ino;
   let isOpen = true;
+  let isFolderSynced = true;
+
+  /** A file that cannot be exchanged grows on. */
+  function rotate(last: number): void {
+    const [segment, next] = [segmentPathOf(path, last), `${path}.next`];
+    if (existsSync(segment)) return;
+    let fresh: number | undefined;
+    try {
+      fresh = openSync(next, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC, 0o600);
+      renameSync(path, segment);
+      renameSync(next, path);
+    } catch {
+      if (fresh !== undefined) closeSync(fresh);
+      if (!existsSync(path) && existsSync(segment)) renameSync(segment, path);
+      return;
+    }
+    closeSync(fd);
+    fd = fresh;
+    inode = fstatSync(fd).ino;
+    size = 0;
+    isFolderSynced = false;
+  }
 
   function append(entry: AuditEntry): AuditHead {
     // The number of a closed file may be another file's by now.
@@ -78,6 +112,10 @@ function openFile(path: string, store: Store, clock: Clock): AuditFile {
     const sealed = seal(entry, { time, store: instance, epoch, after: head });
     // What an append that failed has left.
     if (fstatSync(fd).size > size) ftruncateSync(fd, size);
+    if (size >= maxBytes && head !== undefined) rotate(head.sequence);
+    // A record in a file whose name is not durable could be lost with it.
+    if (!isFolderSynced) syncFolder(path);
+    isFolderSynced = true;
     const bytes = Buffer.from(`${sealed.line}\n`);
     for (let written = 0; written < bytes.length;) {
       written += writeSync(fd, bytes, written, bytes.length - written, size + written);
@@ -94,7 +132,7 @@ function openFile(path: string, store: Store, clock: Clock): AuditFile {
     opening,
     append,
     head: () => head,
-    verify: () => verifyAudit(path, readHead(store.db)),
+    verify: () => verifyAudit(path, { known: readHead(store.db) }),
     [Symbol.dispose]() {
       if (isOpen) closeSync(fd);
       isOpen = false;

@@ -1,7 +1,8 @@
 /** The end of the audit file: enough of it to find where the store stands. */
-import { fstatSync, readSync } from 'node:fs';
-import { parseRecord } from '../ledger/audit-chain.ts';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { breakBetween, parseRecord } from '../ledger/audit-chain.ts';
 import type { AuditRecord } from '../ledger/audit-log.ts';
+import { segmentsOf } from '../ledger/audit-reader.ts';
 
 /** More records than this behind its log is an old copy of the store, whatever they say. */
 const TAIL_BYTES = 262_144;
@@ -19,7 +20,28 @@ export interface AuditTail {
   readonly damage?: string;
 }
 
-export function readTail(fd: number): AuditTail {
+/** Reads the end of the log: a file that has not been written to for long begins where the newest segment ends. */
+export function readLogTail(fd: number, path: string): AuditTail {
+  const tail = readTail(fd);
+  const segment = tail.isWhole ? segmentsOf(path).at(-1) : undefined;
+  if (segment === undefined) return tail;
+  const older = readSegment(segment);
+  const [first] = tail.records;
+  if (first === undefined) return { ...older, size: tail.size, tornBytes: tail.tornBytes };
+  const joins = breakBetween(older.records.at(-1), first) === undefined;
+  return joins ? { ...tail, records: [...older.records, ...tail.records], isWhole: false } : tail;
+}
+
+function readSegment(path: string): AuditTail {
+  const fd = openSync(path, 'r');
+  try {
+    return readTail(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function readTail(fd: number): AuditTail {
   const { size } = fstatSync(fd);
   const length = Math.min(size, TAIL_BYTES);
   const bytes = Buffer.alloc(length);

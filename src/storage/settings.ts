@@ -13,6 +13,16 @@ export const storageSettings = z.strictObject({
     })
     .prefault({})
     .describe('A SQLite file, made when missing.'),
+  audit: z
+    .strictObject({
+      maxFileBytes: z
+        .int()
+        .min(1_048_576)
+        .default(268_435_456)
+        .describe('Size at which the file of the audit log becomes a segment, and a new file continues the chain.'),
+    })
+    .prefault({})
+    .describe('The audit log beside the store.'),
   backup: z
     .strictObject({
       every: durationSetting({ min: '1m' }).prefault('1d').describe('How often a copy is written.'),

@@ -1,11 +1,20 @@
 /** `opsd audit` and `opsd state` over a real store, with and without a daemon's server. */
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { auditPathOf } from '../../src/ledger/audit-reader.ts';
+import { auditPathOf, segmentPathOf } from '../../src/ledger/audit-reader.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { openAuditLog, type AuditFile } from '../../src/storage/audit-file.ts';
 import { backupStore } from '../../src/storage/backup.ts';
@@ -140,6 +149,29 @@ describe('opsd audit', () => {
 });
 
 describe('opsd audit verify', () => {
+  test('reads all segments, as opsd audit does, and continues from those that were moved away', async () => {
+    const { open, close, args, auditPath } = installed();
+    const { ledger, audit } = open();
+    intentFor(ledger, 'dlq-1');
+    const head = `${audit.head()!.sequence}:${audit.head()!.hash}`;
+    close();
+    const segment = segmentPathOf(auditPath, audit.head()!.sequence);
+    renameSync(auditPath, segment);
+    intentFor(open().ledger, 'dlq-2');
+    close();
+    const targets = (await opsd(['audit', ...args])).stdout.match(/target=\S+/g);
+    expect(targets).toEqual(['target=dlq-1', 'target=dlq-2']);
+    expect(await opsd(['audit', 'verify', ...args])).toMatchObject({ code: 0, stderr: '' });
+    rmSync(segment);
+    const cut = await opsd(['audit', 'verify', ...args]);
+    expect(cut.stdout).toContain(`${auditPath}:1: the log begins with record`);
+    expect(cut.code).toBe(3);
+    expect(await opsd(['audit', 'verify', '--after', head, ...args])).toMatchObject({ code: 0, stderr: '' });
+    expect((await opsd(['audit', 'verify', '--after', '12', ...args])).stderr).toContain(
+      '--after takes the number of a record and its hash',
+    );
+  });
+
   test('holds the file against the running daemon, else against the store, else against a given head', async () => {
     const { open, close, serve, args, auditPath } = installed();
     intentFor(open().ledger, 'dlq-1');

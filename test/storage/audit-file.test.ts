@@ -133,7 +133,7 @@ test('the chain goes on from one opening to the next, and store and file name th
   const head = audit.head()!;
   expect(readHead(store.db)).toEqual(head);
   expect(await audit.verify()).toEqual({ records: 6, head, isTorn: false });
-  expect(await verifyAudit(auditPath, head)).not.toHaveProperty('finding');
+  expect(await verifyAudit(auditPath, { known: head })).not.toHaveProperty('finding');
   expect((await records()).map(({ epoch }) => epoch)).toEqual([1, 1, 1, 2, 2, 2]);
   expect(ledger.mustBeAdopted).toBeUndefined();
 });
@@ -342,8 +342,8 @@ test.each<[string, (text: string) => string, number, RegExp]>([
   const head = audit.head()!;
   close();
   writeFileSync(auditPath, spoil(readFileSync(auditPath, 'utf8')));
-  const { finding } = await verifyAudit(auditPath, head);
-  expect(finding).toEqual({ line, problem: expect.stringMatching(problem) });
+  const { finding } = await verifyAudit(auditPath, { known: head });
+  expect(finding).toEqual({ file: auditPath, line, problem: expect.stringMatching(problem) });
 });
 
 function swap(text: string, one: number, other: number): string {
@@ -358,6 +358,10 @@ test('a log that was written anew with fitting hashes does not have the head tha
   const { audit, ledger } = second.open();
   intentFor(ledger, 'a');
   const seen = audit.head()!;
-  const { finding } = await verifyAudit(first.auditPath, seen);
-  expect(finding).toEqual({ line: 3, problem: 'record 3 is not the one that was there: the log was written anew' });
+  const { finding } = await verifyAudit(first.auditPath, { known: seen });
+  expect(finding).toEqual({
+    file: first.auditPath,
+    line: 3,
+    problem: 'record 3 is not the one that was there: the log was written anew',
+  });
 });

@@ -1,11 +1,11 @@
 /** Whatever moment a process dies at: the audit log stays whole, and tells what the store knows. */
 import { spawn } from 'node:child_process';
-import { appendFileSync, copyFileSync, existsSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AuditLog, AuditRecord } from '../../src/ledger/audit-log.ts';
-import { auditPathOf, readAudit, verifyAudit } from '../../src/ledger/audit-reader.ts';
+import { auditPathOf, readAudit, segmentPathOf, segmentsOf, verifyAudit } from '../../src/ledger/audit-reader.ts';
 import { ACTION_OUTCOMES, type CapLimit, type Ledger } from '../../src/ledger/ledger.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { openAuditLog } from '../../src/storage/audit-file.ts';
@@ -45,10 +45,20 @@ test.each([
   expect(await audit.verify()).not.toHaveProperty('finding');
 });
 
-const MOMENTS = ['never', 'before-record', 'within-record', 'before-commit', 'after-commit'] as const;
+const MOMENTS = [
+  'never',
+  'within-rotation',
+  'before-record',
+  'within-record',
+  'before-commit',
+  'after-commit',
+] as const;
 type Moment = (typeof MOMENTS)[number];
 
 class Killed extends Error {}
+
+/** A few records: most sequences rotate the log. */
+const MAX_BYTES = 1_000;
 
 /** A store whose process can be killed: what is on disk at that moment is all that the next one finds. */
 class Mortal {
@@ -96,11 +106,11 @@ class Mortal {
 
   #open(): void {
     this.#store = openStore(this.#path);
-    const audit = (this.#audit = openAuditLog(this.#store, new ManualClock(1)));
+    const audit = (this.#audit = openAuditLog(this.#store, new ManualClock(1), MAX_BYTES));
     const mortal: AuditLog = {
       ...audit,
       append: (entry) => {
-        if (this.#moment === 'before-record') this.#die();
+        if (this.#moment === 'before-record' || this.#moment === 'within-rotation') this.#die();
         if (this.#moment === 'within-record') {
           appendFileSync(this.auditPath, `{"type":"${entry.type}`);
           this.#die();
@@ -116,8 +126,15 @@ class Mortal {
   /** Keeps the files as they are now; the caller must not go on. */
   #die(): void {
     const next = join(tempDir(), 'opsd.db');
-    for (const suffix of ['', '-wal', '.audit.jsonl']) {
+    const segments = segmentsOf(this.auditPath).map((segment) => segment.slice(this.#path.length));
+    for (const suffix of ['', '-wal', '.audit.jsonl', ...segments]) {
       if (existsSync(this.#path + suffix)) copyFileSync(this.#path + suffix, next + suffix);
+    }
+    const head = this.#audit.head();
+    // The file is a segment already, and the next one has no name yet.
+    if (this.#moment === 'within-rotation' && head !== undefined) {
+      const left = segmentPathOf(auditPathOf(next), head.sequence);
+      if (!existsSync(left)) renameSync(auditPathOf(next), left);
     }
     this.#next = next;
     if (this.#moment !== 'after-commit') throw new Killed();
@@ -218,7 +235,7 @@ test('after any sequence of changes and deaths the log is whole, its books are t
       }
       const { ledger } = mortal;
       expect(ledger.mustBeAdopted).toBeUndefined();
-      const verdict = await verifyAudit(mortal.auditPath, mortal.knownHead);
+      const verdict = await verifyAudit(mortal.auditPath, { known: mortal.knownHead });
       expect(verdict).toEqual({ records: mortal.knownHead!.sequence, head: mortal.knownHead, isTorn: false });
       const records = await Array.fromAsync(readAudit(mortal.auditPath));
       const withdrawn = new Set(records.filter(({ type }) => type === 'audit.not_committed').map((r) => r['record']));

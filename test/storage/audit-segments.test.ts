@@ -1,0 +1,176 @@
+/** An audit log of several files: one chain. */
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { auditPathOf, readAudit, segmentPathOf, segmentsOf, verifyAudit } from '../../src/ledger/audit-reader.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { openAuditLog, type AuditFile } from '../../src/storage/audit-file.ts';
+import { createLedger } from '../../src/storage/sqlite-ledger.ts';
+import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { intentFor } from '../support/ledger-facts.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const MAX_BYTES = 1_500;
+
+function world() {
+  const path = join(tempDir(), 'opsd.db');
+  const auditPath = auditPathOf(path);
+  let opened: { store: Store; audit: AuditFile } | undefined;
+  const close = (): void => {
+    opened?.audit[Symbol.dispose]();
+    opened?.store[Symbol.dispose]();
+    opened = undefined;
+  };
+  onTestFinished(close);
+  return {
+    auditPath,
+    close,
+    segments: () => segmentsOf(auditPath),
+    /** Opens both, and makes so many intents. */
+    open: (intents = 0) => {
+      const store = openStore(path);
+      const audit = openAuditLog(store, new ManualClock(1_000), MAX_BYTES);
+      opened = { store, audit };
+      const ledger = createLedger(store, audit);
+      for (let n = 0; n < intents; n++) intentFor(ledger, `dlq-${audit.head()?.sequence}`);
+      return { store, audit, ledger };
+    },
+  };
+}
+
+async function sequencesOf(auditPath: string): Promise<number[]> {
+  return (await Array.fromAsync(readAudit(auditPath))).map(({ sequence }) => sequence);
+}
+
+describe('a full file', () => {
+  test('becomes a segment that is named after its last record, and the chain continues in a new file', async () => {
+    const { open, auditPath, segments } = world();
+    const { audit } = open(10);
+    expect(segments().length).toBeGreaterThan(2);
+    const ends = segments().map((segment) => readFileSync(segment, 'utf8').trimEnd().split('\n').at(-1)!);
+    const lasts = ends.map((line) => (JSON.parse(line) as { sequence: number }).sequence);
+    expect(segments()).toEqual(lasts.map((last) => segmentPathOf(auditPath, last)));
+    for (const file of [...segments(), auditPath]) {
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(statSync(file).size).toBeLessThan(MAX_BYTES + 1_500);
+    }
+    const count = audit.head()!.sequence;
+    expect(await sequencesOf(auditPath)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+    expect(await audit.verify()).toEqual({ records: count, head: audit.head(), isTorn: false });
+  });
+
+  test('that cannot be exchanged grows on, and is exchanged when it can be', async () => {
+    const { open, auditPath, segments } = world();
+    mkdirSync(`${auditPath}.next`);
+    const { ledger, audit } = open(10);
+    expect(segments()).toEqual([]);
+    rmSync(`${auditPath}.next`, { recursive: true });
+    intentFor(ledger, 'after');
+    expect(segments()).toHaveLength(1);
+    expect(await audit.verify()).not.toHaveProperty('finding');
+  });
+
+  test('does not take the name of a segment that is there', async () => {
+    const { open, close, auditPath, segments } = world();
+    const { audit } = open(3);
+    close();
+    const taken = segmentPathOf(auditPath, audit.head()!.sequence + 1);
+    writeFileSync(taken, 'mine');
+    open(10);
+    expect(readFileSync(taken, 'utf8')).toBe('mine');
+    expect(segments()).toContain(taken);
+  });
+});
+
+describe('a crash', () => {
+  test.each([
+    ['before the new file has its name', true],
+    ['before the old file has another name', false],
+  ])('%s leaves the chain', async (_when, isRenamed) => {
+    const { open, close, auditPath } = world();
+    const { audit } = open(2);
+    const { sequence } = audit.head()!;
+    close();
+    writeFileSync(`${auditPath}.next`, '');
+    if (isRenamed) renameSync(auditPath, segmentPathOf(auditPath, sequence));
+    const { ledger, audit: again } = open(1);
+    expect(ledger.mustBeAdopted).toBeUndefined();
+    expect(await sequencesOf(auditPath)).toEqual(Array.from({ length: sequence + 3 }, (_, index) => index + 1));
+    expect(await again.verify()).not.toHaveProperty('finding');
+  });
+});
+
+describe('what is missing or changed', () => {
+  test('a file that is gone after a rotation is noticed: its segments do not stand for it', () => {
+    const { open, close, auditPath, segments } = world();
+    open(10);
+    expect(segments().length).toBeGreaterThan(0);
+    close();
+    rmSync(auditPath);
+    expect(open().ledger.mustBeAdopted).toMatch(
+      /the audit log ends with record \d+, the store knows \d+: its end was cut/,
+    );
+  });
+
+  test('a changed line in a segment is found with its file and line', async () => {
+    const { open, auditPath, segments } = world();
+    const { audit } = open(10);
+    const [, second] = segments();
+    writeFileSync(second!, readFileSync(second!, 'utf8').replace('"worth":1', '"worth":2'));
+    const { finding } = await audit.verify();
+    expect(finding).toMatchObject({ file: second, problem: expect.stringMatching(/its hash is not/) as string });
+    rmSync(second!);
+    expect((await verifyAudit(auditPath)).finding!.problem).toMatch(/what was between them is missing/);
+  });
+
+  test('segments that were moved away are left out by the record that they end with', async () => {
+    const { open, auditPath, segments } = world();
+    const { audit } = open(10);
+    const [first, second] = segments();
+    const line = readFileSync(first!, 'utf8').trimEnd().split('\n').at(-1)!;
+    const { sequence, hash } = JSON.parse(line) as { sequence: number; hash: string };
+    rmSync(first!);
+    expect((await verifyAudit(auditPath)).finding).toEqual({
+      file: second,
+      line: 1,
+      problem: `the log begins with record ${sequence + 1}: what was before it is missing`,
+    });
+    const known = audit.head();
+    expect(await verifyAudit(auditPath, { known, after: { sequence, hash } })).not.toHaveProperty('finding');
+    expect(await verifyAudit(auditPath, { known, after: { sequence, hash: 'ab'.repeat(32) } })).toHaveProperty(
+      'finding',
+    );
+  });
+
+  test('a segment whose last line has no end is found', async () => {
+    const { open, segments } = world();
+    const { audit } = open(10);
+    appendFileSync(segments()[0]!, '{"type":"int');
+    expect((await audit.verify()).finding).toMatchObject({ file: segments()[0] });
+  });
+});
+
+test('a rotation while the log is read tears no hole into it', async () => {
+  const { open, auditPath, segments } = world();
+  const { ledger, audit } = open(10);
+  const before = audit.head()!.sequence;
+  const count = segments().length;
+  const reading = readAudit(auditPath);
+  const first = await reading.next();
+  for (let n = 0; n < 20; n++) intentFor(ledger, `late-${n}`);
+  expect(segments().length).toBeGreaterThan(count);
+  const rest = await Array.fromAsync(reading);
+  const read = [first.value!, ...rest].map(({ sequence }) => sequence);
+  expect(read).toEqual(Array.from({ length: read.length }, (_, index) => index + 1));
+  expect(read.length).toBeGreaterThanOrEqual(before);
+  expect(existsSync(auditPath)).toBe(true);
+});
