@@ -1,0 +1,105 @@
+/** Every exit of the process with a canary in what it is given: none may come out, and what an operator needs must. */
+import { expect, test } from 'vitest';
+import { errorText } from '../src/actions/failed-call.ts';
+import { printable, textTable, writeData } from '../src/cli/output.ts';
+import { statusError } from '../src/client/classify.ts';
+import { SourceText } from '../src/config/source-text.ts';
+import { formatProblems } from '../src/config/problem.ts';
+import { haltKey } from '../src/engine/shown-group.ts';
+import { nameLabel } from '../src/exporters/labels.ts';
+import { storableUrl } from '../src/folds/destination.ts';
+import { seal } from '../src/ledger/audit-chain.ts';
+import { deliver } from '../src/notifications/receiver.ts';
+import { errorMessage } from '../src/platform/error-message.ts';
+import { EventBus } from '../src/platform/events.ts';
+import type { HttpPost } from '../src/platform/http-post.ts';
+import { createLogger } from '../src/platform/logger.ts';
+import { Secret } from '../src/platform/secret.ts';
+import { html } from '../src/server/html.ts';
+import { errorReply, HttpError, json, text, type Reply } from '../src/server/reply.ts';
+
+const CANARY = 'cAnArY9f31';
+const LEAKS: readonly string[] = [
+  `https://ops:${CANARY}@db.example/x`,
+  `https://db.example/x?token=${CANARY}&sig=${CANARY}`,
+  `db.example said Authorization: Bearer ${CANARY}`,
+  `db.example said {"password":"${CANARY}"}`,
+  encodeURIComponent(`https://ops:${CANARY}@db.example/x`),
+];
+
+type Exit = (leak: string) => string | Promise<string>;
+
+const place = { operation: 'get-log', method: 'GET', url: 'https://a.example/v2/logs', hidden: [] };
+
+/** What a logger writes of a value. */
+const logged: Exit = (leak) => {
+  let lines = '';
+  const logger = createLogger({ level: 'info', destination: { write: (line) => (lines += line) } });
+  const err = new Error('outer', { cause: new Error(leak) });
+  logger.child({ from: leak }).info({ err, deep: [{ leak }], headers: { 'x-api-key': CANARY } }, leak);
+  return lines;
+};
+
+const posted: Exit = async (leak) => {
+  let body = '';
+  const post: HttpPost = {
+    send(_url, message) {
+      body = Buffer.from(message.body).toString();
+      return Promise.resolve({ status: 200, contentType: '', body: Buffer.alloc(0) });
+    },
+    [Symbol.dispose]: () => undefined,
+  };
+  const receiver = { name: 'webhook', url: Secret.of('http://hook.example/'), headers: {} };
+  const { signal } = new AbortController();
+  await deliver(receiver, { summary: leak, labels: { detail: leak } }, { post, events: new EventBus(), signal });
+  return body;
+};
+
+const printed: Exit = async (leak) => {
+  let out = '';
+  const io = { stdout: { write: (part: string) => (out += part) } } as unknown as Parameters<typeof writeData>[0];
+  await writeData(io, 'json', { leak, deep: [{ leak }] });
+  await writeData(io, 'yaml', { leak });
+  return out + printable(leak) + textTable(['a'], [[leak]]);
+};
+
+const excerpt: Exit = (leak) => {
+  const source = new SourceText('opsd.yaml', `note: ${leak}`);
+  const fault = { start: 0, end: 4, path: 'note', message: `not ${leak}`, help: `write ${leak}` };
+  return formatProblems([source.problem(fault)]);
+};
+
+const bodyOf = ({ body }: Reply): string => (typeof body === 'string' ? body : '');
+
+const EXITS: Readonly<Record<string, Exit>> = {
+  'a message of an error': (leak) => errorMessage(new Error(leak)),
+  'the outcome of an action': (leak) => errorText(new Error(leak)),
+  'an error of the service': (leak) => statusError(place, 500, leak, undefined).message,
+  'a log line': logged,
+  'an answer of the API': (leak) => bodyOf(json(200, { leak, deep: [{ leak }] })),
+  'an answer in plain text': (leak) => bodyOf(text(200, leak)),
+  'a refusal': (leak) => bodyOf(errorReply('/api/v1/x', new HttpError(404, 'not_found', leak))),
+  'a page': (leak) => html`<p title="${leak}">${[leak]}</p>`.toString(),
+  'a notification': posted,
+  'an audit record': (leak) =>
+    seal({ type: 'x', reason: leak }, { time: '', store: '', epoch: 1, after: undefined }).line,
+  'the key of a condition': (leak) => haltKey('p', leak),
+  'the output of a command': printed,
+  'an excerpt of a configuration': excerpt,
+};
+
+test.each(Object.entries(EXITS))('%s has no canary, and names the host', async (_name, exit) => {
+  for (const leak of LEAKS) {
+    const shown = await exit(leak);
+    expect(shown).not.toContain(CANARY);
+    // Inside of an excerpt and of a URL in a label, what is hidden may be all of the value.
+    if (exit !== excerpt) expect(shown).toContain('db.example');
+  }
+});
+
+test('a label, a span and a delivery line have no canary', () => {
+  for (const leak of LEAKS) {
+    expect(nameLabel(leak)).not.toContain(CANARY);
+    expect(storableUrl(leak) ?? '').not.toContain(CANARY);
+  }
+});
