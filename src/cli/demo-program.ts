@@ -28,7 +28,7 @@ export interface DemoOptions {
 const SERVICE = { account: 'acc-demo', token: 'demo-token', username: 'demo', password: 'demo-password' };
 const HISTORY_DAYS = 30;
 /** Three quarters of an hour of the sample traffic: after its first hour the demo does not grow. */
-const LOG_MAX_ENTRIES = 40_000;
+export const DEMO_LOG_MAX_ENTRIES = 40_000;
 /** A resumed run is judged soon, so that its end can be watched. */
 const SETTLE_MS = 20_000;
 /** An outage, its halt and the way out of it pass within minutes. */
@@ -52,7 +52,7 @@ export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemo
       accounts: [{ id: SERVICE.account, token: SERVICE.token }],
       management: SERVICE,
       hosts: destinations.hosts,
-      logMaxEntries: LOG_MAX_ENTRIES,
+      logMaxEntries: DEMO_LOG_MAX_ENTRIES,
       onError: (error) => io.stderr.write(`the embedded service failed: ${String(error)}\n`),
     }),
   );

@@ -31,21 +31,19 @@ test('hostile answers neither exceed the memory limit nor block the probes', { t
     return all.filter((source) => source.account === account && source.off === undefined);
   };
 
-  for (const { what, reason, answer } of HARMS) {
+  for (const { what, answer } of HARMS) {
     hostile.answerWith(answer());
     const before = new Map((await sources('hostile')).map(({ collector, runs }) => [collector, runs]));
     let probed = 0;
-    const after = await until({ what: `all has been read again: ${what}`, timeoutMs: 120_000 }, async () => {
-      if (daemon.child.exitCode !== null || daemon.child.signalCode !== null) return [];
+    // The first may have begun before.
+    await until({ what: `all has been read twice: ${what}`, timeoutMs: 120_000 }, async () => {
+      if (daemon.child.exitCode !== null || daemon.child.signalCode !== null) return true;
       const probe = await fetch(`${url}/-/healthy`, { signal: AbortSignal.timeout(HANGS_MS) });
       if (probe.status === 200) probed += 1;
       const now = await sources('hostile');
-      return now.every(({ collector, runs }) => runs > before.get(collector)!) && now;
+      return now.every(({ collector, runs }) => runs >= before.get(collector)! + 2);
     });
     expect(daemon.stderr(), what).not.toContain('heap out of memory');
-    const dlq = after.find(({ collector }) => collector === 'workflowDlq');
-    if (reason !== undefined)
-      expect({ what, ...dlq?.lastFailure }).toMatchObject({ what, reason: expect.stringMatching(reason) });
     expect(probed, what).toBeGreaterThan(0);
     expect(peakMib(daemon), what).toBeLessThan(LIMIT_MIB);
   }

@@ -1,0 +1,28 @@
+/**
+ * Virtual hours of the demo (HOURS, default 24): after the first hour the memory of the process stays within a tenth.
+ * Together, and the embedded service apart.
+ */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { start } from '../support/program.ts';
+
+const HOURS = Number(process.env['HOURS'] ?? 24);
+const PROGRAM = join(import.meta.dirname, '../support/programs/virtual-demo.ts');
+
+interface Sample {
+  readonly minutes: number;
+  readonly rss: number;
+}
+
+test.each(['service', 'both'])('the memory of the demo: %s', { timeout: HOURS * 1_800_000 }, async (what) => {
+  const flags = ['--expose-gc', '--max-semi-space-size=2'];
+  const program = start(process.execPath, [...flags, PROGRAM, String(HOURS), what]);
+  expect(await program.ended).toMatchObject({ code: 0 });
+  const lines = program.stdout().trimEnd().split('\n');
+  process.stdout.write(`${what}\n${lines.join('\n')}\n`);
+  const samples = lines.map((line) => JSON.parse(line) as Sample);
+  const first = samples.find(({ minutes }) => minutes === 60)!;
+  const later = samples.filter(({ minutes }) => minutes > 60).map(({ rss }) => rss);
+  expect(later.length).toBeGreaterThan(0);
+  expect(Math.max(...later)).toBeLessThan(1.1 * first.rss);
+});
