@@ -26,7 +26,7 @@ export const metricsCommand: Command = {
 async function catalogue() {
   const { labelNamesOf, METRIC_NAMES, specOf } = await import('../exporters/catalog.ts');
   return METRIC_NAMES.map((name) => {
-    const { type, unit, help, heading, source } = specOf(name);
-    return { name, type, labels: labelNamesOf(name), unit, help, family: heading, source };
+    const { type, unit, help, heading, source, debug = false } = specOf(name);
+    return { name, type, labels: labelNamesOf(name), unit, help, family: heading, source, debug };
   });
 }

@@ -75,7 +75,9 @@ const api = family(
       'client',
       'Duration of requests to the service.',
     ),
-    opsd_api_response_bytes_total: counter(['api', 'operation'], 'bytes', 'client', 'Bytes of answers read.'),
+    opsd_api_response_bytes_total: counter(['api', 'operation'], 'bytes', 'client', 'Bytes of answers read.', {
+      debug: true,
+    }),
     opsd_api_request_retries_total: counter(
       ['api', 'operation'],
       'requests',
@@ -232,7 +234,7 @@ const daemon = family(
     ),
     opsd_paused: gauge(['scope'], 'flag', 'kill switch, pauses', 'Whether the engine, or a policy, is paused, 1 or 0.'),
     opsd_leader: gauge([], 'flag', 'lease', 'Whether this process may act on the store, 1 or 0.'),
-    opsd_audit_records_total: counter([], 'items', 'audit log', 'Records written to the audit log.'),
+    opsd_audit_records_total: counter([], 'items', 'audit log', 'Records written to the audit log.', { debug: true }),
     opsd_audit_write_errors_total: counter(
       [],
       'items',
@@ -252,6 +254,7 @@ const daemon = family(
       [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600],
       'exporter',
       'Time from when spans were made until the trace receiver acknowledged them; one observation a request.',
+      { debug: true },
     ),
     opsd_spans_waiting: gauge([], 'items', 'outbox', 'Spans of deliveries that are kept until they are acknowledged.'),
     opsd_spans_oldest_waiting_timestamp_seconds: gauge(
@@ -316,10 +319,19 @@ const daemon = family(
     opsd_config_hash: gauge([], 'as served', 'configuration', 'First 48 bits of the hash of the loaded configuration.'),
     opsd_build_info: gauge(['version', 'revision', 'node_version'], 'info', 'build', 'Build of the daemon, always 1.'),
     opsd_series: gauge(
+      [],
+      'items',
+      'registry',
+      'Series exposed in the text format: OpenMetrics has a time of creation beside counters and histograms.',
+    ),
+    opsd_series_by_family: gauge(
       ['family'],
       'items',
       'registry',
-      'Series exposed in the text format, by metric family: OpenMetrics has a time of creation beside counters and histograms.',
+      'Series exposed in the text format, by metric family.',
+      {
+        debug: true,
+      },
     ),
     opsd_series_limit: gauge([], 'items', 'configuration', 'Series that may be exposed, over all metrics.'),
     opsd_series_refused_total: counter(
@@ -367,7 +379,9 @@ const processFamily = family(
       '/proc/self/limits',
       'Maximum number of open file descriptors; absent where the system does not tell.',
     ),
-    nodejs_heap_total_bytes: gauge([], 'bytes', 'process.memoryUsage', 'Heap allocated by the engine.'),
+    nodejs_heap_total_bytes: gauge([], 'bytes', 'process.memoryUsage', 'Heap allocated by the engine.', {
+      debug: true,
+    }),
     nodejs_heap_used_bytes: gauge([], 'bytes', 'process.memoryUsage', 'Heap in use.'),
     nodejs_external_memory_bytes: gauge(
       [],

@@ -138,7 +138,7 @@ export const logReader = family(
       'items',
       'windows',
       'Log entries that were read again and not counted again.',
-      mirrored,
+      { ...mirrored, debug: true },
     ),
     opsd_logs_late_entries_total: counter(
       [],
@@ -173,7 +173,7 @@ export const logReader = family(
       'items',
       'joins',
       'Waits and attempts that were measured and that a late entry showed to be other ones.',
-      mirrored,
+      { ...mirrored, debug: true },
     ),
     opsd_logs_given_up_messages_total: counter(
       [],

@@ -12,14 +12,14 @@ export const statsReader = family(
       'items',
       'derived',
       'Points of the statistics that were counted, in minutes.',
-      mirrored,
+      { ...mirrored, debug: true },
     ),
     opsd_stats_points_backfilled_total: counter(
       SOURCE,
       'items',
       'derived',
       'Of these, points older than one interval of the collector: after an outage or a restart.',
-      mirrored,
+      { ...mirrored, debug: true },
     ),
     opsd_stats_points_revised_total: counter(
       SOURCE,
@@ -40,7 +40,7 @@ export const statsReader = family(
       'items',
       'derived',
       'Falls of a monthly total within its month, which its counter does not follow.',
-      mirrored,
+      { ...mirrored, debug: true },
     ),
   },
 );

@@ -9,7 +9,8 @@ const COLUMNS = ['metric', 'type', 'unit', 'labels', 'source', 'help'] as const;
 const TITLE = `# Metrics
 
 Printed by \`opsd metrics --markdown\`. \`msgsvc_*\` is what the service says, \`opsd_*\` is what the daemon does. Gauges of a
-source that was not read for three of its intervals are withheld; counters stay.
+source that was not read for three of its intervals are withheld; counters stay. Metrics marked *debug* are for the
+developers of the daemon: they are exposed with \`telemetry.metrics.debug\` only.
 `;
 
 /** One table for each family, in the catalogue's order. */
@@ -100,8 +101,9 @@ function byHeading(): Map<string, MetricName[]> {
 }
 
 function cells(name: MetricName): readonly string[] {
-  const { type, unit, source, help } = specOf(name);
-  return [`\`${name}\``, type, labelNamesOf(name).join(', ') || '-', unit, source, help];
+  const { type, unit, source, help, debug } = specOf(name);
+  const marked = debug === true ? `*debug*: ${help}` : help;
+  return [`\`${name}\``, type, labelNamesOf(name).join(', ') || '-', unit, source, marked];
 }
 
 function textCells(name: MetricName, separator: string): readonly string[] {

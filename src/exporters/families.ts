@@ -112,6 +112,8 @@ export interface FamiliesDeps {
   readonly maxSeries: number;
   /** A label set was not shown, since there are as many series as there may be. */
   readonly onRefused: (metric: string) => void;
+  /** Whether the metrics for developers of the daemon are exposed too. */
+  readonly debug: boolean;
 }
 
 export function createFamilies(deps: FamiliesDeps): Families {
@@ -130,6 +132,13 @@ export function createFamilies(deps: FamiliesDeps): Families {
       text += `${text === '' ? '' : ','}${labelText(name, limiter.admit(account, name, given[name] ?? ''))}`;
     }
     return text;
+  }
+
+  const isHidden = ({ spec }: SeriesTable): boolean => spec.debug === true && !deps.debug;
+
+  /** Returns undefined for what is not exposed. */
+  function create(table: SeriesTable, labels: string, options?: Parameters<SeriesTable['create']>[1]) {
+    return isHidden(table) ? undefined : limit.create(table, labels, options);
   }
 
   /** One text for all that are created at once. */
@@ -152,9 +161,9 @@ export function createFamilies(deps: FamiliesDeps): Families {
       if (restored) unhold(known);
       return known;
     }
-    if (restored) return limit.create(table, labels);
+    if (restored) return create(table, labels);
     const isHeld = holds && zeroForMs > 0;
-    const child = limit.create(table, labels, { created: nowText(), held: isHeld });
+    const child = create(table, labels, { created: nowText(), held: isHeld });
     if (isHeld && child !== undefined) held.set(child, clock.monotonic());
     return child;
   }
@@ -170,7 +179,7 @@ export function createFamilies(deps: FamiliesDeps): Families {
   }
 
   function setTo(table: SeriesTable, labels: string, value: number): void {
-    const child = table.find(labels) ?? limit.create(table, labels);
+    const child = table.find(labels) ?? create(table, labels);
     if (child !== undefined) setValue(child, value);
   }
 
@@ -181,7 +190,7 @@ export function createFamilies(deps: FamiliesDeps): Families {
   function takeOver(table: SeriesTable): void {
     for (const { labels, value, created, held: isHeld, buckets, exemplars } of deps.handed?.get(table.name) ?? []) {
       if (table.spec.account && !deps.accounts?.includes(parseLabels(labels)['account'] ?? '')) continue;
-      const child = limit.create(table, labels, { held: isHeld, ...(created !== undefined && { created }) });
+      const child = create(table, labels, { held: isHeld, ...(created !== undefined && { created }) });
       if (child === undefined) continue;
       if (buckets === undefined) increase(child, value);
       else observe(child, { buckets, sum: value, ...(exemplars !== undefined && { exemplars }) });
@@ -192,7 +201,7 @@ export function createFamilies(deps: FamiliesDeps): Families {
   for (const name of METRIC_NAMES) {
     const table = new SeriesTable(name, specOf(name), labelNamesOf(name));
     tables.set(name, table);
-    registerMetric(registry, table);
+    if (!isHidden(table)) registerMetric(registry, table);
     takeOver(table);
     // A gauge without labels is absent until it is set; what the store keeps, until the store was read.
     const isAbsent = table.spec.type === 'gauge' || table.spec.mirrored === true;
@@ -200,7 +209,7 @@ export function createFamilies(deps: FamiliesDeps): Families {
   }
 
   return {
-    tables: [...tables.values()],
+    tables: [...tables.values()].filter((table) => !isHidden(table)),
     refuse,
     set(metric, labels, value) {
       const table = tables.get(metric)!;

@@ -36,6 +36,8 @@ export interface MetricBody {
   readonly lingers?: true;
   /** A total kept in the store: the registry shows what is committed there. */
   readonly mirrored?: true;
+  /** For the developers of the daemon: exposed with `telemetry.metrics.debug` only. No rule, dashboard or runbook uses it. */
+  readonly debug?: true;
   /** Upper bounds of a histogram, in its unit. */
   readonly buckets?: readonly number[];
 }
@@ -50,7 +52,7 @@ export interface FamilyHead {
 
 export type MetricSpec = FamilyHead & MetricBody;
 
-type More = Pick<MetricBody, 'merge' | 'lingers' | 'mirrored' | 'buckets'>;
+type More = Pick<MetricBody, 'merge' | 'lingers' | 'mirrored' | 'debug' | 'buckets'>;
 
 export function gauge<const L extends readonly string[]>(
   labels: L,
@@ -77,7 +79,7 @@ export function histogram<const L extends readonly string[]>(
   buckets: readonly number[],
   source: string,
   help: string,
-  more: Pick<MetricBody, 'mirrored'> & { readonly unit?: Unit } = {},
+  more: Pick<MetricBody, 'mirrored' | 'debug'> & { readonly unit?: Unit } = {},
 ) {
   const { unit = 'seconds', ...rest } = more;
   return { type: 'histogram' as const, labels, unit, source, help, buckets, ...rest };

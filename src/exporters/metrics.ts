@@ -117,6 +117,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     clock,
     zeroForMs: settings.newSeriesZeroFor,
     maxSeries: settings.maxSeries,
+    debug: settings.debug,
     onRefused,
     accounts: accounts.map(({ name }) => name),
     ...(deps.handed !== undefined && { handed: deps.handed }),
@@ -233,12 +234,17 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 
   function countSeries(): void {
     const { put, samples } = families.collect('process');
-    for (const table of families.tables) {
+    let total = 0;
+    for (const { name, series: known } of families.tables) {
+      let series = known;
+      if (name === 'opsd_series') series = 1;
       // A series for each metric, this one too.
-      const series = table.name === 'opsd_series' ? families.tables.length : table.series;
-      put('opsd_series', { family: table.name }, series);
+      else if (name === 'opsd_series_by_family') series = families.tables.length;
+      total += series;
+      if (settings.debug) put('opsd_series_by_family', { family: name }, series);
     }
-    families.exchange(['opsd_series'], [samples]);
+    put('opsd_series', {}, total);
+    families.exchange(['opsd_series', 'opsd_series_by_family'], [samples]);
   }
 
   return {

@@ -89,6 +89,7 @@ export function estimateSeries(
   const scopes = 3 + accounts.length + accounts.reduce((sum, { policies }) => sum + policies, 0);
   for (const name of METRIC_NAMES) {
     const spec = specOf(name);
+    if (spec.debug === true && !settings.debug) continue;
     const watching = spec.account ? accounts.filter((account) => isShown(name, spec, account, settings)) : [undefined];
     let ofHeading = estimates.get(spec.heading);
     if (ofHeading === undefined) estimates.set(spec.heading, (ofHeading = { typical: 0, atMost: 0 }));

@@ -46,6 +46,12 @@ export const telemetrySettings = z.strictObject({
         .describe(
           'A counter that appears while the daemon runs is shown as 0 for so long, so that its first increase counts; longer than the scrape interval.',
         ),
+      debug: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether the metrics for developers of the daemon are exposed too; docs/metrics.md marks them. No shipped alert, dashboard or runbook uses them.',
+        ),
       workflowDlqLabels: z
         .boolean()
         .default(false)

@@ -281,12 +281,15 @@ describe('series', () => {
           hasDimension: false,
         },
       ],
-      telemetrySettings.parse({ metrics }).metrics,
+      telemetrySettings.parse({ metrics: { debug: true, ...metrics } }).metrics,
     );
     const atMost = new Map(estimates.map((estimate) => [estimate.heading, estimate.atMost]));
     const actual = Map.groupBy(METRIC_NAMES, (name) => specOf(name).heading);
     for (const [heading, names] of actual) {
-      const series = names.reduce((sum, name) => sum + (samples.get(`opsd_series{family="${name}"}`) ?? 0), 0);
+      const series = names.reduce(
+        (sum, name) => sum + (samples.get(`opsd_series_by_family{family="${name}"}`) ?? 0),
+        0,
+      );
       expect.soft(series, heading).toBeLessThanOrEqual(atMost.get(heading) ?? 0);
     }
     const typical = estimates.reduce((sum, estimate) => sum + estimate.typical, 0);

@@ -30,7 +30,7 @@ describe('the catalogue and the registry', () => {
     expect(fed.length).toBeGreaterThan(50);
     for (const name of fed) {
       expect.soft(Object.keys(seriesOf(samples, name)), name).not.toEqual([]);
-      const series = samples.get(`opsd_series{family="${name}"}`);
+      const series = samples.get(`opsd_series_by_family{family="${name}"}`);
       expect.soft(series, name).toBe(Object.keys(seriesOf(samples, name)).length);
     }
   });

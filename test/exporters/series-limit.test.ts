@@ -25,7 +25,7 @@ const groups = (count: number) =>
 
 async function seriesTold(made: World): Promise<{ readonly exposed: number; readonly told: number }> {
   const samples = await made.scrape();
-  const told = Object.values(seriesOf(samples, 'opsd_series')).reduce((sum, value) => sum + value, 0);
+  const told = Object.values(seriesOf(samples, 'opsd_series_by_family')).reduce((sum, value) => sum + value, 0);
   return { exposed: samples.size, told };
 }
 

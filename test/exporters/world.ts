@@ -78,7 +78,7 @@ export function world(options: WorldOptions = {}): World {
     board,
     events,
     clock,
-    settings: telemetrySettings.parse({ metrics: { newSeriesZeroFor: '0s', ...options.metrics } }).metrics,
+    settings: telemetrySettings.parse({ metrics: { newSeriesZeroFor: '0s', debug: true, ...options.metrics } }).metrics,
     accounts,
     totals,
     labels: new MemoryLabelStore(),

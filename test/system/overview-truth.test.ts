@@ -311,8 +311,7 @@ const DAEMON: readonly PanelCase[] = [
         { instance: 'b', version: '2', limit: 400 },
       ].flatMap(({ instance, version, limit }) => [
         [daemon('opsd_build_info', `version="${version}",revision="r",node_version="v24"`, instance), always(1)],
-        [daemon('opsd_series', 'family="x"', instance), always(150)],
-        [daemon('opsd_series', 'family="y"', instance), always(50)],
+        [daemon('opsd_series', '', instance), always(200)],
         [daemon('opsd_series_limit', '', instance), always(limit)],
       ]),
     ),

@@ -175,7 +175,7 @@ export const daemonAlerts: AlertGroup = {
     {
       alert: 'OpsdSeriesNearLimit',
       expr: promql`
-        sum without (family) (last_over_time(opsd_series[${GAUGE_RANGE}]))
+        last_over_time(opsd_series[${GAUGE_RANGE}])
           / last_over_time(opsd_series_limit[${GAUGE_RANGE}]) > ${T.seriesRatio}
       `,
       for: '15m',
