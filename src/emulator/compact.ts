@@ -42,6 +42,11 @@ export class Compact {
     return value.length <= MAX_SHARED_BYTES ? this.#shared(value) : new Uint8Array(value);
   }
 
+  /** The message stays as long as a dead letter, because one refers to it. */
+  keepWithDead(message: Message): void {
+    if (message instanceof KeptMessage) message.keepWithDead();
+  }
+
   /** What a message was goes on a shelf, once it has ended. */
   shelve(message: Message): void {
     if (message instanceof KeptMessage) message.shelve(this.#shelves);

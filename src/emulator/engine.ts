@@ -209,6 +209,7 @@ export class Engine {
     const notice = message.delivery.failureCallback ?? failureFunction;
     if (notice === undefined) return;
     message.failureNotice = this.#notify(message, notice, callbackBody(message, told, message.dlqId));
+    this.#options.compact.keepWithDead(message.failureNotice);
     queue.noticed(message);
   }
 

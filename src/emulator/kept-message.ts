@@ -25,6 +25,7 @@ export class KeptMessage implements Message {
   lastOutcome: Outcome | undefined;
   dlqId: string | undefined;
   failureNotice: Message | undefined;
+  #isKeptWithDead = false;
   /** Whole, or the slab in which it lies. */
   #delivery: Delivery | Buffer;
   #at = 0;
@@ -58,11 +59,23 @@ export class KeptMessage implements Message {
     return readDelivery(kept.toString('utf8', this.#at, this.#split), kept.subarray(this.#split, this.#end));
   }
 
+  /** From now on it stays as long as a dead letter, however it ends. */
+  keepWithDead(): void {
+    this.#isKeptWithDead = true;
+  }
+
   /** Nothing happens while the message may still be delivered, nor the second time. */
   shelve({ ended, dead }: Shelves): void {
     const delivery = this.#delivery;
     if (!isTerminal(this.state) || Buffer.isBuffer(delivery)) return;
-    const shelf = this.state === 'FAILED' ? dead : ended;
+    const isDead = this.state === 'FAILED' || this.#isKeptWithDead;
+    const shelf = isDead ? dead : ended;
+    const outcome = this.lastOutcome;
+    // The log forgets its answers much sooner: among them one that stays would keep them all in memory.
+    if (isDead && outcome !== undefined && outcome.body.length > 0) {
+      const kept = dead.put('', outcome.body);
+      this.lastOutcome = { ...outcome, body: kept.slab.subarray(kept.split, kept.end) };
+    }
     const { slab, at, split, end } = shelf.put(writeDelivery(delivery), delivery.body);
     this.#delivery = slab;
     this.#at = at;

@@ -108,3 +108,25 @@ test('the body of a message that waits keeps nothing else alive', () => {
   expect(compact.body(body).buffer.byteLength).toBe(1_000);
   expect(compact.body(Buffer.from('small'))).toBe(compact.body(Buffer.from('small')));
 });
+
+test('a dead letter, and the notice of its failure, keep no slab alive that the log has forgotten', () => {
+  const compact = new Compact();
+  const kept: Message[] = [];
+  const [delivery] = fc.sample(anyDelivery, { numRuns: 1, seed: 1 });
+  for (let n = 0; n < 4_000; n += 1) {
+    const isDead = n % 100 === 0;
+    const isNotice = n % 100 === 1;
+    const message = messageOf({ ...delivery!, body: Buffer.alloc(1_000, n) }, isDead ? 'FAILED' : 'DELIVERED');
+    message.lastOutcome = { delivered: !isDead, headers: {}, body: compact.bytes(Buffer.alloc(300, `${n} `)) };
+    if (isNotice) compact.keepWithDead(message);
+    compact.shelve(message);
+    if (isDead || isNotice) kept.push(message);
+  }
+  const slabs = new Set(kept.flatMap(({ delivery, lastOutcome }) => [delivery.body.buffer, lastOutcome!.body.buffer]));
+  const bytes = [...slabs].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  expect(bytes).toBeLessThan(2 * 262_144);
+  kept.forEach(({ lastOutcome }, at) => {
+    const n = Math.floor(at / 2) * 100 + (at % 2);
+    expect(Buffer.from(lastOutcome!.body).toString()).toBe(Buffer.alloc(300, `${n} `).toString());
+  });
+});
