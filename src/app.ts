@@ -27,6 +27,7 @@ import { createDeliveryLog } from './exporters/delivery-log.ts';
 import { deliverySpanOf } from './exporters/delivery-exemplar.ts';
 import { keepCounts } from './exporters/kept-counts.ts';
 import { createMetrics } from './exporters/metrics.ts';
+import { ATTR_MSGSVC_ACCOUNT } from './exporters/semconv.ts';
 import type { FoldStores } from './folds/stores.ts';
 import { createSpanExport } from './exporters/spans.ts';
 import { createNotifier } from './notifications/notifier.ts';
@@ -394,7 +395,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
         return usedToday >= allowedPerDay ? 'quota' : undefined;
       },
       collect: (signal, previous) =>
-        within({ name: `poll ${collector.name}`, attributes: { 'opsd.account': account } }, async () => {
+        within({ name: `poll ${collector.name}`, attributes: { [ATTR_MSGSVC_ACCOUNT]: account } }, async () => {
           const knownUsd = knowledgeOf(account)?.knownUsd;
           return collector.collect(client, {
             target,

@@ -197,6 +197,8 @@ export class ApiConnection implements AsyncDisposable {
         account,
         api,
         operation: call.operation,
+        method: call.method,
+        url: place.url,
         code,
         durationMs,
         bytes,

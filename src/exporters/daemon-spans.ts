@@ -13,6 +13,8 @@ import { accountedExporter } from './accounted-exporter.ts';
 import type { OtlpEndpoint } from './otlp-endpoint.ts';
 import { createOtlpExporter } from './otlp-exporter.ts';
 import * as semconv from './semconv.ts';
+import { serverOf } from './server-of.ts';
+import type { Attributes } from './span.ts';
 import type { SpanRef } from './series.ts';
 import { spanIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
@@ -21,6 +23,7 @@ export interface DaemonSpansOptions {
   readonly events: EventBus;
   readonly clock: Clock;
   readonly version: string;
+  readonly resource: Attributes;
 }
 
 /** What the daemon does of itself. */
@@ -39,8 +42,7 @@ export interface DaemonSpans extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-const SERVICE = 'msgsvc-opsd';
-const NAMESPACE = 'msgsvc';
+const SCOPE = 'msgsvc-opsd';
 
 const QUEUE_SPANS = 2_048;
 const BATCH_SPANS = 512;
@@ -73,11 +75,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     exportTimeoutMillis: endpoint.timeoutMs + 2 * GRACE_MS,
   });
   const sdk = new NodeSDK({
-    resource: resourceFromAttributes({
-      [semconv.ATTR_SERVICE_NAME]: SERVICE,
-      [semconv.ATTR_SERVICE_NAMESPACE]: NAMESPACE,
-      [semconv.ATTR_SERVICE_VERSION]: version,
-    }),
+    resource: resourceFromAttributes(Object.fromEntries(options.resource), { schemaUrl: semconv.SCHEMA_URL }),
     spanProcessors: [processor],
     autoDetectResources: false,
     textMapPropagator: null,
@@ -86,8 +84,19 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     logRecordProcessors: [],
   });
   sdk.start();
-  const tracer: Tracer = api.trace.getTracer(SERVICE, version);
+  const tracer: Tracer = api.trace.getTracerProvider().getTracer(SCOPE, version, { schemaUrl: semconv.SCHEMA_URL });
   let isClosed = false;
+  /** When each span under way began, epoch milliseconds. */
+  const beginnings = new WeakMap<Span, number>();
+
+  /** Returns the times of a span that ends now. It does not begin before its parent, though the clock was set back. */
+  function timesOf(durationMs: number): { readonly startMs: number; readonly endMs: number } {
+    const parent = api.trace.getActiveSpan();
+    const earliest = (parent && beginnings.get(parent)) ?? -Infinity;
+    const now = clock.now();
+    const startMs = Math.max(now - durationMs, earliest);
+    return { startMs, endMs: Math.max(now, startMs) };
+  }
 
   /** Begins a span where there is place for it; what is not sampled takes none. */
   function begin(name: string, spanOptions: SpanOptions, within: Context = api.context.active()): Span | undefined {
@@ -104,10 +113,17 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
   function onRequest(event: Extract<OpsEvent, { type: 'api.request' }>): void {
     // A request of nobody's is one that a person asked for: it has no undertaking to belong to.
     if (api.trace.getActiveSpan() === undefined) return;
-    const { account, operation, code, failure, durationMs } = event;
-    const endMs = clock.now();
-    const span = begin(operation, { kind: api.SpanKind.CLIENT, startTime: new Date(endMs - durationMs) });
-    span?.setAttributes({ [semconv.ATTR_MSGSVC_ACCOUNT]: account });
+    const { account, operation, method, url, code, failure, durationMs } = event;
+    const { startMs, endMs } = timesOf(durationMs);
+    const span = begin(operation, { kind: api.SpanKind.CLIENT, startTime: new Date(startMs) });
+    const { host, port } = serverOf(url);
+    span?.setAttributes({
+      [semconv.ATTR_MSGSVC_ACCOUNT]: account,
+      [semconv.ATTR_HTTP_REQUEST_METHOD]: method,
+      [semconv.ATTR_URL_FULL]: redact(url),
+      ...(host !== undefined && { [semconv.ATTR_SERVER_ADDRESS]: host }),
+      ...(port !== undefined && { [semconv.ATTR_SERVER_PORT]: port }),
+    });
     if (typeof code === 'number') span?.setAttribute(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE, code);
     if (failure !== undefined) {
       span?.setAttribute(semconv.ATTR_ERROR_TYPE, typeof code === 'number' && code >= 400 ? String(code) : failure);
@@ -120,7 +136,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     // Without a duration it tells what became of an earlier act.
     if (event.durationMs === 0) return;
     const { account, action, policy, target, workflowRunId, outcome, durationMs } = event;
-    const endMs = clock.now();
+    const { startMs, endMs } = timesOf(durationMs);
     const links =
       workflowRunId === undefined
         ? []
@@ -136,7 +152,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
           ];
     // The run tells of all that it acted on, as far as a span may have links.
     if (links.length > 0) api.trace.getActiveSpan()?.addLinks(links);
-    const span = begin(`action ${action}`, { links, startTime: new Date(endMs - durationMs) });
+    const span = begin(`action ${action}`, { links, startTime: new Date(startMs) });
     span?.setAttributes({
       [semconv.ATTR_MSGSVC_ACCOUNT]: account,
       'opsd.policy': policy,
@@ -176,8 +192,10 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
 
   return {
     async during({ name, attributes }, work) {
-      const span = begin(name, { root: true, startTime: new Date(clock.now()) });
+      const startMs = clock.now();
+      const span = begin(name, { root: true, startTime: new Date(startMs) });
       if (span === undefined) return work();
+      beginnings.set(span, startMs);
       span.setAttributes(attributes);
       try {
         return await api.context.with(api.trace.setSpan(api.context.active(), span), work);
@@ -186,7 +204,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
         span.setStatus({ code: api.SpanStatusCode.ERROR });
         throw error;
       } finally {
-        span.end(new Date(clock.now()));
+        span.end(new Date(Math.max(clock.now(), startMs)));
       }
     },
     current() {

@@ -5,6 +5,7 @@
 import { destinationOf, storableUrl } from '../folds/destination.ts';
 import type { AttemptTrace, MessageProgress } from '../folds/message-trace.ts';
 import * as semconv from './semconv.ts';
+import { serverOf } from './server-of.ts';
 import type { TelemetrySettings } from './settings.ts';
 import type { Attribute, Attributes, AttributeValue, Span, SpanLink } from './span.ts';
 import { spanIdOf, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
@@ -49,8 +50,16 @@ const NO_TRANSITIONS: Attribute = [semconv.ATTR_MSGSVC_TRANSITIONS, false];
 const START_UNKNOWN: Attribute = [semconv.ATTR_MSGSVC_START_KNOWN, false];
 const NO_LINKS: readonly SpanLink[] = [];
 
-/** Root first, then waits and attempts in order; undefined when a time of the message makes no sense. */
-export function deliverySpans(message: MessageProgress, telling: Telling, frame: SpanFrame): Span[] | undefined {
+/** Spans of a message. */
+export interface DeliverySpans {
+  /** Root first, then waits and attempts in order. */
+  readonly spans: readonly Span[];
+  /** Spans left out: they ended before the root begins, which was shortened to what receivers take. */
+  readonly tooOld: number;
+}
+
+/** Returns the spans of a message; undefined when a time of the message makes no sense. */
+export function deliverySpans(message: MessageProgress, telling: Telling, frame: SpanFrame): DeliverySpans | undefined {
   const delivery = new Delivery(message, frame);
   const isBare = telling.isBare === true;
   if (telling.root === 'outcome') delivery.addOutcome();
@@ -59,13 +68,15 @@ export function deliverySpans(message: MessageProgress, telling: Telling, frame:
     for (const index of telling.attempts) delivery.addAttempt(index);
     if (telling.root !== undefined) delivery.addLastWait();
   }
-  const { spans } = delivery;
-  return spans.every(({ startMs, endMs }) => startMs >= EARLIEST_MS && endMs < LATEST_MS) ? spans : undefined;
+  const { spans, tooOld } = delivery;
+  const areSane = spans.every(({ startMs, endMs }) => startMs >= EARLIEST_MS && endMs < LATEST_MS);
+  return areSane ? { spans, tooOld } : undefined;
 }
 
 /** The spans of one message, in the order in which they are added. */
 class Delivery {
   readonly spans: Span[] = [];
+  tooOld = 0;
   readonly #message: MessageProgress;
   readonly #frame: SpanFrame;
   readonly #producer: TraceParent | undefined;
@@ -74,6 +85,8 @@ class Delivery {
   readonly #destination: string;
   readonly #common: Attributes;
   #request: Request | undefined;
+  /** Where the root begins, when it is told of together with what is under it. */
+  #rootMs = -Infinity;
 
   constructor(message: MessageProgress, frame: SpanFrame) {
     const { account, messageId, traceparent, workflowRunId } = message;
@@ -97,16 +110,17 @@ class Delivery {
     const { end, createdAt, attempts } = this.#message;
     const { maxOpenMs, producer: relation } = this.#frame;
     const producer = this.#producer;
-    const startMs = createdAt ?? this.#firstKnown();
+    const startMs = Math.min(createdAt ?? Infinity, this.#firstKnown());
     const endMs = form === 'open' ? startMs + maxOpenMs : end!.at;
     const known = attempts.reduce((count, { endedAt }) => (endedAt <= endMs ? count + 1 : count), 0);
+    this.#rootMs = beginning(startMs, endMs, maxOpenMs);
     this.spans.push({
       traceId: this.#traceId,
       spanId: this.#spanId,
       ...(relation === 'parent' && producer !== undefined && { parentSpanId: producer.spanId, isParentRemote: true }),
       name: `deliver ${this.#destination}`,
       kind: 'internal',
-      startMs: beginning(startMs, endMs, maxOpenMs),
+      startMs: this.#rootMs,
       endMs,
       isError: form === 'whole' && end!.outcome === 'failed',
       common: this.#common,
@@ -266,13 +280,20 @@ class Delivery {
     content: Pick<Span, 'name' | 'startMs' | 'endMs' | 'isError' | 'attributes'> & { readonly kind?: Span['kind'] },
   ): void {
     const { account, messageId } = this.#message;
+    // No span begins before its parent.
+    const isSane = content.startMs >= EARLIEST_MS;
+    if (isSane && content.endMs < this.#rootMs) {
+      this.tooOld += 1;
+      return;
+    }
+    const startMs = isSane ? Math.max(content.startMs, this.#rootMs) : content.startMs;
     this.spans.push({
       traceId: this.#traceId,
       spanId: spanIdOf(account, messageId, part),
       parentSpanId: this.#spanId,
       name: content.name,
       kind: content.kind ?? 'internal',
-      startMs: content.startMs,
+      startMs,
       endMs: content.endMs,
       isError: content.isError,
       common: this.#common,
@@ -324,11 +345,4 @@ function optional(key: string, value: AttributeValue | undefined): Attribute | u
 function errorType({ failure, responseStatus }: AttemptTrace): string | undefined {
   if (failure === undefined) return undefined;
   return failure === 'http' && responseStatus !== undefined ? String(responseStatus) : failure;
-}
-
-function serverOf(text: string | undefined): { readonly host?: string; readonly port?: number } {
-  const url = text === undefined ? null : URL.parse(text);
-  if (url === null || url.hostname === '') return {};
-  const port = url.port !== '' ? Number(url.port) : url.protocol === 'https:' ? 443 : 80;
-  return { host: url.hostname, port };
 }

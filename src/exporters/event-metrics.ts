@@ -203,6 +203,7 @@ export function countEvents({ events, clock, families, health, currentSpan }: Ev
       case 'engine.unpaused':
       case 'series.refused':
       case 'log.set_back':
+      case 'telemetry.variable_ignored':
       case 'config.reloaded':
       case 'config.reload_failed':
       case 'web_config.changed':

@@ -36,7 +36,7 @@ export async function traceFromLog(
   const [message] = fold.finish(() => new Map(), { form }).progress();
   if (message === undefined) return undefined;
   const isOpen = message.end === undefined;
-  const spans = deliverySpans(
+  const made = deliverySpans(
     message,
     {
       attempts: message.attempts.map((_attempt, index) => index),
@@ -45,9 +45,9 @@ export async function traceFromLog(
     },
     { producer: settings.producer, maxOpenMs: WHOLE_MS, failedRun: () => undefined },
   );
-  if (spans === undefined) return undefined;
+  if (made === undefined) return undefined;
   const isSent = tellingOf(message, settings, { isLeftOpen: false, isBare: form === 'present' }) !== undefined;
-  return { spans, isOpen, isSent };
+  return { spans: made.spans, isOpen, isSent };
 }
 
 async function readStated(read: (state?: StatePass) => Promise<readonly LogEntry[]>): Promise<readonly StatedEntry[]> {

@@ -29,11 +29,12 @@ export function jsonSpan(span: Span): string {
 }
 
 /** The body of a request: spans that were written before, under what they have in common. */
-export function jsonRequest({ resource, scope }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
+export function jsonRequest({ resource, scope, schemaUrl }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
   const texts = places.map(({ start, end }) => bytes.toString('utf8', start, end));
+  const schema = schemaUrl === undefined ? '' : `,"schemaUrl":${JSON.stringify(schemaUrl)}`;
   return Buffer.from(
     `{"resourceSpans":[{"resource":${JSON.stringify({ attributes: pairs(resource) })},` +
-      `"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[${texts.join(',')}]}]}]}`,
+      `"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[${texts.join(',')}]${schema}}]${schema}}]}`,
   );
 }
 

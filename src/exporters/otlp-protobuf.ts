@@ -75,7 +75,7 @@ export function writeSpan(writer: WireWriter, span: Span, written: WrittenCommon
 const HEAD_BYTES = 4_096;
 
 /** The body of a request: spans that were written before, under what they have in common. */
-export function protobufRequest({ resource, scope }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
+export function protobufRequest({ resource, scope, schemaUrl }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
   const writer = new WireWriter(bytes.length + HEAD_BYTES);
   writer.message(1, () => {
     writer.message(1, () => writeAttributes(writer, 1, resource));
@@ -85,7 +85,9 @@ export function protobufRequest({ resource, scope }: SpanHead, { bytes, places }
         writer.text(2, scope.version);
       });
       for (const { start, end } of places) writer.copy(bytes, start, end);
+      if (schemaUrl !== undefined) writer.text(3, schemaUrl);
     });
+    if (schemaUrl !== undefined) writer.text(3, schemaUrl);
   });
   return writer.take();
 }

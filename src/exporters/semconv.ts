@@ -2,6 +2,9 @@
  * Names of OpenTelemetry's semantic conventions that spans carry, written out here: the messaging ones are not stable,
  * and an update of a package must not rename what people query.
  */
+/** Schema that the names belong to. */
+export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
+
 export const ATTR_ERROR_TYPE = 'error.type';
 export const ATTR_HTTP_REQUEST_METHOD = 'http.request.method';
 export const ATTR_HTTP_REQUEST_METHOD_ORIGINAL = 'http.request.method_original';
@@ -15,6 +18,7 @@ export const ATTR_MESSAGING_OPERATION_TYPE = 'messaging.operation.type';
 export const ATTR_MESSAGING_SYSTEM = 'messaging.system';
 export const ATTR_SERVER_ADDRESS = 'server.address';
 export const ATTR_SERVER_PORT = 'server.port';
+export const ATTR_SERVICE_INSTANCE_ID = 'service.instance.id';
 export const ATTR_SERVICE_NAME = 'service.name';
 export const ATTR_SERVICE_NAMESPACE = 'service.namespace';
 export const ATTR_SERVICE_VERSION = 'service.version';

@@ -61,13 +61,14 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
       if (writer.spans > 0) batches.push({ protocol, head, madeAt, ...writer.take() });
     };
     const tell = (message: MessageProgress, telling: Telling): boolean => {
-      const all = deliverySpans(message, telling, frame);
-      if (all === undefined) {
+      const made = deliverySpans(message, telling, frame);
+      if (made === undefined) {
         drop('unreadable', telling.attempts.length + (telling.root === undefined ? 0 : 1));
         return false;
       }
-      const spans = all.filter(({ startMs }) => startMs >= madeAt - settings.maxAge);
-      if (spans.length < all.length) drop('too_old', all.length - spans.length);
+      const spans = made.spans.filter(({ startMs }) => startMs >= madeAt - settings.maxAge);
+      const tooOld = made.tooOld + made.spans.length - spans.length;
+      if (tooOld > 0) drop('too_old', tooOld);
       if (spans.length > room) drop('queue', spans.length);
       else if (!budget.take(spans.length)) drop('budget', spans.length);
       else {

@@ -45,6 +45,8 @@ export function attributesOf({ common, attributes }: Span): Attributes {
 export interface SpanHead {
   readonly resource: Attributes;
   readonly scope: { readonly name: string; readonly version: string };
+  /** Absent in batches that an earlier version stored. */
+  readonly schemaUrl?: string;
 }
 
 /** Where an encoded span lies among others. */

@@ -8,6 +8,7 @@ import type { EventBus } from '../platform/events.ts';
 import type { DaemonSpans } from './daemon-spans.ts';
 import type { SpanFrame } from './delivery-spans.ts';
 import { otlpEndpoint, type Env } from './otlp-endpoint.ts';
+import { otlpResources } from './otlp-resource.ts';
 import * as semconv from './semconv.ts';
 import type { TelemetrySettings } from './settings.ts';
 import type { SpanHead } from './span.ts';
@@ -32,8 +33,6 @@ export interface SpanExport extends AsyncDisposable {
 }
 
 const SCOPE = 'msgsvc-opsd';
-/** What is observed, and what its services are grouped by. */
-const SERVICE = 'msgsvc';
 
 /**
  * @returns undefined when no endpoint is configured
@@ -48,7 +47,10 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
   const { createSpanSender } = await import('./span-sender.ts');
   const { createSpanSource } = await import('./span-source.ts');
 
-  const own = await createDaemonSpans({ endpoint, events, clock, version });
+  const resources = otlpResources(options.env, version, (variable) =>
+    events.emit({ type: 'telemetry.variable_ignored', variable }),
+  );
+  const own = await createDaemonSpans({ endpoint, events, clock, version, resource: resources.daemon });
   const source = createSpanSource({
     settings,
     protocol: endpoint.protocol,
@@ -56,12 +58,9 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
     clock,
     events,
     headOf: (account): SpanHead => ({
-      resource: [
-        [semconv.ATTR_SERVICE_NAME, SERVICE],
-        [semconv.ATTR_SERVICE_NAMESPACE, SERVICE],
-        [semconv.ATTR_MSGSVC_ACCOUNT, account],
-      ],
+      resource: resources.account(account),
       scope: { name: SCOPE, version },
+      schemaUrl: semconv.SCHEMA_URL,
     }),
     failedRun: options.failedRun ?? (() => undefined),
   });

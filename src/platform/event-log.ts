@@ -127,6 +127,12 @@ export function logEvents(events: EventBus, logger: Logger): Disposable {
         logger.warn(data, 'log watermark was ahead of the local clock, reading the log again from an earlier time');
         return;
       }
+      case 'telemetry.variable_ignored':
+        logger.warn(
+          { variable: event.variable },
+          'environment variable ignored: expected key=value pairs, percent-encoded',
+        );
+        return;
       case 'series.refused':
         logger.warn(
           { family: event.family, limit: event.limit },

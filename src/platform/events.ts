@@ -38,6 +38,9 @@ export type OpsEvent =
       readonly code: number | 'error';
       /** Absent when the answer was good. */
       readonly failure?: ServiceErrorCode;
+      readonly method: string;
+      /** Without its query, and without ids that may hold secrets. */
+      readonly url: string;
       readonly durationMs: number;
       /** Bytes of the answer's body. */
       readonly bytes: number;
@@ -88,6 +91,8 @@ export type OpsEvent =
       readonly from: number;
       readonly to: number;
     }
+  /** An OTEL_* variable cannot be parsed. */
+  | { readonly type: 'telemetry.variable_ignored'; readonly variable: string }
   | { readonly type: 'series.refused'; readonly family: string; readonly limit: number }
   | {
       readonly type: 'statistics.checked';

@@ -616,6 +616,8 @@ describe('operations on the wire', () => {
         account: 'production',
         api: row.authorization === undefined ? 'message' : 'management',
         operation: row.operation,
+        method: request.method,
+        url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/eu\/v9\/v2\/[^?]+$/) as string,
         code: 200,
         durationMs: expect.any(Number) as number,
         bytes: Buffer.byteLength(fixture(row.answer ?? row.operation)),

@@ -37,7 +37,16 @@ function account(budgetUsd: number) {
   });
   function begin(): void {
     const clock = new VerifiedClock(w.clock, events);
-    const skew = { account: 'production', api: 'message', operation: 'x', code: 200, durationMs: 0, bytes: 0 } as const;
+    const skew = {
+      account: 'production',
+      api: 'message',
+      operation: 'x',
+      method: 'GET',
+      url: 'https://eu.example/v2/x',
+      code: 200,
+      durationMs: 0,
+      bytes: 0,
+    } as const;
     events.emit({ type: 'api.request', ...skew, clockSkewMs: 0 });
     const known = createFacts({
       board: w.board,

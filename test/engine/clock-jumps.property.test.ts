@@ -75,7 +75,14 @@ function jumping(options: Parameters<typeof world>[0]) {
       case 'answer': {
         // A Date is whole seconds.
         const skew = w.clock.now() - Math.floor(served() / SECOND) * SECOND;
-        const about = { account: 'production', api: 'message', operation: 'x', code: 200 } as const;
+        const about = {
+          account: 'production',
+          api: 'message',
+          operation: 'x',
+          method: 'GET',
+          url: 'https://eu.example/v2/x',
+          code: 200,
+        } as const;
         events.emit({ type: 'api.request', ...about, durationMs: 0, bytes: 0, clockSkewMs: skew });
         break;
       }

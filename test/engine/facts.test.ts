@@ -114,6 +114,8 @@ test('a hold after a 429 lasts through a jump of the local clock that the servic
     account: ACCOUNT,
     api: 'message',
     operation: 'x',
+    method: 'GET',
+    url: 'https://eu.example/v2/logs',
     durationMs: 1,
     bytes: 0,
   } as const;
@@ -131,6 +133,8 @@ test('an account was refused when it answered 429, and not when the daemon waite
     account: ACCOUNT,
     api: 'message',
     operation: 'x',
+    method: 'GET',
+    url: 'https://eu.example/v2/logs',
     durationMs: 1,
     bytes: 0,
   } as const;
@@ -254,7 +258,16 @@ test('a jump of the local clock neither ages a reading nor takes hours away', as
   stats({ spend: SPEND });
   const { hoursLeft, at } = facts.budget(ACCOUNT).spend;
   clock.jump(3 * HOUR);
-  const about = { account: ACCOUNT, api: 'message', operation: 'x', code: 200, durationMs: 1, bytes: 0 } as const;
+  const about = {
+    account: ACCOUNT,
+    api: 'message',
+    operation: 'x',
+    method: 'GET',
+    url: 'https://eu.example/v2/x',
+    code: 200,
+    durationMs: 1,
+    bytes: 0,
+  } as const;
   events.emit({ type: 'api.request', ...about, clockSkewMs: 0 });
   expect(facts.budget(ACCOUNT).spend).toMatchObject({ hoursLeft, at: at! + 3 * HOUR });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDaemonSpans, type DaemonSpans } from '../../src/exporters/daemon-spans.ts';
 import { otlpEndpoint } from '../../src/exporters/otlp-endpoint.ts';
+import { otlpResources } from '../../src/exporters/otlp-resource.ts';
 import { telemetrySettings } from '../../src/exporters/settings.ts';
 import { spanIdOf, workflowTraceIdOf } from '../../src/exporters/trace-ids.ts';
 import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
@@ -8,7 +9,7 @@ import { ManualClock } from '../../src/platform/manual-clock.ts';
 import { otlpSink, type OtlpSink } from '../support/otlp-sink.ts';
 
 const AT = Date.UTC(2026, 4, 4, 12);
-const POLL = { name: 'poll logs', attributes: { 'opsd.account': 'production' } };
+const POLL = { name: 'poll logs', attributes: { 'messaging.msgsvc.account': 'production' } };
 
 interface World {
   readonly sink: OtlpSink;
@@ -24,8 +25,9 @@ async function world(): Promise<World> {
   const events: OpsEvent[] = [];
   bus.subscribe((event) => event.type.startsWith('spans.') && events.push(event));
   const clock = new ManualClock(AT);
+  const resource = otlpResources({}, '1.2.3', () => undefined).daemon;
   const endpoint = otlpEndpoint(telemetrySettings.parse({ traces: { otlp: { url: sink.url } } }).traces, {})!;
-  const own = await createDaemonSpans({ endpoint, events: bus, clock, version: '1.2.3' });
+  const own = await createDaemonSpans({ endpoint, events: bus, clock, version: '1.2.3', resource });
   onTestFinished(async () => {
     const ended = own[Symbol.asyncDispose]();
     await clock.advance(10_000);
@@ -39,6 +41,8 @@ const request = (more: Partial<Extract<OpsEvent, { type: 'api.request' }>> = {})
   account: 'production',
   api: 'message',
   operation: 'list-logs',
+  method: 'GET',
+  url: 'https://eu.example/v2/logs',
   code: 200,
   durationMs: 40,
   bytes: 10,
@@ -65,7 +69,7 @@ describe('what the daemon does', () => {
       startMs: AT,
       endMs: AT + 100,
       status: 'unset',
-      attributes: { 'opsd.account': 'production' },
+      attributes: { 'messaging.msgsvc.account': 'production' },
       resource: { 'service.name': 'msgsvc-opsd', 'service.namespace': 'msgsvc', 'service.version': '1.2.3' },
     });
     expect(first).toMatchObject({
@@ -75,9 +79,48 @@ describe('what the daemon does', () => {
       parentSpanId: poll!.spanId,
       startMs: AT + 60,
       endMs: AT + 100,
-      attributes: { 'http.response.status_code': 200 },
+      attributes: {
+        'messaging.msgsvc.account': 'production',
+        'http.request.method': 'GET',
+        'url.full': 'https://eu.example/v2/logs',
+        'server.address': 'eu.example',
+        'server.port': 443,
+        'http.response.status_code': 200,
+      },
     });
     expect(second).toMatchObject({ status: 'error', attributes: { 'error.type': '503' } });
+  });
+
+  test('hides what a URL of a request should not show', async () => {
+    const { sink, own, bus } = await world();
+    await own.during(POLL, async () => {
+      bus.emit(request({ method: 'DELETE', url: 'http://user:canary@[::1]:8080/v2/dlq?token=canary' }));
+      await Promise.resolve();
+    });
+    await own.flush();
+    expect(sink.spans[0]!.attributes).toMatchObject({
+      'http.request.method': 'DELETE',
+      'server.address': '::1',
+      'server.port': 8_080,
+    });
+    expect(JSON.stringify(sink.spans)).not.toContain('canary');
+  });
+
+  test.each([
+    ['takes a fraction of a millisecond longer than it', 40.7, 40],
+    ['ends after the clock was set back', 5, -3_600_000],
+  ])('a request that %s does not begin before its parent', async (_what, durationMs, jumpMs) => {
+    const { sink, own, bus, clock } = await world();
+    await own.during(POLL, async () => {
+      clock.jump(jumpMs);
+      await Promise.resolve();
+      bus.emit(request({ durationMs }));
+    });
+    await own.flush();
+    const [child, parent] = sink.spans;
+    expect(child!.parentSpanId).toBe(parent!.spanId);
+    expect(child!.startMs).toBeGreaterThanOrEqual(parent!.startMs);
+    for (const { startMs, endMs } of sink.spans) expect(endMs).toBeGreaterThanOrEqual(startMs);
   });
 
   test('fails as the work does, and says what failed without its text', async () => {
@@ -171,7 +214,7 @@ describe('what the daemon does', () => {
   });
 
   test('an action links to the trace of the run that it acted on; what became of it later is no span', async () => {
-    const { sink, own, bus } = await world();
+    const { sink, own, bus, clock } = await world();
     const action = {
       type: 'action.outcome',
       policy: 'resume',
@@ -184,6 +227,7 @@ describe('what the daemon does', () => {
       durationMs: 30,
     } as const;
     await own.during({ name: 'policy resume', attributes: {} }, async () => {
+      clock.jump(30);
       bus.emit(action);
       bus.emit({ ...action, outcome: 'unknown' });
       await Promise.resolve();
@@ -195,8 +239,8 @@ describe('what the daemon does', () => {
     expect(acked).toMatchObject({
       name: 'action workflow-dlq.resume',
       parentSpanId: policy!.spanId,
-      startMs: AT - 30,
-      endMs: AT,
+      startMs: AT,
+      endMs: AT + 30,
       links: [{ traceId: workflowTraceIdOf('production', 'wfr_9'), spanId: spanIdOf('production', 'wfr_9', 'run') }],
       attributes: { 'opsd.policy': 'resume', 'opsd.outcome': 'acked' },
     });

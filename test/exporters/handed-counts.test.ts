@@ -7,6 +7,8 @@ const REQUEST = {
   account: 'prod',
   api: 'message',
   operation: 'list-logs',
+  method: 'GET',
+  url: 'https://eu.example/v2/logs',
   code: 200,
   durationMs: 40,
   bytes: 100,

@@ -12,6 +12,8 @@ const request = (code: number | 'error', failure?: ServiceErrorCode): OpsEvent =
   account: 'prod',
   api: 'message',
   operation: 'list-logs',
+  method: 'GET',
+  url: 'https://eu.example/v2/logs',
   code,
   durationMs: 120,
   bytes: 50,

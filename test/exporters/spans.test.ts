@@ -49,8 +49,14 @@ describe.each(['http/protobuf', 'http/json'] as const)('over %s', (protocol) => 
     const shared = {
       traceId,
       links: [],
-      resource: { 'service.name': 'msgsvc', 'service.namespace': 'msgsvc', 'messaging.msgsvc.account': 'prod' },
+      resource: {
+        'service.name': 'msgsvc',
+        'service.namespace': 'msgsvc',
+        'service.instance.id': 'prod',
+        'messaging.msgsvc.account': 'prod',
+      },
       scope: 'msgsvc-opsd',
+      schemas: ['https://opentelemetry.io/schemas/1.37.0', 'https://opentelemetry.io/schemas/1.37.0'],
     };
     const messaging = {
       'messaging.system': 'msgsvc',
@@ -388,7 +394,7 @@ describe('when spans go out', () => {
     await flush();
     expect(sink.spans.slice(0, 2)).toMatchObject([
       { startMs: due + 20 - 50 * 60_000, attributes: { 'messaging.msgsvc.whole_ms': 2 * HOUR + 20 } },
-      { name: 'wait (delay)', startMs: due + 10 - 50 * 60_000, attributes: { 'messaging.msgsvc.overdue_ms': 10 } },
+      { name: 'wait (delay)', startMs: due + 20 - 50 * 60_000, attributes: { 'messaging.msgsvc.overdue_ms': 10 } },
     ]);
   });
 

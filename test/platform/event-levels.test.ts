@@ -6,6 +6,7 @@ import { createLogger } from '../../src/platform/logger.ts';
 
 const account = 'production';
 const api = { account, api: 'message', operation: 'list-logs' } as const;
+const sent = { method: 'GET', url: 'https://eu.example/v2/logs' };
 const run = {
   policy: 'p',
   account,
@@ -27,7 +28,7 @@ type Said<T extends OpsEvent['type']> = readonly (readonly [Omit<Extract<OpsEven
 /** Every event there is; one that is added does not compile without its line here. */
 const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'alert.unassigned': [[{ receiver: 'opsd', name: 'Down' }, 'warn']],
-  'api.request': [[{ ...api, code: 200, durationMs: 1, bytes: 1 }, 'debug']],
+  'api.request': [[{ ...api, ...sent, code: 200, durationMs: 1, bytes: 1 }, 'debug']],
   'api.retry': [[{ ...api, delayMs: 1 }, 'debug']],
   'api.throttled': [[{ account, api: 'message', waitMs: 1 }, 'debug']],
   'api.rate_limit': [[{ account, api: 'message', window: 'day', remaining: 1 }, 'debug']],
@@ -37,6 +38,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ ...collector, failure }, 'warn'],
     [{ ...collector, failure: { reason: 'aborted', message: 'the daemon stops' } }, 'debug'],
   ],
+  'telemetry.variable_ignored': [[{ variable: 'OTEL_RESOURCE_ATTRIBUTES' }, 'warn']],
   'log.set_back': [[{ account, from: 2, to: 1 }, 'warn']],
   'collector.skipped': [[{ account, collector: 'logs', reason: 'overlap' }, 'debug']],
   'series.refused': [[{ family: 'msgsvc_up', limit: 1 }, 'warn']],

@@ -14,7 +14,18 @@ function world() {
   const answer = (clockSkewMs?: number, of: { account?: string; api?: Api; code?: number | 'error' } = {}): void => {
     const { account = 'main', api = 'message', code = 200 } = of;
     const skew = clockSkewMs === undefined ? {} : { clockSkewMs };
-    events.emit({ type: 'api.request', account, api, operation: 'x', code, durationMs: 1, bytes: 0, ...skew });
+    events.emit({
+      type: 'api.request',
+      account,
+      api,
+      operation: 'x',
+      method: 'GET',
+      url: 'https://eu.example/v2/x',
+      code,
+      durationMs: 1,
+      bytes: 0,
+      ...skew,
+    });
   };
   return { local, clock, answer };
 }

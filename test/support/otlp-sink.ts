@@ -29,6 +29,8 @@ interface SunkSpan {
   readonly links: readonly SunkLink[];
   readonly resource: Readonly<Record<string, AttributeValue>>;
   readonly scope: string;
+  /** Schema URLs of the resource and of the scope. */
+  readonly schemas: readonly [string, string];
 }
 
 export interface OtlpSink {
@@ -101,16 +103,18 @@ interface JsonSpan {
 interface JsonRequest {
   readonly resourceSpans: readonly {
     readonly resource?: { readonly attributes?: readonly JsonKeyValue[] };
+    readonly schemaUrl?: string;
     readonly scopeSpans: readonly {
       readonly scope?: { readonly name?: string };
       readonly spans: readonly JsonSpan[];
+      readonly schemaUrl?: string;
     }[];
   }[];
 }
 
 function fromJson(request: JsonRequest): SunkSpan[] {
-  return request.resourceSpans.flatMap(({ resource, scopeSpans }) =>
-    scopeSpans.flatMap(({ scope, spans }) =>
+  return request.resourceSpans.flatMap(({ resource, scopeSpans, schemaUrl: ofResource = '' }) =>
+    scopeSpans.flatMap(({ scope, spans, schemaUrl: ofScope = '' }) =>
       spans.map((span) => ({
         traceId: span.traceId,
         spanId: span.spanId,
@@ -124,6 +128,7 @@ function fromJson(request: JsonRequest): SunkSpan[] {
         links: (span.links ?? []).map(({ traceId, spanId, flags = 0 }) => ({ traceId, spanId, flags })),
         resource: jsonAttributes(resource?.attributes),
         scope: scope?.name ?? '',
+        schemas: [ofResource, ofScope] as const,
       })),
     ),
   );
@@ -149,12 +154,13 @@ function fromProtobuf(body: Buffer): SunkSpan[] {
     const resource = attributes(messages(resourceSpans, 1)[0] ?? new Map(), 1);
     return messages(resourceSpans, 2).flatMap((scopeSpans) => {
       const scope = text(messages(scopeSpans, 1)[0] ?? new Map(), 1);
-      return messages(scopeSpans, 2).map((span) => ({ ...spanOf(span), resource, scope }));
+      const schemas = [text(resourceSpans, 3), text(scopeSpans, 3)] as const;
+      return messages(scopeSpans, 2).map((span) => ({ ...spanOf(span), resource, scope, schemas }));
     });
   });
 }
 
-function spanOf(span: Message): Omit<SunkSpan, 'resource' | 'scope'> {
+function spanOf(span: Message): Omit<SunkSpan, 'resource' | 'scope' | 'schemas'> {
   const status = messages(span, 15)[0];
   return {
     traceId: bytes(span, 1).toString('hex'),
