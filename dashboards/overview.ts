@@ -28,8 +28,82 @@ const FORECAST = once('msgsvc_account_month_billing_forecast_dollars');
 const HELD_RUNS = `sum(${once('msgsvc_workflow_dlq_aged_runs', ['age'])})`;
 const NONE_EXPIRES = `0 * ${HELD_RUNS} * on () max(${sel('msgsvc_account_limit_dlq_retention_seconds')})`;
 
+/** Alerts of these rules that fire, of the chosen accounts or of none. The heartbeat always fires. */
+const FIRING = (severity: string): string =>
+  `ALERTS{alertstate="firing",area=~".+",severity=~"${severity}",account=~"$account|"}`;
+const SUBJECT = 'severity, alertname, account, destination, workflow, policy, instance';
+/** Alerts that fire, with the time at which their condition began. */
+const BEGAN = `max by (${SUBJECT}) (ALERTS_FOR_STATE{area=~".+",severity=~"critical|warning",account=~"$account|"})`;
+
+const verdict = row('What is wrong?', [
+  stat({
+    title: 'Firing alerts',
+    description:
+      'Number of alerts that page, and of warnings. The data source must be the Prometheus that evaluates the rules.',
+    unit: 'short',
+    width: 6,
+    queries: [
+      query(`count(${FIRING('critical')}) or vector(0)`, 'pages'),
+      query(`count(${FIRING('warning')}) or vector(0)`, 'warnings'),
+    ],
+    steps: rising({ warning: 1 }),
+    names: true,
+    links: [linkTo('opsd-daemon', 'The daemon')],
+  }),
+  table({
+    title: 'Firing alerts, the worst first',
+    description: 'Each alert that fires, with its subject and the time since its condition began. Pages come first.',
+    width: 18,
+    height: 6,
+    labels: {
+      severity: 'Severity',
+      alertname: 'Alert',
+      account: 'Account',
+      destination: 'Destination',
+      workflow: 'Workflow',
+      policy: 'Policy',
+      instance: 'Daemon',
+    },
+    columns: [
+      {
+        title: 'Page',
+        expr: `max by (${SUBJECT}) (${FIRING('critical')}) or 0 * max by (${SUBJECT}) (${FIRING('warning')})`,
+        unit: 'short',
+        mappings: [words({ 0: ['no', 'orange'], 1: ['yes', 'red'] })],
+      },
+      {
+        title: 'Active for',
+        expr: `time() - ${BEGAN} and on (${SUBJECT}) ${FIRING('critical|warning')}`,
+        unit: 's',
+      },
+    ],
+    sortBy: 'Page',
+    noValue: 'no alert fires',
+    click: {
+      destination: linkTo('opsd-deliveries', 'Deliveries there', { destination: '${__data.fields.Destination}' }),
+    },
+    links: [linkTo('opsd-deliveries', 'Deliveries'), linkTo('opsd-policies', 'Policies')],
+  }),
+]);
+
+const traffic = row('Is it working?', [
+  timeSeries({
+    title: 'Messages per second',
+    description: 'Messages delivered, and messages that failed permanently. Cancelled messages are in neither.',
+    unit: 'mps',
+    queries: [
+      query(
+        `clamp_min(sum(${rate('msgsvc_messages_finished_total')}) - sum(${rate('msgsvc_message_failures_total')}) - sum(${rate('msgsvc_message_cancellations_total')}), 0)`,
+        'delivered',
+      ),
+      query(`sum(${rate('msgsvc_message_failures_total')})`, 'failed permanently'),
+    ],
+    links: [linkTo('opsd-deliveries', 'Deliveries')],
+  }),
+]);
+
 const state = row(
-  'Now',
+  'Figures of now',
   [
     stat({
       title: 'Is the service up?',
@@ -355,5 +429,5 @@ export const overview = dashboard({
   uid: 'opsd-overview',
   title: 'opsd: overview',
   description: 'The first page at night. Each panel leads on to the dashboard that tells more.',
-  rows: [state, failing, waiting, automation],
+  rows: [verdict, traffic, state, failing, waiting, automation],
 });

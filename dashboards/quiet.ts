@@ -21,8 +21,12 @@ const LASTS: Quiet = { because: 'the budget lasts until the end of the month', f
 
 const HELPS: Quiet = { because: 'what policies resume does not fail again', filledBy: 'outage', inDemo: true };
 
+const NO_ALERT: Quiet = { because: 'no alert fires', filledBy: 'pause', inDemo: true };
+
 /** By dashboard (`*` for every one), and `panel/TITLE/QUERY` or `annotation/NAME`. */
 export const QUIET: Readonly<Record<string, Quiet>> = {
+  'opsd-overview/panel/Firing alerts, the worst first/A': NO_ALERT,
+  'opsd-overview/panel/Firing alerts, the worst first/B': NO_ALERT,
   '*/annotation/Pauses': { because: 'nobody has paused anything', filledBy: 'pause' },
   '*/annotation/Reloads': NO_FILE,
   '*/annotation/Halted groups': HELPS,

@@ -140,12 +140,15 @@ export const RULES: Readonly<Record<string, Rule>> = {
     ),
   'selectors heed account, job and instance': (dashboard) =>
     [...expressions(dashboard)].flatMap(({ where, reading }) =>
-      reading.selectors.flatMap(({ metric, matchers }) =>
-        ORDER.slice(1)
-          .filter((label) => labelsOfSeries(metric)?.includes(label))
-          .filter((label) => !matchers.some((m) => m.label === label && m.value === `$${label}`))
-          .map((label) => `${where}: ${metric} without ${label}=~"$${label}"`),
-      ),
+      // Alerts of the account, and those that have no account.
+      reading.selectors
+        .filter(({ metric }) => !metric.startsWith('ALERTS'))
+        .flatMap(({ metric, matchers }) =>
+          ORDER.slice(1)
+            .filter((label) => labelsOfSeries(metric)?.includes(label))
+            .filter((label) => !matchers.some((m) => m.label === label && m.value === `$${label}`))
+            .map((label) => `${where}: ${metric} without ${label}=~"$${label}"`),
+        ),
     ),
   'variables of labels are matched as regular expressions': (dashboard) => {
     const multi = (dashboard.templating?.list ?? []).filter((variable) => variable.multi).map(({ name }) => `$${name}`);

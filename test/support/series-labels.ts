@@ -4,10 +4,16 @@ import { isMetricName, labelNamesOf, METRIC_NAMES, specOf } from '../../src/expo
 const TARGET = ['job', 'instance'];
 
 /** What Prometheus itself adds for each target. */
+const ALERT_LABELS = ['alertname', 'severity', 'area', 'account', 'destination', 'workflow', 'policy', ...TARGET];
+const OF_RULES: Readonly<Record<string, readonly string[]>> = {
+  ALERTS: [...ALERT_LABELS, 'alertstate'],
+  ALERTS_FOR_STATE: ALERT_LABELS,
+};
 const OF_SCRAPES = ['up', 'scrape_duration_seconds', 'scrape_samples_scraped'];
 
 /** Undefined for a name that is neither in the catalogue, nor a part of one of its histograms, nor Prometheus' own. */
 export function labelsOfSeries(series: string): readonly string[] | undefined {
+  if (Object.hasOwn(OF_RULES, series)) return OF_RULES[series];
   if (OF_SCRAPES.includes(series)) return TARGET;
   if (isMetricName(series))
     return specOf(series).type === 'histogram' ? undefined : [...labelNamesOf(series), ...TARGET];
