@@ -1,6 +1,6 @@
 /** The command line of one command, parsed strictly: what is not known is refused, with what may have been meant. */
 import { parseArgs } from 'node:util';
-import { nearest } from '../config/suggest.ts';
+import { nearest } from '../domain/suggest.ts';
 import { UsageError, type Command, type OptionSpec, type OptionValues } from './command.ts';
 
 const HELP: OptionSpec = { type: 'boolean', short: 'h', help: 'Show this help.' };

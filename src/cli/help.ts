@@ -1,5 +1,5 @@
 /** The help: made from the same table that the commands are run by. */
-import { nearest } from '../config/suggest.ts';
+import { nearest } from '../domain/suggest.ts';
 import { optionsOf } from './arguments.ts';
 import { EXIT, UsageError, type Command, type OptionSpec } from './command.ts';
 import { COMMANDS } from './index.ts';

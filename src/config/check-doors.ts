@@ -8,7 +8,7 @@ import type { WebConfig } from '../server/web-settings.ts';
 import type { Problem } from './problem.ts';
 import { unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
-import { nearest } from './suggest.ts';
+import { nearest } from '../domain/suggest.ts';
 import { readWebConfig } from './web-config.ts';
 import { pathText, placeAt, type Place } from './yaml-place.ts';
 

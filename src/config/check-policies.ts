@@ -4,7 +4,7 @@ import { PRECONDITION, WHERE_ENVIRONMENTS } from '../policies/environments.ts';
 import { compileExpression, type RefusedExpression } from '../policies/expression.ts';
 import { withoutValues } from './environment.ts';
 import type { Fault, SourceText } from './source-text.ts';
-import { nearest } from './suggest.ts';
+import { nearest } from '../domain/suggest.ts';
 import { offsetInValue, type Place, pathText, placeAt } from './yaml-place.ts';
 
 /** Policies of one file, in the order in which files are read. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { redact } from '../domain/redact.ts';
 import { defaultOf, keysOf, unwrap } from './schema-walk.ts';
 import { isSecretPath } from './secret-keys.ts';
-import { nearest } from './suggest.ts';
+import { nearest } from '../domain/suggest.ts';
 import type { Place } from './yaml-place.ts';
 
 export interface Explanation {

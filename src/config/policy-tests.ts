@@ -11,7 +11,7 @@ import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { policyFileSettings } from './settings.ts';
 import type { Fault } from './source-text.ts';
-import { nearest } from './suggest.ts';
+import { nearest } from '../domain/suggest.ts';
 import { readYaml, type YamlFile } from './yaml-file.ts';
 import { type Place, pathText, placeAt, type WalkOptions } from './yaml-place.ts';
 

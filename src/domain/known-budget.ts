@@ -23,10 +23,12 @@ export interface BudgetRaise {
   readonly outcome?: string;
 }
 
+export const BUDGET_ORIGINS = ['configuration', 'ledger'] as const;
+
 export interface BudgetKnowledge {
   /** Infinity when there is no limit. */
   readonly knownUsd: number;
-  readonly origin: 'configuration' | 'ledger';
+  readonly origin: (typeof BUDGET_ORIGINS)[number];
   /** Epoch milliseconds; absent where the configuration does not say it. */
   readonly assertedAt?: number;
   /** Milliseconds after which nobody acts on it. */

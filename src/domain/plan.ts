@@ -126,6 +126,9 @@ export type EventTrigger =
   | { readonly kind: 'alert'; readonly name: string; readonly key: string }
   | { readonly kind: 'callback'; readonly key: string };
 
+/** What can make a policy run. */
+export const TRIGGER_KINDS = ['schedule', 'campaign', 'hand', 'alert', 'callback'] as const satisfies readonly Trigger['kind'][];
+
 /** What made a policy run. */
 export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | EventTrigger;
 

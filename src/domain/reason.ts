@@ -6,7 +6,7 @@
 export const FAILURE_REASONS = ['dns', 'tls', 'connection', 'timeout', 'http', 'no_response', 'other'] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-const FAILURE_CAUSES = ['transient', 'permanent', 'quota', 'unknown'] as const;
+export const FAILURE_CAUSES = ['transient', 'permanent', 'quota', 'unknown'] as const;
 /** What a repair may expect: only `transient` is worth trying again unchanged. */
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 

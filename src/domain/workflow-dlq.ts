@@ -27,6 +27,14 @@ export interface WorkflowDlqEntry {
   readonly responseText?: string;
 }
 
+/** States of a workflow's failure function. */
+export const FAILURE_FUNCTION_STATES = [
+  'CALLBACK_INPROGRESS',
+  'CALLBACK_SUCCESS',
+  'CALLBACK_FAIL',
+  'CALLBACK_CANCELED',
+] as const;
+
 export interface WorkflowRun {
   readonly workflowRunId: string;
   /** Epoch milliseconds; absent when the service did not say. */

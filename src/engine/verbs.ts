@@ -1,4 +1,5 @@
 /** What a person asks of the engine: plan, apply, approve, reject, pause and unpause. */
+import { unknownPolicy } from '../domain/unknown-policy.ts';
 import type { StoredPlan } from '../ledger/ledger.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
 import { lift } from '../guardrails/campaign.ts';
@@ -146,9 +147,7 @@ export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
 function policyWith(name: string, overruled: PlanRequest['overrule'], deps: VerbDeps): Policy | Refusal {
   const policy = deps.byName.get(name);
   if (policy === undefined) {
-    const known = [...deps.byName.keys()].join(', ');
-    const there = known === '' ? 'No policy is configured.' : `Policies: ${known}.`;
-    return { ok: false, code: 'unknown_policy', message: `There is no policy named ${name.slice(0, 200)}. ${there}` };
+    return { ok: false, code: 'unknown_policy', message: unknownPolicy(name, [...deps.byName.keys()]) };
   }
   if (overruled === undefined) return policy;
   const changed = overrule(policy, overruled.settings);

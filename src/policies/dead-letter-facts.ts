@@ -1,13 +1,13 @@
 /** What an expression sees of a dead message that a failure callback told of. */
 import type { DeadLetter } from '../domain/dead-letter.ts';
-import { failureCause, failureReason } from '../domain/reason.ts';
-import { always, maybe, type FactField } from './fact-field.ts';
+import { FAILURE_CAUSES, FAILURE_REASONS, failureCause, failureReason } from '../domain/reason.ts';
+import { always, maybe, oneOf, type FactField } from './fact-field.ts';
 import type { DeadLetterFacts } from './policy.ts';
 
 /** The fields of `entry` in the language; `failedAt` is when the callback came. */
 export const LETTER_FIELDS: Readonly<Record<string, FactField>> = {
-  cause: always('string'),
-  reason: always('string'),
+  cause: oneOf(FAILURE_CAUSES),
+  reason: oneOf(FAILURE_REASONS),
   labels: always('list<string>'),
   age: always('google.protobuf.Duration'),
   failedAt: always('google.protobuf.Timestamp'),

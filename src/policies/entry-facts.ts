@@ -1,8 +1,15 @@
 /** What an expression sees of a workflow DLQ entry: the fields, their types, and which of them may be missing. */
 import { parseStamp } from '../domain/lineage.ts';
-import { failureCause, failureReason, type FailureCause, type FailureReason } from '../domain/reason.ts';
-import type { WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
-import { always, maybe, type FactField } from './fact-field.ts';
+import {
+  FAILURE_CAUSES,
+  FAILURE_REASONS,
+  failureCause,
+  failureReason,
+  type FailureCause,
+  type FailureReason,
+} from '../domain/reason.ts';
+import { FAILURE_FUNCTION_STATES, type WorkflowDlqEntry } from '../domain/workflow-dlq.ts';
+import { always, maybe, oneOf, type FactField } from './fact-field.ts';
 
 /** Times are epoch milliseconds here and timestamps in the language; `ageMs` and `expiresInMs` are durations there, `age` and `expiresIn`. */
 export interface EntryFacts {
@@ -32,8 +39,8 @@ export interface EntryFacts {
 
 /** The fields of `entry` in the language, in the order in which they are explained. */
 export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
-  cause: always('string'),
-  reason: always('string'),
+  cause: oneOf(FAILURE_CAUSES),
+  reason: oneOf(FAILURE_REASONS),
   labels: always('list<string>'),
   age: always('google.protobuf.Duration'),
   attempts: always('int'),
@@ -44,7 +51,7 @@ export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
   expiresIn: maybe('google.protobuf.Duration'),
   status: maybe('int'),
   responseText: maybe('string'),
-  failureFunctionState: maybe('string'),
+  failureFunctionState: { ...maybe('string'), values: FAILURE_FUNCTION_STATES },
   flowControlKey: maybe('string'),
   workflowCreatedAt: maybe('google.protobuf.Timestamp'),
   url: maybe('string'),

@@ -2,8 +2,10 @@
  * What expressions see, by what they are about: the variables with their fields, and the facts that preconditions
  * alone may ask for. Values go in as numbers and text, and are the language's own types inside.
  */
+import { BUDGET_ORIGINS } from '../domain/known-budget.ts';
+import { TRIGGER_KINDS } from '../domain/plan.ts';
 import { ENTRY_FIELDS, type EntryFacts } from './entry-facts.ts';
-import { always, maybe, type FactField } from './fact-field.ts';
+import { always, maybe, oneOf, type FactField } from './fact-field.ts';
 import { LETTER_FIELDS } from './dead-letter-facts.ts';
 import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
 import type { DeadLetterFacts } from './policy.ts';
@@ -24,7 +26,7 @@ export interface ExpressionEnvironment<Facts> {
 }
 
 /** `trigger`, in every expression: why the policy runs. */
-export const TRIGGER_FIELDS: Fields = { kind: always('string'), name: maybe('string') };
+export const TRIGGER_FIELDS: Fields = { kind: oneOf(TRIGGER_KINDS), name: maybe('string') };
 
 /**
  * Fields may be unknown and need no `has()`: a comparison with what is not known fails, and `||` passes over it where
@@ -40,7 +42,7 @@ const SPEND_FIELDS: Fields = {
 };
 const BUDGET_FIELDS: Fields = {
   knownUsd: always('int'),
-  origin: always('string'),
+  origin: oneOf(BUDGET_ORIGINS),
   assertedAt: always('google.protobuf.Timestamp'),
 };
 

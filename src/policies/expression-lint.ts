@@ -3,6 +3,7 @@
  * refuses what would never end, what escapes the types, and what fails on entries that lack a field.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
+import { nearest } from '../domain/suggest.ts';
 import type { FactField } from './fact-field.ts';
 import { FACT_FUNCTIONS, TRIGGER_FIELDS, type Fields } from './environments.ts';
 import { patternFault } from './text-patterns.ts';
@@ -128,6 +129,7 @@ function visit(node: ASTNode, scope: Scope, state: State): Complaint | undefined
     case '!=':
     case '==':
     case 'in':
+      return never(node.args[0], node.args[1], state) ?? never(node.args[1], node.args[0], state) ?? all(node.args);
     case '+':
     case '-':
     case '*':
@@ -139,6 +141,21 @@ function visit(node: ASTNode, scope: Scope, state: State): Complaint | undefined
     case '>=':
       return all(node.args);
   }
+}
+
+/** Complains of a text that the field beside it can never have. */
+function never(field: ASTNode, other: ASTNode, state: State): Complaint | undefined {
+  const read = fieldRead(field, state);
+  const values = read?.known?.values;
+  if (read === undefined || values === undefined) return undefined;
+  const literals = other.op === 'list' ? other.args : [other];
+  const wrong = literals.find(
+    ({ op, args }) => op === 'value' && typeof args === 'string' && !values.includes(args),
+  );
+  if (wrong === undefined) return undefined;
+  const near = nearest(String(wrong.args), values);
+  const help = near === undefined ? `it is one of ${values.join(', ')}` : `did you mean ${near}?`;
+  return complain(wrong, `${read.variable}.${read.field} is never ${JSON.stringify(wrong.args)}; ${help}`);
 }
 
 function visitCall(

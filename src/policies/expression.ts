@@ -43,7 +43,7 @@ export function compileExpression<Facts>(
   try {
     parsed = language.environment.parse(source);
   } catch (error) {
-    return refused(error, environment.name);
+    return hintOf(error, source) ?? refused(error, environment.name);
   }
   // First what a policy may not say: its messages tell more than the type checker's.
   const { complaint, reads } = lint(parsed.ast, environment);
@@ -185,6 +185,20 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   spend: 'there is no `spend` here; `where` of budget.raise sees it',
   budget: 'there is no `budget` here; `where` of budget.raise sees it',
 };
+
+/** Explains the two mistakes at which the parser names no more than a character. */
+function hintOf(error: unknown, source: string): RefusedExpression | undefined {
+  const offset = (error as { readonly range?: { readonly start: number } }).range?.start;
+  if (offset === undefined) return undefined;
+  if (source[offset] === '=') return { ok: false, message: '= compares nothing; write ==', offset };
+  const unit = /^(?:ms|s|m|h|d)\b/.exec(source.slice(offset))?.[0];
+  const number = /(?:^|[^\w.])(\d+(?:\.\d+)?)$/.exec(source.slice(0, offset))?.[1];
+  if (unit === undefined || number === undefined) return undefined;
+  // The language knows no days.
+  const length = unit === 'd' ? `${Number(number) * 24}h` : `${number}${unit}`;
+  const message = `a duration is written as a call; write duration("${length}")`;
+  return { ok: false, message, offset: offset - number.length };
+}
 
 function refused(error: unknown, environment: ExpressionEnvironment<never>['name']): RefusedExpression {
   const known = error as {

@@ -1,5 +1,6 @@
 /** What the service is asked for, by resource: only filters that its interface has for the call, or that are learned. */
 import { z } from 'zod';
+import { FAILURE_FUNCTION_STATES } from '../domain/workflow-dlq.ts';
 import { always, durationSetting } from '../platform/settings.ts';
 
 /** A filter value goes into a comma-separated list on the wire: a comma would make two filters of one. */
@@ -40,7 +41,7 @@ export const workflowDlqSelect = z
     flowControlKey,
     callerIp,
     failureFunctionState: z
-      .array(z.enum(['CALLBACK_INPROGRESS', 'CALLBACK_SUCCESS', 'CALLBACK_FAIL', 'CALLBACK_CANCELED']))
+      .array(z.enum(FAILURE_FUNCTION_STATES))
       .min(1)
       .exactOptional()
       .describe('Entries whose failure function is in any of these states.'),

@@ -1,4 +1,5 @@
 /** What is read over the JSON API. docs/api.md documents it; field names stay. */
+import { unknownPolicy } from '../domain/unknown-policy.ts';
 import { errorMessage } from '../platform/error-message.ts';
 import { HttpError, json, type Reply } from './reply.ts';
 import { limitOf, type Route, type RouteContext } from './route.ts';
@@ -49,8 +50,8 @@ function policy({ deps, id }: RouteContext): Reply {
   refuseWithoutStore(storeError);
   const found = policies.find(({ name }) => name === id);
   if (found === undefined) {
-    const known = policies.map(({ name }) => name).join(', ');
-    throw new HttpError(404, 'unknown_policy', `There is no policy named ${id.slice(0, 200)}. Policies: ${known}.`);
+    const known = policies.map(({ name }) => name);
+    throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
   }
   return json(200, { at, policy: found });
 }

@@ -5,6 +5,7 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { redact } from '../domain/redact.ts';
+import { unknownPolicy } from '../domain/unknown-policy.ts';
 import type { Refusal } from '../ledger/verbs.ts';
 import { errorMessage } from '../platform/error-message.ts';
 import { allow, allowLocal, type Caller, type Role } from './access.ts';
@@ -163,8 +164,7 @@ async function unpause(context: RouteContext): Promise<Reply> {
 function requirePolicy(deps: RouteContext['deps'], name: string | undefined): void {
   const known = deps.policies().map((policy) => policy.name);
   if (name === undefined || known.includes(name)) return;
-  const there = known.length === 0 ? 'No policy is configured.' : `Policies: ${known.join(', ')}.`;
-  throw new HttpError(404, 'unknown_policy', `There is no policy named ${name.slice(0, 200)}. ${there}`);
+  throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
 }
 
 /** Groups are shown redacted, and may be named so. */

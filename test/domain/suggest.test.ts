@@ -1,7 +1,7 @@
 /** Did you mean? */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { editDistance, nearest } from '../../src/config/suggest.ts';
+import { editDistance, nearest } from '../../src/domain/suggest.ts';
 
 const KEYS = ['name', 'messageApi', 'token', 'tokenFile', 'url', 'timeout', 'timezone', 'max'];
 
@@ -16,6 +16,8 @@ describe('nearest', () => {
     ['every', undefined],
     ['x', undefined],
     ['', undefined],
+    ['Api', undefined],
+    ['File', 'tokenFile'],
   ])('%j was meant as %s', (word, meant) => {
     expect(nearest(word, KEYS)).toBe(meant);
   });

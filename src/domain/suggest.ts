@@ -13,8 +13,13 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
       least = distance;
     }
   }
-  return best;
+  if (best !== undefined || plain.length < SHORTEST_PART) return best;
+  const longer = [...candidates].filter((candidate) => fold(candidate).endsWith(plain));
+  return longer.length === 1 ? longer[0] : undefined;
 }
+
+/** Letters of a word that is taken for the end of a longer one: `label` for `anyLabel`. */
+const SHORTEST_PART = 4;
 
 /** `token_file`, `token-file` and `TokenFile` are one word. */
 function fold(word: string): string {

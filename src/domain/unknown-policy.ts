@@ -1,0 +1,11 @@
+/** The answer to a name that no policy has: a stop with a typo in it must not look like a stop. */
+import { nearest } from './suggest.ts';
+
+const LONGEST_NAME = 200;
+
+export function unknownPolicy(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  const there = known.length === 0 ? 'No policy is configured.' : `Policies: ${known.join(', ')}.`;
+  const hint = meant === undefined ? '' : `Did you mean ${meant}? `;
+  return `There is no policy named ${name.slice(0, LONGEST_NAME)}. ${hint}${there}`;
+}
