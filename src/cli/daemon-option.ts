@@ -92,6 +92,14 @@ export async function findSocket({ io, values }: Call): Promise<string | undefin
   const file = configPath(values, io.env);
   const config = await readConfig(io, file, { secrets: false });
   if (config !== undefined) return socketPathOf(config.storage.sqlite.path);
+  // A name with a typo in it must not reach a daemon that nobody named.
+  const isNamed = textOption(values, 'config') !== undefined || Boolean(io.env['OPSD_CONFIG']);
+  if (isNamed && !existsSync(file)) {
+    io.stderr.write(
+      '  help: no daemon was asked; name the one that runs by its socket, beside its store: --socket PATH\n',
+    );
+    return undefined;
+  }
   // A daemon that runs on the configuration of before must not be without its brake.
   const { storePathOf } = await import('../config/store-path.ts');
   const socketPath = socketPathOf(storePathOf(file, io.env));

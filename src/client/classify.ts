@@ -46,6 +46,8 @@ interface Failure {
   readonly code: ServiceErrorCode;
   readonly what: string;
   readonly effect: RequestEffect;
+  /** What to do, where it is not what the code advises. */
+  readonly advice?: string;
   readonly status?: number;
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
@@ -56,7 +58,7 @@ export function serviceError(place: Place, failure: Failure): ServiceError {
   const parts = [
     failure.what,
     ...(failure.retryAfterMs === undefined ? [] : [`it asks for ${Math.ceil(failure.retryAfterMs / 1_000)} s of rest`]),
-    ADVICE[failure.code],
+    failure.advice ?? ADVICE[failure.code],
     ...(unsure ? ['it may have taken effect: look before sending it again'] : []),
   ];
   const { code, effect, status, retryAfterMs, cause } = failure;
@@ -98,11 +100,13 @@ export function exchangeError(
     return new InvalidRequestError(place.operation, `HTTP cannot express this request (${(cause as Error).message})`);
   }
   const { code, what } = explain(cause, stopped);
+  const advice = schemeAdvice(code, place, cause);
   return serviceError(place, {
     code,
     what: sent ? what : `${what}; the request was not sent`,
     // A refusal stands once its status is known, even when its text was cut off.
     effect: sent && (status === undefined || effectOfStatus(status) === 'possible') ? 'possible' : 'none',
+    ...(advice !== undefined && { advice }),
     ...(status !== undefined && { status }),
     // A parser error of undici carries the raw answer.
     ...(!(cause instanceof Error && 'data' in cause) && { cause }),
@@ -166,6 +170,21 @@ function explain(cause: unknown, stopped: AbortSignal): { readonly code: Service
   if (/CERT|TLS|SSL|UNABLE_TO|EPROTO/.test(code)) return { code: 'tls', what: `no trusted connection (${code})` };
   return { code: 'connection', what: `the connection failed (${code === '' ? 'closed' : code})` };
 }
+
+/** Returns what to do where the scheme of the URL is likely the wrong one. */
+function schemeAdvice(code: ServiceErrorCode, { url }: Place, cause: unknown): string | undefined {
+  if (code === 'tls' && NO_TLS.test(codeOf(cause))) {
+    return 'the port speaks no TLS; name the port that does, or write http:// where the network is your own';
+  }
+  const isClosed = code === 'connection' && /^(?:|UND_ERR_SOCKET|ECONNRESET)$/.test(codeOf(cause));
+  if (url.startsWith('http:') && (isClosed || code === 'malformed')) {
+    return 'write https:// in the URL of the account if this port speaks TLS';
+  }
+  return undefined;
+}
+
+/** Codes of OpenSSL for an answer that is not TLS. */
+const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|EPROTO/;
 
 /** The system's or undici's code; with several addresses tried, that of the first. */
 function codeOf(cause: unknown): string {

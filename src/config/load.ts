@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkAccounts } from './check-accounts.ts';
+import { checkAddresses } from './check-addresses.ts';
 import { checkDoors } from './check-doors.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkPolicies, type PolicyList } from './check-policies.ts';
@@ -76,6 +77,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     ...(defaulted?.faults ?? []),
     ...found.faults,
     ...checkAccounts(main.root, source),
+    ...checkAddresses(main.root),
     ...checkHooks(main.root),
     ...doors.faults,
     ...(options.secrets === false ? [] : checkSecretFiles(main.root, absolute)),

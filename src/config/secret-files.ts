@@ -1,6 +1,7 @@
 /** Files of secrets are looked at while loading: a daemon that starts without its token only fails later. */
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { credentialFault } from './check-addresses.ts';
 import { unreadable } from './read-file.ts';
 import { looksLikePath } from './secret-keys.ts';
 import type { Fault } from './source-text.ts';
@@ -25,7 +26,7 @@ export function checkSecretFiles(root: Place, absolute: (path: string) => string
 
 function checkFile(place: Place, path: readonly PropertyKey[], absolute: (path: string) => string): Fault[] {
   if (typeof place.value !== 'string' || place.value === '' || place.spoilt) return [];
-  const complaint = complaintOf(absolute(place.value));
+  const complaint = complaintOf(absolute(place.value), sentAs(path));
   if (complaint === undefined) return [];
   const where = isAbsolute(place.value) ? '' : 'the path starts at the folder of this file; ';
   const advice = looksLikePath(place.value)
@@ -35,13 +36,24 @@ function checkFile(place: Place, path: readonly PropertyKey[], absolute: (path: 
   return [{ start: place.start, end: place.end, path: pathText(path), message: complaint.message, help }];
 }
 
-function complaintOf(path: string): { readonly message: string; readonly help?: string } | undefined {
+/** The name of a credential that an account sends; the files of listeners may hold several, one a line. */
+function sentAs(path: readonly PropertyKey[]): string | undefined {
+  return path[0] === 'accounts' ? String(path.at(-1)).replace(/File$/, '') : undefined;
+}
+
+/** @param sent name of the credential that the file holds, where it is sent */
+function complaintOf(
+  path: string,
+  sent: string | undefined,
+): { readonly message: string; readonly help?: string } | undefined {
   try {
     if (statSync(path).isDirectory()) {
       return { message: 'this is a folder', help: 'name the file in it that holds the secret' };
     }
-    if (readFileSync(path, 'utf8').trim() !== '') return undefined;
-    return { message: 'the file is empty', help: 'write the secret into it' };
+    const text = readFileSync(path, 'utf8').trim();
+    if (text === '') return { message: 'the file is empty', help: 'write the secret into it' };
+    const fault = sent === undefined ? undefined : credentialFault(sent, text);
+    return fault === undefined ? undefined : { message: `the file holds ${fault}`, help: `leave one ${sent} in it` };
   } catch (error) {
     return { message: unreadable(error) };
   }

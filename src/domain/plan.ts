@@ -127,7 +127,13 @@ export type EventTrigger =
   | { readonly kind: 'callback'; readonly key: string };
 
 /** What can make a policy run. */
-export const TRIGGER_KINDS = ['schedule', 'campaign', 'hand', 'alert', 'callback'] as const satisfies readonly Trigger['kind'][];
+export const TRIGGER_KINDS = [
+  'schedule',
+  'campaign',
+  'hand',
+  'alert',
+  'callback',
+] as const satisfies readonly Trigger['kind'][];
 
 /** What made a policy run. */
 export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | EventTrigger;

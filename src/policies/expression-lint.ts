@@ -149,9 +149,7 @@ function never(field: ASTNode, other: ASTNode, state: State): Complaint | undefi
   const values = read?.known?.values;
   if (read === undefined || values === undefined) return undefined;
   const literals = other.op === 'list' ? other.args : [other];
-  const wrong = literals.find(
-    ({ op, args }) => op === 'value' && typeof args === 'string' && !values.includes(args),
-  );
+  const wrong = literals.find(({ op, args }) => op === 'value' && typeof args === 'string' && !values.includes(args));
   if (wrong === undefined) return undefined;
   const near = nearest(String(wrong.args), values);
   const help = near === undefined ? `it is one of ${values.join(', ')}` : `did you mean ${near}?`;

@@ -208,18 +208,31 @@ describe('opsd pause', () => {
       'accounts: [{ name: ${env:SHOP}, url: embedded }]',
       { OPSD_STORE: 'opsd.db' },
     ],
-    ['gone', undefined, { OPSD_STORE: 'opsd.db' }],
-  ])('reaches the daemon whose configuration has become bad: %s', async (_how, text, env) => {
+  ] as const)('reaches the daemon whose configuration has become bad: %s', async (_how, text, env) => {
     const { deps, asked } = willing();
     const folder = tempDir();
     await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
     const file = join(folder, 'opsd.yaml');
-    if (text !== undefined) writeFileSync(file, text);
+    writeFileSync(file, text);
     const done = await opsd(['pause', '--reason', 'odd', '--config', file], { env });
     expect(done.code, done.stderr).toBe(0);
     expect(done.stderr).toContain(`${file}:`);
     expect(done.stderr).toContain(`the daemon at ${join(folder, 'opsd.db.sock')} is asked all the same.`);
     expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
+  });
+
+  test.each([
+    ['--config', (file: string) => ({ args: ['--config', file], env: { OPSD_STORE: 'opsd.db' } })],
+    ['OPSD_CONFIG', (file: string) => ({ args: [], env: { OPSD_CONFIG: file } })],
+  ])('asks no daemon when %s names a file that does not exist', async (_how, named) => {
+    const { deps, asked } = willing();
+    const folder = tempDir();
+    await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
+    const { args, env } = named(join(folder, 'opsd.yml'));
+    const { code, stderr } = await opsd(['pause', '--reason', 'odd', ...args], { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain('help: no daemon was asked; name the one that runs by its socket');
+    expect(asked).toEqual([]);
   });
 
   test('tells what is wrong with a configuration beside which no daemon is', async () => {

@@ -148,7 +148,10 @@ describe('over the unix socket', () => {
     const typo = await post(deps, '/api/v1/pause', { reason: 'odd', policy: 'resume-biling' });
     expect(typo.status).toBe(404);
     expect(answered(typo)).toMatchObject({
-      error: { code: 'unknown_policy', message: 'There is no policy named resume-biling. Policies: resume-billing.' },
+      error: {
+        code: 'unknown_policy',
+        message: 'There is no policy named resume-biling. Did you mean resume-billing? Policies: resume-billing.',
+      },
     });
     expect(asked).toEqual([
       ['pause', { reason: 'odd', by: 'local' }],

@@ -1,0 +1,85 @@
+/** Checks how an account is reached: credentials must not travel in plain text, and each must fit into one header. */
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { Fault } from './source-text.ts';
+import { type Place, pathText, placeAt } from './yaml-place.ts';
+
+/** Where the URL of an API and its credentials are in an account, as keys. */
+const APIS = [
+  { keys: [], secrets: ['token', 'actionToken'] },
+  { keys: ['messageApi'], secrets: ['token', 'actionToken'] },
+  { keys: ['managementApi'], secrets: ['password'] },
+] as const;
+
+export function checkAddresses(root: Place): Fault[] {
+  return (placeAt(root, ['accounts'])?.items ?? []).flatMap((account, index) =>
+    APIS.flatMap(({ keys, secrets }) => [
+      ...urlFaults(placeAt(account, [...keys, 'url']), ['accounts', index, ...keys, 'url']),
+      ...secrets.flatMap((name) =>
+        secretFaults(placeAt(account, [...keys, name]), ['accounts', index, ...keys, name], name),
+      ),
+    ]),
+  );
+}
+
+/** Returns why a credential cannot be sent, without the credential; undefined when it can. */
+export function credentialFault(name: string, value: string): string | undefined {
+  if (/[\r\n]/.test(value)) return 'several lines, where one credential is expected';
+  const isSendable = name === 'password' ? !/\p{Cc}/u.test(value) : /^[\x21-\x7e]*$/.test(value);
+  return isSendable ? undefined : 'a space or another character that no header can carry';
+}
+
+function secretFaults(place: Place | undefined, path: readonly PropertyKey[], name: string): Fault[] {
+  if (typeof place?.value !== 'string' || place.spoilt) return [];
+  const fault = credentialFault(name, place.value);
+  return fault === undefined ? [] : [{ ...at(place, path), message: fault, help: `give one ${name}, without spaces` }];
+}
+
+function urlFaults(place: Place | undefined, path: readonly PropertyKey[]): Fault[] {
+  const url = typeof place?.value === 'string' && !place.spoilt ? URL.parse(place.value) : null;
+  // Another scheme is a complaint of its own.
+  if (place === undefined || url === null || !/^https?:$/.test(url.protocol)) return [];
+  const marked = at(place, path);
+  const faults: Fault[] = [];
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    // In a network of one's own a mesh may encrypt what leaves here in plain text.
+    const severity = isPrivate(url.hostname) ? 'warning' : 'error';
+    const message = 'the credential would travel in plain text, for everyone on the way to read';
+    faults.push({ ...marked, message, help: 'write https://', severity });
+  }
+  if (/\/v2(?:\/|$)/.test(url.pathname)) {
+    faults.push({ ...marked, message: 'a base URL ends before /v2', help: 'remove /v2 and what follows it' });
+  } else if (/[^/]/.test(url.pathname)) {
+    const message = 'a path in a base URL: every request begins with it';
+    faults.push({ ...marked, message, help: 'remove the path, unless a gateway needs it', severity: 'warning' });
+  }
+  return faults;
+}
+
+const PRIVATE_NAME = /^(?:[^.]+|.+\.(?:localhost|local|svc|internal|home\.arpa))$/;
+
+const PRIVATE_RANGES = new BlockList();
+for (const [net, bits] of [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+] as const) {
+  PRIVATE_RANGES.addSubnet(net, bits, 'ipv4');
+}
+PRIVATE_RANGES.addSubnet('fc00::', 7, 'ipv6');
+PRIVATE_RANGES.addSubnet('fe80::', 10, 'ipv6');
+
+function isLoopback(host: string): boolean {
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+}
+
+/** Returns true for hosts that only a network of one's own has. */
+function isPrivate(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  if (isIPv4(address)) return PRIVATE_RANGES.check(address, 'ipv4');
+  return isIPv6(address) ? PRIVATE_RANGES.check(address, 'ipv6') : PRIVATE_NAME.test(host);
+}
+
+function at(place: Place, path: readonly PropertyKey[]): { start: number; end: number; path: string } {
+  return { start: place.start, end: place.end, path: pathText(path) };
+}
