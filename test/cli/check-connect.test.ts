@@ -50,14 +50,12 @@ test('one GET is sent for each credential, and nothing else', async () => {
     ['GET', '/v2/workflows/dlq?count=1', `Bearer ${SECRETS.actionToken}`],
     ['GET', '/v2/msgsvc/stats/acc-1?period=1h', basic],
   ]);
-  expect(stdout).toContain(
-    `
-CONNECTION  CREDENTIAL   CALL                               RESULT
-main        token        GET /v2/workflows/dlq?count=1      accepted
-main        actionToken  GET /v2/workflows/dlq?count=1      accepted; whether it can write was not tried
+  expect(stdout).toContain(`
+CONNECTION  CREDENTIAL   CALL                              RESULT
+main        token        GET /v2/workflows/dlq?count=1     accepted
+main        actionToken  GET /v2/workflows/dlq?count=1     accepted; whether it can write was not tried
 main        password     GET /v2/msgsvc/stats/…?period=1h  accepted
-`.replace('…?period=1h  accepted', '…?period=1h   accepted'),
-  );
+`);
 });
 
 test.each([

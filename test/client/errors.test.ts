@@ -195,7 +195,10 @@ describe('no answer', () => {
   test('no TLS where it should be: tls', async () => {
     const { sink } = await clientUnderTest();
     const client = await clientUnderTest({ url: sink.url.replace('http:', 'https:') });
-    expect(await serviceErrorOf(resume(client))).toMatchObject({ code: 'tls', effect: 'none' });
+    const error = await serviceErrorOf(resume(client));
+    expect(error).toMatchObject({ code: 'tls', effect: 'none' });
+    expect(error.message).toContain('the port speaks no TLS');
+    expect(error.message).not.toContain('certificate');
   });
 
   test('a socket that is reset after the request: connection, may have had an effect', async () => {
