@@ -148,12 +148,14 @@ function never(field: ASTNode, other: ASTNode, state: State): Complaint | undefi
   const read = fieldRead(field, state);
   const values = read?.known?.values;
   if (read === undefined || values === undefined) return undefined;
-  const literals = other.op === 'list' ? other.args : [other];
-  const wrong = literals.find(({ op, args }) => op === 'value' && typeof args === 'string' && !values.includes(args));
+  const literals = (other.op === 'list' ? other.args : [other]).flatMap((node) =>
+    node.op === 'value' && typeof node.args === 'string' ? [{ node, text: node.args }] : [],
+  );
+  const wrong = literals.find(({ text }) => !values.includes(text));
   if (wrong === undefined) return undefined;
-  const near = nearest(String(wrong.args), values);
+  const near = nearest(wrong.text, values);
   const help = near === undefined ? `it is one of ${values.join(', ')}` : `did you mean ${near}?`;
-  return complain(wrong, `${read.variable}.${read.field} is never ${JSON.stringify(wrong.args)}; ${help}`);
+  return complain(wrong.node, `${read.variable}.${read.field} is never ${JSON.stringify(wrong.text)}; ${help}`);
 }
 
 function visitCall(
