@@ -116,10 +116,9 @@ version: \${env:VERSION}
   test('a variable is a value, whatever it holds', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (value) => {
-        const config = good('accounts: [{ name: m, url: "https://a.example", token: "${env:T}" }]\n', {
-          env: { T: value },
-        });
-        expect(config.accounts[0]?.messageApi).toEqual({ url: 'https://a.example', token: value });
+        const api = 'url: "https://a.example", accountId: "${env:T}", username: u, password: p';
+        const config = good(`accounts: [{ name: m, managementApi: { ${api} } }]\n`, { env: { T: value } });
+        expect(config.accounts[0]?.managementApi?.accountId).toBe(value);
       }),
     );
     const yaml = 'x }]\nlog: { level: debug }\naccounts: [{ name: y';
