@@ -21,7 +21,7 @@ export const auditCommand: Command = {
     after: {
       type: 'string',
       value: 'N:HASH',
-      help: 'verify: the last record of the segments that were moved away; the log must continue from it.',
+      help: 'verify: the last record of the segments that were moved away.',
     },
     file: { type: 'string', value: 'FILE', help: 'The audit log; default: the one beside the store.' },
     config: CONFIG_OPTION,
@@ -30,7 +30,8 @@ export const auditCommand: Command = {
   },
   details:
     'Reads the file beside the store and its segments; the daemon may run. verify follows the chain of hashes from the\n' +
-    'first line to the last, and holds its end against the head that the store knows. Exit code 3 when it finds something, with the line.',
+    'first line to the last, and compares its end with the head that the store knows. When it finds a fault, it prints the\n' +
+    'line and exits with 3.',
   async run(call) {
     const [verb] = call.positionals;
     if (verb !== undefined && verb !== 'verify') throw new UsageError(`audit takes verify or nothing, not '${verb}'`);
