@@ -1,6 +1,6 @@
 /** The first page at night: is it down, what fails, what waits, what expires, what it costs, what the automation did. */
 import { OBJECTIVES, THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
-import { falling, PLAIN, rising, words } from './parts/colours.ts';
+import { falling, rising, words } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
 import { SOURCE_AGE_RATIO } from './parts/freshness.ts';
 import { row } from './parts/layout.ts';
@@ -13,7 +13,7 @@ import { table } from './parts/table.ts';
 import { unitOf } from './parts/units.ts';
 
 const { delivered, attempts } = OBJECTIVES;
-const { automation: automated, latency, spend } = THRESHOLDS;
+const { latency, spend } = THRESHOLDS;
 
 const sumOf = (series: SeriesName, more = '', window = '1h') => `sum(${increase(series, more, window)})`;
 
@@ -35,7 +35,7 @@ const SUBJECT = 'severity, alertname, account, destination, workflow, policy, in
 /** Alerts that fire, with the time at which their condition began. */
 const BEGAN = `max by (${SUBJECT}) (ALERTS_FOR_STATE{area=~".+",severity=~"critical|warning",account=~"$account|"})`;
 
-const verdict = row('What is wrong?', [
+const verdict = row('Verdict', [
   stat({
     title: 'Firing alerts',
     description:
@@ -86,7 +86,7 @@ const verdict = row('What is wrong?', [
   }),
 ]);
 
-const traffic = row('Is it working?', [
+const traffic = row('Traffic', [
   timeSeries({
     title: 'Messages per second',
     description: 'Messages delivered, and messages that failed permanently. Cancelled messages are in neither.',
@@ -102,172 +102,94 @@ const traffic = row('Is it working?', [
   }),
 ]);
 
-const state = row(
-  'Figures of now',
-  [
-    stat({
-      title: 'Is the service up?',
-      description:
-        'Whether each API of the service answered well, with valid credentials, within the last two intervals. DOWN with code 401 or 403 is a token, with 5xx or error it is the service or the way there.',
-      unit: unitOf('msgsvc_up'),
-      queries: [query(`min by (account, api) (${sel('msgsvc_up')})`, '{{account}} {{api}}')],
-      steps: falling({ critical: 1 }),
-      mappings: [words({ 0: ['DOWN', 'red'], 1: ['up', 'green'] })],
-      noValue: 'no daemon',
-      names: true,
-      links: [linkTo('opsd-daemon', 'Requests to the service')],
-    }),
-    stat({
-      title: 'Delivered in the end, last hour',
-      description: `Of messages that ended and were not cancelled, those that were delivered. The objective is ${delivered * 100} %. What failed for good is in the DLQ.`,
-      unit: 'percentunit',
-      decimals: 2,
-      queries: [query(DELIVERED)],
-      steps: falling({ critical: delivered }),
-      noValue: 'no traffic known',
-      links: [linkTo('opsd-deliveries', 'Deliveries'), linkTo('opsd-dlq', 'DLQ')],
-    }),
-    stat({
-      title: 'Attempts that succeed, last hour',
-      description: `Of delivery attempts, those that succeeded. The objective is ${attempts * 100} %. Failed ones are tried again: this falls before messages are lost.`,
-      unit: 'percentunit',
-      decimals: 1,
-      queries: [query(SUCCEEDED)],
-      steps: falling({ warning: attempts }),
-      noValue: 'no traffic known',
-      links: [linkTo('opsd-deliveries', 'Deliveries')],
-    }),
-    stat({
-      title: 'Waits longest',
-      description:
-        'For how long the oldest message that is due has waited for its delivery, retries included. Not known where the log does not tell each change of state, or was not read.',
-      unit: 's',
-      // Messages on their way are known, and none of them is due: that is no wait, unlike a log that was not read.
-      queries: [
-        query(
-          `max(time() - ${sel('msgsvc_messages_oldest_due_timestamp_seconds')}) or 0 * max(${sel('msgsvc_messages_in_flight')})`,
-        ),
-      ],
-      steps: rising(latency.overdueSeconds),
-      mappings: [words({ 0: ['nothing is due', 'green'] })],
-      noValue: 'not known',
-      links: [linkTo('opsd-deliveries', 'Deliveries')],
-    }),
-    stat({
-      title: 'Expires within 24 h',
-      description:
-        'Failed workflow runs that are deleted by age within 24 hours, unless somebody resumes them. Needs limits.dlqRetention of the account.',
-      unit: unitOf('msgsvc_workflow_dlq_expiring_runs'),
-      queries: [
-        query(`sum(${once('msgsvc_workflow_dlq_expiring_runs', ['workflow'], 'within="24h"')}) or ${NONE_EXPIRES}`),
-      ],
-      steps: rising({ warning: 1 }),
-      noValue: 'not known',
-      links: [linkTo('opsd-workflows', 'Workflows')],
-    }),
-    stat({
-      title: 'Reasons to doubt the figures',
-      description:
-        'Sources whose data is too old and withheld, gaps between the log and the statistics, and points that are misread. At none, the figures here can be trusted.',
-      unit: 'short',
-      queries: [
-        query(
-          `sum(${sel('opsd_collector_stale')}) + (sum(${sel('opsd_reconciliation_gap')}) or vector(0)) + (sum(${sel('opsd_stats_points_misread')}) or vector(0))`,
-        ),
-      ],
-      steps: rising({ critical: 1 }),
-      mappings: [words({ 0: ['none', 'green'] })],
-      noValue: 'no daemon',
-      links: [linkTo('opsd-daemon', 'Is it right?')],
-    }),
-  ],
-  [
-    stat({
-      title: 'Spent today',
-      description: 'Billing of the current UTC day, as the service tells it.',
-      unit: unitOf('msgsvc_account_day_billing_dollars'),
-      queries: [query(`sum(${once('msgsvc_account_day_billing_dollars')})`)],
-      steps: PLAIN,
-      links: [linkTo('opsd-spend', 'Spend')],
-    }),
-    stat({
-      title: 'Forecast of budget',
-      description:
-        'What the month will have cost at the pace of the last whole days, over the known budget of the account. An account without a limit shows 0 %.',
-      unit: 'percentunit',
-      decimals: 0,
-      queries: [query(`max(${FORECAST} / ${BUDGET})`)],
-      steps: rising({ warning: spend.budgetUsedRatio.warning, critical: spend.forecastRatio }),
-      noValue: 'no budget known',
-      links: [linkTo('opsd-spend', 'Spend')],
-    }),
-    stat({
-      title: 'Budget gone',
-      description:
-        'When the known budget of the first account to run out is used up at the present pace. Without a budget in the configuration, or without statistics, nothing is known.',
-      unit: unitOf('msgsvc_account_budget_exhaustion_timestamp_seconds'),
-      queries: [
-        query(
-          `min(${sel('msgsvc_account_budget_exhaustion_timestamp_seconds')}) * 1000 or 0 * max(${FORECAST} / ${BUDGET})`,
-        ),
-      ],
-      steps: [{ value: null, color: 'red' }],
-      mappings: [words({ 0: ['not this month', 'green'] })],
-      noValue: 'not known',
-      links: [linkTo('opsd-spend', 'Spend')],
-    }),
-    stat({
-      title: 'Acted on, last 24 h',
-      description: 'Entries and runs that policies acted on: resumed, deleted, pruned; and raises of the budget.',
-      unit: unitOf('opsd_action_items_total'),
-      decimals: 0,
-      queries: [query(sumOf('opsd_action_items_total', '', '24h'))],
-      steps: PLAIN,
-      noValue: 'nothing',
-      links: [linkTo('opsd-policies', 'Policies')],
-    }),
-    stat({
-      title: 'Did it help? Last 24 h',
-      description:
-        'Of what policies acted on and what was judged since, what stayed repaired. The rest came back or could not be verified: if this falls, the cause is not gone.',
-      unit: 'percentunit',
-      decimals: 0,
-      queries: [
-        query(
-          `${sumOf('opsd_action_outcomes_total', 'outcome="verified"', '24h')} / (${sumOf('opsd_action_outcomes_total', 'outcome=~"verified|came_back|unverified"', '24h')} > 0)`,
-        ),
-      ],
-      steps: falling({ warning: 1 - automated.unhelpfulRatio, critical: 0.5 }),
-      noValue: 'nothing judged',
-      links: [linkTo('opsd-policies', 'Policies')],
-    }),
-    stat({
-      title: 'Waits for a person',
-      description:
-        'Plans that wait for approval, groups that halted, pauses that stand, and actions whose outcome is not known. opsd approve, opsd unpause and opsd explain go on from here.',
-      unit: 'short',
-      queries: [
-        query(
-          `sum(${sel('opsd_paused')}) + (sum(${sel('opsd_approvals_pending')}) or vector(0)) + (sum(${sel('opsd_breaker_state')} == bool 2) or vector(0)) + (sum(${sel('opsd_unknown_outcomes')}) or vector(0))`,
-        ),
-      ],
-      steps: rising({ warning: 1 }),
-      mappings: [words({ 0: ['nothing', 'green'] })],
-      noValue: 'no policies',
-      links: [linkTo('opsd-policies', 'Does it stand still?')],
-    }),
-  ],
-);
+const state = row('Key figures', [
+  stat({
+    title: 'Service available',
+    description:
+      'Whether each API of the service answered well, with valid credentials, within the last two intervals. DOWN with code 401 or 403 is a token, with 5xx or error it is the service or the way there.',
+    unit: unitOf('msgsvc_up'),
+    queries: [query(`min by (account, api) (${sel('msgsvc_up')})`, '{{account}} {{api}}')],
+    steps: falling({ critical: 1 }),
+    mappings: [words({ 0: ['DOWN', 'red'], 1: ['up', 'green'] })],
+    noValue: 'no daemon',
+    names: true,
+    links: [linkTo('opsd-daemon', 'Requests to the service')],
+  }),
+  stat({
+    title: 'Messages delivered, last hour',
+    description: `Of messages that ended and were not cancelled, those that were delivered. The objective is ${delivered * 100} %. What failed for good is in the DLQ.`,
+    unit: 'percentunit',
+    decimals: 2,
+    queries: [query(DELIVERED)],
+    steps: falling({ critical: delivered }),
+    noValue: 'no traffic known',
+    links: [linkTo('opsd-deliveries', 'Deliveries'), linkTo('opsd-dlq', 'DLQ')],
+  }),
+  stat({
+    title: 'Longest overdue message',
+    description:
+      'For how long the oldest message that is due has waited for its delivery, retries included. Not known where the log does not tell each change of state, or was not read.',
+    unit: 's',
+    // Messages on their way are known, and none of them is due: that is no wait, unlike a log that was not read.
+    queries: [
+      query(
+        `max(time() - ${sel('msgsvc_messages_oldest_due_timestamp_seconds')}) or 0 * max(${sel('msgsvc_messages_in_flight')})`,
+      ),
+    ],
+    steps: rising(latency.overdueSeconds),
+    mappings: [words({ 0: ['nothing is due', 'green'] })],
+    noValue: 'not known',
+    links: [linkTo('opsd-deliveries', 'Deliveries')],
+  }),
+  stat({
+    title: 'Failed runs expiring within 24 h',
+    description:
+      'Failed workflow runs that are deleted by age within 24 hours, unless somebody resumes them. Needs limits.dlqRetention of the account.',
+    unit: unitOf('msgsvc_workflow_dlq_expiring_runs'),
+    queries: [
+      query(`sum(${once('msgsvc_workflow_dlq_expiring_runs', ['workflow'], 'within="24h"')}) or ${NONE_EXPIRES}`),
+    ],
+    steps: rising({ warning: 1 }),
+    noValue: 'not known',
+    links: [linkTo('opsd-workflows', 'Workflows')],
+  }),
+  stat({
+    title: 'Forecast cost of the month, of budget',
+    description:
+      'What the month will have cost at the pace of the last whole days, over the known budget of the account. An account without a limit shows 0 %.',
+    unit: 'percentunit',
+    decimals: 0,
+    queries: [query(`max(${FORECAST} / ${BUDGET})`)],
+    steps: rising({ warning: spend.budgetUsedRatio.warning, critical: spend.forecastRatio }),
+    noValue: 'no budget known',
+    links: [linkTo('opsd-spend', 'Spend')],
+  }),
+  stat({
+    title: 'Waiting for an operator',
+    description:
+      'Plans that wait for approval, groups that halted, pauses that stand, and actions whose outcome is not known. opsd approve, opsd unpause and opsd explain go on from here.',
+    unit: 'short',
+    queries: [
+      query(
+        `sum(${sel('opsd_paused')}) + (sum(${sel('opsd_approvals_pending')}) or vector(0)) + (sum(${sel('opsd_breaker_state')} == bool 2) or vector(0)) + (sum(${sel('opsd_unknown_outcomes')}) or vector(0))`,
+      ),
+    ],
+    steps: rising({ warning: 1 }),
+    mappings: [words({ 0: ['nothing', 'green'] })],
+    noValue: 'no policies',
+    links: [linkTo('opsd-policies', 'Policies')],
+  }),
+]);
 
 const REASONS = 'account, destination, reason, code';
 const FAILED = `sum by (${REASONS}) (${increase('msgsvc_message_attempt_failures_total', '', '1h')})`;
 const OF_ATTEMPTS = `sum by (account, destination) (${increase('msgsvc_message_attempts_total', '', '1h')})`;
 
 const failing = row(
-  'What fails, and who is slow',
+  'Failures and latency',
   [
     table({
-      title: 'Which destination fails, and why? Last hour',
+      title: 'Failed attempts by destination and reason, last hour',
       description:
         'Failed attempts by destination, reason and status, and their share of all attempts there. The reasons dns, tls and connection are about the way there, timeout and http about the destination itself.',
       labels: { account: 'Account', destination: 'Destination', reason: 'Reason', code: 'Code' },
@@ -289,7 +211,7 @@ const failing = row(
       links: [linkTo('opsd-deliveries', 'Deliveries')],
     }),
     timeSeries({
-      title: 'Is the destination slow, or the service?',
+      title: 'Delivery latency, 95th percentile',
       description:
         '95 of 100 are faster. An attempt is the time that the destination takes; the wait before it is due to the service or to flow control; delivery is from when a message was due until its end, retries included. Points are messages with a trace.',
       unit: unitOf('msgsvc_message_attempt_duration_seconds_sum'),
@@ -303,7 +225,7 @@ const failing = row(
   ],
   [
     timeSeries({
-      title: 'Objectives, over the hour before',
+      title: 'Delivered messages and successful attempts, last hour',
       description: `Share of messages delivered in the end (objective ${delivered * 100} %) and of attempts that succeed (objective ${attempts * 100} %), each over the hour before. Gaps are hours without traffic.`,
       unit: 'percentunit',
       max: 1,
@@ -318,7 +240,7 @@ const failing = row(
       links: [linkTo('opsd-deliveries', 'Deliveries')],
     }),
     timeSeries({
-      title: 'Is the backlog growing?',
+      title: 'Backlog',
       description:
         'Messages on their way, messages that wait on a flow control key (some of both are the same), messages in the DLQ, and failed workflow runs. A gap means that the source was not read.',
       unit: 'short',
@@ -337,9 +259,9 @@ const failing = row(
   ],
 );
 
-const waiting = row('What is held back, what expires, what it costs', [
+const waiting = row('Throttling, expiry, and cost', [
   timeSeries({
-    title: 'Why is a key throttled?',
+    title: 'Time throttled, by flow control key',
     description:
       'Share of time in which messages waited on a flow control key, by what held them: its parallelism, its rate, a pause, or other (no limit that can be seen). Keys where nothing waits are left out.',
     unit: 'percentunit',
@@ -354,7 +276,7 @@ const waiting = row('What is held back, what expires, what it costs', [
     links: [linkTo('opsd-flow-control', 'Flow control')],
   }),
   barGauge({
-    title: 'What expires within 72 h?',
+    title: 'Failed runs expiring within 72 h',
     description:
       'Failed workflow runs that are deleted by age within 72 hours, by workflow, the ten with most. Resume or archive them before; needs limits.dlqRetention of the account.',
     unit: unitOf('msgsvc_workflow_dlq_expiring_runs'),
@@ -369,7 +291,7 @@ const waiting = row('What is held back, what expires, what it costs', [
     links: [linkTo('opsd-workflows', 'Workflows')],
   }),
   timeSeries({
-    title: 'When is the budget gone?',
+    title: 'Cost of the month, forecast, and budget',
     description:
       'Billing of the month so far, its forecast for the end of the month, and the known budget. An account without a limit has no line of a budget.',
     unit: unitOf('msgsvc_account_month_billing_dollars'),
@@ -382,9 +304,9 @@ const waiting = row('What is held back, what expires, what it costs', [
   }),
 ]);
 
-const automation = row('What did the automation do, and can the figures be trusted?', [
+const automation = row('Automation and age of the data', [
   timeSeries({
-    title: 'What did the automation do?',
+    title: 'Actions by policy',
     description: 'Entries and runs acted on, by policy and action. The marks on all panels are the same actions.',
     unit: unitOf('opsd_action_items_total'),
     bars: true,
@@ -395,7 +317,7 @@ const automation = row('What did the automation do, and can the figures be trust
     links: [linkTo('opsd-policies', 'Policies')],
   }),
   timeSeries({
-    title: 'Did it help?',
+    title: 'Outcomes of actions',
     description:
       'What became of what was acted on: verified stayed repaired, came_back failed again, unverified is listed still, rejected was refused by the service. What is only acknowledged so far is left out.',
     unit: unitOf('opsd_action_outcomes_total'),
@@ -412,7 +334,7 @@ const automation = row('What did the automation do, and can the figures be trust
     links: [linkTo('opsd-policies', 'Policies')],
   }),
   barGauge({
-    title: 'How old is the data?',
+    title: 'Age of the data, by source',
     description:
       'Age of what was last read of each source, over what it may be: three intervals, at least 3 minutes. At 100 % its gauges are withheld, and panels about it are empty.',
     unit: 'percentunit',

@@ -93,23 +93,21 @@ test('a pause, a bad configuration and daemons that are gone fire; over the demo
   killed.kill('SIGKILL');
 
   const [alone] = await firing(watchingNobody, ['OpsdAbsent of nobody']);
-  expect(alone).toMatchObject({ labels: { severity: 'critical' }, annotations: { summary: 'No daemon is scraped.' } });
+  expect(alone).toMatchObject({ labels: { severity: 'critical' }, annotations: { summary: 'No daemon is scraped' } });
   const alerts = await firing(watching, [...CAUSED_IN_SHAKEN, 'OpsdDown of killed']);
   const down = alerts.find(({ labels }) => labels['alertname'] === 'OpsdDown')!;
   expect(down.annotations).toEqual({
-    summary: `The daemon at ${new URL(jobs.killed).host} cannot be scraped.`,
+    summary: `${new URL(jobs.killed).host}: daemon down for over 2 min`,
     description: expect.stringContaining('nothing is repaired') as string,
     runbook_url: 'https://msgsvc-opsd.example/runbooks/OpsdDown.md',
+    dashboard_url: expect.stringContaining('/d/opsd-daemon?') as string,
   });
 
   // Whatever waits to fire counts, too: nobody should be woken a moment after the test ends.
   const critical = alerts.filter(({ labels }) => labels['severity'] === 'critical');
   const ofDemo = critical.filter(({ labels }) => labels['job'] === 'demo' || labels['account'] === 'shop');
   expect(ofDemo.filter(({ labels }) => RIGHT_IN_THE_DEMO[labels['alertname']!] === undefined)).toEqual([]);
-  expect(named(critical.filter((alert) => !ofDemo.includes(alert)))).toEqual([
-    'OpsdCriticalCondition of shaken',
-    'OpsdDown of killed',
-  ]);
+  expect(named(critical.filter((alert) => !ofDemo.includes(alert)))).toEqual(['OpsdDown of killed']);
   // They were all looked at, and none of them failed.
   const { groups } = await watching.ask<Groups>('rules');
   const rules = groups.flatMap((group) => group.rules);

@@ -8,13 +8,11 @@ const MAIL = 'destination="mail"';
 const daemon = (metric: string, labels = '', instance = 'a'): string => of(metric, labels, { account: '', instance });
 const source = (metric: string, collector: string): string => of(metric, `collector="${collector}"`);
 const group = (name: string): string => of('opsd_breaker_state', `policy="resume",group="${name}"`);
-const outcome = (name: string): string =>
-  of('opsd_action_outcomes_total', `policy="resume",action="workflow-dlq.resume",outcome="${name}"`);
 
 const OVERVIEW: readonly PanelCase[] = [
   {
     says: 'no traffic is no share that was delivered',
-    panel: 'opsd-overview/Delivered in the end, last hour',
+    panel: 'opsd-overview/Messages delivered, last hour',
     given: {
       [of('msgsvc_messages_finished_total', MAIL)]: always(7),
       [of('msgsvc_message_cancellations_total', MAIL)]: always(0),
@@ -24,7 +22,7 @@ const OVERVIEW: readonly PanelCase[] = [
   },
   {
     says: 'what was cancelled is neither delivered nor failed',
-    panel: 'opsd-overview/Delivered in the end, last hour',
+    panel: 'opsd-overview/Messages delivered, last hour',
     given: {
       [of('msgsvc_messages_finished_total', MAIL)]: '0+600x60',
       [of('msgsvc_message_cancellations_total', MAIL)]: '0+360x60',
@@ -33,30 +31,20 @@ const OVERVIEW: readonly PanelCase[] = [
     shown: { '{}': 0.75 },
   },
   {
-    says: 'failures of which the counter has just appeared are no more than all attempts',
-    panel: 'opsd-overview/Attempts that succeed, last hour',
-    given: {
-      [of('msgsvc_message_attempts_total', MAIL)]: '0+1x60',
-      [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="http",code="503"`)]:
-        `${'_ '.repeat(56)}0 0 300 300 300`,
-    },
-    shown: { '{}': 0 },
-  },
-  {
     says: 'nobody waits while messages are on their way and none is due',
-    panel: 'opsd-overview/Waits longest',
+    panel: 'opsd-overview/Longest overdue message',
     given: { [of('msgsvc_messages_in_flight', MAIL)]: always(3) },
     shown: { '{}': 0 },
   },
   {
     says: 'it is not known who waits while what is on its way is withheld',
-    panel: 'opsd-overview/Waits longest',
+    panel: 'opsd-overview/Longest overdue message',
     given: { [of('msgsvc_messages_created_total', MAIL)]: '0+3x60' },
     shown: {},
   },
   {
     says: 'two daemons see once what expires, and what expires within three days is not added',
-    panel: 'opsd-overview/Expires within 24 h',
+    panel: 'opsd-overview/Failed runs expiring within 24 h',
     given: Object.fromEntries(
       ['a', 'b'].flatMap((instance) => [
         [of('msgsvc_workflow_dlq_expiring_runs', 'workflow="w",within="24h"', { instance }), always(2)],
@@ -67,7 +55,7 @@ const OVERVIEW: readonly PanelCase[] = [
   },
   {
     says: 'nothing expires of an empty workflow DLQ',
-    panel: 'opsd-overview/Expires within 24 h',
+    panel: 'opsd-overview/Failed runs expiring within 24 h',
     given: {
       [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0),
       [of('msgsvc_account_limit_dlq_retention_seconds')]: always(604_800),
@@ -76,19 +64,19 @@ const OVERVIEW: readonly PanelCase[] = [
   },
   {
     says: 'what expires of it is not known without a retention',
-    panel: 'opsd-overview/Expires within 24 h',
+    panel: 'opsd-overview/Failed runs expiring within 24 h',
     given: { [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0) },
     shown: {},
   },
   {
     says: 'an empty workflow DLQ holds 0 runs, which is no gap',
-    panel: 'opsd-overview/Is the backlog growing?/D',
+    panel: 'opsd-overview/Backlog/D',
     given: { [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0) },
     shown: { '{}': 0 },
   },
   {
     says: 'two daemons see messages on their way once',
-    panel: 'opsd-overview/Is the backlog growing?',
+    panel: 'opsd-overview/Backlog',
     given: {
       [of('msgsvc_messages_in_flight', MAIL)]: always(3),
       [of('msgsvc_messages_in_flight', MAIL, { instance: 'b' })]: always(3),
@@ -96,79 +84,27 @@ const OVERVIEW: readonly PanelCase[] = [
     },
     shown: { '{}': 7 },
   },
-  {
-    says: 'there is no reason for doubt while all is fresh, before a whole hour is counted too',
-    panel: 'opsd-overview/Reasons to doubt the figures',
-    given: { [source('opsd_collector_stale', 'logs')]: always(0) },
-    shown: { '{}': 0 },
-  },
-  {
-    says: 'a source that is withheld, a gap and points that are misread are three reasons',
-    panel: 'opsd-overview/Reasons to doubt the figures',
-    given: {
-      [source('opsd_collector_stale', 'logs')]: always(1),
-      [of('opsd_reconciliation_gap', 'state="CREATED"')]: always(1),
-      [of('opsd_stats_points_misread', 'source="used"')]: always(1),
-    },
-    shown: { '{}': 3 },
-  },
-  {
-    says: 'without a daemon nothing is said of doubts',
-    panel: 'opsd-overview/Reasons to doubt the figures',
-    given: { [daemon('up')]: always(0) },
-    shown: {},
-  },
   ...[
     { says: 'an account without a limit uses no budget', budget: '+Inf', shown: { '{}': 0 } },
     { says: 'a forecast has its share of the budget', budget: 200, shown: { '{}': 0.6 } },
   ].map(({ says, budget, shown }) => ({
     says,
-    panel: 'opsd-overview/Forecast of budget',
+    panel: 'opsd-overview/Forecast cost of the month, of budget',
     given: {
       [of('msgsvc_account_month_billing_forecast_dollars')]: always(120),
       [of('msgsvc_account_budget_dollars', 'origin="ledger"')]: always(budget),
     },
     shown,
   })),
-  ...['Forecast of budget', 'Budget gone'].map((title) => ({
+  {
     says: 'without a known budget nothing is known',
-    panel: `opsd-overview/${title}`,
+    panel: 'opsd-overview/Forecast cost of the month, of budget',
     given: { [of('msgsvc_account_month_billing_forecast_dollars')]: always(120) },
     shown: {},
-  })),
-  {
-    says: 'a budget that lasts is not gone this month',
-    panel: 'opsd-overview/Budget gone',
-    given: {
-      [of('msgsvc_account_month_billing_forecast_dollars')]: always(120),
-      [of('msgsvc_account_budget_dollars', 'origin="configuration"')]: always(200),
-    },
-    shown: { '{}': 0 },
-  },
-  {
-    says: 'the first budget to be gone counts, in the milliseconds of Grafana',
-    panel: 'opsd-overview/Budget gone',
-    given: {
-      [of('msgsvc_account_budget_exhaustion_timestamp_seconds')]: always(9_000),
-      [of('msgsvc_account_budget_exhaustion_timestamp_seconds', '', { account: 'other' })]: always(8_000),
-    },
-    shown: { '{}': 8_000_000 },
-  },
-  {
-    says: 'what is acknowledged only is not judged yet',
-    panel: 'opsd-overview/Did it help? Last 24 h',
-    given: { [outcome('acked')]: '0+1x60', [outcome('verified')]: always(0) },
-    shown: {},
-  },
-  {
-    says: 'what came back did not help',
-    panel: 'opsd-overview/Did it help? Last 24 h',
-    given: { [outcome('acked')]: '0+4x60', [outcome('verified')]: '0+3x60', [outcome('came_back')]: '0+1x60' },
-    shown: { '{}': 0.75 },
   },
   {
     says: 'a pause, plans, a halt and a lost answer wait for a person; a canary does not',
-    panel: 'opsd-overview/Waits for a person',
+    panel: 'opsd-overview/Waiting for an operator',
     given: {
       [daemon('opsd_paused', 'scope="engine"')]: always(1),
       [daemon('opsd_paused', 'scope="policy/resume"')]: always(0),
@@ -179,17 +115,15 @@ const OVERVIEW: readonly PanelCase[] = [
     },
     shown: { '{}': 5 },
   },
-  ...['overview/What did the automation do?', 'policies/Acted on, by policy', 'dlq/Taken out by policies'].map(
-    (panel) => ({
-      says: 'a bar counts what happened in its step alone, however long the window of the rate is',
-      panel: `opsd-${panel}`,
-      given: { [of('opsd_action_items_total', 'policy="prune",action="message-dlq.prune"')]: '0+15x60' },
-      shown: { '{policy="prune",action="message-dlq.prune"}': 15 },
-    }),
-  ),
+  ...['overview/Actions by policy', 'policies/Acted on, by policy', 'dlq/Taken out by policies'].map((panel) => ({
+    says: 'a bar counts what happened in its step alone, however long the window of the rate is',
+    panel: `opsd-${panel}`,
+    given: { [of('opsd_action_items_total', 'policy="prune",action="message-dlq.prune"')]: '0+15x60' },
+    shown: { '{policy="prune",action="message-dlq.prune"}': 15 },
+  })),
   {
     says: 'each reason has its share of the attempts of its destination',
-    panel: 'opsd-overview/Which destination fails, and why? Last hour/B',
+    panel: 'opsd-overview/Failed attempts by destination and reason, last hour/B',
     given: {
       [of('msgsvc_message_attempts_total', MAIL)]: '0+8x60',
       [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="http",code="503"`)]: '0+4x60',
@@ -201,7 +135,7 @@ const OVERVIEW: readonly PanelCase[] = [
       '{account="shop",destination="mail",reason="dns"}': 0.25,
     },
   },
-  ...['opsd-overview/How old is the data?', 'opsd-daemon/Sources, the oldest first/B'].map((panel) => ({
+  ...['opsd-overview/Age of the data, by source', 'opsd-daemon/Sources, the oldest first/B'].map((panel) => ({
     says: 'a source that was never read, as with a wrong token, has used up its time',
     panel,
     given: {
@@ -218,7 +152,7 @@ const OVERVIEW: readonly PanelCase[] = [
     { says: 'a source that is read seldom has three intervals', interval: 300, shown: 0.1 },
   ].map(({ says, interval, shown }) => ({
     says,
-    panel: 'opsd-overview/How old is the data?',
+    panel: 'opsd-overview/Age of the data, by source',
     given: {
       [source('opsd_collector_last_success_timestamp_seconds', 'logs')]: always(3_510),
       [source('opsd_collector_interval_seconds', 'logs')]: always(interval),
