@@ -61,11 +61,12 @@ export function alertOf(
       ...labels,
       alertname: alertName(key),
       severity,
-      // Alertmanager knows alerts by their labels: two conditions must not be one.
+      // Alertmanager knows alerts by their labels: two conditions must not be one. The guard is no label, since a hold
+      // may pass from one guard to another: the alert of the first would stay active beside that of the second.
       notice: key,
-      ...given({ policy, account, owner, group, guard }),
+      ...given({ policy, account, owner, group }),
     },
-    annotations: { summary, description: detail },
+    annotations: { summary, description: detail, ...given({ guard }) },
     startsAt: new Date(startedAt).toISOString(),
     endsAt: new Date(endedAt === undefined ? standsUntil : Math.max(startedAt, endedAt)).toISOString(),
   };

@@ -35,9 +35,8 @@ test('an alert has labels of its own, an end ahead, and is sent again while it s
       policy: 'resume-billing',
       account: 'production',
       owner: 'payments',
-      guard: 'quota',
     },
-    annotations: { summary: 'quota holds resume-billing', description: 'The account answered 429.' },
+    annotations: { summary: 'quota holds resume-billing', description: 'The account answered 429.', guard: 'quota' },
     startsAt: '2026-11-18T10:30:00.000Z',
     endsAt: '2026-11-18T10:34:00.000Z',
   };
@@ -46,6 +45,21 @@ test('an alert has labels of its own, an end ahead, and is sent again while it s
   await clock.advance(60_000);
   await came(sink, 2);
   expect(posts(sink)[1]).toEqual([{ ...alert, endsAt: '2026-11-18T10:35:00.000Z' }]);
+});
+
+test('a hold that passes from one guard to another stays one alert, and ends as one', async () => {
+  const sink = await httpSink();
+  const { start, tell } = noticeWorld();
+  start({ alertmanager: { url: sink.url } });
+  tell();
+  await came(sink, 1);
+  tell({ guard: 'clock', summary: 'clock holds resume-billing' });
+  await came(sink, 2);
+  tell({ isResolved: true });
+  await came(sink, 3);
+  const [first, second, third] = posts(sink).map(([alert]) => alert!);
+  expect([second!.labels, third!.labels]).toEqual([first!.labels, first!.labels]);
+  expect(second!.annotations).toMatchObject({ guard: 'clock' });
 });
 
 test('an end is sent with its time until it is taken, and then nothing', async () => {

@@ -17,7 +17,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy/prometheus');
-const ALERT = 'MsgsvcDeliveryBudgetBurn';
+const ALERT = 'MsgsvcDestinationDown';
 const TOKEN = 'canary-hook-token';
 
 interface PrometheusConfig {
@@ -27,12 +27,17 @@ interface PrometheusConfig {
   scrape_configs: { static_configs: { targets: readonly string[] }[] }[];
 }
 
-/** The shipped configuration and the shipped rules; other addresses and shorter intervals. Ends with the test. */
+/** The shipped configuration and rules, with other addresses, and with shorter intervals and waits. Ends with the test. */
 async function prometheus(program: string, told: { readonly daemon: string; readonly alertmanager: string }) {
   const folder = tempDir();
   const config = parse(readFileSync(join(DEPLOY, 'prometheus.yaml'), 'utf8')) as PrometheusConfig;
   config.global = { scrape_interval: '1s', evaluation_interval: '2s' };
-  config.rule_files = config.rule_files.map((file) => join(DEPLOY, file));
+  for (const file of config.rule_files) {
+    writeFileSync(
+      join(folder, file),
+      readFileSync(join(DEPLOY, file), 'utf8').replaceAll(/^( +for:) \S+$/gm, '$1 10s'),
+    );
+  }
   config.alerting.alertmanagers[0]!.static_configs[0]!.targets = [new URL(told.alertmanager).host];
   config.scrape_configs[0]!.static_configs[0]!.targets = [new URL(told.daemon).host];
   writeFileSync(join(folder, 'prometheus.yml'), stringify(config));

@@ -79,9 +79,8 @@ test('a hold of the daemon is an alert, stays one over kill -9, and ends when th
     policy: 'resume-billing',
     account: 'production',
     owner: 'payments',
-    guard: 'kill_switch',
   });
-  expect(alert.annotations['summary']).toContain('resume-billing');
+  expect(alert.annotations).toMatchObject({ guard: 'kill_switch', summary: expect.stringContaining('resume-billing') });
   first.kill('SIGKILL');
   await first.ended;
   rmSync(pause);

@@ -18,7 +18,8 @@ policies:
     account: production
     mode: enforce
     every: 2s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
+    # All runs have failed before the first is resumed.
+    select: { resource: workflow-dlq, anyLabel: [billing], failedBefore: 1m }
     action: { type: workflow-dlq.resume, retries: 0 }
 `;
 
@@ -56,7 +57,7 @@ test.each([
     for (let n = 0; n < 30; n++) await publish(world.service, `${healthy.url}/ok`);
     await world.failRuns(RUNS, 'billing');
     const host = new URL(world.destination.url).host;
-    await until({ what: 'the outage is shown whole', timeoutMs: 60_000 }, async () => {
+    await until({ what: 'the outage is shown whole', timeoutMs: 150_000 }, async () => {
       const [outage] = (await status()).outages;
       return (
         outage?.failedRuns === RUNS &&
@@ -91,7 +92,7 @@ test.each([
     daemon.kill('SIGTERM');
     expect((await daemon.ended).code).toBe(0);
   },
-  240_000,
+  300_000,
 );
 
 /** Where a folder is given, for people to look at. */
