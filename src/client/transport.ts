@@ -78,7 +78,9 @@ export function exchange(
     };
     const fail = (cause: unknown): void => {
       const sent = controller !== undefined;
-      if (settle()) reject(new ExchangeError(cause, { sent, status, bytes }));
+      if (!settle()) return;
+      body.discard();
+      reject(new ExchangeError(cause, { sent, status, bytes }));
     };
     const onAbort = (): void => {
       fail(signal.reason);

@@ -132,7 +132,7 @@ function configOf(url: string, { account, telemetry = '' }: Pick<Campaign<unknow
   return `
 server: { listen: "127.0.0.1:0" }
 storage: { sqlite: { path: opsd.db } }
-telemetry: { metrics: { newSeriesZeroFor: 0s, ${telemetry} } }
+telemetry: { metrics: { newSeriesZeroFor: 0s, debug: true, ${telemetry} } }
 accounts:
   - name: production
     messageApi: { url: "${url}", token: ${TEST_TOKEN} }

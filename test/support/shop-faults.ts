@@ -34,9 +34,15 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
       return { ...settings, accounts: [{ ...account, budget }], ...onlyRaise(settings, 'audit') };
     });
   },
-  /** A policy raises it. */
+  /** A policy raises it, once an operator approves: the store is no older than the assertion. */
   async raise(shop) {
     await shop.configure((settings) => ({ ...settings, ...onlyRaise(settings, 'enforce') }));
+    const { id } = await until({ what: 'the raise waits for approval', timeoutMs: 180_000 }, async () => {
+      const answer = await fetch(`${shop.url}/api/v1/plans?state=waiting`);
+      const { plans } = (await answer.json()) as { plans: readonly { id: string; policy: string }[] };
+      return plans.find(({ policy }) => policy === RAISE);
+    });
+    await shop.command('approve', id, '--yes');
     await until({ what: 'the budget is raised', timeoutMs: 180_000 }, async () => {
       return (await scrape(shop.url)).sum('opsd_action_items_total', { policy: RAISE }) > 0;
     });
