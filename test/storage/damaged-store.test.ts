@@ -185,7 +185,7 @@ describe('backup and restore', () => {
     changeBehind(copy, 'UPDATE counters SET value = value + 1');
     const before = readFileSync(path);
     expect(() => restoreStore(copy, path, { label: 'x' })).toThrow(
-      `${copy}: the store is damaged: the content of table counters is not what was written.`,
+      `${copy}: the copy is damaged: the content of table counters is not what was written.`,
     );
     expect(readFileSync(path)).toEqual(before);
     changeBehind(copy, 'PRAGMA application_id = 7');
