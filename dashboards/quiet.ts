@@ -21,7 +21,8 @@ const LASTS: Quiet = { because: 'the budget lasts until the end of the month', f
 
 const HELPS: Quiet = { because: 'what policies resume does not fail again', filledBy: 'outage', inDemo: true };
 
-const NO_ALERT: Quiet = { because: 'no alert fires', filledBy: 'pause', inDemo: true };
+/** The outage makes alerts fire, after minutes: they are looked for last. */
+const NO_ALERT: Quiet = { because: 'no alert fires', filledBy: 'hours', inDemo: true };
 
 /** By dashboard (`*` for every one), and `panel/TITLE/QUERY` or `annotation/NAME`. */
 export const QUIET: Readonly<Record<string, Quiet>> = {
