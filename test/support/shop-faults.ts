@@ -63,7 +63,12 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
   /** An alert that a policy waits for, and strangers. */
   async hooks({ hooks }) {
     const at = new Date().toISOString();
-    const alert = { status: 'firing', labels: { alertname: 'WorkflowsFail', account: 'shop' }, startsAt: at, fingerprint: 'abc' };
+    const alert = {
+      status: 'firing',
+      labels: { alertname: 'WorkflowsFail', account: 'shop' },
+      startsAt: at,
+      fingerprint: 'abc',
+    };
     const body = JSON.stringify({ version: '4', groupKey: '{}', status: 'firing', receiver: 'opsd', alerts: [alert] });
     const post = async (path: string, token: string): Promise<number> => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
