@@ -29,6 +29,7 @@ export interface CampaignBed {
   readonly sinkUrl: string;
   /** A random whole number below this. */
   readonly below: (max: number) => number;
+  readonly kills: number;
 }
 
 export interface Campaign<Truth> {
@@ -78,7 +79,13 @@ export async function killCampaign<Truth>(
   });
   onTestFinished(() => emulator.stop());
   const sink = await httpSink(answer);
-  const campaign = make({ emulator, service: { url: emulator.url, token: TEST_TOKEN }, sinkUrl: sink.url, below });
+  const campaign = make({
+    emulator,
+    service: { url: emulator.url, token: TEST_TOKEN },
+    sinkUrl: sink.url,
+    below,
+    kills,
+  });
   const file = join(tempDir(), 'opsd.yaml');
   writeFileSync(file, configOf(emulator.url, campaign));
   const run = (): Program => opsd(['run', '--config', file]);

@@ -7,8 +7,10 @@ import { logTruth, toldByMetrics, type LogTruth } from './log-truth.ts';
 import { logsUntil, publish } from './service.ts';
 import { until } from './until.ts';
 
-/** How late entries show, and how many do. */
+/** How late entries show, and how many do. More, or later ones, would revise durations. */
 const LATE = { kind: 'late', ms: 4_000, share: 0.03 } as const;
+/** So many lives surely pass a late entry by. In a few, a slow machine may read each of them when it is there already. */
+const SURELY_LATE = 50;
 
 /** Fails each message at `flaky` once, and those at `bad` for good. */
 export function answerMessages(): Answer {
@@ -21,7 +23,7 @@ export function answerMessages(): Answer {
   };
 }
 
-export function killedLogs({ emulator, service, sinkUrl, below }: CampaignBed): Campaign<LogTruth> {
+export function killedLogs({ emulator, service, sinkUrl, below, kills }: CampaignBed): Campaign<LogTruth> {
   const listing = { operations: ['list-logs'] };
   const to = (path: string, headers: Record<string, string> = {}): Promise<string> =>
     publish(service, `${sinkUrl}/${path}`, { 'Svc-Retry-Delay': '400', ...headers });
@@ -62,7 +64,7 @@ export function killedLogs({ emulator, service, sinkUrl, below }: CampaignBed): 
     },
     told: toldByMetrics,
     check(metrics) {
-      expect(metrics.value('opsd_logs_late_entries_total')).toBeGreaterThan(0);
+      if (kills >= SURELY_LATE) expect(metrics.value('opsd_logs_late_entries_total')).toBeGreaterThan(0);
       for (const doubt of ['unjoined_deliveries', 'unjoined_attempts', 'revised_durations', 'given_up_messages']) {
         expect(metrics.value(`opsd_logs_${doubt}_total`), doubt).toBe(0);
       }
