@@ -3,6 +3,9 @@
  * is sized to half of its limits, so that a denser stretch of the log still fits. It grows slowly, and shrinks fast.
  */
 
+/** Windows that are read at the same time, when there is much to catch up. */
+export const AT_ONCE = 4;
+
 /** Limits of one window. */
 export interface WindowLimits {
   /** Pages of its longest listing. */

@@ -3,14 +3,12 @@
  * committed in order. A window that breaks off is cut smaller and read again; the windows after it are kept.
  */
 import type { LogContext, Span, WindowBroken, WindowRead } from './log-window.ts';
-import type { Pace } from './log-pace.ts';
+import { AT_ONCE, type Pace } from './log-pace.ts';
 import { serviceErrorCode } from '../domain/service-error.ts';
 import { errorMessage } from '../platform/error-message.ts';
 import { TimeoutError } from '../platform/sleep.ts';
 import type { PageBudget } from './listing.ts';
 
-/** Windows that are read at the same time, when there is much to catch up. */
-export const AT_ONCE = 4;
 /** Failures after which no smaller window is tried in the same run: others ask for fewer requests, or it cannot help. */
 const ENDING: ReadonlySet<string | undefined> = new Set(['rate_limited', 'budget', undefined]);
 

@@ -6,11 +6,10 @@ import type { LogPage, LogQuery, MessageApi } from '../client/api.ts';
 import type { LogEntry } from '../domain/log-entry.ts';
 import { assignStates, STATE_PASSES, statelessKey, type StatedEntry, type StatePass } from '../folds/log-entry.ts';
 import { WindowFold } from '../folds/log.ts';
-import { RowMemory } from '../platform/row-memory.ts';
+import { MOST_ROW_BYTES, RowMemory } from '../platform/row-memory.ts';
 import type { CollectorContext } from './collector.ts';
 import { ListingError, listPages, type PageBudget } from './listing.ts';
-import { AT_ONCE } from './log-walk.ts';
-import type { BrokenCost, WindowCost, WindowLimits } from './log-pace.ts';
+import { AT_ONCE, type BrokenCost, type WindowCost, type WindowLimits } from './log-pace.ts';
 import { readAll } from './read-all.ts';
 import { readAgainMs } from './settings.ts';
 
@@ -63,8 +62,7 @@ export async function readWindow(
     dimension: settings.logs.dimension,
     readAgainMs: readAgainMs(settings),
   });
-  // Several windows are kept at once.
-  const memory = new RowMemory(new RowMemory().most / AT_ONCE);
+  const memory = new RowMemory(MOST_ROW_BYTES / AT_ONCE);
   const reader = new Reader({ api, context, budget, memory, limits }, span);
   try {
     const to = await readSpan(reader, fold, context.signal);

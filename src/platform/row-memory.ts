@@ -4,8 +4,8 @@
  */
 import { getHeapStatistics } from 'node:v8';
 
-/** As a part of the heap: the listing before is kept while the next one is read, and a page is parsed meanwhile. */
-const PART = 1 / 4;
+/** A part of the heap: the listing before is kept while the next one is read, and a page is parsed meanwhile. */
+export const MOST_ROW_BYTES = getHeapStatistics().heap_size_limit / 4;
 /** Characters of a row that are not looked at: most rows have no more, and none of them is wide. */
 const FEW = 400;
 
@@ -13,7 +13,7 @@ export class RowMemory {
   readonly most: number;
   #bytes = 0;
 
-  constructor(most = getHeapStatistics().heap_size_limit * PART) {
+  constructor(most = MOST_ROW_BYTES) {
     this.most = most;
   }
 

@@ -12,6 +12,7 @@ export async function readBytes(request: IncomingMessage, maxBytes: number): Pro
     request.on('data', (chunk: Buffer) => {
       if (body.length + chunk.length > maxBytes) {
         request.removeAllListeners('data').pause();
+        body.discard();
         reject(refusal);
       } else {
         body.add(chunk);

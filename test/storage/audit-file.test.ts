@@ -11,46 +11,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { auditPathOf, readAudit, verifyAudit } from '../../src/ledger/audit-reader.ts';
+import { readAudit, verifyAudit } from '../../src/ledger/audit-reader.ts';
 import type { AuditRecord } from '../../src/ledger/audit-log.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { openAuditLog, type AuditFile } from '../../src/storage/audit-file.ts';
+import { openAuditLog } from '../../src/storage/audit-file.ts';
 import { readHead } from '../../src/storage/audit-head.ts';
 import { createLedger } from '../../src/storage/sqlite-ledger.ts';
-import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { openStore } from '../../src/storage/sqlite.ts';
 import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { auditedStore } from '../support/audited-store.ts';
 
-interface World {
-  readonly path: string;
-  readonly auditPath: string;
-  readonly open: () => { store: Store; audit: AuditFile; ledger: Ledger };
-  readonly close: () => void;
-  readonly records: () => Promise<AuditRecord[]>;
-}
-
-function world(): World {
-  const path = join(tempDir(), 'opsd.db');
-  let opened: { store: Store; audit: AuditFile } | undefined;
-  const close = (): void => {
-    opened?.audit[Symbol.dispose]();
-    opened?.store[Symbol.dispose]();
-    opened = undefined;
-  };
-  onTestFinished(close);
-  return {
-    path,
-    auditPath: auditPathOf(path),
-    open() {
-      const store = openStore(path);
-      const audit = openAuditLog(store, new ManualClock(1_000));
-      opened = { store, audit };
-      return { store, audit, ledger: createLedger(store, audit) };
-    },
-    close,
-    records: () => Array.fromAsync(readAudit(auditPathOf(path))),
-  };
+function world() {
+  const audited = auditedStore();
+  return { ...audited, records: () => Array.fromAsync(readAudit(audited.auditPath)) };
 }
 
 const typesOf = (records: readonly AuditRecord[]): string[] => records.map(({ type }) => type);

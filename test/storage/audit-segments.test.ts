@@ -9,40 +9,23 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { auditPathOf, readAudit, segmentPathOf, segmentsOf, verifyAudit } from '../../src/ledger/audit-reader.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { openAuditLog, type AuditFile } from '../../src/storage/audit-file.ts';
-import { createLedger } from '../../src/storage/sqlite-ledger.ts';
-import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { describe, expect, test } from 'vitest';
+import { readAudit, segmentPathOf, segmentsOf, verifyAudit } from '../../src/ledger/audit-reader.ts';
 import { intentFor } from '../support/ledger-facts.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { auditedStore } from '../support/audited-store.ts';
 
 const MAX_BYTES = 1_500;
 
 function world() {
-  const path = join(tempDir(), 'opsd.db');
-  const auditPath = auditPathOf(path);
-  let opened: { store: Store; audit: AuditFile } | undefined;
-  const close = (): void => {
-    opened?.audit[Symbol.dispose]();
-    opened?.store[Symbol.dispose]();
-    opened = undefined;
-  };
-  onTestFinished(close);
+  const audited = auditedStore(MAX_BYTES);
   return {
-    auditPath,
-    close,
-    segments: () => segmentsOf(auditPath),
+    ...audited,
+    segments: () => segmentsOf(audited.auditPath),
     /** Opens both, and makes so many intents. */
     open: (intents = 0) => {
-      const store = openStore(path);
-      const audit = openAuditLog(store, new ManualClock(1_000), MAX_BYTES);
-      opened = { store, audit };
-      const ledger = createLedger(store, audit);
-      for (let n = 0; n < intents; n++) intentFor(ledger, `dlq-${audit.head()?.sequence}`);
-      return { store, audit, ledger };
+      const opened = audited.open();
+      for (let n = 0; n < intents; n++) intentFor(opened.ledger, `dlq-${opened.audit.head()?.sequence}`);
+      return opened;
     },
   };
 }

@@ -1,0 +1,40 @@
+/** A store with an audit log beside it, which a test opens and closes. */
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { auditPathOf } from '../../src/ledger/audit-reader.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { openAuditLog, type AuditFile } from '../../src/storage/audit-file.ts';
+import { createLedger } from '../../src/storage/sqlite-ledger.ts';
+import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { tempDir } from './temp-dir.ts';
+
+export interface AuditedStore {
+  readonly path: string;
+  readonly auditPath: string;
+  readonly open: () => { store: Store; audit: AuditFile; ledger: Ledger };
+  readonly close: () => void;
+}
+
+/** @param maxBytes of a file of the audit log; default: the log's own */
+export function auditedStore(maxBytes?: number): AuditedStore {
+  const path = join(tempDir(), 'opsd.db');
+  let opened: { store: Store; audit: AuditFile } | undefined;
+  const close = (): void => {
+    opened?.audit[Symbol.dispose]();
+    opened?.store[Symbol.dispose]();
+    opened = undefined;
+  };
+  onTestFinished(close);
+  return {
+    path,
+    auditPath: auditPathOf(path),
+    open() {
+      const store = openStore(path);
+      const audit = openAuditLog(store, new ManualClock(1_000), maxBytes);
+      opened = { store, audit };
+      return { store, audit, ledger: createLedger(store, audit) };
+    },
+    close,
+  };
+}
