@@ -1,17 +1,17 @@
 /** A data folder with a million log entries and full DLQs, written by the emulator's own store. */
-import { AccountBook } from '../src/emulator/account-book.ts';
-import { createAccountState } from '../src/emulator/account-state.ts';
-import { Compact } from '../src/emulator/compact.ts';
-import { createIndexes } from '../src/emulator/indexes.ts';
-import { orderedId } from '../src/emulator/ids.ts';
-import { restoreService } from '../src/emulator/keeper.ts';
-import { createLimits } from '../src/emulator/limits.ts';
-import type { Message, Outcome, State } from '../src/emulator/message.ts';
-import { SigningKeyRing } from '../src/emulator/signature.ts';
-import { createStatistics } from '../src/emulator/statistics.ts';
-import { Store } from '../src/emulator/store.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { seededRandom } from '../src/platform/random.ts';
+import { AccountBook } from '#emulator/account-book.ts';
+import { createAccountState } from '#emulator/account-state.ts';
+import { Compact } from '#emulator/compact.ts';
+import { createIndexes } from '#emulator/indexes.ts';
+import { orderedId } from '#emulator/ids.ts';
+import { restoreService } from '#emulator/keeper.ts';
+import { createLimits } from '#emulator/limits.ts';
+import type { Message, Outcome, State } from '#emulator/message.ts';
+import { SigningKeyRing } from '#emulator/signature.ts';
+import { createStatistics } from '#emulator/statistics.ts';
+import { Store } from '#emulator/store.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 export interface Filling {
   readonly folder: string;

@@ -6,15 +6,15 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, Histogram, Registry } from 'prom-client';
-import { createMetrics } from '../src/exporters/metrics.ts';
-import { telemetrySettings } from '../src/exporters/settings.ts';
-import { labelNamesOf, specOf, type MetricName } from '../src/exporters/catalog.ts';
-import type { TotalsAdded, TotalsStore } from '../src/folds/totals.ts';
-import { ObservationBoard } from '../src/observations/board.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { EventBus } from '../src/platform/events.ts';
-import { createLogger } from '../src/platform/logger.ts';
-import { startServer } from '../src/server/server.ts';
+import { createMetrics } from '#observe/metrics/metrics.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { labelNamesOf, specOf, type MetricName } from '#observe/catalog/catalog.ts';
+import type { TotalsAdded, TotalsStore } from '#observe/aggregation/totals.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { createLogger } from '#foundation/platform/logger.ts';
+import { startServer } from '#operate/http/server.ts';
 import { pause } from './measure.ts';
 import {
   ACCOUNT,

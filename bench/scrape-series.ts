@@ -1,6 +1,6 @@
 /** What both contestants of the scrape benchmark show: destinations with their counters, failures and durations. */
-import { FAILURE_REASONS } from '../src/domain/reason.ts';
-import { specOf } from '../src/exporters/catalog.ts';
+import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
+import { specOf } from '#observe/catalog/catalog.ts';
 
 export const COUNTERS = [
   'msgsvc_messages_created_total',

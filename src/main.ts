@@ -2,8 +2,8 @@
  * The process: arguments, signals to one AbortController, exit code. Nothing here ends the process but a second
  * signal; otherwise the event loop empties and the process leaves with `process.exitCode`.
  */
-import { runCli } from './cli/cli.ts';
-import { systemClock } from './platform/clock.ts';
+import { runCli } from '#operate/cli/cli.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 
 /** One Ctrl-C may arrive twice: from the terminal's process group, and once more from npm. */
 const SAME_SIGNAL_MS = 500;
@@ -66,12 +66,12 @@ const io = {
 };
 
 /** Loaded when a daemon is wanted: the other commands need none of it. */
-const daemon = async () => (await import('./app.ts')).startApp;
+const daemon = async () => (await import('#app/daemon.ts')).startApp;
 
 process.exitCode = await runCli(process.argv.slice(2), io, {
   run: async (options) =>
-    (await import('./cli/run-program.ts')).runDaemon({ ...options, onHangup }, io, await daemon()),
-  demo: async (options) => (await import('./cli/demo-program.ts')).runDemo(options, io, await daemon()),
+    (await import('#operate/cli/run-program.ts')).runDaemon({ ...options, onHangup }, io, await daemon()),
+  demo: async (options) => (await import('#operate/cli/demo-program.ts')).runDemo(options, io, await daemon()),
 });
 // The loop is empty, so this only skips the teardown, in which the handlers are gone already and a late echo of the
 // Ctrl-C would still be deadly.

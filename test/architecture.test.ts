@@ -5,60 +5,92 @@ import { describe, expect, test } from 'vitest';
 
 const SRC = join(import.meta.dirname, '../src');
 
-/** What each room may import besides itself, npm and `node:`. */
+/** What each wing may import besides itself: whole wings, or rooms of them. */
+const WINGS: Readonly<Record<string, readonly string[]>> = {
+  foundation: [],
+  service: ['foundation'],
+  observe: ['foundation', 'service'],
+  automate: ['foundation', 'service', 'observe/observations', 'storage'],
+  operate: ['foundation', 'service', 'observe', 'automate', 'storage', 'config', 'emulator'],
+  storage: ['foundation', 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
+  config: ['foundation', 'automate/policies', 'operate/http'],
+  emulator: ['foundation/platform'],
+};
+
+const FOUNDATION = ['foundation/domain', 'foundation/platform', 'foundation/events'];
+
+/** What each room may import besides itself. A wing without rooms is one room. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  domain: [],
-  // The event union (events.ts) speaks the domain's words; the domain is pure, so no circle can come of it.
-  platform: ['domain'],
-  client: ['domain', 'platform'],
-  collectors: ['domain', 'platform', 'client', 'folds'],
-  folds: ['domain', 'platform'],
-  observations: ['domain', 'platform'],
-  exporters: ['domain', 'platform', 'folds', 'observations'],
-  policies: ['domain'],
-  guardrails: ['domain'],
-  actions: ['domain', 'platform', 'client'],
-  ledger: ['domain', 'platform'],
-  notifications: ['domain', 'platform'],
-  engine: ['domain', 'platform', 'observations', 'policies', 'guardrails', 'actions', 'ledger'],
+  'foundation/domain': [],
+  'foundation/platform': ['foundation/domain'],
+  'foundation/events': ['foundation/domain', 'foundation/platform'],
+  'foundation/scheduler': ['foundation/platform', 'foundation/events'],
+
+  service: FOUNDATION,
+
+  'observe/catalog': [...FOUNDATION, 'observe/aggregation'],
+  'observe/aggregation': FOUNDATION,
+  'observe/observations': FOUNDATION,
+  'observe/collectors': [...FOUNDATION, 'service', 'observe/aggregation'],
+  'observe/metrics': [...FOUNDATION, 'observe/catalog', 'observe/aggregation', 'observe/observations'],
+  'observe/tracing': [...FOUNDATION, 'observe/aggregation', 'observe/metrics'],
+
+  'automate/policies': FOUNDATION,
+  'automate/guardrails': ['foundation/domain'],
+  'automate/actions': [...FOUNDATION, 'service'],
+  'automate/ledger': ['foundation/domain', 'foundation/platform'],
+  'automate/engine': [
+    ...FOUNDATION,
+    'observe/observations',
+    'automate/policies',
+    'automate/guardrails',
+    'automate/actions',
+    'automate/ledger',
+  ],
   // Unit tests of policies: the engine over a service without a network and a ledger in memory.
-  harness: ['domain', 'platform', 'observations', 'policies', 'guardrails', 'actions', 'engine', 'ledger', 'storage'],
-  storage: ['domain', 'platform', 'folds', 'observations', 'ledger', 'notifications'],
-  scheduler: ['platform'],
-  server: ['domain', 'platform', 'observations', 'ledger'],
-  config: ['domain', 'platform', 'policies'],
-  cli: [
-    'domain',
-    'platform',
+  'automate/policytest': [
+    ...FOUNDATION,
+    'observe/observations',
+    'automate/policies',
+    'automate/guardrails',
+    'automate/actions',
+    'automate/ledger',
+    'automate/engine',
+    'storage',
+  ],
+
+  'operate/http': [...FOUNDATION, 'observe/observations', 'automate/ledger', 'operate/api', 'operate/pages'],
+  'operate/api': [...FOUNDATION, 'observe/observations', 'automate/ledger', 'operate/http'],
+  'operate/pages': [...FOUNDATION, 'automate/ledger', 'operate/api'],
+  'operate/hooks': [...FOUNDATION, 'automate/ledger', 'operate/http'],
+  'operate/notifications': FOUNDATION,
+  'operate/cli': [
+    ...FOUNDATION,
     'config',
-    'client',
+    'service',
     'emulator',
-    'policies',
-    'guardrails',
-    'engine',
-    'harness',
-    'exporters',
-    'ledger',
+    'emulator/openapi',
+    'automate/ledger',
+    'automate/policytest',
+    'observe/catalog',
+    'observe/metrics',
+    'observe/tracing',
     // `opsd state restore` replaces the store while no daemon has it.
     'storage',
   ],
-  emulator: ['platform'],
+
+  storage: [...FOUNDATION, 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
+  config: [...FOUNDATION, 'automate/policies', 'operate/http'],
+  emulator: ['foundation/platform', 'emulator/openapi'],
+  'emulator/openapi': ['emulator'],
 };
 
 /** The composition root and the process may import everything. */
-const ROOTS = [
-  'app.ts',
-  'app-accounts.ts',
-  'app-doors.ts',
-  'app-hooks.ts',
-  'app-policies.ts',
-  'app-reload.ts',
-  'app-upkeep.ts',
-  'main.ts',
-];
+const ROOT_WING = 'app';
+const TOP_FILES = ['main.ts'];
 
 /** Rooms that cannot reach the network or the machine. */
-const PURE_ROOMS = ['domain', 'policies', 'guardrails'];
+const PURE_ROOMS = ['foundation/domain', 'automate/policies', 'automate/guardrails'];
 
 /** The expression language and its patterns, which cannot backtrack, are all that the pure rooms use. */
 const PURE_PACKAGES = ['@marcbachmann/cel-js', '@marcbachmann/cel-js/evaluator', 're2js'];
@@ -73,49 +105,62 @@ interface SourceFile {
   readonly path: string;
   readonly room: string;
   readonly text: string;
-  readonly imports: readonly string[];
+  /** Packages, and modules of Node. */
+  readonly packages: readonly string[];
+  /** Files of the project, by path from `src`, and as written. */
+  readonly imports: readonly { readonly path: string; readonly specifier: string }[];
+}
+
+const wingOf = (path: string): string => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '');
+
+/** The longest name of a room that the path begins with; else its wing. */
+function roomOf(path: string): string {
+  const [wing, room] = path.split('/');
+  return `${wing}/${room}` in ROOMS ? `${wing}/${room}` : wingOf(path);
+}
+
+function sourceFile(path: string, text: string): SourceFile {
+  const specifiers = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2]!);
+  const imports = specifiers
+    .filter((specifier) => /^[.#]/.test(specifier))
+    .map((specifier) => ({
+      specifier,
+      path: specifier.startsWith('#') ? specifier.slice(1) : normalize(join(dirname(path), specifier)),
+    }));
+  return { path, room: roomOf(path), text, imports, packages: specifiers.filter((name) => !/^[.#]/.test(name)) };
 }
 
 function sourceFiles(): SourceFile[] {
   return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
-    .map((path) => {
-      const text = readFileSync(join(SRC, path), 'utf8');
-      const room = path.includes('/') ? path.slice(0, path.indexOf('/')) : '';
-      return { path, room, text, imports: importsOf(text) };
-    });
-}
-
-function importsOf(text: string): string[] {
-  return [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2]!);
+    .map((path) => sourceFile(path, readFileSync(join(SRC, path), 'utf8')));
 }
 
 /** What is wrong with a file, a line each. */
-function violations(file: SourceFile): string[] {
+function violations({ path, room, text, imports, packages }: SourceFile): string[] {
   const wrong: string[] = [];
-  const isSettings = file.path.endsWith('settings.ts');
-  if (file.room === '' && !ROOTS.includes(file.path))
-    wrong.push(`${file.path}: only ${ROOTS.join(' and ')} live at the top`);
-  if (file.room !== '' && ROOMS[file.room] === undefined) wrong.push(`${file.path}: unknown room ${file.room}`);
-  for (const specifier of file.imports) {
-    if (!specifier.startsWith('.')) {
-      const pure = PURE_ROOMS.includes(file.room) && !isSettings;
-      if (pure && !PURE_PACKAGES.includes(specifier))
-        wrong.push(`${file.path}: ${file.room}/ may not import ${specifier}`);
-      continue;
-    }
-    if (specifier.endsWith('.js')) wrong.push(`${file.path}: import ${specifier} must end in .ts`);
-    if (file.room === '') continue;
-    const target = normalize(join(dirname(file.path), specifier));
-    const room = target.includes('/') ? target.slice(0, target.indexOf('/')) : target;
-    const bothSettings = (isSettings || file.room === 'config') && target.endsWith('settings.ts');
-    if (room !== file.room && !bothSettings && !ROOMS[file.room]?.includes(room)) {
-      wrong.push(`${file.path}: ${file.room}/ may not import ${target}`);
-    }
+  const wing = wingOf(path);
+  const isSettings = path.endsWith('settings.ts');
+  if (wing === '' && !TOP_FILES.includes(path)) wrong.push(`${path}: only ${TOP_FILES.join(' and ')} is at the top`);
+  if (wing !== '' && wing !== ROOT_WING && ROOMS[room] === undefined) wrong.push(`${path}: unknown room ${room}`);
+  const strange = packages.filter((name) => !PURE_PACKAGES.includes(name));
+  if (PURE_ROOMS.includes(room) && !isSettings) {
+    wrong.push(...strange.map((name) => `${path}: ${room}/ may not import ${name}`));
   }
-  if (file.room !== 'platform') {
-    const match = MACHINE_TIME.exec(file.text);
-    if (match !== null) wrong.push(`${file.path}: ${match[0]} belongs to platform/; take a Clock`);
+  for (const { path: target, specifier } of imports) {
+    const there = roomOf(target);
+    if (specifier.endsWith('.js')) wrong.push(`${path}: import ${specifier} must end in .ts`);
+    if (wingOf(target) !== '' && specifier.startsWith('#') !== (wing !== wingOf(target))) {
+      wrong.push(`${path}: ${specifier} must begin with # across wings, and be relative within one`);
+    }
+    if (wing === '' || wing === ROOT_WING || there === room) continue;
+    if ((isSettings || wing === 'config') && target.endsWith('settings.ts')) continue;
+    const mayWing = wing === wingOf(target) || WINGS[wing]?.some((name) => name === there || name === wingOf(target));
+    if (!mayWing || !ROOMS[room]?.includes(there)) wrong.push(`${path}: ${room}/ may not import ${target}`);
+  }
+  if (room !== 'foundation/platform') {
+    const match = MACHINE_TIME.exec(text);
+    if (match !== null) wrong.push(`${path}: ${match[0]} belongs to foundation/platform/; take a Clock`);
   }
   return wrong;
 }
@@ -129,22 +174,21 @@ describe('architecture', () => {
   });
 
   test('the emulator and the client share no code', () => {
+    const byPath = new Map(files.map((file) => [file.path, file]));
     const reach = (from: string): Set<string> => {
       const seen = new Set<string>();
-      const open = files.filter((file) => file.room === from).map((file) => file.path);
+      const open = files.filter(({ path }) => wingOf(path) === from).map(({ path }) => path);
       for (let path = open.pop(); path !== undefined; path = open.pop()) {
         if (seen.has(path)) continue;
         seen.add(path);
-        const file = files.find((candidate) => candidate.path === path);
-        for (const specifier of file?.imports ?? []) {
-          if (specifier.startsWith('.')) open.push(normalize(join(dirname(path), specifier)));
-        }
+        open.push(...(byPath.get(path)?.imports.map((imported) => imported.path) ?? []));
       }
       return seen;
     };
-    const shared = [...reach('client')].filter((path) => reach('emulator').has(path));
-    const neutral = shared.filter((path) => !path.startsWith('platform/') && !path.startsWith('domain/'));
-    expect(neutral).toEqual([]);
+    const [client, emulator] = [reach('service'), reach('emulator')];
+    expect([client.size > 20, emulator.size > 50]).toEqual([true, true]);
+    const shared = [...client].filter((path) => emulator.has(path));
+    expect(shared.filter((path) => !/^foundation\/(platform|domain)\//.test(path))).toEqual([]);
   });
 
   test('no file is longer than 500 lines', () => {
@@ -153,56 +197,54 @@ describe('architecture', () => {
   });
 
   describe('the check itself', () => {
-    const file = (path: string, text: string): SourceFile => ({
-      path,
-      room: path.includes('/') ? path.slice(0, path.indexOf('/')) : '',
-      text,
-      imports: importsOf(text),
-    });
-
     test.each([
-      ['an arrow that is not there', 'guardrails/x.ts', `import { a } from '../client/api.ts';`],
-      ['an arrow through a dynamic import', 'engine/x.ts', `await import('../server/http.ts');`],
-      ['an arrow through a type import', 'emulator/x.ts', `import type { A } from '../client/api.ts';`],
-      ['an arrow through an export', 'domain/x.ts', `export { a } from '../platform/clock.ts';`],
-      ['an unknown room', 'utils/x.ts', `export const a = 1;`],
+      ['an arrow that is not there', 'automate/guardrails/x.ts', `import { a } from '#service/api.ts';`],
+      ['an arrow within a wing that is not there', 'automate/ledger/x.ts', `import { a } from '../engine/engine.ts';`],
+      ['an arrow through a dynamic import', 'automate/engine/x.ts', `await import('#operate/http/http.ts');`],
+      ['an arrow through a type import', 'emulator/x.ts', `import type { A } from '#service/api.ts';`],
+      ['an arrow through an export', 'foundation/domain/x.ts', `export { a } from '../platform/clock.ts';`],
+      ['an arrow to the composition root', 'operate/cli/x.ts', `import { a } from '#app/daemon.ts';`],
+      ['an unknown room', 'foundation/utils/x.ts', `export const a = 1;`],
+      ['an unknown wing', 'utils/x.ts', `export const a = 1;`],
       ['a stray file at the top', 'helpers.ts', `export const a = 1;`],
-      ['a .js specifier', 'engine/x.ts', `import { a } from './y.js';`],
-      ['machine time', 'engine/x.ts', `const at = Date.now();`],
-      ['a timer', 'server/x.ts', `setTimeout(() => undefined, 1);`],
-      ['a node module in a pure room', 'policies/x.ts', `import { readFileSync } from 'node:fs';`],
-      ['a package in a pure room', 'domain/x.ts', `import { z } from 'zod';`],
+      ['a .js specifier', 'automate/engine/x.ts', `import { a } from './y.js';`],
+      [
+        'a relative path into another wing',
+        'automate/engine/x.ts',
+        `import { a } from '../../foundation/domain/a.ts';`,
+      ],
+      ['a # within a wing', 'automate/engine/x.ts', `import { a } from '#automate/ledger/ledger.ts';`],
+      ['machine time', 'automate/engine/x.ts', `const at = Date.now();`],
+      ['a timer', 'operate/http/x.ts', `setTimeout(() => undefined, 1);`],
+      ['a node module in a pure room', 'automate/policies/x.ts', `import { readFileSync } from 'node:fs';`],
+      ['a package in a pure room', 'foundation/domain/x.ts', `import { z } from 'zod';`],
     ])('finds %s', (_what, path, text) => {
-      expect(violations(file(path, text))).toHaveLength(1);
+      expect(violations(sourceFile(path, text))).toHaveLength(1);
     });
 
     test.each([
-      ['an arrow of the table', 'engine/x.ts', `import { a } from '../ledger/ledger.ts';`],
+      ['an arrow of the table', 'automate/engine/x.ts', `import { a } from '../ledger/ledger.ts';`],
+      ['an arrow between wings', 'observe/collectors/x.ts', `import { a } from '#service/api.ts';`],
       [
         'settings of one room in those of another',
-        'collectors/settings.ts',
-        `import { a } from '../scheduler/settings.ts';`,
+        'observe/collectors/settings.ts',
+        `import { a } from '#foundation/scheduler/settings.ts';`,
       ],
-      ['a package in the settings of a pure room', 'policies/settings.ts', `import { z } from 'zod';`],
-      ['machine time in platform', 'platform/x.ts', `export const at = Date.now();`],
+      ['a package in the settings of a pure room', 'automate/policies/settings.ts', `import { z } from 'zod';`],
+      ['machine time in platform', 'foundation/platform/x.ts', `export const at = Date.now();`],
+      ['anything in the composition root', 'app/x.ts', `import { a } from '#emulator/emulator.ts';`],
     ])('passes %s', (_what, path, text) => {
-      expect(violations(file(path, text))).toEqual([]);
+      expect(violations(sourceFile(path, text))).toEqual([]);
     });
   });
 
-  test('tests mirror the rooms', () => {
-    const known = new Set([
-      ...Object.keys(ROOMS),
-      'rules',
-      'dashboards',
-      'deploy',
-      'system',
-      'soak',
-      'fixtures',
-      'support',
-    ]);
-    const folders = readdirSync(import.meta.dirname, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const unknown = folders.filter((entry) => !known.has(entry.name)).map((entry) => relative(SRC, entry.name));
-    expect(unknown).toEqual([]);
+  test('tests mirror the wings and rooms', () => {
+    const rooms = new Set([...Object.keys(ROOMS), ...Object.keys(WINGS), ROOT_WING]);
+    const others = ['rules', 'dashboards', 'deploy', 'system', 'soak', 'fixtures', 'support'];
+    const unknown = readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
+      .map((entry) => relative(import.meta.dirname, entry.parentPath))
+      .filter((folder) => folder !== '' && !others.includes(wingOf(`${folder}/`)) && !rooms.has(folder));
+    expect([...new Set(unknown)]).toEqual([]);
   });
 });

@@ -3,29 +3,29 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DAEMON_OPTIONS } from '../src/cli/daemon-option.ts';
-import { COMMANDS } from '../src/cli/index.ts';
-import { loadConfig, parseConfig } from '../src/config/load.ts';
-import { allKeys, keysOf } from '../src/config/schema-walk.ts';
-import { ACTION_TYPES } from '../src/domain/plan.ts';
-import { catalogMarkdown } from '../src/exporters/catalog-text.ts';
-import { METRIC_NAMES, specOf } from '../src/exporters/catalog.ts';
-import { GUARDS } from '../src/guardrails/index.ts';
-import { ROLES } from '../src/server/access.ts';
-import { API_ROUTES } from '../src/server/api-routes.ts';
-import { VERB_ROUTES } from '../src/server/verb-routes.ts';
-import { policyTestSettings } from '../src/harness/settings.ts';
-import { alertOf } from '../src/notifications/alertmanager.ts';
-import { webhookMessage } from '../src/notifications/webhook.ts';
+import { DAEMON_OPTIONS } from '#operate/cli/daemon-option.ts';
+import { COMMANDS } from '#operate/cli/index.ts';
+import { loadConfig, parseConfig } from '#config/load.ts';
+import { allKeys, keysOf } from '#config/schema-walk.ts';
+import { ACTION_TYPES } from '#foundation/domain/plan.ts';
+import { catalogMarkdown } from '#observe/catalog/text.ts';
+import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import { ROLES } from '#operate/http/access.ts';
+import { API_ROUTES } from '#operate/api/api-routes.ts';
+import { VERB_ROUTES } from '#operate/api/verb-routes.ts';
+import { policyTestSettings } from '#automate/policytest/settings.ts';
+import { alertOf } from '#operate/notifications/alertmanager.ts';
+import { webhookMessage } from '#operate/notifications/webhook.ts';
 import {
   ACCOUNT_BUDGET,
   DEAD_LETTER,
   FACT_FUNCTIONS,
   TRIGGER_FIELDS,
   WORKFLOW_ENTRY,
-} from '../src/policies/environments.ts';
-import { policySettings } from '../src/policies/settings.ts';
-import { opsd } from './cli/terminal.ts';
+} from '#automate/policies/environments.ts';
+import { policySettings } from '#automate/policies/settings.ts';
+import { opsd } from './operate/cli/terminal.ts';
 import { RECORDS } from './emulator/interface-names.ts';
 import { authority } from './support/certificates.ts';
 
@@ -191,7 +191,7 @@ describe('docs/api.md', () => {
 
   test('has every role and every code of the API', () => {
     expect(cells.filter((cell) => (ROLES as readonly string[]).includes(cell))).toEqual(ROLES);
-    const codes = read('src/server/reply.ts').match(/(?<=^ {2}\| ')\w+(?=')/gm)!;
+    const codes = read('src/operate/http/reply.ts').match(/(?<=^ {2}\| ')\w+(?=')/gm)!;
     // The hooks answer with texts, and have addresses of their own.
     const ofHooks = ['bad_signature', 'replay', 'busy'];
     expect(codes.filter((code) => !ofHooks.includes(code) && !cells.includes(code))).toEqual([]);
@@ -309,7 +309,7 @@ test('the configuration of the demo is good', () => {
       'x',
     ]),
   );
-  const loaded = loadConfig(join(ROOT, 'src/cli/demo.yaml'), {
+  const loaded = loadConfig(join(ROOT, 'src/operate/cli/demo.yaml'), {
     env: { ...env, OPSD_DEMO_URL: 'http://127.0.0.1:1', OPSD_DEMO_LOG_LEVEL: 'info', OPSD_DEMO_TODAY: '2026-11-20' },
   });
   expect(loaded).toMatchObject({ ok: true, warnings: [] });

@@ -1,22 +1,22 @@
 /** Every exit of the process with a canary in what it is given: none may come out, and what an operator needs must. */
 import { expect, test } from 'vitest';
-import { errorText } from '../src/actions/failed-call.ts';
-import { printable, textTable, writeData } from '../src/cli/output.ts';
-import { statusError } from '../src/client/classify.ts';
-import { SourceText } from '../src/config/source-text.ts';
-import { formatProblems } from '../src/config/problem.ts';
-import { haltKey } from '../src/engine/shown-group.ts';
-import { nameLabel } from '../src/exporters/labels.ts';
-import { storableUrl } from '../src/folds/destination.ts';
-import { seal } from '../src/ledger/audit-chain.ts';
-import { deliver } from '../src/notifications/receiver.ts';
-import { errorMessage } from '../src/platform/error-message.ts';
-import { EventBus } from '../src/platform/events.ts';
-import type { HttpPost } from '../src/platform/http-post.ts';
-import { createLogger } from '../src/platform/logger.ts';
-import { Secret } from '../src/platform/secret.ts';
-import { html } from '../src/server/html.ts';
-import { errorReply, HttpError, json, text, type Reply } from '../src/server/reply.ts';
+import { errorText } from '#automate/actions/failed-call.ts';
+import { printable, textTable, writeData } from '#operate/cli/output.ts';
+import { statusError } from '#service/classify.ts';
+import { SourceText } from '#config/source-text.ts';
+import { formatProblems } from '#config/problem.ts';
+import { haltKey } from '#automate/engine/shown-group.ts';
+import { nameLabel } from '#observe/metrics/labels.ts';
+import { storableUrl } from '#observe/aggregation/destination.ts';
+import { seal } from '#automate/ledger/audit-chain.ts';
+import { deliver } from '#operate/notifications/receiver.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import type { HttpPost } from '#foundation/platform/http-post.ts';
+import { createLogger } from '#foundation/platform/logger.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { html } from '#operate/pages/html.ts';
+import { errorReply, HttpError, json, text, type Reply } from '#operate/http/reply.ts';
 
 const CANARY = 'cAnArY9f31';
 const LEAKS: readonly string[] = [

@@ -1,6 +1,6 @@
 /** Selectors of metrics, held to the catalogue and to the variables that every dashboard has. */
-import type { HistogramName, MetricName } from '../../src/exporters/catalog.ts';
-import { isMetricName, labelNamesOf } from '../../src/exporters/catalog.ts';
+import type { HistogramName, MetricName } from '#observe/catalog/catalog.ts';
+import { isMetricName, labelNamesOf } from '#observe/catalog/catalog.ts';
 
 /** A series as Prometheus has it: a histogram is its buckets, its sum and its count. */
 export type SeriesName = Exclude<MetricName, HistogramName> | `${HistogramName}_${'bucket' | 'sum' | 'count'}`;

@@ -1,6 +1,6 @@
 /** Grafana's names of units, from what the catalogue says of a metric. */
-import { specOf } from '../../src/exporters/catalog.ts';
-import type { Unit } from '../../src/exporters/metric-spec.ts';
+import { specOf } from '#observe/catalog/catalog.ts';
+import type { Unit } from '#observe/catalog/metric-spec.ts';
 import { metricOf } from './selectors.ts';
 import type { SeriesName } from './selectors.ts';
 

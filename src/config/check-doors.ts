@@ -4,11 +4,11 @@
  */
 import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import type { WebConfig } from '../server/web-settings.ts';
+import type { WebConfig } from '#operate/http/web-settings.ts';
 import type { Problem } from './problem.ts';
 import { unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
-import { nearest } from '../domain/suggest.ts';
+import { nearest } from '#foundation/domain/suggest.ts';
 import { readWebConfig } from './web-config.ts';
 import { pathText, placeAt, type Place } from './yaml-place.ts';
 

@@ -1,6 +1,6 @@
 /** What no schema can see of hooks: accounts that are not there, hooks that nobody can reach. */
 import type { Fault } from './source-text.ts';
-import { nearest } from '../domain/suggest.ts';
+import { nearest } from '#foundation/domain/suggest.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
 
 export function checkHooks(root: Place): Fault[] {

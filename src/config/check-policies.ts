@@ -1,10 +1,10 @@
 /** What no schema can see of policies: their accounts, their names, their expressions, and what can never happen. */
-import { parseDuration } from '../domain/duration.ts';
-import { PRECONDITION, WHERE_ENVIRONMENTS } from '../policies/environments.ts';
-import { compileExpression, type RefusedExpression } from '../policies/expression.ts';
+import { parseDuration } from '#foundation/domain/duration.ts';
+import { PRECONDITION, WHERE_ENVIRONMENTS } from '#automate/policies/environments.ts';
+import { compileExpression, type RefusedExpression } from '#automate/policies/expression.ts';
 import { withoutValues } from './environment.ts';
 import type { Fault, SourceText } from './source-text.ts';
-import { nearest } from '../domain/suggest.ts';
+import { nearest } from '#foundation/domain/suggest.ts';
 import { offsetInValue, type Place, pathText, placeAt } from './yaml-place.ts';
 
 /** Policies of one file, in the order in which files are read. */

@@ -4,7 +4,7 @@ import { explain } from './explain.ts';
 import { allKeys, keysOf, schemaAt } from './schema-walk.ts';
 import { ofMeantMember } from './union-issues.ts';
 import type { Fault } from './source-text.ts';
-import { nearest } from '../domain/suggest.ts';
+import { nearest } from '#foundation/domain/suggest.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
 
 type Issue = z.core.$ZodIssue;

@@ -1,7 +1,7 @@
 /** The configuration as the daemon uses it: whole, checked, every path absolute. */
-import type { MessageApiSettings } from '../client/settings.ts';
-import { isOf, type PolicySettings } from '../policies/settings.ts';
-import type { WebConfig } from '../server/web-settings.ts';
+import type { MessageApiSettings } from '#service/settings.ts';
+import { isOf, type PolicySettings } from '#automate/policies/settings.ts';
+import type { WebConfig } from '#operate/http/web-settings.ts';
 import type { AccountSettings, ConfigSettings } from './settings.ts';
 
 /** The short form (`url`, `token`, `tokenFile`) is folded into `messageApi`. */

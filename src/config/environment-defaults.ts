@@ -2,7 +2,7 @@
  * Where the configuration is silent, a container's image may say where to listen and where to keep state: OPSD_LISTEN,
  * OPSD_PROBES_LISTEN and OPSD_STORE take the place of the built-in defaults, never of a key.
  */
-import { serverSettings } from '../server/settings.ts';
+import { serverSettings } from '#operate/http/settings.ts';
 import type { ConfigSettings } from './settings.ts';
 import type { Fault } from './source-text.ts';
 import { type Place, placeAt } from './yaml-place.ts';

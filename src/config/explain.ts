@@ -1,9 +1,9 @@
 /** A complaint of the schema in the words of the file: what was expected, what stands there, what to write. */
 import type { z } from 'zod';
-import { redact } from '../domain/redact.ts';
+import { redact } from '#foundation/domain/redact.ts';
 import { defaultOf, keysOf, unwrap } from './schema-walk.ts';
 import { isSecretPath } from './secret-keys.ts';
-import { nearest } from '../domain/suggest.ts';
+import { nearest } from '#foundation/domain/suggest.ts';
 import type { Place } from './yaml-place.ts';
 
 export interface Explanation {

@@ -1,6 +1,6 @@
 /** The configuration as JSON Schema (draft 2020-12), for editors and for other programs. */
 import { z } from 'zod';
-import { policyTestSettings } from '../harness/settings.ts';
+import { policyTestSettings } from '#automate/policytest/settings.ts';
 import { configSettings } from './settings.ts';
 
 /** The schema of what may be written, defaults named and not filled in. */

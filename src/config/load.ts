@@ -18,7 +18,7 @@ import { policyPart } from './policy-part.ts';
 import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { checkSecretFiles } from './secret-files.ts';
-import { listenerShape } from '../server/web-settings.ts';
+import { listenerShape } from '#operate/http/web-settings.ts';
 import { configSettings, policyFileSettings } from './settings.ts';
 import { type Fault, SourceText } from './source-text.ts';
 import { readYaml, type YamlFile } from './yaml-file.ts';

@@ -1,9 +1,9 @@
 /** What a configuration means once it is read: who is watched, when, and what may be done. For `opsd check`. */
-import { timing } from '../collectors/settings.ts';
-import { COLLECTOR_NAMES, type CollectorName } from '../domain/observation.ts';
-import { leastMode, type PolicyMode } from '../domain/plan.ts';
-import { compilePolicy } from '../policies/compile-policy.ts';
-import { whenText } from '../policies/when-text.ts';
+import { timing } from '#observe/collectors/settings.ts';
+import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
+import { leastMode, type PolicyMode } from '#foundation/domain/plan.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import { whenText } from '#automate/policies/when-text.ts';
 import type { Account, Config } from './config.ts';
 
 export interface Overview {

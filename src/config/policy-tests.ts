@@ -1,7 +1,7 @@
 /** Loads a file of unit tests of policies, as strictly as the configuration: every problem as file:line:column. */
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { policyTestSettings, type PolicyTest } from '../harness/settings.ts';
+import { policyTestSettings, type PolicyTest } from '#automate/policytest/settings.ts';
 import { checkPolicies, type PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
 import type { LoadedPolicy } from './config.ts';
@@ -11,7 +11,7 @@ import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { policyFileSettings } from './settings.ts';
 import type { Fault } from './source-text.ts';
-import { nearest } from '../domain/suggest.ts';
+import { nearest } from '#foundation/domain/suggest.ts';
 import { readYaml, type YamlFile } from './yaml-file.ts';
 import { type Place, pathText, placeAt, type WalkOptions } from './yaml-place.ts';
 

@@ -1,6 +1,6 @@
 /** Questions to the schema that the parser does not answer: which keys may stand somewhere, and where a key belongs. */
 import { z } from 'zod';
-import { discriminators } from '../platform/settings.ts';
+import { discriminators } from '#foundation/platform/settings.ts';
 
 type Schema = z.core.$ZodType;
 

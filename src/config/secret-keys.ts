@@ -1,6 +1,6 @@
 /** Decides which keys of a file hold secrets, also when they are misspelt. Their values are never shown. */
-import { mayNameCredential } from '../domain/credential-names.ts';
-import { editDistance } from '../domain/suggest.ts';
+import { mayNameCredential } from '#foundation/domain/credential-names.ts';
+import { editDistance } from '#foundation/domain/suggest.ts';
 
 /** Headers carry credentials under any name. Whoever knows the URL of a webhook may use it. */
 const OTHER_SECRETS = /^headers$|^webhook$|signing/i;

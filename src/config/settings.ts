@@ -6,16 +6,16 @@ import {
   messageApiSettings,
   oneSecret,
   wireSettings,
-} from '../client/settings.ts';
-import { collectorsSettings } from '../collectors/settings.ts';
-import { telemetrySettings } from '../exporters/settings.ts';
-import { POLICY_MODES } from '../domain/plan.ts';
-import { notificationSettings } from '../notifications/settings.ts';
-import { LOG_LEVELS } from '../platform/logger.ts';
-import { always, durationSetting } from '../platform/settings.ts';
-import { engineSettings, policySettings } from '../policies/settings.ts';
-import { hooksSettings, serverSettings } from '../server/settings.ts';
-import { storageSettings } from '../storage/settings.ts';
+} from '#service/settings.ts';
+import { collectorsSettings } from '#observe/collectors/settings.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { POLICY_MODES } from '#foundation/domain/plan.ts';
+import { notificationSettings } from '#operate/notifications/settings.ts';
+import { LOG_LEVELS } from '#foundation/platform/logger.ts';
+import { always, durationSetting } from '#foundation/platform/settings.ts';
+import { engineSettings, policySettings } from '#automate/policies/settings.ts';
+import { hooksSettings, serverSettings } from '#operate/http/settings.ts';
+import { storageSettings } from '#storage/settings.ts';
 
 const names = z.array(z.string().min(1)).default([]);
 

@@ -1,6 +1,6 @@
 /** The text of one file: what stands where, and lines of it that can be shown to anybody. */
 import { LineCounter } from 'yaml';
-import { credentialSpans, redact } from '../domain/redact.ts';
+import { credentialSpans, redact } from '#foundation/domain/redact.ts';
 import type { Excerpt, Problem } from './problem.ts';
 
 /** Something wrong between two offsets of a file. */

@@ -1,6 +1,6 @@
 /** Where the store is, by a configuration that cannot be used: a daemon may still run on the one before. */
 import { dirname, resolve } from 'node:path';
-import { storageSettings } from '../storage/settings.ts';
+import { storageSettings } from '#storage/settings.ts';
 import { readSource } from './read-file.ts';
 import { readYaml } from './yaml-file.ts';
 import { placeAt } from './yaml-place.ts';

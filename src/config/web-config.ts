@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { Secret } from '../platform/secret.ts';
-import { webSettings, type WebConfig, type WebSettings } from '../server/web-settings.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { webSettings, type WebConfig, type WebSettings } from '#operate/http/web-settings.ts';
 import { checkSchema } from './check-schema.ts';
 import { problemsOf, unread } from './file-problems.ts';
 import type { Problem } from './problem.ts';

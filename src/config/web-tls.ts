@@ -1,8 +1,15 @@
 /** The TLS of a web configuration file: certificates and keys that fit, and nothing that could not be held. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { Secret } from '../platform/secret.ts';
-import { CIPHERS, CURVES, secureContextOf, VERSIONS, type ClientAuth, type WebTls } from '../server/tls-settings.ts';
-import type { WebSettings } from '../server/web-settings.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import {
+  CIPHERS,
+  CURVES,
+  secureContextOf,
+  VERSIONS,
+  type ClientAuth,
+  type WebTls,
+} from '#operate/http/tls-settings.ts';
+import type { WebSettings } from '#operate/http/web-settings.ts';
 import type { WebMaterial } from './web-material.ts';
 
 type Section = NonNullable<WebSettings['tls_server_config']>;

@@ -3,11 +3,11 @@
  * estimate for that traffic: pages are counted as if each reading ended in one that is not full. Not counted are
  * actions and what proves them, repeated requests, and catching up after an outage.
  */
-import { timing } from '../collectors/settings.ts';
-import { COLLECTOR_NAMES, type CollectorName } from '../domain/observation.ts';
-import { leastMode, type PolicyMode } from '../domain/plan.ts';
-import { compilePolicy } from '../policies/compile-policy.ts';
-import { runsPerDay } from '../scheduler/settings.ts';
+import { timing } from '#observe/collectors/settings.ts';
+import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
+import { leastMode, type PolicyMode } from '#foundation/domain/plan.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import { runsPerDay } from '#foundation/scheduler/settings.ts';
 import type { Account, Config } from './config.ts';
 import { apiNeeded, whyOff } from './overview.ts';
 

@@ -1,5 +1,5 @@
 /** The accounts of one embedded service, found by token or id. Tokens are compared as they are now: a rotation counts at once. */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { Account, PlanName } from './account.ts';
 import { randomId } from './ids.ts';
 import type { SigningKeys } from './signature.ts';

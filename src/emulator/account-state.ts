@@ -1,5 +1,5 @@
 /** All that the embedded service holds for one account. */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { Account } from './account.ts';
 import { Deduplication } from './deduplication.ts';
 import { DeadLetterQueue } from './dlq.ts';

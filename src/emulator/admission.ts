@@ -7,7 +7,7 @@
  * messages that publishes, triggers and resumes bring, one for each endpoint of a group: reading is free, and so are
  * the service's own callbacks and retries.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { Account } from './account.ts';
 import type { BudgetGuard } from './budget-guard.ts';
 import type { LimitsOf } from './limits.ts';

@@ -2,8 +2,8 @@
  * Moves the service's time on, from one timer to the next, and lets what each sets off be delivered and answered before
  * time goes on.
  */
-import type { Clock } from '../platform/clock.ts';
-import { sleep } from '../platform/sleep.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
 import type { InProgress } from './in-progress.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
 import type { SteerableClock } from './steerable-clock.ts';

@@ -5,7 +5,7 @@
  *
  * A message that comes to its delivery then fails for good and falls into its DLQ. It counts, as any attempt does.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { Account } from './account.ts';
 
 export interface BudgetGuardOptions {

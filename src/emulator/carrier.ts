@@ -2,7 +2,7 @@
  * One attempt of a message, from the record to the request: what is sent with it, how much of the answer is wanted, and
  * nothing at all where the account's quota is exhausted.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { Delivered, Deliverer } from './delivery.ts';
 import { attemptId, type HeaderPair, type Message } from './message.ts';
 import { signDelivery, type SigningKeyRing } from './signature.ts';

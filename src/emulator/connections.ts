@@ -6,7 +6,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
 
 export interface ConnectionTimeouts {
   /** From the opening, or the first byte of a request, to the end of its headers. */

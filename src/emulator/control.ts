@@ -2,7 +2,7 @@
  * The service in a test's hands: what no operation of the interface can bring about. Methods throw an ApiError that
  * says what is wrong. `account` may be left out when there is only one.
  */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import { AccountError, type AccountSeed } from './account-book.ts';
 import { accountView, type AccountView } from './account-view.ts';
 import type { PlanName } from './account.ts';

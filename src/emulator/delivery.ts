@@ -4,8 +4,8 @@
  */
 import type { LookupFunction } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
-import type { Clock } from '../platform/clock.ts';
-import { TimeoutError, withTimeout } from '../platform/sleep.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { TimeoutError, withTimeout } from '#foundation/platform/sleep.ts';
 import type { Compact } from './compact.ts';
 import type { HeaderPair, Method, Outcome } from './message.ts';
 import { PrivateDestinationError, privateKindOfUrl, publicLookup } from './private-destinations.ts';

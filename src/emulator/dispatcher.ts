@@ -2,7 +2,7 @@
  * Who is delivered next: a bounded number of workers, lanes that wait for their limits and for those they share, and
  * turns among the lanes so that a long waiting list holds nobody else back. An item holds a worker only while it runs.
  */
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { FlowLane } from './flow-lane.ts';
 import type { Hold } from './shared-limits.ts';
 

@@ -1,7 +1,7 @@
 /** What an embedded service is started with. */
-import type { Clock } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
-import type { ListenAddress } from '../platform/settings.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
 import type { AccountSeed } from './account-book.ts';
 import type { TimeMode } from './steerable-clock.ts';
 import type { Switches } from './switches.ts';

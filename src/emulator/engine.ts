@@ -6,8 +6,8 @@
  *                      → ERROR → RETRY → ACTIVE …
  *                      → ERROR → FAILED, and an entry in a DLQ
  */
-import type { Clock, Timer } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from './account-state.ts';
 import { retryDelay } from './backoff.ts';
 import { callbackBody, callbackDelivery, failureFunctionOf } from './callbacks.ts';

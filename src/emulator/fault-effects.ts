@@ -2,7 +2,7 @@
  * What faults make of a request's filters and of an answer's JSON. Rows are the entries of `logs` and of `messages`,
  * and the points of statistics.
  */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 
 /** Faults that change the JSON of an answer. */
 export type AnswerFault =

@@ -2,9 +2,9 @@
  * Faults of the service itself, by rule: which requests a rule means, how often, and what goes wrong with them. All
  * rules that a request meets hold for it, in the order in which they were made. Without rules nothing is touched.
  */
-import type { Clock } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
-import { sleep } from '../platform/sleep.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
 import { changeAnswer, changeQuery, questionOf, type AnswerFacts, type AnswerFault } from './fault-effects.ts';
 import type { RoutedCall } from './server.ts';
 import { ApiError, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';

@@ -5,7 +5,7 @@
  * Rate periods follow each other without gaps from the moment the key was made, so "dispatched in the current
  * period" has one answer at any time and no period sees more than the rate.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { FlowControlSetting } from './message.ts';
 
 /** What is set on the key itself: no message changes it. */

@@ -3,7 +3,7 @@
  * weekly rhythm, noise, and an outage of a destination some days ago. Messages of a stretch also end in it, so that
  * `created` = `delivered` + `failed` + `canceled` over any time.
  */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { Fact } from './facts.ts';
 import { DAY_MS, dayOf, MINUTE_MS } from './point-time.ts';
 import type { Statistics } from './statistics.ts';

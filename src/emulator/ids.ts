@@ -1,5 +1,5 @@
 /** Identifiers of the embedded service: from the injected randomness, so that a seeded run repeats itself. */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 
 const ALPHABET = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz');
 const LENGTH = 22;

@@ -6,7 +6,7 @@
  * in closed form and grows. Counts are differences of the whole part of that integral: every period, every day and
  * the month add up to the same messages exactly, and reading a month costs no more than reading a minute.
  */
-import { seededRandom, type Random } from '../platform/random.ts';
+import { seededRandom, type Random } from '#foundation/platform/random.ts';
 import { DAY_MS, MINUTE_MS } from './point-time.ts';
 
 export type WorkloadOperation = 'query' | 'update' | 'rerank';

@@ -4,8 +4,8 @@
  *
  * What the index does is a workload made up from its id (`index-workload.ts`): nobody really searches here.
  */
-import type { Clock } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import { randomId } from './ids.ts';
 import type { FractionDigits } from './point-time.ts';
 import type { StatsPeriodName } from './statistics-period.ts';

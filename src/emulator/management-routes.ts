@@ -6,7 +6,7 @@
  * here. Teams are not kept: whatever id a transfer names becomes the owner.
  */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { AccountBook } from './account-book.ts';
 import { accountRecord, type AccountOrigin } from './account-record.ts';
 import type { Account } from './account.ts';

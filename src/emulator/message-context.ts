@@ -1,6 +1,6 @@
 /** What the handlers of the message API work with. */
-import type { Clock } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from './account-state.ts';
 import type { Admission } from './admission.ts';
 import type { Compact } from './compact.ts';

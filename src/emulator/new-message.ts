@@ -1,5 +1,5 @@
 /** A message as it begins: nothing has happened to it yet. */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { Compact } from './compact.ts';
 import { orderedId } from './ids.ts';
 import { KeptMessage } from './kept-message.ts';

@@ -2,7 +2,7 @@
  * Where messages without a flow-control key wait: a lane for each URL, so that a destination that can take no more
  * holds back nobody but its own.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { FlowLane } from './flow-lane.ts';
 
 /** Idle lanes are looked for when there are as many lanes as this, or twice those that were left. */

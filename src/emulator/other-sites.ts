@@ -3,7 +3,7 @@
  * it send a request; a page that points its own name at this machine is known by the host that it asks for.
  */
 import type { IncomingMessage } from 'node:http';
-import { HostError, hostOf, isKnownHost } from '../platform/known-hosts.ts';
+import { HostError, hostOf, isKnownHost } from '#foundation/platform/known-hosts.ts';
 import { ApiError } from './route.ts';
 
 /** @throws {ApiError} 400 or 403 */

@@ -3,7 +3,7 @@
  * messages themselves, entry by entry, so that logs and statistics tell the same. Of the messages that failed before,
  * some are in the dead letter queues.
  */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from './account-state.ts';
 import { defaultBackoff } from './backoff.ts';
 import type { Fact } from './facts.ts';

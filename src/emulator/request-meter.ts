@@ -3,7 +3,7 @@
  * of the monotonic clock, so that no step of the wall clock opens it anew, and a day is a UTC day, whose count is kept
  * when the wall clock leaves it and comes back.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { DAY_MS, dayOf } from './point-time.ts';
 
 const SECOND_MS = 1_000;

@@ -5,8 +5,8 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock, Timer } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import { sampleHandlers, type SampleHost } from './sample-handlers.ts';
 
 export interface SampleDestinations extends AsyncDisposable {

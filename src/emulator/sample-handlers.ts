@@ -2,8 +2,8 @@
  * How the destinations of the sample traffic answer. Time comes from the clock and chance from the injected
  * randomness; sockets are elsewhere (`sample-destinations.ts`).
  */
-import type { Clock } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
 
 export const SAMPLE_HOSTS = [
   'orders.shop.example',

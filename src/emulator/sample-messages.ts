@@ -2,7 +2,7 @@
  * What the sample traffic sends: an online shop's orders, mails, charges, customer records and workflows. Pure: chance
  * comes in, a request goes out.
  */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { SampleHost } from './sample-handlers.ts';
 
 /** A publish or a trigger. Header names are suffixes to the service's prefix: `Retries` is sent as `Svc-Retries`. */

@@ -6,8 +6,8 @@
  * who tidies the dead letter queues of what is old, so that a service that runs for days stays small.
  */
 import { setMaxListeners } from 'node:events';
-import type { Clock, Timer } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import { SampleClient } from './sample-client.ts';
 import {
   OPENING,

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { PortOf } from './delivery.ts';
 import { attemptId } from './message.ts';
 import { readSteps, ScriptError, type ScriptedStep, type StepLike } from './scripted-steps.ts';

@@ -2,7 +2,7 @@
  * Failures that a test wants to find, as if they had come to be at the moment they are seeded for: the log tells of
  * every attempt, the statistics count them, and the dead letter lies in its queue. Nothing was sent.
  */
-import type { Random } from '../platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from './account-state.ts';
 import { callbackBody, callbackDelivery, failureFunctionOf } from './callbacks.ts';
 import type { Engine } from './engine.ts';

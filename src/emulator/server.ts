@@ -6,8 +6,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../platform/clock.ts';
-import type { ListenAddress } from '../platform/settings.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
 import type { Account } from './account.ts';
 import type { AccountBook } from './account-book.ts';
 import type { Admission, Entry } from './admission.ts';

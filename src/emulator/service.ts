@@ -2,7 +2,7 @@
  * One service behind the server: all that it holds and does, made of its parts. A reset makes it anew in the same
  * frame, so that nothing is forgotten.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { AccountBook, type AccountSeed } from './account-book.ts';
 import { createAccountState, type AccountState } from './account-state.ts';
 import type { Account } from './account.ts';

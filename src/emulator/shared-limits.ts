@@ -2,7 +2,7 @@
  * Limits that the lanes of an account share: deliveries in progress to one URL and to all, and the bytes of a second.
  * They make deliveries wait and refuse none. A message that is larger than a second's bytes goes alone in its second.
  */
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { Limits } from './limits.ts';
 
 const SECOND_MS = 1_000;

@@ -3,7 +3,7 @@
  * until it is moved. In both it can be moved forward, timer by timer, and what a timer set off is let come to its end
  * before time goes on. It never goes back.
  */
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { TimerQueue } from './timer-queue.ts';
 
 export type TimeMode = 'real' | 'virtual';

@@ -6,7 +6,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeFolder } from '../platform/make-folder.ts';
+import { makeFolder } from '#foundation/platform/make-folder.ts';
 
 /** Why a folder cannot be used, in words for whoever gave it. */
 export class DataFolderError extends Error {

@@ -1,5 +1,5 @@
 /** Timers in the order of their moments; of one moment, in the order in which they were set. */
-import type { Timer } from '../platform/clock.ts';
+import type { Timer } from '#foundation/platform/clock.ts';
 
 interface Entry {
   readonly due: number;

@@ -12,12 +12,12 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { errorMessage } from '../platform/error-message.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { dirname } from 'node:path';
-import { seal } from '../ledger/audit-chain.ts';
-import type { AuditEntry, AuditHead, AuditLog, AuditOpening } from '../ledger/audit-log.ts';
-import { auditPathOf, segmentPathOf, verifyAudit } from '../ledger/audit-reader.ts';
-import type { Clock } from '../platform/clock.ts';
+import { seal } from '#automate/ledger/audit-chain.ts';
+import type { AuditEntry, AuditHead, AuditLog, AuditOpening } from '#automate/ledger/audit-log.ts';
+import { auditPathOf, segmentPathOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { readHead } from './audit-head.ts';
 import { compare } from './audit-opening.ts';
 import { readLogTail } from './audit-tail.ts';

@@ -1,6 +1,6 @@
 /** The head of the audit log as the store knows it: written in the transaction that the record tells of. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { AuditHead } from '../ledger/audit-log.ts';
+import type { AuditHead } from '#automate/ledger/audit-log.ts';
 
 const KEY = 'audit_head';
 

@@ -10,7 +10,7 @@ import {
   type AuditHead,
   type AuditOpening,
   type AuditRecord,
-} from '../ledger/audit-log.ts';
+} from '#automate/ledger/audit-log.ts';
 import type { AuditTail } from './audit-tail.ts';
 
 interface Comparison {

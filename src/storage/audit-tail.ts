@@ -1,8 +1,8 @@
 /** The end of the audit file: enough of it to find where the store stands. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { breakBetween, parseRecord } from '../ledger/audit-chain.ts';
-import type { AuditRecord } from '../ledger/audit-log.ts';
-import { segmentsOf } from '../ledger/audit-reader.ts';
+import { breakBetween, parseRecord } from '#automate/ledger/audit-chain.ts';
+import type { AuditRecord } from '#automate/ledger/audit-log.ts';
+import { segmentsOf } from '#automate/ledger/audit-reader.ts';
 
 /** More records than this behind its log is an old copy of the store, whatever they say. */
 const TAIL_BYTES = 262_144;

@@ -1,9 +1,9 @@
 /** Scheduled copies of the store in a folder: named by store and time, the oldest removed after a new one is whole. */
 import { readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errorMessage } from '../platform/error-message.ts';
-import { makeFolder } from '../platform/make-folder.ts';
-import type { Clock } from '../platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { makeFolder } from '#foundation/platform/make-folder.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { Copies } from './backup.ts';
 import type { StorageSettings } from './settings.ts';
 import { StoreError } from './store-error.ts';

@@ -1,6 +1,6 @@
 /** What was done, read back: work lists, histories and pages. */
 import type { SQLOutputValue } from 'node:sqlite';
-import type { ActionOutcome, ActionRecord, Ledger, LineageHistory } from '../ledger/ledger.ts';
+import type { ActionOutcome, ActionRecord, Ledger, LineageHistory } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf } from './ledger-rows.ts';
 

@@ -1,7 +1,7 @@
 /** Campaigns: of a policy and group at most one has not ended. */
-import type { Campaign } from '../domain/campaign.ts';
-import { standIn } from '../ledger/audit-chain.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import { standIn } from '#automate/ledger/audit-chain.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
 export function createCampaigns({

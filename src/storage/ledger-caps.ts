@@ -3,8 +3,8 @@
  * intents in the part of a slice at its beginning: exact, and fast at any number of intents.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Proposal } from '../domain/plan.ts';
-import type { CapLimit, Ledger } from '../ledger/ledger.ts';
+import type { Proposal } from '#foundation/domain/plan.ts';
+import type { CapLimit, Ledger } from '#automate/ledger/ledger.ts';
 
 export const SLICE_MS = 300_000;
 

@@ -1,6 +1,6 @@
 /** Dead messages, as failure callbacks told of them. */
-import type { DeadLetter } from '../domain/dead-letter.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
 export function createDeadLetters({

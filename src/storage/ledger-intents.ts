@@ -3,9 +3,9 @@
  * intent that was proven without effect holds neither its claim nor its cap. A page of a prune that deleted fewer than
  * it was allowed to holds the cap of those alone.
  */
-import type { Proposal } from '../domain/plan.ts';
-import type { ActionOutcome, Ledger, Reservation } from '../ledger/ledger.ts';
-import type { AuditEntry } from '../ledger/audit-log.ts';
+import type { Proposal } from '#foundation/domain/plan.ts';
+import type { ActionOutcome, Ledger, Reservation } from '#automate/ledger/ledger.ts';
+import type { AuditEntry } from '#automate/ledger/audit-log.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
 import { intentOf } from './ledger-rows.ts';

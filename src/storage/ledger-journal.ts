@@ -1,6 +1,6 @@
 /** One change of the ledger: a transaction, and the audit record that is on disk before it commits. */
 import type { DatabaseSync } from 'node:sqlite';
-import { NOT_COMMITTED, type AuditEntry, type AuditHead, type AuditLog } from '../ledger/audit-log.ts';
+import { NOT_COMMITTED, type AuditEntry, type AuditHead, type AuditLog } from '#automate/ledger/audit-log.ts';
 import { headWriter } from './audit-head.ts';
 import { transaction, type Store } from './sqlite.ts';
 

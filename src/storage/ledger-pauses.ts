@@ -1,6 +1,6 @@
 /** Pauses: each stands with its first reason until a person lifts it. */
-import { standIn } from '../ledger/audit-chain.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { standIn } from '#automate/ledger/audit-chain.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
 export function createPauses({ db, change }: Journal): Pick<Ledger, 'pause' | 'pauses' | 'unpause'> {

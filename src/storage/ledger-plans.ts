@@ -1,6 +1,6 @@
 /** Plans that were shown to a person, or wait for one: one for each hash. */
-import type { Plan } from '../domain/plan.ts';
-import type { Ledger, StoredPlan } from '../ledger/ledger.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
+import type { Ledger, StoredPlan } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 import type { Row } from './ledger-rows.ts';
 

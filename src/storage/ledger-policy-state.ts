@@ -1,5 +1,5 @@
 /** What is remembered between runs: a policy's matches, versions and conditions, and since when an account is watched. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
 type PolicyState = Pick<

@@ -1,7 +1,7 @@
 /** Rows of the ledger as what they mean. */
 import type { SQLOutputValue } from 'node:sqlite';
-import type { Proposal, RunOutcome, Trigger } from '../domain/plan.ts';
-import type { ActionOutcome, ActionRecord, Intent, RunRecord } from '../ledger/ledger.ts';
+import type { Proposal, RunOutcome, Trigger } from '#foundation/domain/plan.ts';
+import type { ActionOutcome, ActionRecord, Intent, RunRecord } from '#automate/ledger/ledger.ts';
 
 export type Row = Record<string, SQLOutputValue>;
 

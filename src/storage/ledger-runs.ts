@@ -1,5 +1,5 @@
 /** Runs of policies. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 import { runOf } from './ledger-rows.ts';
 

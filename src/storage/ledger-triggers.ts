@@ -1,6 +1,6 @@
 /** Triggers, pending until a run dealt with them, and alerts as Alertmanager reported them. */
-import type { EventTrigger } from '../domain/plan.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { EventTrigger } from '#foundation/domain/plan.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 /** Whether this process may act on this store: it holds the lease, and the store is not older than what was done. */
-import { DISTRUSTED, OPENED, type AuditLog } from '../ledger/audit-log.ts';
-import { errorMessage } from '../platform/error-message.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { DISTRUSTED, OPENED, type AuditLog } from '#automate/ledger/audit-log.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Journal } from './ledger-journal.ts';
 
 export interface Trust extends Pick<Ledger, 'leaseLost' | 'adopt'> {

@@ -1,6 +1,6 @@
 /** Settings of the store. */
 import { z } from 'zod';
-import { durationSetting } from '../platform/settings.ts';
+import { durationSetting } from '#foundation/platform/settings.ts';
 
 export const storageSettings = z.strictObject({
   sqlite: z

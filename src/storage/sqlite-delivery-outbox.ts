@@ -1,5 +1,5 @@
 /** The outbox of delivery lines over SQLite: a row a line, as many as `mostLines`. */
-import type { DeliveryOutbox } from '../folds/delivery-outbox.ts';
+import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
 import type { Store } from './sqlite.ts';
 
 const LINES_AT_ONCE = 500;

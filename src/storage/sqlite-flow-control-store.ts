@@ -1,5 +1,5 @@
 /** The flow-control fold's port: its counters are all that it keeps in the store. */
-import { FlowControlMemory, type FlowControlFoldStore } from '../folds/flow-control-store.ts';
+import { FlowControlMemory, type FlowControlFoldStore } from '#observe/aggregation/flow-control-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 
 export function createFlowControlStore(totals: SqliteTotals): FlowControlFoldStore {

@@ -1,5 +1,5 @@
 /** The admitted label values over SQLite, and the retirement of the totals of those that are evicted. */
-import type { LabelStore } from '../folds/label-store.ts';
+import type { LabelStore } from '#observe/aggregation/label-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import { transaction, type Store } from './sqlite.ts';
 

@@ -1,6 +1,6 @@
 /** The ledger over SQLite: a file for each subject, one journal under them all. */
-import type { AuditLog } from '../ledger/audit-log.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { AuditLog } from '#automate/ledger/audit-log.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import { createActionReads } from './ledger-actions.ts';
 import { createCampaigns } from './ledger-campaigns.ts';
 import { createCaps } from './ledger-caps.ts';

@@ -2,8 +2,8 @@
  * The log fold's port over SQLite: one commit, one transaction. What was recognised or ended is a row of packed keys a
  * commit and slice of time, never a row an entry; only messages that are still open have a row of their own.
  */
-import type { MessageState } from '../domain/log-entry.ts';
-import type { KeySlices } from '../folds/keys.ts';
+import type { MessageState } from '#foundation/domain/log-entry.ts';
+import type { KeySlices } from '#observe/aggregation/keys.ts';
 import {
   HOURS_KEPT_MS,
   LogMemory,
@@ -13,7 +13,7 @@ import {
   type LogFoldStore,
   type LogForm,
   type LogSweep,
-} from '../folds/log-store.ts';
+} from '#observe/aggregation/log-store.ts';
 import type { SqliteDeliveryOutbox } from './sqlite-delivery-outbox.ts';
 import type { SqliteSpanOutbox } from './sqlite-span-outbox.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';

@@ -1,5 +1,5 @@
 /** Notices over SQLite: a row a condition, and a row a notification that waits. */
-import type { KeptNotice, NoticeStore } from '../notifications/notice-store.ts';
+import type { KeptNotice, NoticeStore } from '#operate/notifications/notice-store.ts';
 import { transaction, type Store } from './sqlite.ts';
 
 export function createNoticeStore({ db }: Pick<Store, 'db'>): NoticeStore {

@@ -1,5 +1,5 @@
 /** The use of the daily budgets over SQLite: a row for each API of an account. */
-import type { RequestUseStore } from '../domain/request-use.ts';
+import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import type { Store } from './sqlite.ts';
 
 export function createRequestUseStore({ db }: Store): RequestUseStore {

@@ -1,5 +1,5 @@
 /** The port of the statistics' folds over SQLite: one commit, one transaction, a row a series. */
-import type { SeriesStore } from '../folds/series-store.ts';
+import type { SeriesStore } from '#observe/aggregation/series-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 

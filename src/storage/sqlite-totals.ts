@@ -11,7 +11,7 @@ import {
   type Increment,
   type TotalsAdded,
   type TotalsStore,
-} from '../folds/totals.ts';
+} from '#observe/aggregation/totals.ts';
 import { transaction, type Store } from './sqlite.ts';
 
 export interface SqliteTotals extends TotalsStore {

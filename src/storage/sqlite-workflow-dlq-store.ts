@@ -1,5 +1,9 @@
 /** The workflow DLQ fold's port over SQLite: one commit, one transaction, a row written for each run that changed. */
-import { WorkflowDlqMemory, type WorkflowDlqCommit, type WorkflowDlqFoldStore } from '../folds/workflow-dlq-store.ts';
+import {
+  WorkflowDlqMemory,
+  type WorkflowDlqCommit,
+  type WorkflowDlqFoldStore,
+} from '#observe/aggregation/workflow-dlq-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 

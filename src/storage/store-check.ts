@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { errorMessage } from '../platform/error-message.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { changedTables } from './table-digests.ts';
 
 /** The first findings say enough. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { errorMessage } from '../platform/error-message.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isDamage, StoreError } from './store-error.ts';
 
 interface FileId {

@@ -1,7 +1,7 @@
 /** Variables inside of values. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { expand, withoutValues, writtenOffset } from '../../src/config/environment.ts';
+import { expand, withoutValues, writtenOffset } from '#config/environment.ts';
 
 const ENV = { NAME: 'value', EMPTY: '', NESTED: '${env:NAME}' };
 

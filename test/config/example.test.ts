@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isMap, isScalar, isSeq, LineCounter, parse, parseDocument } from 'yaml';
-import { DEFAULT_INTERVAL_MS } from '../../src/collectors/settings.ts';
-import { formatProblems, loadConfig } from '../../src/config/load.ts';
-import { allKeys, defaultOf, keysOf } from '../../src/config/schema-walk.ts';
-import { configSettings } from '../../src/config/settings.ts';
-import { parseDuration } from '../../src/domain/duration.ts';
+import { DEFAULT_INTERVAL_MS } from '#observe/collectors/settings.ts';
+import { formatProblems, loadConfig } from '#config/load.ts';
+import { allKeys, defaultOf, keysOf } from '#config/schema-walk.ts';
+import { configSettings } from '#config/settings.ts';
+import { parseDuration } from '#foundation/domain/duration.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLE = readFileSync(join(ROOT, 'config.example.yaml'), 'utf8');

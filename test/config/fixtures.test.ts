@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatProblems, loadConfig, type Problem } from '../../src/config/load.ts';
+import { formatProblems, loadConfig, type Problem } from '#config/load.ts';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/config');
 const ENV = { SET_WORD: 'hunter2', SET_NUMBER: '31337', SET_LEVEL: 'info', SET_ZERO: '0' };

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configJsonSchema, configSchemaText, policyTestJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema, configSchemaText, policyTestJsonSchema } from '#config/json-schema.ts';
 
 interface Node {
   readonly description?: string;

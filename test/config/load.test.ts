@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../src/config/config.ts';
-import { formatProblems, loadConfig, type LoadResult, parseConfig, type Problem } from '../../src/config/load.ts';
+import type { Config } from '#config/config.ts';
+import { formatProblems, loadConfig, type LoadResult, parseConfig, type Problem } from '#config/load.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { unprivileged } from '../support/unprivileged.ts';
 

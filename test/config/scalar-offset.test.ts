@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Document, parseDocument, Scalar } from 'yaml';
-import { scalarOffset } from '../../src/config/scalar-offset.ts';
+import { scalarOffset } from '#config/scalar-offset.ts';
 
 const STYLES = ['BLOCK_LITERAL', 'BLOCK_FOLDED', 'QUOTE_DOUBLE', 'QUOTE_SINGLE', 'PLAIN'] as const;
 

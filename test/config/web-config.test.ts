@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { formatProblems } from '../../src/config/load.ts';
-import { readWebConfig, type WebConfigRead } from '../../src/config/web-config.ts';
-import type { WebConfig } from '../../src/server/web-settings.ts';
+import { formatProblems } from '#config/load.ts';
+import { readWebConfig, type WebConfigRead } from '#config/web-config.ts';
+import type { WebConfig } from '#operate/http/web-settings.ts';
 import { authority, type Issued } from '../support/certificates.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

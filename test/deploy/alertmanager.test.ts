@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { CORE_FILE, EXTENDED_FILE } from '../../deploy/prometheus/render.ts';
-import { collectors } from '../../src/collectors/index.ts';
+import { collectors } from '#observe/collectors/index.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const yaml = (path: string): unknown => parse(readFileSync(join(DEPLOY, path), 'utf8'));

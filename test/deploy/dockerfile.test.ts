@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { healthUrl } from '../../deploy/image/health.ts';
-import { parseConfig } from '../../src/config/load.ts';
+import { parseConfig } from '#config/load.ts';
 import { dockerfileProblems, instructions } from '../support/dockerfile.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

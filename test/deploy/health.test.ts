@@ -1,7 +1,7 @@
 /** Where the image's health check asks, for each command that a container may run. */
 import { expect, test } from 'vitest';
 import { healthUrl } from '../../deploy/image/health.ts';
-import { COMMANDS } from '../../src/cli/index.ts';
+import { COMMANDS } from '#operate/cli/index.ts';
 
 const NODE = ['node', '--max-semi-space-size=2', 'src/opsd.js'];
 

@@ -1,12 +1,12 @@
 /** Accounts that take no requests, plans as the record tells of them, what they cost, and budgets that are spent. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AccountBook } from '../../src/emulator/account-book.ts';
-import type { PlanName } from '../../src/emulator/account.ts';
-import type { EmulatorOptions } from '../../src/emulator/emulator-options.ts';
-import { createPlanBilling } from '../../src/emulator/plan-billing.ts';
-import { createStatistics } from '../../src/emulator/statistics.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { AccountBook } from '#emulator/account-book.ts';
+import type { PlanName } from '#emulator/account.ts';
+import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import { createPlanBilling } from '#emulator/plan-billing.ts';
+import { createStatistics } from '#emulator/statistics.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, allLogs, READ_ONLY_TOKEN, START, statesOf, TOKEN, world, type World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { collectGarbage } from '../../src/emulator/collect-garbage.ts';
+import { collectGarbage } from '#emulator/collect-garbage.ts';
 
 test('takes away at once what nobody refers to, and leaves no function behind', async () => {
   const left = new WeakRef({ large: Array.from({ length: 100_000 }, () => 0) });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Compact } from '../../src/emulator/compact.ts';
+import { Compact } from '#emulator/compact.ts';
 
 test('what is kept is what was given, whatever came before and after', () => {
   const size = fc.oneof(fc.nat(70), fc.nat(5_000));

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_SWITCHES } from '../../src/emulator/switches.ts';
+import { DEFAULT_SWITCHES } from '#emulator/switches.ts';
 import type { Row } from './conformance-row.ts';
 import { ROWS } from './conformance.ts';
 import { namedIds } from './interface-names.ts';

@@ -1,8 +1,8 @@
 /** Accounts in a test's hands: more of them while the service runs, and their signing keys. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { AccountStatsJson } from '../../src/emulator/statistics.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import type { AccountStatsJson } from '#emulator/statistics.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, READ_ONLY_TOKEN, START, TOKEN, world, type World } from './world.ts';
 

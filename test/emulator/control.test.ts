@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AccountStatsJson } from '../../src/emulator/statistics.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import type { AccountStatsJson } from '#emulator/statistics.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, allLogs, START, statesOf, world, type World } from './world.ts';
 

@@ -1,8 +1,8 @@
 /** A cursor is taken by the listing that gave it, whatever the clock was like, and refused by every other. */
 import { describe, expect, test } from 'vitest';
-import { Query, cursorAt, type Listing } from '../../src/emulator/query.ts';
-import { QUERY_PARAMETERS } from '../../src/emulator/openapi/query-parameters.ts';
-import { DEFAULT_SWITCHES } from '../../src/emulator/switches.ts';
+import { Query, cursorAt, type Listing } from '#emulator/query.ts';
+import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
+import { DEFAULT_SWITCHES } from '#emulator/switches.ts';
 import { world, type World } from './world.ts';
 
 const LISTINGS: readonly (readonly [listing: string, method: string, path: string])[] = [

@@ -1,19 +1,14 @@
 /** Filters of both DLQs, through their query parameters, against a look at every letter, while letters come and go. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  messageDlqFilter,
-  selectForBulk,
-  selectPage,
-  workflowDlqFilter,
-} from '../../src/emulator/dead-letter-selection.ts';
-import { DeadLetterQueue, type DeadLetter, type DeadLetterListing } from '../../src/emulator/dlq.ts';
-import type { LetterLookup } from '../../src/emulator/letter-columns.ts';
-import { MessageLog } from '../../src/emulator/log.ts';
-import type { Message } from '../../src/emulator/message.ts';
-import { QUERY_PARAMETERS } from '../../src/emulator/openapi/query-parameters.ts';
-import { Query } from '../../src/emulator/query.ts';
-import { DEFAULT_SWITCHES } from '../../src/emulator/switches.ts';
+import { messageDlqFilter, selectForBulk, selectPage, workflowDlqFilter } from '#emulator/dead-letter-selection.ts';
+import { DeadLetterQueue, type DeadLetter, type DeadLetterListing } from '#emulator/dlq.ts';
+import type { LetterLookup } from '#emulator/letter-columns.ts';
+import { MessageLog } from '#emulator/log.ts';
+import type { Message } from '#emulator/message.ts';
+import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
+import { Query } from '#emulator/query.ts';
+import { DEFAULT_SWITCHES } from '#emulator/switches.ts';
 
 const word = (text: string, kinds: number) =>
   fc.option(

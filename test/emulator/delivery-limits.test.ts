@@ -1,12 +1,12 @@
 /** The plan's limits of deliveries: what is beyond them waits, nothing is refused, and nothing waits that need not. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Dispatcher } from '../../src/emulator/dispatcher.ts';
-import { FlowLanes } from '../../src/emulator/flow-lane.ts';
-import { createLimits } from '../../src/emulator/limits.ts';
-import { OpenLanes } from '../../src/emulator/open-lanes.ts';
-import { SharedLimits } from '../../src/emulator/shared-limits.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { Dispatcher } from '#emulator/dispatcher.ts';
+import { FlowLanes } from '#emulator/flow-lane.ts';
+import { createLimits } from '#emulator/limits.ts';
+import { OpenLanes } from '#emulator/open-lanes.ts';
+import { SharedLimits } from '#emulator/shared-limits.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, START, TOKEN, world } from './world.ts';
 

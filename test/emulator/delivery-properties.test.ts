@@ -1,7 +1,7 @@
 /** What holds whatever destinations answer and however connections break: no second delivery after a 2xx, one end. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ScriptedStep } from '../../src/emulator/scripted-steps.ts';
+import type { ScriptedStep } from '#emulator/scripted-steps.ts';
 import { ACCOUNT, allLogs, world } from './world.ts';
 
 const TIMEOUT_MS = 10_000;

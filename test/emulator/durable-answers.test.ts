@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
-import { operations } from '../../src/emulator/openapi/operations.ts';
+import { operations } from '#emulator/openapi/operations.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { opsd, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';

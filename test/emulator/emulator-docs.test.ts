@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { OptionSpec } from '../../src/cli/command.ts';
-import { emulatorCommand } from '../../src/cli/emulator.ts';
-import { controlRoutes } from '../../src/emulator/control-routes.ts';
-import { DEFAULT_SWITCHES, SWITCH_VALUES } from '../../src/emulator/switches.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import type { OptionSpec } from '#operate/cli/command.ts';
+import { emulatorCommand } from '#operate/cli/emulator.ts';
+import { controlRoutes } from '#emulator/control-routes.ts';
+import { DEFAULT_SWITCHES, SWITCH_VALUES } from '#emulator/switches.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { world } from './world.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/emulator.md'), 'utf8');

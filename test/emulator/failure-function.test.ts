@@ -1,8 +1,8 @@
 /** The failure function of a workflow: a message to the workflow's own URL, and what the DLQ tells of it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Switches } from '../../src/emulator/switches.ts';
-import { readSteps, type StepLike } from '../../src/emulator/scripted-steps.ts';
+import type { Switches } from '#emulator/switches.ts';
+import { readSteps, type StepLike } from '#emulator/scripted-steps.ts';
 import { ACCOUNT, allLogs, START, world, type World } from './world.ts';
 
 const URL_OF_FLOW = 'https://flows.example/order';

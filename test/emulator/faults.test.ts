@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { EmulatorControl } from '../../src/emulator/control.ts';
-import type { EmulatorOptions } from '../../src/emulator/emulator-options.ts';
-import { Faults, type FaultRule } from '../../src/emulator/faults.ts';
-import type { ApiRequest, Route } from '../../src/emulator/route.ts';
-import type { AccountStatsJson } from '../../src/emulator/statistics.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { EmulatorControl } from '#emulator/control.ts';
+import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import { Faults, type FaultRule } from '#emulator/faults.ts';
+import type { ApiRequest, Route } from '#emulator/route.ts';
+import type { AccountStatsJson } from '#emulator/statistics.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, allLogs, START, TOKEN, world, type LogPage, type WireLogEntry, type World } from './world.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Dispatcher } from '../../src/emulator/dispatcher.ts';
-import { FlowLane, FlowLanes } from '../../src/emulator/flow-lane.ts';
-import type { FlowControlSetting } from '../../src/emulator/message.ts';
-import type { Clock } from '../../src/platform/clock.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { Dispatcher } from '#emulator/dispatcher.ts';
+import { FlowLane, FlowLanes } from '#emulator/flow-lane.ts';
+import type { FlowControlSetting } from '#emulator/message.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { START, world } from './world.ts';
 

@@ -3,7 +3,7 @@
  * limits: each is answered as it should be, and afterwards all that must hold holds. The long form is in test/soak.
  */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import type { Credentials } from '../support/emulator-fuzz/draft.ts';
 import { brokenInvariants } from '../support/emulator-fuzz/invariants.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Fact } from '../../src/emulator/facts.ts';
-import { replayHistory } from '../../src/emulator/history.ts';
-import { createStatistics } from '../../src/emulator/statistics.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import type { Fact } from '#emulator/facts.ts';
+import { replayHistory } from '#emulator/history.ts';
+import { createStatistics } from '#emulator/statistics.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15);
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
 /** Ids that tell their time: later ones sort after earlier ones, and no two are equal. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { orderedId, randomId } from '../../src/emulator/ids.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { orderedId, randomId } from '#emulator/ids.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 test('ids of messages sort by their time, byte by byte', () => {
   const moment = fc.integer({ min: 0, max: 8_640_000_000_000 });

@@ -1,10 +1,10 @@
 /** What the store keeps of the facts that statistics are made of: all that any answer tells, and no more. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Fact } from '../../src/emulator/facts.ts';
-import { restoreStatistics } from '../../src/emulator/restore.ts';
-import { createStatistics } from '../../src/emulator/statistics.ts';
-import { Store } from '../../src/emulator/store.ts';
+import type { Fact } from '#emulator/facts.ts';
+import { restoreStatistics } from '#emulator/restore.ts';
+import { createStatistics } from '#emulator/statistics.ts';
+import { Store } from '#emulator/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const MINUTE = 60_000;

@@ -1,10 +1,10 @@
 /** What a message was is what it was, on the shelf too. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Compact } from '../../src/emulator/compact.ts';
-import { KeptMessage } from '../../src/emulator/kept-message.ts';
-import { METHODS, type Delivery, type Message, type State } from '../../src/emulator/message.ts';
-import { compileRetryDelay } from '../../src/emulator/retry-delay.ts';
+import { Compact } from '#emulator/compact.ts';
+import { KeptMessage } from '#emulator/kept-message.ts';
+import { METHODS, type Delivery, type Message, type State } from '#emulator/message.ts';
+import { compileRetryDelay } from '#emulator/retry-delay.ts';
 
 const maybe = <T>(name: string, value: fc.Arbitrary<T>) =>
   fc.option(value, { nil: undefined }).map((given) => (given === undefined ? {} : { [name]: given }));

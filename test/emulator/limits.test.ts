@@ -1,7 +1,7 @@
 /** What an account's plan does not allow is refused, and says why; what it leaves out makes room. */
 import { describe, expect, test } from 'vitest';
-import type { EmulatorOptions } from '../../src/emulator/emulator-options.ts';
-import type { PlanName } from '../../src/emulator/account.ts';
+import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import type { PlanName } from '#emulator/account.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, TOKEN, allLogs, world, type World } from './world.ts';
 

@@ -1,11 +1,11 @@
 /** Filters of the log against a model that looks at every entry, while entries are added and dropped. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LogEntry } from '../../src/emulator/log-chunk.ts';
-import type { LogFilter } from '../../src/emulator/log-filter.ts';
-import { MessageLog } from '../../src/emulator/log.ts';
-import type { Message, State } from '../../src/emulator/message.ts';
-import { LabelCodes, ValueCodes } from '../../src/emulator/value-codes.ts';
+import type { LogEntry } from '#emulator/log-chunk.ts';
+import type { LogFilter } from '#emulator/log-filter.ts';
+import { MessageLog } from '#emulator/log.ts';
+import type { Message, State } from '#emulator/message.ts';
+import { LabelCodes, ValueCodes } from '#emulator/value-codes.ts';
 
 const STATES: readonly State[] = ['CREATED', 'ACTIVE', 'RETRY', 'ERROR', 'DELIVERED', 'FAILED', 'CANCELLED'];
 const LABELS = ['a', 'b', 'c', 'd'];

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LogEntry } from '../../src/emulator/log-chunk.ts';
-import { MessageLog } from '../../src/emulator/log.ts';
-import type { Message } from '../../src/emulator/message.ts';
+import type { LogEntry } from '#emulator/log-chunk.ts';
+import { MessageLog } from '#emulator/log.ts';
+import type { Message } from '#emulator/message.ts';
 
 const message = { id: 'm', url: 'http://a', delivery: { labels: [] as readonly string[] } } as Message;
 

@@ -1,9 +1,9 @@
 /** The management API over HTTP, beside a message API that really delivers. */
 import { expect, onTestFinished, test } from 'vitest';
-import { startEmulator } from '../../src/emulator/emulator.ts';
-import type { Fact } from '../../src/emulator/facts.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { startEmulator } from '#emulator/emulator.ts';
+import type { Fact } from '#emulator/facts.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { until } from '../support/until.ts';
 

@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { AccountBook } from '../../src/emulator/account-book.ts';
-import { createIndexes } from '../../src/emulator/indexes.ts';
-import { managementRoutes } from '../../src/emulator/management-routes.ts';
-import { ApiError, type ApiResponse } from '../../src/emulator/route.ts';
-import { STATS_PERIOD_NAMES } from '../../src/emulator/statistics-period.ts';
-import { createStatistics } from '../../src/emulator/statistics.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { AccountBook } from '#emulator/account-book.ts';
+import { createIndexes } from '#emulator/indexes.ts';
+import { managementRoutes } from '#emulator/management-routes.ts';
+import { ApiError, type ApiResponse } from '#emulator/route.ts';
+import { STATS_PERIOD_NAMES } from '#emulator/statistics-period.ts';
+import { createStatistics } from '#emulator/statistics.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15);
 

@@ -2,14 +2,14 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { AccountBook } from '../../src/emulator/account-book.ts';
-import { createAccountState } from '../../src/emulator/account-state.ts';
-import { Compact } from '../../src/emulator/compact.ts';
-import { createLimits } from '../../src/emulator/limits.ts';
-import type { Message, State } from '../../src/emulator/message.ts';
-import { createMessage } from '../../src/emulator/new-message.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { AccountBook } from '#emulator/account-book.ts';
+import { createAccountState } from '#emulator/account-state.ts';
+import { Compact } from '#emulator/compact.ts';
+import { createLimits } from '#emulator/limits.ts';
+import type { Message, State } from '#emulator/message.ts';
+import { createMessage } from '#emulator/new-message.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

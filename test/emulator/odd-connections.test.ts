@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { AccountBook } from '../../src/emulator/account-book.ts';
-import type { Route } from '../../src/emulator/route.ts';
-import { createRouter } from '../../src/emulator/router.ts';
-import { startServer, type RunningServer } from '../../src/emulator/server.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { AccountBook } from '#emulator/account-book.ts';
+import type { Route } from '#emulator/route.ts';
+import { createRouter } from '#emulator/router.ts';
+import { startServer, type RunningServer } from '#emulator/server.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { until } from '../support/until.ts';
 import { TOKEN, world } from './world.ts';
 

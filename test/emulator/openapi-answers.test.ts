@@ -3,9 +3,9 @@
  * does not tell of, and here every status, header and field that it tells of is brought about.
  */
 import { describe, expect, test } from 'vitest';
-import { openApiDocument } from '../../src/emulator/openapi/document.ts';
-import { HEADER_PARAMETERS } from '../../src/emulator/openapi/header-parameters.ts';
-import { operations, type Operation } from '../../src/emulator/openapi/operations.ts';
+import { openApiDocument } from '#emulator/openapi/document.ts';
+import { HEADER_PARAMETERS } from '#emulator/openapi/header-parameters.ts';
+import { operations, type Operation } from '#emulator/openapi/operations.ts';
 import { httpSink, type SunkRequest } from '../support/http-sink.ts';
 import { problems } from '../support/json-schema.ts';
 import { DocumentedAnswers, type Answer } from '../support/openapi-answers.ts';

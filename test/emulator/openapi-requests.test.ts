@@ -1,8 +1,8 @@
 /** Requests made of the OpenAPI document: what its schemas allow is taken, and what they do not allow is refused. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openApiDocument, type OperationObject } from '../../src/emulator/openapi/document.ts';
-import type { JsonSchema } from '../../src/emulator/openapi/json-schema.ts';
+import { openApiDocument, type OperationObject } from '#emulator/openapi/document.ts';
+import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
 import { problems } from '../support/json-schema.ts';
 import { allowed, edges, near } from '../support/schema-values.ts';
 import { ACCOUNT, TOKEN, world, type World } from './world.ts';

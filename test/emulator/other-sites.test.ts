@@ -1,7 +1,7 @@
 /** Pages of other sites and the control API, which asks nobody for a credential. */
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { world } from './world.ts';
 
 async function controlled() {

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import type { PlanName } from '../../src/emulator/account.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import type { PlanName } from '#emulator/account.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { opsd } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';

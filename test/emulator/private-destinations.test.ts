@@ -2,10 +2,10 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Compact } from '../../src/emulator/compact.ts';
-import { Deliverer } from '../../src/emulator/delivery.ts';
-import { privateKindOf, privateKindOfUrl, publicLookup } from '../../src/emulator/private-destinations.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { Compact } from '#emulator/compact.ts';
+import { Deliverer } from '#emulator/delivery.ts';
+import { privateKindOf, privateKindOfUrl, publicLookup } from '#emulator/private-destinations.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, world } from './world.ts';
 

@@ -1,10 +1,10 @@
 /** Requests a second and messages a day: refused with 429, and told of with exact figures. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PlanName } from '../../src/emulator/account.ts';
-import { RequestMeter } from '../../src/emulator/request-meter.ts';
-import type { Switches } from '../../src/emulator/switches.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
+import type { PlanName } from '#emulator/account.ts';
+import { RequestMeter } from '#emulator/request-meter.ts';
+import type { Switches } from '#emulator/switches.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, START, TOKEN, world, type World } from './world.ts';
 

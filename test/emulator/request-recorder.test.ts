@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { RequestRecorder, type RecordedRequest } from '../../src/emulator/request-recorder.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { RequestRecorder, type RecordedRequest } from '#emulator/request-recorder.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { START, TOKEN, world } from './world.ts';
 
 describe('the request recorder', () => {

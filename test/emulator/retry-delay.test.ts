@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultBackoff, retryDelay } from '../../src/emulator/backoff.ts';
-import { compileRetryDelay, ExpressionError } from '../../src/emulator/retry-delay.ts';
+import { defaultBackoff, retryDelay } from '#emulator/backoff.ts';
+import { compileRetryDelay, ExpressionError } from '#emulator/retry-delay.ts';
 
 describe('retry-delay expressions', () => {
   test.each([

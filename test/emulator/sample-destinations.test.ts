@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { startSampleDestinations } from '../../src/emulator/sample-destinations.ts';
-import { SAMPLE_HOSTS } from '../../src/emulator/sample-handlers.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { startSampleDestinations } from '#emulator/sample-destinations.ts';
+import { SAMPLE_HOSTS } from '#emulator/sample-handlers.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { until } from '../support/until.ts';
 
 async function started(clock: ManualClock | typeof systemClock = systemClock) {

@@ -1,8 +1,8 @@
 /** How the destinations of the sample traffic behave, with time and chance in hand. */
 import { describe, expect, test } from 'vitest';
-import { sampleHandlers, type SampleAnswer } from '../../src/emulator/sample-handlers.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { sampleHandlers, type SampleAnswer } from '#emulator/sample-handlers.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 const SECOND = 1_000;
 

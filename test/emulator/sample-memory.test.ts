@@ -1,12 +1,12 @@
 /** What the demo's service retains is bounded: by the log, which is full within its first hour. */
 import { expect, onTestFinished, test } from 'vitest';
-import { DEMO_LOG_MAX_ENTRIES } from '../../src/cli/demo-program.ts';
-import { startEmulator } from '../../src/emulator/emulator.ts';
-import { CHUNK } from '../../src/emulator/log-chunk.ts';
-import { startSampleDestinations } from '../../src/emulator/sample-destinations.ts';
-import { startSampleTraffic } from '../../src/emulator/sample-traffic.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { DEMO_LOG_MAX_ENTRIES } from '#operate/cli/demo-program.ts';
+import { startEmulator } from '#emulator/emulator.ts';
+import { CHUNK } from '#emulator/log-chunk.ts';
+import { startSampleDestinations } from '#emulator/sample-destinations.ts';
+import { startSampleTraffic } from '#emulator/sample-traffic.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { logsUntil } from '../support/service.ts';
 
 const ACCOUNT = { id: 'acc-demo', token: 'demo-token' };

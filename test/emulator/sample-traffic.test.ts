@@ -1,13 +1,13 @@
 /** The sample traffic against the embedded service itself, and against services that misbehave. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
-import type { Fact } from '../../src/emulator/facts.ts';
-import { startSampleDestinations } from '../../src/emulator/sample-destinations.ts';
-import { SAMPLE_URL_GROUPS, sampleMessage, type SampleKind } from '../../src/emulator/sample-messages.ts';
-import { startSampleTraffic } from '../../src/emulator/sample-traffic.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Fact } from '#emulator/facts.ts';
+import { startSampleDestinations } from '#emulator/sample-destinations.ts';
+import { SAMPLE_URL_GROUPS, sampleMessage, type SampleKind } from '#emulator/sample-messages.ts';
+import { startSampleTraffic } from '#emulator/sample-traffic.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { until } from '../support/until.ts';
 

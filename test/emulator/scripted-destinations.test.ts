@@ -1,9 +1,9 @@
 /** Scripted destinations by what becomes of the messages that are sent to them. */
 import { get } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createScriptedDestinations } from '../../src/emulator/scripted-destinations.ts';
-import { readSteps, type StepLike } from '../../src/emulator/scripted-steps.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { createScriptedDestinations } from '#emulator/scripted-destinations.ts';
+import { readSteps, type StepLike } from '#emulator/scripted-steps.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { ACCOUNT, allLogs, START, world, type World, type WireLogEntry } from './world.ts';
 
 interface Entry extends WireLogEntry {

@@ -1,8 +1,8 @@
 /** Failures that were seeded: the log, the statistics and the queues tell of them as of any others. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AccountStatsJson } from '../../src/emulator/statistics.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import type { AccountStatsJson } from '#emulator/statistics.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { ACCOUNT, allLogs, START, statesOf, world, type World } from './world.ts';
 
 const HOUR = 3_600_000;

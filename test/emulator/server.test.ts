@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { AccountBook } from '../../src/emulator/account-book.ts';
-import { ApiError, type ApiRequest, type Route } from '../../src/emulator/route.ts';
-import { createRouter } from '../../src/emulator/router.ts';
-import { startServer } from '../../src/emulator/server.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { AccountBook } from '#emulator/account-book.ts';
+import { ApiError, type ApiRequest, type Route } from '#emulator/route.ts';
+import { createRouter } from '#emulator/router.ts';
+import { startServer } from '#emulator/server.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { ACCOUNT, READ_ONLY_TOKEN, START, TOKEN, world } from './world.ts';
 

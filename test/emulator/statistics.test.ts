@@ -1,10 +1,10 @@
 /** Statistics against a model that keeps every fact and counts them anew for each answer. */
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import type { Fact } from '../../src/emulator/facts.ts';
-import { formatPointTime } from '../../src/emulator/point-time.ts';
-import { STATS_PERIOD_NAMES, type StatsPeriodName } from '../../src/emulator/statistics-period.ts';
-import { createStatistics, type AccountStatsJson, type WirePoint } from '../../src/emulator/statistics.ts';
+import type { Fact } from '#emulator/facts.ts';
+import { formatPointTime } from '#emulator/point-time.ts';
+import { STATS_PERIOD_NAMES, type StatsPeriodName } from '#emulator/statistics-period.ts';
+import { createStatistics, type AccountStatsJson, type WirePoint } from '#emulator/statistics.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15, 250);
 const MINUTE = 60_000;

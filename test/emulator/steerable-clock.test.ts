@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SteerableClock } from '../../src/emulator/steerable-clock.ts';
-import { TimerQueue } from '../../src/emulator/timer-queue.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
+import { SteerableClock } from '#emulator/steerable-clock.ts';
+import { TimerQueue } from '#emulator/timer-queue.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { START } from './world.ts';
 
 const atOnce = async (): Promise<void> => undefined;

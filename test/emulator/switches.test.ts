@@ -1,7 +1,7 @@
 /** Every switch by what a caller sees of each of its values, set while the service runs. */
 import { describe, expect, test } from 'vitest';
-import { SWITCH_VALUES, type Switches } from '../../src/emulator/switches.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { SWITCH_VALUES, type Switches } from '#emulator/switches.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { manage, type Json } from './conformance-support.ts';
 import { ACCOUNT, allLogs, START, TOKEN, world, type World } from './world.ts';

@@ -1,12 +1,12 @@
 /** The workload of an index is a function of its id and of time: nothing else moves it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { STATS_PERIOD_NAMES } from '../../src/emulator/statistics-period.ts';
-import { throughputVector, vectorStatistics } from '../../src/emulator/vector-statistics.ts';
-import { indexWorkload } from '../../src/emulator/index-workload.ts';
-import { createIndexes } from '../../src/emulator/indexes.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { STATS_PERIOD_NAMES } from '#emulator/statistics-period.ts';
+import { throughputVector, vectorStatistics } from '#emulator/vector-statistics.ts';
+import { indexWorkload } from '#emulator/index-workload.ts';
+import { createIndexes } from '#emulator/indexes.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 interface VectorStatsJson {
   readonly [field: string]: unknown;

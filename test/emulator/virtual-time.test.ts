@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock, type Clock } from '../../src/platform/clock.ts';
+import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { allLogs, ACCOUNT, START, statesOf, world } from './world.ts';
 

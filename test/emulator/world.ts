@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import type { EmulatorOptions } from '../../src/emulator/emulator-options.ts';
-import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
-import type { Fact } from '../../src/emulator/facts.ts';
-import { openApiDocument } from '../../src/emulator/openapi/document.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Fact } from '#emulator/facts.ts';
+import { openApiDocument } from '#emulator/openapi/document.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { DocumentedAnswers } from '../support/openapi-answers.ts';
 
 export const ACCOUNT = 'acc-1';

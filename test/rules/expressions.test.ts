@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
 import { FAST_BURN, GAUGE_RANGE, SLOW_BURN, THRESHOLDS } from '../../deploy/prometheus/thresholds.ts';
-import { isMetricName, METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
-import { LOG_BUCKETS } from '../../src/folds/log-histograms.ts';
+import { isMetricName, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
+import { LOG_BUCKETS } from '#observe/aggregation/log-histograms.ts';
 import { readPromql, type PromqlReading } from '../support/promql.ts';
 import { labelsOfRules } from '../support/rule-labels.ts';
 

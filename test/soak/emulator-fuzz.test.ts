@@ -5,10 +5,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { EmulatorOptions } from '../../src/emulator/emulator-options.ts';
-import { startEmulator } from '../../src/emulator/emulator.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import { startEmulator } from '#emulator/emulator.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import type { Credentials } from '../support/emulator-fuzz/draft.ts';
 import { goodCase } from '../support/emulator-fuzz/fuzz-case.ts';
 import { brokenInvariants } from '../support/emulator-fuzz/invariants.ts';

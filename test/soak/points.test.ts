@@ -1,6 +1,6 @@
 /** The random histories of the fold of points, three hundred of each kind. */
 import { expect, test } from 'vitest';
-import { HISTORIES, outcomeOf } from '../folds/points-history.ts';
+import { HISTORIES, outcomeOf } from '../observe/aggregation/points-history.ts';
 
 const RUNS = 300;
 

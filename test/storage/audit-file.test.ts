@@ -11,13 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readAudit, verifyAudit } from '../../src/ledger/audit-reader.ts';
-import type { AuditRecord } from '../../src/ledger/audit-log.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { openAuditLog } from '../../src/storage/audit-file.ts';
-import { readHead } from '../../src/storage/audit-head.ts';
-import { createLedger } from '../../src/storage/sqlite-ledger.ts';
-import { openStore } from '../../src/storage/sqlite.ts';
+import { readAudit, verifyAudit } from '#automate/ledger/audit-reader.ts';
+import type { AuditRecord } from '#automate/ledger/audit-log.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { openAuditLog } from '#storage/audit-file.ts';
+import { readHead } from '#storage/audit-head.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
 import { auditedStore } from '../support/audited-store.ts';
 

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readAudit, segmentPathOf, segmentsOf, verifyAudit } from '../../src/ledger/audit-reader.ts';
+import { readAudit, segmentPathOf, segmentsOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
 import { intentFor } from '../support/ledger-facts.ts';
 import { auditedStore } from '../support/audited-store.ts';
 

@@ -4,12 +4,12 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { createBackupFolder, readStoreFiles, type BackupFolder } from '../../src/storage/backup-folder.ts';
-import { backupStore, createCopies, type Copies } from '../../src/storage/backup.ts';
-import { createTotals } from '../../src/storage/sqlite-totals.ts';
-import { openStore, type Store } from '../../src/storage/sqlite.ts';
-import { StoreError } from '../../src/storage/store-error.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { createBackupFolder, readStoreFiles, type BackupFolder } from '#storage/backup-folder.ts';
+import { backupStore, createCopies, type Copies } from '#storage/backup.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore, type Store } from '#storage/sqlite.ts';
+import { StoreError } from '#storage/store-error.ts';
 import { filledStore } from '../support/store-damage.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,12 +1,12 @@
 /** No question to the ledger walks along all that was ever done: a million intents cost what a thousand do. */
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { ACTION_QUERIES } from '../../src/storage/ledger-actions.ts';
-import { PART_OF_SLICE, SLICE_MS, WHOLE_SLICES, createCaps } from '../../src/storage/ledger-caps.ts';
-import { FORGETTABLE } from '../../src/storage/ledger-retention.ts';
-import { LAST_RUNS, STOPPED_BY } from '../../src/storage/ledger-runs.ts';
-import { PENDING_TRIGGERS } from '../../src/storage/ledger-triggers.ts';
-import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { ACTION_QUERIES } from '#storage/ledger-actions.ts';
+import { PART_OF_SLICE, SLICE_MS, WHOLE_SLICES, createCaps } from '#storage/ledger-caps.ts';
+import { FORGETTABLE } from '#storage/ledger-retention.ts';
+import { LAST_RUNS, STOPPED_BY } from '#storage/ledger-runs.ts';
+import { PENDING_TRIGGERS } from '#storage/ledger-triggers.ts';
+import { MIGRATIONS } from '#storage/migrations.ts';
 import { raiseTo, resumeOf } from '../support/ledger-facts.ts';
 
 function schema(): DatabaseSync {

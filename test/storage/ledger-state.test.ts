@@ -1,7 +1,7 @@
 /** What the ledger keeps beside acts: campaigns, plans, triggers, alerts, dead letters, the state of policies. */
 import { expect, test } from 'vitest';
-import type { Campaign } from '../../src/domain/campaign.ts';
-import type { DeadLetter } from '../../src/domain/dead-letter.ts';
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 import { planOf } from '../support/ledger-facts.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { RETIRED } from '../../src/folds/totals.ts';
-import { createLabelStore } from '../../src/storage/sqlite-label-store.ts';
-import { createTotals } from '../../src/storage/sqlite-totals.ts';
-import { openStore } from '../../src/storage/sqlite.ts';
+import { RETIRED } from '#observe/aggregation/totals.ts';
+import { createLabelStore } from '#storage/sqlite-label-store.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 function open(path = join(tempDir(), 'opsd.db')) {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Proposal } from '../../src/domain/plan.ts';
-import { ACTION_OUTCOMES, type CapLimit, type Ledger } from '../../src/ledger/ledger.ts';
-import { createLedger } from '../../src/storage/sqlite-ledger.ts';
-import { nextEpoch, openStore } from '../../src/storage/sqlite.ts';
+import type { Proposal } from '#foundation/domain/plan.ts';
+import { ACTION_OUTCOMES, type CapLimit, type Ledger } from '#automate/ledger/ledger.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { nextEpoch, openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, pageOf, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
 import { memoryAudit } from '../support/memory-audit.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { KeySlices, setTextKey, emptyKey } from '../../src/folds/keys.ts';
-import type { LogCommit, OpenMessage } from '../../src/folds/log-store.ts';
-import { createLogFoldStore } from '../../src/storage/sqlite-log-fold-store.ts';
-import { createDeliveryOutbox } from '../../src/storage/sqlite-delivery-outbox.ts';
-import { createSpanOutbox } from '../../src/storage/sqlite-span-outbox.ts';
-import { createTotals } from '../../src/storage/sqlite-totals.ts';
-import { openStore } from '../../src/storage/sqlite.ts';
+import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
+import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
+import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
+import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const MINUTE = 60_000;

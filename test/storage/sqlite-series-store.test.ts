@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSeriesStore } from '../../src/storage/sqlite-series-store.ts';
-import { createTotals } from '../../src/storage/sqlite-totals.ts';
-import { openStore } from '../../src/storage/sqlite.ts';
+import { createSeriesStore } from '#storage/sqlite-series-store.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const METRIC = 'msgsvc_account_used_messages_total';

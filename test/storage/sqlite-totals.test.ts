@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { TotalsAdded } from '../../src/folds/totals.ts';
-import { createTotals } from '../../src/storage/sqlite-totals.ts';
-import { openStore } from '../../src/storage/sqlite.ts';
+import type { TotalsAdded } from '#observe/aggregation/totals.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const duration = { metric: 'msgsvc_message_delivery_duration_seconds', labels: ['api.example'] };

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { backupStore } from '../../src/storage/backup.ts';
-import { MIGRATIONS } from '../../src/storage/migrations.ts';
-import { openStore, transaction } from '../../src/storage/sqlite.ts';
-import { StoreError } from '../../src/storage/store-error.ts';
+import { backupStore } from '#storage/backup.ts';
+import { MIGRATIONS } from '#storage/migrations.ts';
+import { openStore, transaction } from '#storage/sqlite.ts';
+import { StoreError } from '#storage/store-error.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const SQLITE = join(import.meta.dirname, '../../src/storage/sqlite.ts');

@@ -1,12 +1,12 @@
 /** A store with an audit log beside it, which a test opens and closes. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { auditPathOf } from '../../src/ledger/audit-reader.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { openAuditLog, type AuditFile } from '../../src/storage/audit-file.ts';
-import { createLedger } from '../../src/storage/sqlite-ledger.ts';
-import { openStore, type Store } from '../../src/storage/sqlite.ts';
+import { auditPathOf } from '#automate/ledger/audit-reader.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { openAuditLog, type AuditFile } from '#storage/audit-file.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface AuditedStore {

@@ -1,8 +1,8 @@
 /** Failed runs by the hundred, each of a workflow of its own so that one run of a policy may resume them all. */
 import { onTestFinished } from 'vitest';
-import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { faultProxy, type FaultProxy } from './fault-proxy.ts';
 import { httpSink, type HttpSink } from './http-sink.ts';
 import { TEST_TOKEN } from './service.ts';

@@ -1,7 +1,7 @@
 /** What a virtual day's account sends, poll by poll: to a group and to single hosts, some of which fail now and then. */
-import type { Emulator } from '../../src/emulator/emulator.ts';
-import type { StepLike } from '../../src/emulator/scripted-steps.ts';
-import type { Random } from '../../src/platform/random.ts';
+import type { Emulator } from '#emulator/emulator.ts';
+import type { StepLike } from '#emulator/scripted-steps.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import { publish, putEndpoints, TEST_TOKEN, trigger, type Service } from './service.ts';
 
 const ACCOUNT = 'acc-1';

@@ -2,10 +2,10 @@
  * A workflow DLQ behind the client's port: it lists by pages, resumes by id, and fails as told. What it did is
  * recorded, whatever it answered.
  */
-import type { Page, ResumeOverrides, ServiceClient, WorkflowDlqQuery } from '../../src/client/api.ts';
-import type { LogEntry } from '../../src/domain/log-entry.ts';
-import type { WorkflowDlqEntry } from '../../src/domain/workflow-dlq.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import type { Page, ResumeOverrides, ServiceClient, WorkflowDlqQuery } from '#service/api.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 
 /**
  * What the next resume does: `lost` acts and loses the answer, `late` acts after `lateMs` though nobody waits any

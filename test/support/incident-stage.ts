@@ -4,26 +4,26 @@
  * the daemon's scheduler and collectors do is done here, at their default intervals.
  */
 import { onTestFinished } from 'vitest';
-import { createActions } from '../../src/actions/index.ts';
-import { createClient } from '../../src/client/create-client.ts';
-import { clientSettings, wireSettings } from '../../src/client/settings.ts';
-import { accountStats } from '../../src/collectors/statistics.ts';
-import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
-import { createFacts } from '../../src/engine/facts.ts';
-import { createEngine, type Engine } from '../../src/engine/engine.ts';
-import { GUARDS } from '../../src/guardrails/index.ts';
-import type { ActionRecord, Ledger } from '../../src/ledger/ledger.ts';
-import { ObservationBoard } from '../../src/observations/board.ts';
-import { ResumeEnds } from '../../src/observations/resume-ends.ts';
-import { RecentAttempts } from '../../src/observations/recent-attempts.ts';
-import { type Clock, systemClock } from '../../src/platform/clock.ts';
-import { VerifiedClock } from '../../src/platform/verified-clock.ts';
-import { EventBus, type OpsEvent } from '../../src/platform/events.ts';
-import { seededRandom } from '../../src/platform/random.ts';
-import { Secret } from '../../src/platform/secret.ts';
-import type { Policy } from '../../src/policies/policy.ts';
-import { engineSettings } from '../../src/policies/settings.ts';
-import { context, target } from '../collectors/fake-context.ts';
+import { createActions } from '#automate/actions/index.ts';
+import { createClient } from '#service/create-client.ts';
+import { clientSettings, wireSettings } from '#service/settings.ts';
+import { accountStats } from '#observe/collectors/statistics.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { createFacts } from '#automate/engine/facts.ts';
+import { createEngine, type Engine } from '#automate/engine/engine.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import type { ActionRecord, Ledger } from '#automate/ledger/ledger.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { ResumeEnds } from '#observe/observations/resume-ends.ts';
+import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
+import { type Clock, systemClock } from '#foundation/platform/clock.ts';
+import { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import type { Policy } from '#automate/policies/policy.ts';
+import { engineSettings } from '#automate/policies/settings.ts';
+import { context, target } from '../observe/collectors/fake-context.ts';
 import { memoryLedger } from './memory-ledger.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
 

@@ -2,7 +2,7 @@
  * Values beside the part of JSON Schema 2020-12 that the OpenAPI document uses. Stricter than the standard where a test
  * wants to know: a field that the schema does not name is a problem, and a keyword that this does not know an error.
  */
-import type { JsonSchema } from '../../src/emulator/openapi/json-schema.ts';
+import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 

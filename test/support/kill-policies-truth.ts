@@ -1,8 +1,8 @@
 /** What the service's record of requests and the ledger must say of daemons that were killed while they acted. */
 import type { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
-import type { Emulator } from '../../src/emulator/emulator.ts';
-import type { RecordedRequest } from '../../src/emulator/request-recorder.ts';
+import type { Emulator } from '#emulator/emulator.ts';
+import type { RecordedRequest } from '#emulator/request-recorder.ts';
 
 export const ACCOUNT = 'acc-1';
 

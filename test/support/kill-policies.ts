@@ -8,9 +8,9 @@ import { closeSync, openSync, readSync, statSync, watch, writeFileSync } from 'n
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished } from 'vitest';
-import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf } from './daemon-world.ts';
 import { faultProxy, type FaultProxy, type Passed } from './fault-proxy.ts';
 import { freePort } from './free-port.ts';

@@ -1,6 +1,6 @@
 /** Proposals and plans for tests of the ledger. */
-import type { BudgetProposal, Plan, PruneProposal, ResumeProposal } from '../../src/domain/plan.ts';
-import type { CapLimit, Ledger } from '../../src/ledger/ledger.ts';
+import type { BudgetProposal, Plan, PruneProposal, ResumeProposal } from '#foundation/domain/plan.ts';
+import type { CapLimit, Ledger } from '#automate/ledger/ledger.ts';
 
 export const NO_CAPS: readonly CapLimit[] = [];
 

@@ -3,8 +3,8 @@
  * the log fold must find out again from whatever pieces it is given.
  */
 import fc from 'fast-check';
-import type { LogEntry, MessageState } from '../../src/domain/log-entry.ts';
-import type { CounterValue } from '../../src/folds/totals.ts';
+import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
+import type { CounterValue } from '#observe/aggregation/totals.ts';
 
 export type HistoryEntry = LogEntry & { readonly state: MessageState };
 

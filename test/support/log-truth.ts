@@ -2,9 +2,9 @@
  * What the metrics of the log must say, worked out from the service's own log message by message, by other means than
  * the daemon's: whole lives, read at the end, without faults. Each series by itself, with its labels and buckets.
  */
-import type { LogProgress } from '../../src/domain/observation.ts';
-import { LOG_BUCKETS, type LogHistogram } from '../../src/folds/log-histograms.ts';
-import type { TotalsStore } from '../../src/folds/totals.ts';
+import type { LogProgress } from '#foundation/domain/observation.ts';
+import { LOG_BUCKETS, type LogHistogram } from '#observe/aggregation/log-histograms.ts';
+import type { TotalsStore } from '#observe/aggregation/totals.ts';
 import type { Exposition } from './exposition.ts';
 
 export interface TruthRow {

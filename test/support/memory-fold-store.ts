@@ -1,5 +1,5 @@
 /** The folds' port in memory: what the SQLite adapter is held to, for tests of what stands on the port. */
-import type { MessageState } from '../../src/domain/log-entry.ts';
+import type { MessageState } from '#foundation/domain/log-entry.ts';
 import {
   HOURS_KEPT_MS,
   LogMemory,
@@ -8,8 +8,8 @@ import {
   type LogFoldState,
   type LogFoldStore,
   type OpenMessage,
-} from '../../src/folds/log-store.ts';
-import type { CounterValue, HistogramValue } from '../../src/folds/totals.ts';
+} from '#observe/aggregation/log-store.ts';
+import type { CounterValue, HistogramValue } from '#observe/aggregation/totals.ts';
 
 interface AccountState {
   state: LogFoldState;

@@ -1,11 +1,11 @@
 /** The folds' stores for tests that stand on their ports: the log's in memory, the others over a database in memory. */
 import { DatabaseSync } from 'node:sqlite';
-import type { FoldStores } from '../../src/folds/stores.ts';
-import { MIGRATIONS } from '../../src/storage/migrations.ts';
-import { createSeriesStore } from '../../src/storage/sqlite-series-store.ts';
-import { createFlowControlStore } from '../../src/storage/sqlite-flow-control-store.ts';
-import { createTotals, type SqliteTotals } from '../../src/storage/sqlite-totals.ts';
-import { createWorkflowDlqStore } from '../../src/storage/sqlite-workflow-dlq-store.ts';
+import type { FoldStores } from '#observe/aggregation/stores.ts';
+import { MIGRATIONS } from '#storage/migrations.ts';
+import { createSeriesStore } from '#storage/sqlite-series-store.ts';
+import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
+import { createTotals, type SqliteTotals } from '#storage/sqlite-totals.ts';
+import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
 import { MemoryFoldStore } from './memory-fold-store.ts';
 
 export interface MemoryStores extends FoldStores {

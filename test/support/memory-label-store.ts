@@ -1,5 +1,5 @@
 /** Places of label values in memory, as a store on disk keeps them. */
-import type { EvictedValue, LabelStore, LabelValue } from '../../src/folds/label-store.ts';
+import type { EvictedValue, LabelStore, LabelValue } from '#observe/aggregation/label-store.ts';
 
 export class MemoryLabelStore implements LabelStore {
   readonly #values = new Map<string, LabelValue>();

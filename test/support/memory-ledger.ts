@@ -1,2 +1,2 @@
 /** The real ledger over a database in memory, where tests look for it. */
-export { memoryLedger } from '../../src/harness/memory-ledger.ts';
+export { memoryLedger } from '#automate/policytest/memory-ledger.ts';

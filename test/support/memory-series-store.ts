@@ -1,5 +1,5 @@
 /** The port of the statistics' folds in memory: what the SQLite adapter is held to. */
-import type { SeriesCommit, SeriesRecord, SeriesStore } from '../../src/folds/series-store.ts';
+import type { SeriesCommit, SeriesRecord, SeriesStore } from '#observe/aggregation/series-store.ts';
 
 export class MemorySeriesStore implements SeriesStore {
   readonly #records = new Map<string, SeriesRecord>();

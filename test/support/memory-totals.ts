@@ -6,7 +6,7 @@ import type {
   Increment,
   TotalsAdded,
   TotalsStore,
-} from '../../src/folds/totals.ts';
+} from '#observe/aggregation/totals.ts';
 
 export class MemoryTotals implements TotalsStore {
   readonly #counters = new Map<string, Map<string, CounterValue>>();

@@ -2,9 +2,9 @@
  * Answers of a running emulator beside its OpenAPI document: the operation that a request is of, whether the document
  * tells of the answer (status, headers, every field), and what of the document has been seen so far.
  */
-import type { OpenApiDocument, OperationObject } from '../../src/emulator/openapi/document.ts';
-import type { JsonSchema } from '../../src/emulator/openapi/json-schema.ts';
-import type { HeaderObject, ResponseObject } from '../../src/emulator/openapi/responses.ts';
+import type { OpenApiDocument, OperationObject } from '#emulator/openapi/document.ts';
+import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
+import type { HeaderObject, ResponseObject } from '#emulator/openapi/responses.ts';
 import { problems } from './json-schema.ts';
 
 export interface Answer {

@@ -1,6 +1,6 @@
 /** Any of the five policies from what matters to a test; everything else is a default or a harmless value. */
-import type { ActionType } from '../../src/domain/plan.ts';
-import { compilePolicy } from '../../src/policies/compile-policy.ts';
+import type { ActionType } from '#foundation/domain/plan.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type {
   BudgetPolicy,
   MessageDeletePolicy,
@@ -8,8 +8,8 @@ import type {
   PrunePolicy,
   ResumePolicy,
   WorkflowDeletePolicy,
-} from '../../src/policies/policy.ts';
-import { policySettings, type PolicySettings } from '../../src/policies/settings.ts';
+} from '#automate/policies/policy.ts';
+import { policySettings, type PolicySettings } from '#automate/policies/settings.ts';
 
 interface Policies {
   readonly 'workflow-dlq.resume': ResumePolicy;

@@ -1,6 +1,6 @@
 /** Values made of a schema: such as it allows, and such as are near to them, allowed or not. */
 import fc from 'fast-check';
-import type { JsonSchema } from '../../src/emulator/openapi/json-schema.ts';
+import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
 import type { Schemas } from './json-schema.ts';
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' })).filter((value) => value.isWellFormed());

@@ -1,5 +1,5 @@
 /** Labels of the series that the daemon exposes, as Prometheus has them after a scrape. */
-import { isMetricName, labelNamesOf, METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
+import { isMetricName, labelNamesOf, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 
 const TARGET = ['job', 'instance'];
 

@@ -1,6 +1,6 @@
 /** Units that Grafana may show a query in, where one metric of the catalogue decides it. */
-import { isMetricName, METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
-import type { Unit } from '../../src/exporters/metric-spec.ts';
+import { isMetricName, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
+import type { Unit } from '#observe/catalog/metric-spec.ts';
 import type { PromqlReading } from './promql.ts';
 
 const COUNTS = ['short', 'none', 'locale'];

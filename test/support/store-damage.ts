@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { memoryAudit } from '../../src/harness/memory-audit.ts';
-import { createLedger } from '../../src/storage/sqlite-ledger.ts';
-import { createTotals } from '../../src/storage/sqlite-totals.ts';
-import { openStore, type Store } from '../../src/storage/sqlite.ts';
-import { StoreError } from '../../src/storage/store-error.ts';
+import { memoryAudit } from '#automate/policytest/memory-audit.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore, type Store } from '#storage/sqlite.ts';
+import { StoreError } from '#storage/store-error.ts';
 import { intentFor } from './ledger-facts.ts';
 
 const PAGE_BYTES = 4_096;

@@ -7,12 +7,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { startEmulator, type Emulator } from '../../src/emulator/emulator.ts';
-import { replayHistory } from '../../src/emulator/history.ts';
-import { startSampleDestinations } from '../../src/emulator/sample-destinations.ts';
-import { startSampleTraffic } from '../../src/emulator/sample-traffic.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { replayHistory } from '#emulator/history.ts';
+import { startSampleDestinations } from '#emulator/sample-destinations.ts';
+import { startSampleTraffic } from '#emulator/sample-traffic.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { freePort } from './free-port.ts';
 import { httpSink } from './http-sink.ts';
 import { laterDaemon, opsd, type Program } from './program.ts';
@@ -22,7 +22,7 @@ import { until } from './until.ts';
 const ACCOUNT = 'acc-demo';
 const TOKEN = 'demo-token';
 const MANAGEMENT = { username: 'demo', password: 'demo-password' };
-const DEMO = new URL('../../src/cli/demo.yaml', import.meta.url);
+const DEMO = new URL('../../src/operate/cli/demo.yaml', import.meta.url);
 export const HOOK_TOKEN = 'hook-token';
 
 /** A configuration as YAML reads it. */

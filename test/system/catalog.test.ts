@@ -1,6 +1,6 @@
 /** The running demo and the catalogue name the same metrics. */
 import { expect, test } from 'vitest';
-import { METRIC_NAMES, specOf } from '../../src/exporters/catalog.ts';
+import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { opsd } from '../support/program.ts';
 import { until } from '../support/until.ts';
 

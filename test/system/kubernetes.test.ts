@@ -10,7 +10,7 @@ import { compare } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { parse, parseAllDocuments } from 'yaml';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '#config/load.ts';
 import { authority } from '../support/certificates.ts';
 import { invalidValues, strictComplaints } from '../support/kubernetes-models.ts';
 import { all, kubectl, KUBERNETES, kustomize, only, type Manifest } from '../support/kustomize.ts';
@@ -331,7 +331,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     expect(only(example, 'PersistentVolumeClaim', 'opsd-data').spec!.accessModes).toEqual(['ReadWriteOnce']);
 
     // What each part of the daemon is given to end, one after the other; the connections are an account's.
-    const parts = [...read('src/app.ts').matchAll(/\bending\((['`][^'`]+['`]), ([\d_]+),/g)];
+    const parts = [...read('src/app/daemon.ts').matchAll(/\bending\((['`][^'`]+['`]), ([\d_]+),/g)];
     expect(parts.length).toBeGreaterThan(9);
     const ACCOUNTS = 10;
     const longestMs = parts.reduce(

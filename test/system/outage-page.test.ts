@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { OutageView } from '../../src/server/outages.ts';
+import type { OutageView } from '#operate/api/outages.ts';
 import { domOf, screenshot } from '../support/browser.ts';
 import { addressOf, daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
 import { httpSink } from '../support/http-sink.ts';

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startEmulator } from '../../src/emulator/emulator.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { startEmulator } from '#emulator/emulator.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf } from '../support/daemon-world.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { otlpSink } from '../support/otlp-sink.ts';

@@ -1,7 +1,7 @@
 /** Spans against `kill -9`: between the commit and the acknowledgement nothing is lost, and repeats are the same bytes. */
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { spanIdOf, traceIdOf } from '../../src/exporters/trace-ids.ts';
+import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
 import { addressOf, daemonWorld } from '../support/daemon-world.ts';
 import { opsd } from '../support/program.ts';
 import { otlpSink } from '../support/otlp-sink.ts';

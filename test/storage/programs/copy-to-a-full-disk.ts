@@ -1,6 +1,6 @@
 /** Copies the store of the first argument to the second, under a limit of file sizes, and says what came of it. */
-import { backupStore } from '../../../src/storage/backup.ts';
-import { openStore } from '../../../src/storage/sqlite.ts';
+import { backupStore } from '#storage/backup.ts';
+import { openStore } from '#storage/sqlite.ts';
 
 process.on('SIGXFSZ', () => undefined);
 const [path = '', file = ''] = process.argv.slice(2);

@@ -1,11 +1,11 @@
 /** Reserves `first`, then dies at a named moment of reserving `second`. Arguments: the store, the moment. */
 import { appendFileSync } from 'node:fs';
-import type { AuditLog } from '../../../src/ledger/audit-log.ts';
-import { auditPathOf } from '../../../src/ledger/audit-reader.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
-import { openAuditLog } from '../../../src/storage/audit-file.ts';
-import { createLedger } from '../../../src/storage/sqlite-ledger.ts';
-import { openStore } from '../../../src/storage/sqlite.ts';
+import type { AuditLog } from '#automate/ledger/audit-log.ts';
+import { auditPathOf } from '#automate/ledger/audit-reader.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { openAuditLog } from '#storage/audit-file.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, resumeOf } from '../../support/ledger-facts.ts';
 
 const [path, moment] = process.argv.slice(2) as [string, string];

@@ -1,5 +1,5 @@
 /** A request in parts, on its way to be spoilt, with what was done to it and where a refusal must look. */
-import type { Random } from '../../../src/platform/random.ts';
+import type { Random } from '#foundation/platform/random.ts';
 import { DESTINATION, type FuzzOperation } from './operations.ts';
 
 export interface Credentials {

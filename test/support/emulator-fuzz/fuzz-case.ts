@@ -2,7 +2,7 @@
  * Malformed requests for every operation. A case follows from its seed alone, so that a failure can be had again; seeds
  * that follow each other are of operations that follow each other.
  */
-import { seededRandom } from '../../../src/platform/random.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { Draft, type Credentials } from './draft.ts';
 import { OPERATIONS } from './operations.ts';
 import { bytesOf } from './request-bytes.ts';

@@ -1,5 +1,5 @@
 /** What must hold of an emulator after all that it went through, once nothing is left to happen. */
-import type { Emulator } from '../../../src/emulator/emulator.ts';
+import type { Emulator } from '#emulator/emulator.ts';
 import type { Credentials } from './draft.ts';
 
 const DAY_MS = 86_400_000;

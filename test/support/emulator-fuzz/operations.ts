@@ -1,8 +1,8 @@
 /** Every operation that the fuzzer knows: those of the interface by the tables of the OpenAPI document, and the control path. */
-import { openApiDocument } from '../../../src/emulator/openapi/document.ts';
-import type { HeaderTable } from '../../../src/emulator/openapi/header-parameters.ts';
-import { headerTableOf, operations, queryTableOf, type Operation } from '../../../src/emulator/openapi/operations.ts';
-import type { QueryTable } from '../../../src/emulator/openapi/query-parameters.ts';
+import { openApiDocument } from '#emulator/openapi/document.ts';
+import type { HeaderTable } from '#emulator/openapi/header-parameters.ts';
+import { headerTableOf, operations, queryTableOf, type Operation } from '#emulator/openapi/operations.ts';
+import type { QueryTable } from '#emulator/openapi/query-parameters.ts';
 import { CONTROL_OPERATIONS } from './control-operations.ts';
 import type { FieldKind } from './wrong-values.ts';
 

@@ -1,6 +1,6 @@
 /** Sends cases to an emulator, many at once, and keeps book. */
-import { seededRandom } from '../../../src/platform/random.ts';
-import type { Emulator } from '../../../src/emulator/emulator.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import type { Emulator } from '#emulator/emulator.ts';
 import type { Credentials } from './draft.ts';
 import { fuzzCase } from './fuzz-case.ts';
 import { UNDER_FAULTS, unrest, work } from './load.ts';

@@ -2,10 +2,10 @@
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();
-const { runCli } = await import('../../../src/cli/cli.ts');
-const { runDaemon } = await import('../../../src/cli/run-program.ts');
-const { startApp } = await import('../../../src/app.ts');
-const { systemClock } = await import('../../../src/platform/clock.ts');
+const { runCli } = await import('#operate/cli/cli.ts');
+const { runDaemon } = await import('#operate/cli/run-program.ts');
+const { startApp } = await import('#app/daemon.ts');
+const { systemClock } = await import('#foundation/platform/clock.ts');
 
 const aheadMs = Number(process.env['OPSD_TEST_AHEAD_MS']);
 const stop = new AbortController();

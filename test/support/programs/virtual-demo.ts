@@ -4,14 +4,14 @@
  * without the daemon. Needs --expose-gc.
  */
 import { subscribe } from 'node:diagnostics_channel';
-import { startApp } from '../../../src/app.ts';
-import { DEMO_LOG_MAX_ENTRIES, runDemo } from '../../../src/cli/demo-program.ts';
-import { startEmulator } from '../../../src/emulator/emulator.ts';
-import { startSampleDestinations } from '../../../src/emulator/sample-destinations.ts';
-import { startSampleTraffic } from '../../../src/emulator/sample-traffic.ts';
-import { TimerQueue } from '../../../src/emulator/timer-queue.ts';
-import type { Clock } from '../../../src/platform/clock.ts';
-import { seededRandom } from '../../../src/platform/random.ts';
+import { startApp } from '#app/daemon.ts';
+import { DEMO_LOG_MAX_ENTRIES, runDemo } from '#operate/cli/demo-program.ts';
+import { startEmulator } from '#emulator/emulator.ts';
+import { startSampleDestinations } from '#emulator/sample-destinations.ts';
+import { startSampleTraffic } from '#emulator/sample-traffic.ts';
+import { TimerQueue } from '#emulator/timer-queue.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 const STEP_MS = 250;
 const SAMPLE_MS = 600_000;

@@ -1,0 +1,184 @@
+/**
+ * The composition root's part about policies: the engine with what it knows, and everything that makes a policy run.
+ */
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { createActions } from '#automate/actions/index.ts';
+import type { Connection } from './accounts.ts';
+import type { ServiceClient } from '#service/api.ts';
+import type { Config } from '#config/config.ts';
+import { POLICY_MODES, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { EngineDeps, EngineFacts } from '#automate/engine/engine-deps.ts';
+import { createEngine, type Engine } from '#automate/engine/engine.ts';
+import type { Undertaking } from '#observe/tracing/daemon-spans.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { ObservationBoard } from '#observe/observations/board.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import { fileSwitch } from '#foundation/platform/file-switch.ts';
+import type { Logger } from '#foundation/platform/logger.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import type { Policy } from '#automate/policies/policy.ts';
+import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
+
+const POLICY_TIMEOUT_MS = 600_000;
+const SETTLE_EVERY_MS = 15_000;
+
+/** How long breakers stay open, and how often listings learn what became of acts: shorter where somebody watches. */
+type Pace = Pick<EngineDeps, 'listEveryMs' | 'breakerMs'>;
+
+export interface PoliciesDeps {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly accounts: readonly Connection[];
+  readonly clients: ReadonlyMap<string, ServiceClient>;
+  readonly ledger: Ledger;
+  readonly board: ObservationBoard;
+  readonly facts: EngineFacts;
+  readonly scheduler: Scheduler;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly logger: Logger;
+  readonly settleMs?: number;
+  /** Why no policy acts at present; see `EngineDeps`. */
+  readonly auditOnly?: () => string | undefined;
+  readonly unwrittenPauses?: ReadonlyMap<string, string>;
+  readonly pace?: Pace;
+  /** Inside a span of the daemon's own, where there is tracing. */
+  within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
+}
+
+export interface Policies {
+  readonly engine: Engine;
+  readonly compiled: readonly Policy[];
+  readonly statuses: () => PolicyStatus[];
+  /** Runs a policy now, in its turn. */
+  runSoon(policy: string, trigger: Trigger): void;
+  /** Resolves what a crash left behind, and puts the policies on the schedule. */
+  start(): void;
+  /** Nothing new begins: the request under way ends, the rest is left. Waits for it. */
+  stop(): Promise<void>;
+}
+
+export function createPolicies(deps: PoliciesDeps): Policies {
+  const { config, env, accounts, clients, ledger, board, facts, scheduler, clock, events, logger } = deps;
+  const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
+  const { killSwitchFile } = config.engine;
+  const ceiling = modeCeiling(env['OPSD_MODE']);
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+
+  const engine = createEngine({
+    policies: compiled,
+    settings: config.engine,
+    accounts: new Map(
+      accounts.map(({ account, target }) => [
+        account.name,
+        {
+          mode: account.mode,
+          ...(target.accountId !== undefined && { accountId: target.accountId }),
+          ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+          ...(account.limits.priceUsdPer100kMessages !== undefined && {
+            priceUsdPer100kMessages: account.limits.priceUsdPer100kMessages,
+          }),
+        },
+      ]),
+    ),
+    actions: createActions(clients, {
+      clock,
+      events,
+      accountIds: new Map(
+        accounts.flatMap(({ account, target }) =>
+          target.accountId === undefined ? [] : [[account.name, target.accountId] as const],
+        ),
+      ),
+    }),
+    ledger,
+    board,
+    facts,
+    clock,
+    events,
+    guards: GUARDS,
+    ...(deps.settleMs !== undefined && { settleMs: deps.settleMs }),
+    ...deps.pace,
+    ...(ceiling !== undefined && { ceiling }),
+    ...(deps.auditOnly !== undefined && { auditOnly: deps.auditOnly }),
+    ...(deps.unwrittenPauses !== undefined && { unwrittenPauses: deps.unwrittenPauses }),
+    killSwitch: () => killSwitchFile && fileSwitch(killSwitchFile),
+    runSoon,
+  });
+
+  function track(work: Promise<unknown>): void {
+    const tracked = work
+      .catch((error: unknown) => logger.error({ error: errorMessage(error) }, 'a run of a policy failed'))
+      .finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  }
+
+  function run(name: string, trigger: Trigger, signal: AbortSignal): Promise<void> {
+    const attributes = { 'opsd.policy': name, 'opsd.trigger': trigger.kind };
+    return deps.within({ name: `policy ${name}`, attributes }, async () => {
+      await engine.run(name, signal, trigger);
+    });
+  }
+
+  function runSoon(name: string, trigger: Trigger): void {
+    if (stopping.signal.aborted) return;
+    track(run(name, trigger, stopping.signal));
+  }
+
+  return {
+    engine,
+    compiled,
+    runSoon,
+    statuses: () =>
+      engine.statuses().map((status) => {
+        const nextRunAt = scheduler.nextRunAt(taskOf(status.name));
+        return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
+      }),
+    start() {
+      // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
+      track(
+        engine.recover(stopping.signal).catch((error: unknown) => {
+          if (!stopping.signal.aborted) logger.warn({ error: errorMessage(error) }, 'recovery is put off');
+        }),
+      );
+      for (const { name, when, mode } of compiled) {
+        if (mode === 'off' || !('every' in when || 'cron' in when)) continue;
+        scheduler.add({
+          name: taskOf(name),
+          schedule: when,
+          timeoutMs: POLICY_TIMEOUT_MS,
+          jitter: 1,
+          // A stop is heard at once: the request under way ends, the rest is left.
+          run: (signal) => run(name, { kind: 'schedule' }, AbortSignal.any([signal, stopping.signal])),
+        });
+      }
+      scheduler.add({
+        name: 'engine/settle',
+        schedule: { every: SETTLE_EVERY_MS },
+        timeoutMs: POLICY_TIMEOUT_MS,
+        jitter: 0,
+        run: (signal) => engine.settle(AbortSignal.any([signal, stopping.signal])),
+        onError: (error) => logger.error({ error: errorMessage(error) }, 'settling failed'),
+      });
+    },
+    async stop() {
+      stopping.abort(new Error('the daemon stops'));
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+function taskOf(policy: string): string {
+  return `policy/${policy}`;
+}
+
+/** @throws {Error} when OPSD_MODE is no mode: a typo must not mean "no ceiling" */
+export function modeCeiling(text: string | undefined): PolicyMode | undefined {
+  if (text === undefined || text === '') return undefined;
+  const mode = POLICY_MODES.find((candidate) => candidate === text);
+  if (mode === undefined) throw new Error(`OPSD_MODE is "${text}"; it must be one of ${POLICY_MODES.join(', ')}`);
+  return mode;
+}

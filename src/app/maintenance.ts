@@ -1,0 +1,136 @@
+/**
+ * The composition root's part about the store over months: what it forgets, where its audit log ended, and whether its
+ * file is still there and whole.
+ */
+import type { Engine } from '#automate/engine/engine.ts';
+import type { AuditLog } from '#automate/ledger/audit-log.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { Logger } from '#foundation/platform/logger.ts';
+import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
+import type { BackupFolder } from '#storage/backup-folder.ts';
+import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
+import type { Store } from '#storage/sqlite.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Between two batches: others write to the store as well. */
+const NEXT_BATCH_MS = 5_000;
+/** Between two looks at a clock that no answer of the service confirms. */
+const UNVERIFIED_MS = 60_000;
+const WATCH_EVERY_MS = 10_000;
+const LOOK_AT_BACKUPS_EVERY_MS = 60_000;
+/** How long after a backup that failed the next one begins, at most. */
+const RETRY_BACKUP_MS = 600_000;
+
+export interface UpkeepDeps {
+  readonly scheduler: Pick<Scheduler, 'add'>;
+  readonly store: Pick<Store, 'problem'>;
+  readonly conditions: Pick<Engine['others'], 'stands' | 'ended'>;
+  readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
+  readonly audit: Pick<AuditLog, 'head'>;
+  readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
+  readonly events: EventBus;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+export function scheduleUpkeep(deps: UpkeepDeps): void {
+  const { scheduler, store, conditions, ledger, audit, clock, events, logger } = deps;
+  let problem: string | undefined;
+  scheduler.add({
+    name: 'store-watch',
+    schedule: { every: WATCH_EVERY_MS },
+    timeoutMs: WATCH_EVERY_MS,
+    jitter: 0,
+    runAtStart: true,
+    async run() {
+      const found = store.problem;
+      if (found === undefined) conditions.ended('store');
+      else {
+        if (found !== problem) events.emit({ type: 'store.failed', operation: 'watch', message: found });
+        conditions.stands({
+          key: 'store',
+          severity: 'critical',
+          summary: 'The store cannot be used',
+          detail: `${found}; no policy acts, and counters do not advance`,
+        });
+      }
+      problem = found;
+    },
+  });
+  scheduler.add({
+    name: 'audit-head',
+    schedule: { every: HOUR_MS },
+    timeoutMs: HOUR_MS,
+    jitter: 0,
+    async run() {
+      const head = audit.head();
+      // Kept elsewhere with the daemon's log, it shows a tail that was cut off.
+      if (head !== undefined) logger.info({ head: `${head.sequence}:${head.hash}` }, 'the audit log ends here');
+      const because = ledger.mustBeAdopted;
+      if (because !== undefined) {
+        logger.warn({ because }, 'policies do nothing until a person adopts the store: opsd state adopt --reason TEXT');
+      }
+    },
+  });
+  scheduler.add({
+    name: 'ledger-retention',
+    schedule: { every: DAY_MS },
+    timeoutMs: HOUR_MS,
+    jitter: 1,
+    async run() {
+      // By a clock that was set ahead everything would be old.
+      if (!clock.isVerified()) return { againInMs: UNVERIFIED_MS };
+      try {
+        if (ledger.prune(clock.now()).more) return { againInMs: NEXT_BATCH_MS };
+      } catch (error) {
+        events.emit({ type: 'store.failed', operation: 'forgetting', message: errorMessage(error) });
+      }
+      return undefined;
+    },
+  });
+}
+
+interface BackupDeps extends Pick<UpkeepDeps, 'scheduler' | 'conditions' | 'events' | 'logger'> {
+  readonly clock: Clock;
+  readonly folder: BackupFolder;
+  readonly every: number;
+}
+
+/** Copies the store on a schedule that restarts do not move: the first copy is due by the newest one in the folder. */
+export function scheduleBackups(deps: BackupDeps): void {
+  const { scheduler, folder, every, conditions, clock, events, logger } = deps;
+  const age = clock.now() - (folder.newest?.at ?? -Infinity);
+  // A copy of a time to come was named by a clock that was wrong.
+  let dueAt = clock.monotonic() + (age >= 0 ? Math.max(0, every - age) : 0);
+  scheduler.add({
+    name: 'backup',
+    schedule: { every: Math.min(every, LOOK_AT_BACKUPS_EVERY_MS) },
+    timeoutMs: Math.max(every, HOUR_MS),
+    jitter: 0,
+    runAtStart: true,
+    async run(signal) {
+      folder.look();
+      if (clock.monotonic() < dueAt) return;
+      try {
+        const { file, bytes } = await folder.add(signal);
+        dueAt = clock.monotonic() + every;
+        conditions.ended('backup');
+        logger.info({ file, bytes }, 'backup written and verified');
+      } catch (error) {
+        if (signal.aborted) return;
+        dueAt = clock.monotonic() + Math.min(every, RETRY_BACKUP_MS);
+        const message = errorMessage(error);
+        events.emit({ type: 'backup.failed', message });
+        conditions.stands({
+          key: 'backup',
+          severity: 'warning',
+          summary: 'A scheduled backup failed',
+          detail: `${message}; the backups before it are kept, and the next attempt follows within 10 minutes`,
+        });
+      }
+    },
+  });
+}

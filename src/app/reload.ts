@@ -1,0 +1,92 @@
+/** The composition root's part about a configuration that changes while the daemon runs. */
+import { statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { ReloadState } from '#operate/cli/reloader.ts';
+import type { Config } from '#config/config.ts';
+import type { Engine } from '#automate/engine/engine.ts';
+import { modeCeiling } from './automation.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import { listenTcp } from '#operate/http/listen.ts';
+import { openStore, tryStore, type Store } from '#storage/sqlite.ts';
+
+/** The present daemon, as far as one that follows it meets it. */
+interface Present {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly store: Store;
+  /** Where it listens. */
+  readonly addresses: readonly (string | undefined)[];
+}
+
+/**
+ * Tries what a daemon with another configuration will need, while the present one still has it all.
+ *
+ * @throws {Error} with words for the operator
+ */
+export async function rehearse(next: Config, { config, env, store, addresses }: Present): Promise<void> {
+  modeCeiling(env['OPSD_MODE']);
+  for (const { settings, source } of next.policies) compilePolicy(settings, source);
+  const { path } = next.storage.sqlite;
+  // The present daemon's own file must not be opened a second time: its lock would be gone.
+  if (isSameFile(path, config.storage.sqlite.path)) tryStore(store);
+  else openStore(path)[Symbol.dispose]();
+  const ownPorts = addresses.map((address) => (address === undefined ? 0 : portOf(address)));
+  const wanted = [
+    { listen: next.server.listen, setting: 'server.listen' },
+    { listen: next.hooks.listen, setting: 'hooks.listen' },
+    { listen: next.server.probes.listen, setting: 'server.probes.listen' },
+  ];
+  for (const { listen, setting } of wanted) {
+    if (listen !== undefined && listen.port !== 0 && !ownPorts.includes(listen.port)) await tryAddress(listen, setting);
+  }
+}
+
+/** URLs leave out the usual port of their scheme. */
+function portOf(address: string): number {
+  const { port, protocol } = new URL(address);
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}
+
+function isSameFile(one: string, other: string): boolean {
+  if (one === other) return true;
+  const a = statSync(one, { throwIfNoEntry: false });
+  const b = statSync(other, { throwIfNoEntry: false });
+  return a !== undefined && a.dev === b?.dev && a.ino === b.ino;
+}
+
+async function tryAddress(listen: ListenAddress, setting: string): Promise<void> {
+  const server = createServer();
+  await listenTcp(server, listen, { setting });
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** Why no policy acts; undefined when they may. */
+export function auditOnlyBy({ auditOnly }: ReloadState): string | undefined {
+  return auditOnly
+    ? 'the policies as they are written now cannot be used; a good reload of the configuration ends it'
+    : undefined;
+}
+
+/** @param by who asked for the loading that failed just now */
+export function tellOfReload(
+  state: ReloadState,
+  { engine, events }: { readonly engine: Engine; readonly events: EventBus },
+  by?: string,
+): void {
+  const { ok, problems, auditOnly } = state;
+  if (ok) {
+    engine.others.ended('reload');
+    return;
+  }
+  if (by !== undefined) events.emit({ type: 'config.reload_failed', by, problems, auditOnly });
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  const effect = auditOnly ? 'the policies of before run in audit: nothing is sent' : 'everything runs on as before';
+  engine.others.stands({
+    key: 'reload',
+    severity: auditOnly ? 'critical' : 'warning',
+    summary: 'The changed configuration cannot be used',
+    detail: `${problems[0] ?? 'reason not known'}${more}; until it is mended ${effect}`,
+  });
+}

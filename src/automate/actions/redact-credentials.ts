@@ -1,0 +1,78 @@
+/**
+ * An entry's row without the credentials that it carries: in their place stands `REDACTED:<sha256>`, as the service
+ * itself writes redacted values. The hash has no salt, so that two entries, or an entry and a known key, can be
+ * compared, also with what the service redacted; the hash of a guessable password can therefore be guessed.
+ * Bodies are not looked into.
+ */
+import { createHash } from 'node:crypto';
+import { mayNameCredential } from '#foundation/domain/credential-names.ts';
+
+/** Beside `header` and `responseHeader` whatever else is called so. */
+const HEADERS = /headers?$/i;
+const CREDENTIAL_VALUE =
+  /^\s*(?:bearer|basic|digest|negotiate|hawk|token|api-?key|aws4-hmac-sha256)\s|\beyJ[\w-]+\.[\w-]+\./i;
+/** Fields whose content is somebody's text, archived as it is. */
+const BODIES: ReadonlySet<string> = new Set(['body', 'bodyBase64', 'responseBody', 'responseBodyBase64']);
+const REDACTED = /^REDACTED:[0-9a-f]{64}$/i;
+
+type Row = Readonly<Record<string, unknown>>;
+
+export function redactCredentials(row: Row): Row {
+  return mapValues(row, (name, value) => (BODIES.has(name) && typeof value === 'string' ? value : field(name, value)));
+}
+
+function field(name: string, value: unknown): unknown {
+  if (mayNameCredential(name)) return redactAll(value);
+  // Headers of another form than name to values cannot be told apart: none of them is kept.
+  if (HEADERS.test(name)) return isObject(value) ? mapValues(value, header) : redactAll(value);
+  if (Array.isArray(value)) return value.map((item) => field(name, item));
+  if (isObject(value)) return mapValues(value, field);
+  return typeof value === 'string' ? redactUrl(value) : value;
+}
+
+function header(name: string, value: unknown): unknown {
+  if (mayNameCredential(name)) return redactAll(value);
+  if (Array.isArray(value)) return value.map((item) => header(name, item));
+  if (isObject(value)) return mapValues(value, header);
+  if (typeof value !== 'string') return value;
+  return CREDENTIAL_VALUE.test(value) ? redacted(value) : redactUrl(value);
+}
+
+/** Everything below a name that is a credential's; the names stay. */
+function redactAll(value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  if (Array.isArray(value)) return value.map(redactAll);
+  if (isObject(value)) return mapValues(value, (_name, item) => redactAll(item));
+  return redacted(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** User and password of a URL, and the values of its parameters that are named like credentials. */
+function redactUrl(text: string): string {
+  if (!/^\s*https?:/i.test(text)) return text;
+  return text
+    .replace(/^(\s*https?:[/\\]*)([^/\\?#]*)@/i, (_all, start: string, user: string) => `${start}${redacted(user)}@`)
+    .replace(/([?&#;])([^=&#;]*)=([^&#;]*)/g, (all, start: string, name: string, value: string) =>
+      value !== '' && mayNameCredential(decoded(name)) ? `${start}${name}=${redacted(value)}` : all,
+    );
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function redacted(value: string): string {
+  return REDACTED.test(value) ? value : `REDACTED:${createHash('sha256').update(value).digest('hex')}`;
+}
+
+function mapValues(object: Row, map: (name: string, value: unknown) => unknown): Row {
+  // Defines its members, so that a field named __proto__ is a field.
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(name, value)]));
+}
+
+function isObject(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

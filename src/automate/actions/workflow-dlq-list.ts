@@ -1,0 +1,90 @@
+/** Listing the workflow DLQ whole: all pages under one filter, or a plain word on why not. */
+import type { ServiceClient, WorkflowDlqFilter } from '#service/api.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { RowMemory } from '#foundation/platform/row-memory.ts';
+
+export interface Listing {
+  /** All pages were read, the cursor ended, and no request failed. */
+  readonly complete: boolean;
+  /** Why it is not complete. */
+  readonly problem?: string;
+  /** Each dlqId once, in the order of the service. */
+  readonly entries: readonly WorkflowDlqEntry[];
+  /** Rows whose dlqId had been listed before: pages shift while the set changes. */
+  readonly duplicates: number;
+  /** Rows that could not be understood. */
+  readonly dropped: number;
+  readonly pages: number;
+  /** Local clock minus the service's, milliseconds; absent when the service sent no Date. */
+  readonly clockSkewMs?: number;
+}
+
+/** What the service is asked for; all pages of it are read. */
+export type ListFilter = WorkflowDlqFilter;
+
+export interface ListOptions {
+  readonly clock: Clock;
+  readonly maxPages: number;
+}
+
+const PAGE_SIZE = 100;
+
+/** Never rejects: a failed or aborted read is an incomplete listing. */
+export async function listWorkflowDlq(
+  client: ServiceClient | undefined,
+  filter: ListFilter,
+  signal: AbortSignal,
+  options: ListOptions,
+): Promise<Listing> {
+  const entries = new Map<string, WorkflowDlqEntry>();
+  const cursors = new Set<string>();
+  const memory = new RowMemory();
+  let pages = 0;
+  let rows = 0;
+  let dropped = 0;
+  let skew: number | undefined;
+  let problem: string | undefined;
+  try {
+    if (client?.message === undefined) throw new Error('the account has no message API');
+    for (let cursor: string | undefined; ;) {
+      if (pages === options.maxPages) throw new Error(`more than ${options.maxPages} pages`);
+      const page = await client.message.listWorkflowDlq(
+        { ...filter, count: PAGE_SIZE, ...(cursor !== undefined && { cursor }) },
+        { signal },
+      );
+      pages++;
+      rows += page.value.length;
+      dropped += page.dropped;
+      if (!memory.keep(page.value)) throw new Error(`the rows of ${pages} pages take too much memory`);
+      for (const entry of page.value) if (!entries.has(entry.dlqId)) entries.set(entry.dlqId, entry);
+      if (page.servedAt !== undefined) skew = nearerToZero(skew, options.clock.now() - page.servedAt);
+      cursor = page.cursor;
+      if (cursor === undefined || cursor === '') break;
+      if (cursors.has(cursor)) throw new Error('a cursor came twice');
+      cursors.add(cursor);
+    }
+  } catch (error) {
+    problem = explain(error);
+  }
+  return {
+    complete: problem === undefined,
+    ...(problem !== undefined && { problem }),
+    entries: [...entries.values()],
+    duplicates: rows - entries.size,
+    dropped,
+    pages,
+    ...(skew !== undefined && { clockSkewMs: skew }),
+  };
+}
+
+/** An answer that was long under way makes the local clock look ahead: the nearest of the readings is the best. */
+function nearerToZero(a: number | undefined, b: number): number {
+  return a === undefined || Math.abs(b) < Math.abs(a) ? b : a;
+}
+
+function explain(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const text = typeof message === 'string' ? message : String(error);
+  return typeof code === 'string' ? `${code}: ${text}` : text;
+}

@@ -1,0 +1,167 @@
+/**
+ * Who may act, and how far: pauses, the kill switch, the lease, windows, preconditions, and the least of all modes.
+ * It is asked before the plan and again before every request.
+ */
+import { leastMode, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
+import type { RunFacts } from '../guardrails/guard.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { Policy } from '../policies/policy.ts';
+import { isNarrower } from '../policies/scope.ts';
+import { outsideWindow } from '../policies/window.ts';
+import type { EngineDeps } from './engine-deps.ts';
+
+/** So far back an act of unknown outcome is looked for: longer than any guard waits for it. */
+const DAY_MS = 86_400_000;
+
+export interface EffectiveMode {
+  readonly mode: PolicyMode;
+  /** Why it is less than the policy's own. */
+  readonly reducedBy?: string;
+}
+
+export class Authority {
+  readonly #deps: EngineDeps;
+  /** Pauses that could not be written down: they hold as long as this process. */
+  readonly #unwritten: Map<string, string>;
+
+  constructor(deps: EngineDeps) {
+    this.#deps = deps;
+    this.#unwritten = new Map(deps.unwrittenPauses);
+  }
+
+  /** By scope, with their reasons: the only memory of them. */
+  unwrittenPauses(): ReadonlyMap<string, string> {
+    return this.#unwritten;
+  }
+
+  /** Stands until a person lifts it, across restarts: a restart must not be how an automation gets its trust back. */
+  pause(scope: string, reason: string, by = 'engine'): void {
+    const { ledger, clock, events } = this.#deps;
+    try {
+      ledger.pause({ scope, reason, at: clock.now(), by });
+    } catch (error) {
+      this.#unwritten.set(scope, reason);
+      events.emit({ type: 'store.failed', operation: 'pause', message: errorMessage(error) });
+    }
+    events.emit({ type: 'engine.paused', scope, reason });
+  }
+
+  /** @returns how many pauses were lifted */
+  unpause(lifted: { readonly scope?: string; readonly reason: string; readonly by: string }): number {
+    const { ledger, clock, events } = this.#deps;
+    const unwritten = [...this.#unwritten.keys()].filter(
+      (scope) => lifted.scope === undefined || scope === lifted.scope,
+    );
+    const count = ledger.unpause({ ...lifted, at: clock.now() }) + unwritten.length;
+    for (const scope of unwritten) this.#unwritten.delete(scope);
+    events.emit({ type: 'engine.unpaused', lifted: count, reason: lifted.reason });
+    return count;
+  }
+
+  /** Why nothing may be done, by the policy or by all. */
+  paused(policy: Policy): string | undefined {
+    return this.#pausedBy(['engine', policyScope(policy.name)]) ?? this.#killSwitch();
+  }
+
+  /** @param scope `engine`, or one of `policyScope` */
+  isPaused(scope: string): boolean {
+    return (this.#pausedBy([scope]) ?? (scope === 'engine' ? this.#killSwitch() : undefined)) !== undefined;
+  }
+
+  /** @param at before anything is read, or again, before a request; and with what trigger */
+  runFacts(policy: Policy, at: { readonly first: boolean; readonly trigger?: Trigger }): RunFacts {
+    const { clock, ledger, facts } = this.#deps;
+    const { trigger } = at;
+    const now = clock.now();
+    const paused = this.paused(policy);
+    // A store that cannot be read is a pause already, and it is not asked again.
+    const clockSkewMs = facts.clockSkewMs(policy.account);
+    const time = { now, ...(clockSkewMs !== undefined && { clockSkewMs }) };
+    if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
+    const leaseLost = ledger.leaseLost();
+    const window = outsideWindow(policy.windows, now);
+    const lastIntentAt = at.first ? ledger.lastIntentAt(policy.name) : undefined;
+    const isPrune = policy.action.type === 'message-dlq.prune';
+    const lastUnknownAt = isPrune ? ledger.lastUnknownAt(policy.name, now - DAY_MS) : undefined;
+    const known = policy.preconditions.length > 0 ? facts.preconditions(policy.account) : undefined;
+    const unmet = (known === undefined ? [] : policy.preconditions).flatMap((condition) => {
+      const verdict = condition.evaluate(known!, trigger);
+      return verdict === 'match' ? [] : [{ name: condition.name, verdict }];
+    });
+    return {
+      ...(leaseLost !== undefined && { leaseLost }),
+      ...(window !== undefined && { outsideWindow: window }),
+      unmet,
+      ...(lastIntentAt !== undefined && { lastIntentAt }),
+      ...(lastUnknownAt !== undefined && { lastUnknownAt }),
+      minInterval: at.first ? policy.limits.minInterval : 0,
+      ...time,
+    };
+  }
+
+  /** The least of policy, account, engine, environment, and what the store's own state allows. */
+  mode(policy: Policy): EffectiveMode {
+    const { settings, accounts, ceiling, ledger } = this.#deps;
+    const adopt = ledger.mustBeAdopted;
+    const auditOnly = this.#deps.auditOnly?.();
+    const all: readonly (readonly [PolicyMode, string])[] = [
+      [settings.mode, `engine.mode is ${settings.mode}`],
+      [accounts.get(policy.account)?.mode ?? 'enforce', `the mode of account ${policy.account}`],
+      [ceiling ?? 'enforce', `OPSD_MODE is ${ceiling ?? 'enforce'}`],
+      [auditOnly === undefined ? 'enforce' : 'audit', auditOnly ?? ''],
+      [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; opsd state adopt --reason TEXT ends it`],
+    ];
+    const mode = leastMode(policy.mode, ...all.map(([one]) => one));
+    const by = mode === policy.mode ? undefined : all.find(([one]) => one === mode)?.[1];
+    return { mode, ...(by !== undefined && { reducedBy: by }) };
+  }
+
+  /** Audit runs that a policy which is new, or was widened, has still to make. */
+  probationLeft(policy: Policy): number {
+    const { probationRuns } = policy.limits;
+    if (probationRuns === 0) return 0;
+    const version = this.#deps.ledger.policyVersion(policy.name);
+    if (version === undefined || !isNarrower(version.scope, policy.scope)) return probationRuns;
+    return Math.max(0, probationRuns - version.auditRuns);
+  }
+
+  /** To be called after each run that decided: `audited` when probation held it back. */
+  noteRun(policy: Policy, audited: boolean): void {
+    const { ledger } = this.#deps;
+    const version = ledger.policyVersion(policy.name);
+    const isSame = version !== undefined && isNarrower(version.scope, policy.scope);
+    const auditRuns = (isSame ? version.auditRuns : 0) + (audited ? 1 : 0);
+    if (isSame && !audited && sameScope(version.scope, policy.scope)) return;
+    ledger.savePolicyVersion(policy.name, { scope: policy.scope, auditRuns });
+  }
+
+  /** A store that cannot be read counts as a pause: it may hold one, and nothing could be written down anyhow. */
+  #pausedBy(scopes: readonly string[]): string | undefined {
+    const standing = new Map(this.#unwritten);
+    try {
+      for (const { scope, reason } of this.#deps.ledger.pauses()) standing.set(scope, reason);
+    } catch (error) {
+      return `the store cannot be read: ${errorMessage(error)}`;
+    }
+    const scope = scopes.find((one) => standing.has(one));
+    if (scope === undefined) return undefined;
+    const lift = scope === 'engine' ? 'opsd unpause' : `opsd unpause --policy ${scope.replace('policy/', '')}`;
+    return `${standing.get(scope)!}; ${lift} lifts it`;
+  }
+
+  #killSwitch(): string | undefined {
+    try {
+      return this.#deps.killSwitch();
+    } catch (error) {
+      return `the kill switch cannot be read: ${errorMessage(error)}`;
+    }
+  }
+}
+
+export function policyScope(policy: string): string {
+  return `policy/${policy}`;
+}
+
+function sameScope(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,53 @@
+/** The spend of an account as a policy over its budget sees it: the last reading of the statistics, while it is fresh. */
+import { monthOf } from '#foundation/domain/utc-month.ts';
+import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
+import type { FactsDeps } from './facts.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export function spendFacts(
+  account: string,
+  known: KnownBudget | undefined,
+  { board, ledger, clock }: Pick<FactsDeps, 'board' | 'ledger' | 'clock'>,
+): BudgetFacts {
+  const batch = board.fresh(account, 'accountStats');
+  const spend = batch?.rows[0]?.spend;
+  const now = clock.now();
+  const ageMs = board.ageMs(account, 'accountStats');
+  if (batch === undefined || ageMs === undefined || spend?.monthUsd === undefined) return { fresh: false };
+  // By the age, and not by the time that was noted: the clock may have been set since.
+  const at = Math.round(now - ageMs);
+  // What was read before a month's turn says nothing of the new one.
+  if (monthOf(at) !== monthOf(now) || monthOf(batch.at) !== monthOf(now)) return { fresh: false };
+  const { monthUsd, last24hUsd, medianDayUsd, paceUsd, forecastUsd, requestsLastDay } = spend;
+  // A forecast smooths a bad day away; who has to act must know of it.
+  const fastest = Math.max(paceUsd ?? -Infinity, last24hUsd ?? -Infinity);
+  const hoursLeft =
+    known === undefined || fastest === -Infinity
+      ? undefined
+      : hoursUntil({ spentUsd: monthUsd, budgetUsd: known.knownUsd, paceUsd: fastest, readMsAgo: ageMs });
+  return {
+    fresh: true,
+    at,
+    monthUsd,
+    ...(last24hUsd !== undefined && { last24hUsd }),
+    ...(medianDayUsd !== undefined && { medianDayUsd }),
+    ...(forecastUsd !== undefined && { forecastMonthUsd: forecastUsd }),
+    ...(hoursLeft !== undefined && { hoursLeft }),
+    ...(requestsLastDay !== undefined && { messagesLastDay: requestsLastDay }),
+    ownMessagesLastDay: ledger.resumedTries(account, now - DAY_MS),
+  };
+}
+
+/** Hours until the budget is used up at this pace, the usual one or that of the last day, whichever is faster; Infinity when nothing is spent. A month's turn may come before. */
+function hoursUntil(at: {
+  readonly spentUsd: number;
+  readonly budgetUsd: number;
+  readonly paceUsd: number;
+  readonly readMsAgo: number;
+}): number {
+  const left = at.budgetUsd - at.spentUsd;
+  if (left <= 0) return 0;
+  return Math.max(0, (left / at.paceUsd) * 24 - at.readMsAgo / HOUR_MS);
+}

@@ -1,0 +1,146 @@
+/**
+ * The engine's side of campaigns: they are saved before the first intent of a step and after its last, and judged when
+ * it is known what became of its acts. The rules themselves are pure (guardrails/campaign.ts).
+ */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import { begin, drained, judge, retimed, reopen, retryHorizon, sent } from '../guardrails/campaign.ts';
+import type { ActionOutcome, ActionRecord } from '../ledger/ledger.ts';
+import { isResume, type Policy, type ResumePolicy } from '../policies/policy.ts';
+import { clockDenial } from './clock-denial.ts';
+import type { EngineDeps } from './engine-deps.ts';
+
+export interface Change {
+  readonly before: Campaign;
+  readonly after: Campaign;
+}
+
+/** The group's campaign as it stands now: a breaker that has run out is half open, and a new group begins. */
+export function campaignOf(
+  policy: ResumePolicy,
+  group: string,
+  now: number,
+  deps: Pick<EngineDeps, 'ledger'>,
+): Campaign {
+  const standing = deps.ledger.campaign(policy.name, group);
+  if (standing === undefined) {
+    // A plan writes nothing, a number of a campaign neither: it gets its id with its first step.
+    return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
+  }
+  return standing.state === 'halted' && (standing.until ?? 0) <= now ? reopen(standing, now) : standing;
+}
+
+/**
+ * Before the first intent of a group: a crash from here on finds the step and its acts.
+ *
+ * @param settle as someone overruled it for this step, milliseconds
+ */
+export function beginStep(
+  policy: ResumePolicy,
+  { group, settle }: { readonly group: string; readonly settle: number | undefined },
+  deps: EngineDeps,
+): Campaign {
+  const { settle: _before, ...found } = campaignOf(policy, group, deps.clock.now(), deps);
+  const id = found.id === '' ? deps.ledger.nextCampaignId(policy.name) : found.id;
+  const campaign = { ...found, id, ...(settle !== undefined && { settle }) };
+  deps.ledger.saveCampaign(campaign);
+  return campaign;
+}
+
+/** After the last request of a group, however the run ended. */
+export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDeps): void {
+  const acts = deps.ledger.stepActs(campaign.id, campaign.step);
+  if (acts.every(hadNoEffect)) return;
+  deps.ledger.saveCampaign(sent(campaign, { ...stepOf(acts), now: deps.clock.now(), ramp: policy.ramp }));
+}
+
+/**
+ * Campaigns whose state has changed by what was learned of their acts. To be called after outcomes were recorded. A step
+ * that is still being sent is judged when it is whole: its run would put its own state over the verdict.
+ */
+export function judgeCampaigns(
+  policies: ReadonlyMap<string, Policy>,
+  deps: EngineDeps & { readonly inStep: ReadonlySet<string> },
+): Change[] {
+  const now = deps.clock.now();
+  return deps.ledger.campaigns().flatMap((campaign) => {
+    if (deps.inStep.has(campaign.id) || clockDenial(campaign.account, deps) !== undefined) return [];
+    const policy = policies.get(campaign.policy);
+    if (policy === undefined || !isResume(policy)) return [];
+    const after = judged(campaign, policy, now, deps);
+    if (after === undefined) return [];
+    deps.ledger.saveCampaign(after);
+    return after.state === campaign.state && after.step === campaign.step ? [] : [{ before: campaign, after }];
+  });
+}
+
+/** Overrules `ramp.settle` for the steps of a policy that are out. They are judged when it is their time by it. */
+export function overruleSettle(policy: ResumePolicy, deps: EngineDeps): void {
+  for (const campaign of deps.ledger.campaigns()) {
+    if (campaign.policy !== policy.name || campaign.state !== 'settling') continue;
+    deps.ledger.saveCampaign(settlingFor(campaign, policy, deps));
+  }
+}
+
+/** Returns a campaign as it is where `ramp.settle` is overruled for the step under way. */
+export function settlingFor(campaign: Campaign, { ramp }: ResumePolicy, { ledger }: EngineDeps): Campaign {
+  if (campaign.state !== 'settling') return campaign;
+  const { horizonMs } = stepOf(ledger.stepActs(campaign.id, campaign.step));
+  return retimed({ ...campaign, settle: ramp.settle }, { horizonMs, ramp });
+}
+
+/** Groups of a whole plan of which nothing is left: their campaigns end. */
+export function endDrained(policy: ResumePolicy, groups: ReadonlySet<string>, deps: EngineDeps): void {
+  for (const campaign of deps.ledger.campaigns()) {
+    if (campaign.policy !== policy.name || groups.has(campaign.group)) continue;
+    const after = drained(campaign);
+    if (after !== campaign) deps.ledger.saveCampaign(after);
+  }
+}
+
+function judged(campaign: Campaign, policy: ResumePolicy, now: number, deps: EngineDeps): Campaign | undefined {
+  if (campaign.state !== 'ready' && campaign.state !== 'settling') return undefined;
+  const acts = deps.ledger.stepActs(campaign.id, campaign.step);
+  if (campaign.state === 'ready') {
+    // A crash came between the last request and this.
+    const left = acts.length > 0 && !acts.every(hadNoEffect);
+    return left ? sent(campaign, { ...stepOf(acts), now, ramp: policy.ramp }) : undefined;
+  }
+  const results = { verified: 0, failed: 0, undecided: 0 };
+  for (const { outcome } of acts) {
+    const result = resultOf(outcome);
+    if (result !== undefined) results[result]++;
+  }
+  const ramp = { ...policy.ramp, ...(deps.breakerMs !== undefined && { breaker: deps.breakerMs }) };
+  const after = judge(retimed(campaign, { ...stepOf(acts), ramp }), results, ramp, now);
+  return after === campaign ? undefined : after;
+}
+
+function stepOf(acts: readonly ActionRecord[]): { readonly count: number; readonly horizonMs: number } {
+  const horizons = acts.map(({ proposal }) => retryHorizon((proposal as ResumeProposal).retries));
+  return { count: acts.length, horizonMs: Math.max(0, ...horizons) };
+}
+
+function hadNoEffect({ outcome }: ActionRecord): boolean {
+  return outcome === 'rejected' || outcome === 'resolved_not_done';
+}
+
+/** What an outcome says of the repair; undefined for acts that did nothing, and where nothing can tell. */
+function resultOf(outcome: ActionOutcome | undefined): 'verified' | 'failed' | 'undecided' | undefined {
+  switch (outcome) {
+    case 'verified':
+    case 'resolved_done':
+      return 'verified';
+    case 'came_back':
+      return 'failed';
+    case 'rejected':
+    case 'resolved_not_done':
+    case 'undecidable':
+      return undefined;
+    case 'acked':
+    case 'unknown':
+    case 'unverified':
+    case undefined:
+      return 'undecided';
+  }
+}

@@ -1,0 +1,63 @@
+/** The caps that hold for a policy's acts: its own, its account's and the engine's, over sliding hours and days. */
+import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
+import type { ActionType, PlanCap } from '#foundation/domain/plan.ts';
+import type { CapLimit, Ledger } from '../ledger/ledger.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { EngineDeps } from './engine-deps.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+type CapDeps = Pick<EngineDeps, 'settings' | 'facts' | 'accounts'>;
+
+const DELETES: readonly ActionType[] = ['workflow-dlq.delete', 'message-dlq.delete', 'message-dlq.prune'];
+const RESUMES: readonly ActionType[] = ['workflow-dlq.resume'];
+
+export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly CapLimit[] {
+  const { settings, facts, accounts } = deps;
+  const { maxPerHour, maxPerDay } = policy.limits;
+  const steadySince = facts.steadySince();
+  const over = (windowMs: number) => ({ windowMs, marginMs: now - windowMs < steadySince ? CLOCK_MARGIN_MS : 0 });
+  const [hour, day] = [over(HOUR_MS), over(DAY_MS)];
+  const limits: CapLimit[] = [
+    { scope: 'policy', ...hour, limit: maxPerHour },
+    { scope: 'policy', ...day, limit: maxPerDay },
+  ];
+  // A budget is no entry: its own limits are those of the policy.
+  if (policy.action.type === 'budget.raise') return limits;
+  for (const scope of ['account', 'engine'] as const) {
+    limits.push({ scope, ...hour, limit: settings.caps.perHour });
+    limits.push({ scope, ...day, limit: settings.caps.perDay });
+  }
+  if (DELETES.includes(policy.action.type)) {
+    limits.push({ scope: 'engine', ...day, limit: settings.caps.deletesPerDay, actions: DELETES });
+  }
+  const price = accounts.get(policy.account)?.priceUsdPer100kMessages;
+  if (policy.action.type === 'workflow-dlq.resume' && price !== undefined && price > 0) {
+    // Each resumed run is at least one message, and each of its retries another.
+    const each = (price / 100_000) * (1 + (policy.action.retries ?? 0));
+    const limit = Math.floor(settings.caps.spendUsdPerDay / each);
+    limits.push({ scope: 'engine', ...day, limit, actions: RESUMES });
+  }
+  return limits;
+}
+
+/** How much of each cap is taken at `now` (epoch milliseconds). */
+export function capUse(policy: Policy, limits: readonly CapLimit[], ledger: Ledger, now: number): readonly PlanCap[] {
+  const adopt = ledger.mustBeAdopted;
+  const why = adopt && { why: `all count as used: ${adopt}; opsd state adopt --reason TEXT ends it` };
+  return limits.map(({ scope, windowMs, marginMs = 0, limit, actions }) => {
+    const of = {
+      ...(scope === 'policy' && { policy: policy.name }),
+      ...(scope === 'account' && { account: policy.account }),
+      ...(actions !== undefined && { actions }),
+    };
+    return {
+      scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
+      window: windowMs === HOUR_MS ? 'hour' : 'day',
+      used: adopt === undefined ? ledger.used(of, now - windowMs - marginMs) : limit,
+      limit,
+      ...why,
+    };
+  });
+}

@@ -1,0 +1,38 @@
+/** The last narrowing before a plan: what a run may do at once, and what the caps still allow. */
+import type { Plan, Proposal } from '#foundation/domain/plan.ts';
+import type { Policy } from '../policies/policy.ts';
+import { capLimits, capUse } from './cap-limits.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { guardsAt } from './guards-at.ts';
+import type { Draft } from './plan-draft.ts';
+
+/**
+ * @param allowed in the order in which they are to be acted on
+ * @returns the acts that fit, and how the caps stand
+ */
+export function withinCaps<P extends Proposal>(
+  policy: Policy,
+  allowed: readonly P[],
+  draft: Draft,
+  deps: EngineDeps,
+): { readonly chosen: readonly P[]; readonly caps: Plan['caps'] } {
+  const now = deps.clock.now();
+  const caps = capUse(policy, capLimits(policy, now, deps), deps.ledger, now);
+  const worth = allowed.reduce((sum, { worth }) => sum + worth, 0);
+  let room = worth;
+  for (const guard of guardsAt(deps.guards, 'plan')) {
+    const { allowed: count, reason } = guard.check({ matched: worth, maxPerRun: policy.limits.maxPerRun, caps });
+    room = Math.min(room, count);
+    if (count === 0 && worth > 0) draft.hold({ guard: guard.name, reason: reason ?? 'no room' });
+    else if (reason !== undefined) draft.checks.push({ guard: guard.name, passed: false, reason });
+  }
+  const chosen: P[] = [];
+  for (const proposal of allowed) {
+    // A page may be smaller; an entry is one or none.
+    const fits = proposal.action === 'message-dlq.prune' ? Math.min(proposal.worth, room) : proposal.worth;
+    if (fits === 0 || fits > room) break;
+    room -= fits;
+    chosen.push({ ...proposal, worth: fits });
+  }
+  return { chosen, caps };
+}

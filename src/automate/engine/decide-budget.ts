@@ -1,0 +1,125 @@
+/** The plan of a policy that raises the budget when spend comes close. No operation reads the budget: it is known, or not. */
+import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
+import { formatDuration } from '#foundation/domain/duration.ts';
+import type { BudgetProposal } from '#foundation/domain/plan.ts';
+import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
+import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
+import type { BudgetPolicy } from '../policies/policy.ts';
+import { withinCaps } from './choose.ts';
+import type { DecideDeps } from './decide.ts';
+import { guardsAt } from './guards-at.ts';
+import { Draft, type Decision, type PlanContext, type Readings } from './plan-draft.ts';
+
+const MAX_BUDGET_USD = 10_000;
+
+export async function decideBudget(policy: BudgetPolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
+  const draft = new Draft(policy, context);
+  const now = deps.clock.now();
+  const { spend, known, doubt } = deps.facts.budget(policy.account);
+  if (known !== undefined) draft.notes.push(knowledge(known, now));
+  if (Number.isFinite(spend.hoursLeft)) draft.notes.push(`Hours left at this pace: ${spend.hoursLeft!.toFixed(1)}.`);
+  const seen = deps.ledger.condition(policy.name);
+  if (known !== undefined && spend.fresh) {
+    const verdict = policy.where.evaluate({ spend, budget: known }, context.trigger);
+    if (verdict !== 'match') {
+      const nothing = draft.finish({ evaluationErrors: verdict === 'error' ? 1 : 0 });
+      return { ...nothing, ...(seen !== undefined && { readings: 'none' as const }) };
+    }
+  }
+  const apart = apartOf(policy, spend);
+  const readings = counted(seen, spend.at ?? now, apart);
+  // What is not known breaks no row of readings, and adds none.
+  const met = known !== undefined && spend.fresh && readings !== seen && { readings };
+  const toUsd = known === undefined ? undefined : raised(policy, known.knownUsd);
+  const raises = deps.ledger.raises(policy.account, sinceMonth(now));
+  const tooFew = unconfirmed(policy, readings, apart);
+  const { maxPerMonth, maxRaisePerMonthUsd } = policy.limits;
+  for (const guard of guardsAt(deps.guards, 'budget')) {
+    const found = guard.check({
+      spend,
+      ...(known !== undefined && { known }),
+      ...(toUsd !== undefined && { toUsd }),
+      ...(doubt !== undefined && { doubt }),
+      ...(tooFew !== undefined && { unconfirmed: tooFew }),
+      ceilingUsd: policy.action.ceilingUsd,
+      raisesThisMonth: raises.length,
+      raisedThisMonthUsd: raises.reduce((sum, raise) => sum + raise.toUsd - raise.fromUsd, 0),
+      ...(maxPerMonth !== undefined && { maxPerMonth }),
+      ...(maxRaisePerMonthUsd !== undefined && { maxRaisePerMonthUsd }),
+      isApproved: context.only !== undefined,
+      now,
+    });
+    if (found?.verdict === 'hold') draft.hold({ guard: guard.name, reason: found.reason });
+    else if (found !== undefined) draft.needsApproval ??= { guard: guard.name, reason: found.reason };
+  }
+  if (known === undefined || toUsd === undefined || !(toUsd > known.knownUsd)) {
+    return { ...draft.finish({ selected: 1, matched: 1, backlog: 1 }), ...met };
+  }
+  draft.notes.push(absoluteAmount(toUsd));
+  const proposal: BudgetProposal = {
+    policy: policy.name,
+    account: policy.account,
+    action: 'budget.raise',
+    // Made unique by the run when it is reserved: the same amount may be set again in another month.
+    target: `budget/${toUsd}`,
+    group: '',
+    worth: 1,
+    fromUsd: known.knownUsd,
+    toUsd,
+  };
+  const isApproved = context.only?.has(proposal.target) ?? true;
+  if (!isApproved) draft.tally.add('approval', 'not in the approved plan');
+  const { chosen, caps } = withinCaps(policy, isApproved ? [proposal] : [], draft, deps);
+  const matched = isApproved ? 1 : 0;
+  return { ...draft.finish({ selected: 1, matched, chosen, backlog: matched - chosen.length, caps }), ...met };
+}
+
+/** Soon out of budget, two readings need not be so far apart. */
+const URGENT_HOURS = 3;
+const URGENT_APART_MS = 5 * 60_000;
+
+/** How far apart two readings must be, in milliseconds. */
+function apartOf(policy: BudgetPolicy, { hoursLeft = Infinity }: BudgetFacts): number {
+  const { apart } = policy.action.confirm;
+  return hoursLeft < URGENT_HOURS ? Math.min(apart, URGENT_APART_MS) : apart;
+}
+
+/** The readings that count after this one: of one month, each far enough after the one before. */
+function counted(before: Readings | undefined, at: number, apart: number): Readings {
+  if (before === undefined || monthOf(before.since) !== monthOf(at)) return { since: at, last: at, readings: 1 };
+  if (at - before.last < apart) return before;
+  return { since: before.since, last: at, readings: before.readings + 1 };
+}
+
+/** Why the readings so far do not suffice. */
+function unconfirmed(policy: BudgetPolicy, { readings: count }: Readings, apart: number): string | undefined {
+  const { readings } = policy.action.confirm;
+  if (count >= readings) return undefined;
+  return `reading ${count} of ${readings}; they must be ${formatDuration(apart)} apart`;
+}
+
+/** Since when raises count for the month: where the clocks may disagree about its turn, both months count. */
+function sinceMonth(now: number): number {
+  return startOfMonth(monthOf(now - CLOCK_MARGIN_MS)) - CLOCK_MARGIN_MS;
+}
+
+/** What an operator must know before a raise is approved. */
+export function absoluteAmount(toUsd: number): string {
+  return `The request sets the budget to $${toUsd}, whatever it is: a higher budget set elsewhere would be lowered.`;
+}
+
+/** The next budget: a step up, rounded, never above the ceiling of the policy or of the service. */
+function raised(policy: BudgetPolicy, fromUsd: number): number {
+  const { step, ceilingUsd } = policy.action;
+  const by = step.usd ?? (fromUsd * (step.percent ?? 0)) / 100;
+  const rounded = Math.ceil((fromUsd + by) / step.roundUpTo) * step.roundUpTo;
+  return Math.min(rounded, ceilingUsd, MAX_BUDGET_USD);
+}
+
+function knowledge({ knownUsd, origin, assertedAt }: KnownBudget, now: number): string {
+  const from = {
+    configuration: 'asserted in the configuration',
+    ledger: 'set by this daemon',
+  };
+  return `The budget is taken to be $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
+}

@@ -1,0 +1,98 @@
+/** The plan of a policy that deletes messages from the DLQ by ids that failure callbacks told of. */
+import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
+import { backingOffRefusal } from '../guardrails/attempts.ts';
+import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
+import type { MessageDeletePolicy } from '../policies/policy.ts';
+import { withinCaps } from './choose.ts';
+import type { DecideDeps } from './decide.ts';
+import { guardsAt } from './guards-at.ts';
+import { Draft, waitingOf, type Decision, type PlanContext } from './plan-draft.ts';
+
+/** More than this are not looked at in one run: old ones that nobody deletes must not hide the new ones. */
+const MAX_LETTERS = 10_000;
+
+export async function decideDeadLetters(
+  policy: MessageDeletePolicy,
+  context: PlanContext,
+  deps: DecideDeps,
+): Promise<Decision> {
+  const draft = new Draft(policy, context);
+  const now = deps.clock.now();
+  draft.notes.push('No operation lists these messages: their ids are those that failure callbacks told of.');
+  const letters = deps.ledger.deadLetters(policy.account, MAX_LETTERS);
+  if (letters.length === MAX_LETTERS) draft.notes.push(`The newest ${MAX_LETTERS} are looked at, none before them.`);
+  const { backoff } = policy.limits.attempts;
+  const proposals: MessageDeleteProposal[] = [];
+  let errors = 0;
+  for (const letter of letters) {
+    const { dlqId } = letter;
+    const missed = policy.missed(letter, now);
+    if (missed !== undefined) {
+      draft.tally.add('select', missed, { dlqId });
+      continue;
+    }
+    const refused = deps.rejections.of(policy.account, dlqId);
+    const backingOff = backingOffRefusal(refused?.count ?? 0, refused?.at ?? 0, { now, backoff });
+    const verdict = policy.where.evaluate(deadLetterFacts(letter, now), context.trigger);
+    if (verdict !== 'match') {
+      if (verdict === 'error') errors++;
+      const reason = verdict === 'error' ? 'the expression failed' : `status ${letter.status ?? 'none'}`;
+      draft.tally.add('where', reason, { dlqId });
+    } else if (letter.labels.some((label) => deps.settings.protectedLabels.includes(label))) {
+      draft.tally.add('protected', 'protected label', { dlqId });
+    } else if (backingOff !== undefined) {
+      const { reason, until = Infinity } = backingOff;
+      draft.tally.add('attempts', reason, { dlqId, until });
+    } else if (deps.ledger.isClaimed(policy.account, dlqId)) {
+      draft.tally.add('claim', 'sent before', { dlqId });
+    } else if (context.only !== undefined && !context.only.has(dlqId)) {
+      draft.tally.add('approval', 'not in the approved plan', { dlqId });
+    } else {
+      proposals.push({
+        policy: policy.name,
+        account: policy.account,
+        action: 'message-dlq.delete',
+        target: dlqId,
+        group: '',
+        worth: 1,
+        dlqId,
+        messageId: letter.messageId,
+        failedAt: letter.learnedAt,
+        ...(letter.url !== undefined && { url: letter.url }),
+        ...(letter.status !== undefined && { status: letter.status }),
+      });
+    }
+  }
+  for (const guard of guardsAt(deps.guards, 'evaluated')) {
+    const reason = guard.check({ entries: letters.length, errors });
+    if (reason !== undefined) return draft.abort({ guard: guard.name, reason }, { evaluationErrors: errors });
+  }
+  for (const guard of guardsAt(deps.guards, 'matched')) {
+    const population = deps.facts.dlqMessages(policy.account);
+    const tripped = guard.check({
+      action: policy.action.type,
+      matched: proposals.length,
+      maxMatched: policy.limits.maxMatched,
+      maxMatchedShare: policy.limits.maxMatchedShare,
+      onTrip: policy.limits.onTrip,
+      ...(population !== undefined && { population }),
+      isApproved: context.only !== undefined,
+    });
+    const shown = { matched: proposals.length, evaluationErrors: errors };
+    if (tripped?.onTrip === 'abort') return draft.abort({ guard: guard.name, reason: tripped.reason }, shown);
+    if (tripped !== undefined) draft.needsApproval ??= { guard: guard.name, reason: tripped.reason };
+  }
+  const { chosen, caps } = withinCaps(policy, proposals, draft, deps);
+  return draft.finish(
+    {
+      selected: proposals.length,
+      matched: proposals.length,
+      chosen,
+      backlog: proposals.length - chosen.length,
+      ...waitingOf(proposals, chosen),
+      evaluationErrors: errors,
+      caps,
+    },
+    proposals.map(({ target }) => target),
+  );
+}

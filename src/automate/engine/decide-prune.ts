@@ -1,0 +1,48 @@
+/**
+ * The plan of a prune by filters. It cannot see what it deletes, so it is bounded by time, by pages, and by what the
+ * caps allow before each page is sent. The first page of a run is one message.
+ */
+import type { PruneProposal } from '#foundation/domain/plan.ts';
+import type { PrunePolicy } from '../policies/policy.ts';
+import { withinCaps } from './choose.ts';
+import type { DecideDeps } from './decide.ts';
+import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
+
+const PAGE = 100;
+
+export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
+  const draft = new Draft(policy, context);
+  const asked = policy.filter(context.at);
+  const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };
+  const known = deps.facts.dlqMessages(policy.account);
+  const labels = deps.settings.protectedLabels;
+  draft.notes.push(
+    'The entries go unseen: no operation lists them, and the service tells only how many it deleted.',
+    ...(labels.length === 0
+      ? []
+      : [`Protected labels are not seen either: ${labels.join(', ')} are deleted as the rest.`]),
+    `At most ${policy.limits.maxPerRun} messages that failed before ${new Date(filter.toDate).toISOString().slice(0, 16)}Z` +
+      `${known === undefined ? '' : `; the DLQ holds ${known} in all`}.`,
+  );
+  const pages: PruneProposal[] = [];
+  let left = Math.min(policy.limits.maxPerRun, context.prune?.atMost ?? Infinity);
+  for (let page = 1; left > 0; page++) {
+    const worth = page === 1 ? 1 : Math.min(PAGE, left);
+    left -= worth;
+    pages.push({
+      policy: policy.name,
+      account: policy.account,
+      action: 'message-dlq.prune',
+      // Made unique by the run when it is reserved: two plans may say the same.
+      target: `prune/${page}`,
+      group: '',
+      worth,
+      page,
+      filter,
+    });
+  }
+  const worth = pages.reduce((sum, page) => sum + page.worth, 0);
+  const { chosen, caps } = withinCaps(policy, pages, draft, deps);
+  const planned = chosen.reduce((sum, page) => sum + page.worth, 0);
+  return draft.finish({ selected: worth, matched: worth, chosen, backlog: worth - planned, caps });
+}

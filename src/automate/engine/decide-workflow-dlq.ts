@@ -1,0 +1,228 @@
+/** The plan of a policy over entries of the workflow DLQ: resume them, or delete them. */
+import { parseStamp } from '#foundation/domain/lineage.ts';
+import type { Plan, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
+import { failureCause } from '#foundation/domain/reason.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { Candidate, EntryRules } from '../guardrails/guard.ts';
+import { TimeoutError } from '#foundation/platform/sleep.ts';
+import { evaluate } from '../policies/evaluate.ts';
+import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
+import { candidates } from './candidates.ts';
+import { withinCaps } from './choose.ts';
+import type { DecideDeps } from './decide.ts';
+import { drainOf } from './drain.ts';
+import { groupOf, Population } from './group-facts.ts';
+import { chooseByGroup } from './groups.ts';
+import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
+import { owners } from './owners.ts';
+import { Draft, waitingOf, type Decision, type PlanContext } from './plan-draft.ts';
+import { Returns } from './returns.ts';
+
+type RunProposal = ResumeProposal | WorkflowDeleteProposal;
+
+export async function decideWorkflowDlq(
+  policy: WorkflowDlqPolicy,
+  context: PlanContext,
+  deps: DecideDeps,
+): Promise<Decision> {
+  const { account } = policy;
+  const draft = new Draft(policy, context);
+  const filter = policy.filter(context.at);
+  const listing = await deps.actions.list(account, filter, context.signal);
+  const now = deps.clock.now();
+  const board = deps.board.latest(account, 'workflowDlq')?.rows;
+  const read: Plan['read'] = {
+    pages: listing.pages,
+    entries: listing.entries.length,
+    complete: listing.complete,
+    echoChecked: listing.complete ? listing.entries.length : 0,
+    ...(board !== undefined && { population: board.length }),
+    ...(listing.clockSkewMs !== undefined && { clockSkewMs: listing.clockSkewMs }),
+  };
+  // A stop says nothing of the service; one that never comes to the end of its listing in time does.
+  const { signal } = context;
+  const isStopped = signal.aborted && !(signal.reason instanceof TimeoutError);
+  if (isStopped && !listing.complete) return draft.abort(interrupted(signal), { read });
+  const unreadable = firstDenial(guardsAt(deps.guards, 'read'), { ...listing, filter, now });
+  if (unreadable !== undefined) return draft.abort(unreadable, { read });
+
+  const { matched, evaluationErrors, misjudged } = select(
+    policy,
+    listing.entries,
+    { filter, now, draft, context },
+    deps,
+  );
+  if (misjudged !== undefined) return draft.abort(misjudged, { read, evaluationErrors });
+  const selected = matched.length;
+  const allowed = allow(policy, matched, { now, draft, only: context.only }, deps);
+  const shown = { read, selected, evaluationErrors };
+
+  for (const guard of guardsAt(deps.guards, 'matched')) {
+    const tripped = guard.check({
+      action: policy.action.type,
+      matched: allowed.length,
+      maxMatched: policy.limits.maxMatched,
+      maxMatchedShare: policy.limits.maxMatchedShare,
+      onTrip: policy.limits.onTrip,
+      ...(board !== undefined && { population: board.length }),
+      isApproved: context.only !== undefined,
+    });
+    if (tripped?.onTrip === 'abort') return draft.abort({ guard: guard.name, reason: tripped.reason }, shown);
+    if (tripped !== undefined) draft.needsApproval ??= { guard: guard.name, reason: tripped.reason };
+  }
+
+  const population = new Population([...deps.board.departed(account), ...(board ?? [])], listing.entries, now);
+  const refusedAt = deps.facts.refusedAt(account);
+  for (const guard of guardsAt(deps.guards, 'account')) {
+    const reason = guard.check({
+      action: policy.action.type,
+      ...(refusedAt !== undefined && { refusedAt }),
+      recentArrivals: population.recent(),
+      now,
+    });
+    if (reason !== undefined) draft.hold({ guard: guard.name, reason });
+  }
+
+  const listed = new Returns(listing.entries, deps.ledger.instance);
+  const proposals = allowed.map((candidate) => propose(policy, candidate, listed, deps));
+  const groups = chooseByGroup(policy, proposals, { population, now, draft }, deps);
+  const { chosen, caps } = withinCaps<RunProposal>(policy, groups.allowed, draft, deps);
+  const drain = drainOf(policy, proposals, groups.campaigns, now);
+  const decision = draft.finish(
+    {
+      ...shown,
+      matched: allowed.length,
+      chosen,
+      backlog: allowed.length - chosen.length,
+      ...waitingOf(proposals, chosen),
+      campaigns: groups.campaigns,
+      caps,
+      ...(drain !== undefined && { drain }),
+    },
+    proposals.map(({ target }) => target),
+  );
+  return { ...decision, meant: matched.map(({ entry }) => entry.dlqId) };
+}
+
+interface Selecting {
+  readonly filter: ReturnType<WorkflowDlqPolicy['filter']>;
+  readonly now: number;
+  readonly draft: Draft;
+  readonly context: PlanContext;
+}
+
+/** `select` and `where`, asked of every entry. */
+function select(
+  policy: WorkflowDlqPolicy,
+  entries: readonly WorkflowDlqEntry[],
+  { filter, now, draft, context }: Selecting,
+  deps: DecideDeps,
+) {
+  const known = new Map(candidates(policy.account, entries, deps).map((one) => [one.entry.dlqId, one]));
+  const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
+  const { matched, left, errors } = evaluate(
+    policy,
+    [...known.values()].map(({ entry }) => entry),
+    {
+      filter,
+      trigger: context.trigger,
+      attemptsOf: ({ dlqId }) => known.get(dlqId)!.attempts,
+      ...(retentionMs !== undefined && { retention: retentionMs }),
+    },
+    now,
+  );
+  for (const { guard, reason, dlqId } of left) draft.tally.add(guard, reason, { dlqId });
+  const misjudged = firstDenial(guardsAt(deps.guards, 'evaluated'), { entries: entries.length, errors });
+  return { matched: matched.map(({ dlqId }) => known.get(dlqId)!), evaluationErrors: errors, misjudged };
+}
+
+interface Allowing {
+  readonly now: number;
+  readonly draft: Draft;
+  readonly only: ReadonlySet<string> | undefined;
+}
+
+/** The guards of entries. What a person did not approve is left out here too. */
+function allow(
+  policy: WorkflowDlqPolicy,
+  matched: readonly Candidate[],
+  { now, draft, only }: Allowing,
+  deps: DecideDeps,
+): Candidate[] {
+  const rules: EntryRules = {
+    action: policy.action.type,
+    now,
+    protectedLabels: deps.settings.protectedLabels,
+    failureFunctionStates: isResume(policy) ? policy.failureFunctionStates : [],
+    maxAttempts: policy.limits.attempts.max,
+    backoff: policy.limits.attempts.backoff,
+    grace: policy.action.type === 'workflow-dlq.delete' ? policy.action.grace : 0,
+  };
+  const owning = owners(deps.policies);
+  const retention = deps.accounts.get(policy.account)?.dlqRetentionMs;
+  const guards = guardsAt(deps.guards, 'entry');
+  return matched.flatMap((found) => {
+    const { dlqId } = found.entry;
+    const ownedBy = owning.before(policy, found.entry, { attempts: found.attempts, retention, now });
+    const firstMatchedAt = rules.grace > 0 ? deps.ledger.firstMatchedAt(policy.name, dlqId) : undefined;
+    // Of most entries no more is known, and there may be very many.
+    const candidate: Candidate =
+      ownedBy === undefined && firstMatchedAt === undefined
+        ? found
+        : {
+            ...found,
+            ...(ownedBy !== undefined && { ownedBy }),
+            ...(firstMatchedAt !== undefined && { firstMatchedAt }),
+          };
+    for (const guard of guards) {
+      const objection = guard.check(candidate, rules);
+      if (objection === undefined) continue;
+      const { reason, until } = objection;
+      draft.tally.add(guard.name, reason, { dlqId, ...(until !== undefined && { until }) });
+      return [];
+    }
+    if (only !== undefined && !only.has(dlqId)) {
+      draft.tally.add('approval', 'not in the approved plan', { dlqId });
+      return [];
+    }
+    return [candidate];
+  });
+}
+
+function propose(
+  policy: WorkflowDlqPolicy,
+  { entry, lineage, attempts }: Candidate,
+  listed: Returns,
+  deps: DecideDeps,
+): RunProposal {
+  const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
+  const common = {
+    policy: policy.name,
+    account: policy.account,
+    target: entry.dlqId,
+    worth: 1,
+    dlqId: entry.dlqId,
+    workflowRunId: entry.workflowRunId,
+    workflowUrl: entry.workflowUrl,
+    lineage,
+    failedAt: entry.createdAt,
+    ...(retentionMs !== undefined && { expiresAt: entry.createdAt + retentionMs }),
+    labels: entry.labels.filter((label) => parseStamp(label) === undefined),
+    cause: failureCause(entry.responseStatus, entry.responseText),
+    ...(entry.responseStatus !== undefined && { status: entry.responseStatus }),
+  };
+  if (policy.action.type === 'workflow-dlq.delete') {
+    return { ...common, action: 'workflow-dlq.delete', group: entry.workflowUrl };
+  }
+  const { retries, flowControlIfAbsent } = policy.action;
+  return listed.notedIn({
+    ...common,
+    action: 'workflow-dlq.resume',
+    group: groupOf(policy, entry),
+    attempt: attempts + 1,
+    ...(entry.fingerprint !== undefined && { fingerprint: entry.fingerprint }),
+    ...(retries !== undefined && { retries }),
+    ...(entry.flowControlKey !== undefined && { flowControlKey: entry.flowControlKey }),
+    ...(entry.flowControlKey === undefined && flowControlIfAbsent && { flowControl: flowControlIfAbsent }),
+  });
+}

@@ -1,0 +1,42 @@
+/** How long what matched will take, by the ramp of each group and the policy's own caps; and what expires before. */
+import type { Plan, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
+import type { WorkflowDlqPolicy } from '../policies/policy.ts';
+
+const HOUR_MS = 3_600_000;
+/** A step is judged by a listing that comes a little after its time. */
+const JUDGING_MS = 60_000;
+
+export function drainOf(
+  policy: WorkflowDlqPolicy,
+  proposals: readonly (ResumeProposal | WorkflowDeleteProposal)[],
+  campaigns: readonly PlanCampaign[],
+  now: number,
+): Plan['drain'] {
+  // A group that was given up waits for an operator: no time can be told.
+  if (proposals.length === 0 || campaigns.some(({ state }) => state === 'audit')) return undefined;
+  const byCaps = (Math.max(0, proposals.length - policy.limits.maxPerRun) / policy.limits.maxPerHour) * HOUR_MS;
+  const ms = Math.max(byCaps, ...campaigns.map((campaign) => waitMs(campaign, now) + rampMs(policy, campaign)));
+  const expiring = proposals.filter(({ expiresAt = Infinity }) => expiresAt < now + ms).length;
+  return { ms, expiring };
+}
+
+/** Time until the group's step is judged, or its halt ends. */
+function waitMs({ state, until = 0 }: PlanCampaign, now: number): number {
+  return state === 'halted' || state === 'settling' ? Math.max(0, until - now) : 0;
+}
+
+function rampMs(policy: WorkflowDlqPolicy, campaign: PlanCampaign): number {
+  if (!('ramp' in policy)) return 0;
+  const { factor, max, settle } = policy.ramp;
+  let size = Math.max(1, campaign.now);
+  let left = campaign.matched - campaign.now;
+  let steps = 0;
+  while (left > 0) {
+    size = Math.min(max, Math.max(size + 1, Math.floor(size * factor)));
+    // From here on all steps are alike.
+    if (size === max) return (steps + Math.ceil(left / max)) * (settle + JUDGING_MS);
+    left -= size;
+    steps++;
+  }
+  return steps * (settle + JUDGING_MS);
+}

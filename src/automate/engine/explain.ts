@@ -1,0 +1,187 @@
+/**
+ * Explains an id: what it names, what each policy would do with it now, and what was done to it. Reads the service, and
+ * sends nothing that acts.
+ */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Denial, Plan } from '#foundation/domain/plan.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { missedFilter } from '../guardrails/echo-check.ts';
+import type { ActionRecord } from '../ledger/ledger.ts';
+import type { Explained, Explanation, Refusal, Subject } from '../ledger/verbs.ts';
+import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
+import { hearClock } from './clock-denial.ts';
+import { decide } from './decide.ts';
+import type { Decision } from './plan-draft.ts';
+import { grantOf } from './grants.ts';
+import { groupOf } from './group-facts.ts';
+import { firstDenial, guardsAt } from './guards-at.ts';
+import { contextOf, type RunDeps } from './run-policy.ts';
+
+/** Dead messages that are looked through. */
+const MOST_LETTERS = 10_000;
+
+/** Names in `select` of the listing's filters, where the two differ. */
+const SELECT_KEYS: Readonly<Record<string, string>> = {
+  label: 'anyLabel',
+  fromDate: 'failedWithin',
+  toDate: 'failedBefore',
+};
+
+type Found =
+  | { readonly subject: Subject; readonly entry: WorkflowDlqEntry; readonly letter?: never }
+  | { readonly subject: Subject; readonly letter: DeadLetter; readonly entry?: never }
+  | { readonly subject: Subject; readonly entry?: never; readonly letter?: never };
+
+export async function explain(id: string, deps: RunDeps, signal: AbortSignal): Promise<Explained | Refusal> {
+  const found = await lookUp(id, deps, signal);
+  if (found !== undefined && 'code' in found) return found;
+  const actions = actionsOn(id, found?.subject, deps);
+  const account = found?.subject.account ?? actions[0]?.proposal.account;
+  if (account === undefined) {
+    const accounts = deps.actions.accounts.join(', ');
+    const where = 'no workflow DLQ, message log, failure callback or action has it';
+    const message = `Nothing is known of ${id.slice(0, 200)}: ${where} (accounts: ${accounts}).`;
+    return { ok: false, code: 'unknown_id', message };
+  }
+  const policies: Explanation[] = [];
+  for (const policy of deps.policies) {
+    if (policy.account !== account || !isAbout(policy, found)) continue;
+    const of = { policy: policy.name, source: policy.source };
+    policies.push({ ...of, ...(await verdictOf(policy, found, deps, signal)) });
+  }
+  return { ok: true, id, ...(found !== undefined && { subject: found.subject }), policies, actions };
+}
+
+/** Returns what the id names, from memory first, then by reading the service; undefined when nothing knows it. */
+async function lookUp(id: string, deps: RunDeps, signal: AbortSignal): Promise<Found | Refusal | undefined> {
+  const { accounts } = deps.actions;
+  for (const account of accounts) {
+    const known =
+      named(id, account, deps.board.latest(account, 'workflowDlq')?.rows ?? []) ?? letterOf(id, account, deps);
+    if (known !== undefined) return known;
+  }
+  const unread: string[] = [];
+  for (const account of accounts) {
+    const listing = await deps.actions.list(account, {}, signal);
+    signal.throwIfAborted();
+    if (listing.problem !== undefined) unread.push(`the workflow DLQ of ${account}: ${listing.problem}`);
+    const listed = named(id, account, listing.entries);
+    if (listed !== undefined) return listed;
+    const message = await deps.actions.findMessage(account, id, signal);
+    signal.throwIfAborted();
+    if (typeof message === 'string') unread.push(`the message log of ${account}: ${message}`);
+    if (typeof message !== 'object') continue;
+    const { workflowRunId } = message;
+    const run = workflowRunId === undefined ? undefined : named(workflowRunId, account, listing.entries);
+    if (run !== undefined) return { ...run, subject: { ...run.subject, messageId: id } };
+    return { subject: { account, in: 'log', messageId: id, ...(workflowRunId !== undefined && { workflowRunId }) } };
+  }
+  if (unread.length === 0) return undefined;
+  const message = `${id.slice(0, 200)} is not known so far, and not everything could be read: ${unread.join('; ')}.`;
+  return { ok: false, code: 'unread', message };
+}
+
+/** The newest entry of a run, or the entry of an id. */
+function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]): Found | undefined {
+  const found = entries.filter(({ dlqId, workflowRunId }) => dlqId === id || workflowRunId === id);
+  const entry = found.reduce<WorkflowDlqEntry | undefined>(
+    (a, b) => (a && a.createdAt >= b.createdAt ? a : b),
+    undefined,
+  );
+  if (entry === undefined) return undefined;
+  const { dlqId, workflowRunId } = entry;
+  return { subject: { account, in: 'workflow-dlq', dlqId, workflowRunId }, entry };
+}
+
+function letterOf(id: string, account: string, { ledger }: RunDeps): Found | undefined {
+  const letter = ledger
+    .deadLetters(account, MOST_LETTERS)
+    .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
+  if (letter === undefined) return undefined;
+  const { dlqId, messageId } = letter;
+  return { subject: { account, in: 'message-dlq', dlqId, messageId }, letter };
+}
+
+function actionsOn(id: string, subject: Subject | undefined, { ledger }: RunDeps): readonly ActionRecord[] {
+  const { account, dlqId, workflowRunId, messageId } = subject ?? {};
+  const ids = new Set([id, dlqId, workflowRunId, messageId].filter((one) => one !== undefined));
+  const all = [...ids].flatMap((one) => ledger.actionsOn(account, one));
+  return [...new Map(all.map((action) => [action.id, action])).values()].sort((a, b) => b.id - a.id);
+}
+
+/** Returns whether a policy acts on such a thing at all. A prune lists nothing, and a budget has no entries. */
+function isAbout({ action: { type } }: Policy, found: Found | undefined): boolean {
+  return found?.letter === undefined
+    ? type === 'workflow-dlq.resume' || type === 'workflow-dlq.delete'
+    : type === 'message-dlq.delete';
+}
+
+type Verdict = Pick<Explanation, 'verdict' | 'denial'>;
+
+async function verdictOf(
+  policy: Policy,
+  found: Found | undefined,
+  deps: RunDeps,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const watched = found?.entry?.dlqId ?? found?.letter?.dlqId;
+  if (watched === undefined) return { verdict: 'not_listed' };
+  const at = deps.clock.now();
+  const missed = found?.entry && selectMisses(policy as WorkflowDlqPolicy, found.entry, at);
+  if (missed !== undefined) return { verdict: 'left_out', denial: missed };
+  await hearClock(policy.account, deps, signal);
+  const trigger = { kind: 'hand' } as const;
+  const stopped = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: true, trigger }));
+  const context = {
+    ...contextOf(policy, { at, trigger, signal }, deps),
+    watched,
+    ...(stopped !== undefined && { stopped }),
+  };
+  const decision = await decide(policy, context, deps);
+  signal.throwIfAborted();
+  const { plan, targets, tally } = decision;
+  if (plan.state === 'aborted') return { verdict: 'stopped', ...(plan.stopped && { denial: plan.stopped }) };
+  if (!targets.includes(watched)) {
+    return tally.watchedDenial === undefined
+      ? { verdict: 'not_listed' }
+      : { verdict: 'left_out', denial: tally.watchedDenial };
+  }
+  const denial = stopped ?? mayNotAct(policy, watched, decision, deps);
+  if (denial !== undefined) return { verdict: 'stopped', denial };
+  const isChosen = plan.chosen.some(({ target }) => target === watched);
+  if (isChosen && plan.stopped === undefined) return { verdict: 'chosen' };
+  return isChosen
+    ? { verdict: 'stopped', denial: plan.stopped! }
+    : { verdict: 'later', denial: laterOf(policy, plan, found?.entry) };
+}
+
+/** Returns the filter of `select` that an entry does not meet. */
+function selectMisses(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, now: number): Denial | undefined {
+  const filter = policy.filter(now);
+  const { fromDate = -Infinity, toDate = Infinity } = filter;
+  const missed =
+    missedFilter(entry, filter) ??
+    (entry.createdAt < fromDate ? 'fromDate' : entry.createdAt > toDate ? 'toDate' : undefined);
+  if (missed === undefined) return undefined;
+  const wanted = missed === 'fromDate' || missed === 'toDate' ? undefined : filter[missed as 'label'];
+  const why = wanted ? `none of ${wanted.join(', ')}` : `it failed at ${new Date(entry.createdAt).toISOString()}`;
+  return { guard: 'select', reason: `${SELECT_KEYS[missed] ?? missed}: ${why}` };
+}
+
+/** Returns why a run would send nothing for it: the mode, probation, or a missing approval. */
+function mayNotAct(policy: Policy, watched: string, { plan }: Decision, deps: RunDeps): Denial | undefined {
+  const { needsApproval } = plan;
+  return firstDenial(guardsAt(deps.guards, 'act'), {
+    mode: deps.authority.mode(policy).mode,
+    isApproved: grantOf(policy, deps.ledger, deps.clock.now())?.only.has(watched) === true,
+    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${needsApproval.reason}` }),
+    probationLeft: deps.authority.probationLeft(policy),
+  });
+}
+
+/** Returns why an allowed entry does not go now: its group waits, or the run is full. */
+function laterOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined): Denial {
+  const group = entry && groupOf(policy as WorkflowDlqPolicy, entry);
+  const held = plan.campaigns.find((campaign) => campaign.group === group)?.held;
+  return held ?? plan.stopped ?? { guard: 'ramp', reason: 'a later step' };
+}

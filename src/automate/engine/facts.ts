@@ -1,0 +1,78 @@
+/**
+ * What the engine knows of its accounts at this moment, read from what collectors published and the ledger keeps. What
+ * is stale, or was never told, is not known.
+ */
+import { budgetDoubt, knownBudget, type BudgetAssertion } from '#foundation/domain/known-budget.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ObservationBoard } from '#observe/observations/board.ts';
+import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
+import type { ResumeEnds } from '#observe/observations/resume-ends.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import type { KnownBudget } from '../policies/facts.ts';
+import { spendFacts } from './budget-facts.ts';
+import type { EngineFacts } from './engine-deps.ts';
+import { preconditionFacts } from './precondition-facts.ts';
+
+export interface FactsDeps {
+  readonly board: ObservationBoard;
+  readonly attempts: RecentAttempts;
+  readonly resumeEnds: ResumeEnds;
+  readonly ledger: Ledger;
+  readonly events: EventBus;
+  readonly clock: VerifiedClock;
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly limits: { readonly dlqMessages?: number };
+    readonly budget?: BudgetAssertion;
+  }[];
+}
+
+export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
+  const accounts = new Map(deps.accounts.map((account) => [account.name, account]));
+  /** On the monotonic clock: a jump of the local clock ends no hold. */
+  const refusedAt = new Map<string, number>();
+  // A request that the daemon put off or did not send is none: this event is said of requests that were sent.
+  const subscription = deps.events.subscribe((event) => {
+    if (event.type !== 'api.request') return;
+    if (event.code === 429 || event.failure === 'rate_limited') refusedAt.set(event.account, deps.clock.monotonic());
+  });
+
+  function known(account: string): KnownBudget | undefined {
+    const found = knownBudget(accounts.get(account)?.budget, deps.ledger.raises(account, 0));
+    // Without limit there is nothing to raise; of what nobody knows the age, nobody knows whether it still holds.
+    if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
+    return { ...found, assertedAt: found.assertedAt };
+  }
+
+  return {
+    deliveries: (account, host, windowMs) => deps.attempts.of(account, host, windowMs),
+    refusedAt(account) {
+      const at = refusedAt.get(account);
+      return at === undefined ? undefined : deps.clock.now() - (deps.clock.monotonic() - at);
+    },
+    clockSkewMs: (account) => deps.clock.skewMs(account),
+    steadySince: () => deps.clock.steadySince,
+    preconditions: (account) => preconditionFacts(account, accounts.get(account)?.limits.dlqMessages, deps),
+    budget(account) {
+      const budget = known(account);
+      const asserted = accounts.get(account)?.budget;
+      const doubt =
+        budget &&
+        budgetDoubt(asserted, deps.ledger.raises(account, 0), {
+          known: budget,
+          since: deps.ledger.accountSince(account),
+          now: deps.clock.now(),
+        });
+      return {
+        spend: spendFacts(account, budget, deps),
+        ...(budget !== undefined && { known: budget }),
+        ...(asserted !== undefined && { asserted }),
+        ...(doubt !== undefined && { doubt }),
+      };
+    },
+    resumeEnded: (account, message, end) => deps.resumeEnds.has(account, { ...message, end }),
+    dlqMessages: (account) => deps.board.fresh(account, 'accountStats')?.rows[0]?.dlqMessages,
+    [Symbol.dispose]: () => subscription[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,71 @@
+/** What is known of a group of entries: how its destination fares, and how fast new failures arrive. */
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
+import type { GroupFacts } from '../guardrails/guard.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** The window in which arrivals of a group are looked at, and in which those of the account. */
+const ARRIVALS_MS = 10 * MINUTE_MS;
+const ACCOUNT_ARRIVALS_MS = 15 * MINUTE_MS;
+export const DELIVERIES_MS = 15 * MINUTE_MS;
+
+/** All entries of an account that are known at this moment, each once. */
+export class Population {
+  readonly #entries: ReadonlyMap<string, WorkflowDlqEntry>;
+  readonly #now: number;
+
+  /** @param board rows of the collector's last listing, if any, and those that left it lately; @param listed what was listed just now */
+  constructor(board: readonly WorkflowDlqEntry[], listed: readonly WorkflowDlqEntry[], now: number) {
+    const entries = new Map<string, WorkflowDlqEntry>();
+    for (const entry of board) entries.set(entry.dlqId, entry);
+    for (const entry of listed) entries.set(entry.dlqId, entry);
+    this.#entries = entries;
+    this.#now = now;
+  }
+
+  /**
+   * Failures of a group in the last 10 minutes, and the mean of 10 minutes over the day before them. All entries are
+   * walked once, however many groups there are.
+   */
+  arrivals(groupOf: (entry: WorkflowDlqEntry) => string): (group: string) => GroupFacts['arrivals'] {
+    const counts = new Map<string, { last10m: number; before: number }>();
+    for (const entry of this.#entries.values()) {
+      const age = this.#now - entry.createdAt;
+      if (age > DAY_MS) continue;
+      const count = getOrAdd(counts, groupOf(entry), () => ({ last10m: 0, before: 0 }));
+      if (age <= ARRIVALS_MS) count.last10m++;
+      else count.before++;
+    }
+    return (group) => {
+      const { last10m, before } = counts.get(group) ?? { last10m: 0, before: 0 };
+      return { last10m, baseline10m: before / ((DAY_MS - ARRIVALS_MS) / ARRIVALS_MS) };
+    };
+  }
+
+  /** Failures of the last 15 minutes, and how many of them were refused with 429. */
+  recent(): { readonly all: number; readonly quota: number } {
+    let all = 0;
+    let quota = 0;
+    for (const entry of this.#entries.values()) {
+      if (this.#now - entry.createdAt > ACCOUNT_ARRIVALS_MS) continue;
+      all++;
+      if (entry.responseStatus === 429) quota++;
+    }
+    return { all, quota };
+  }
+}
+
+/** The host that a group's entries are sent to; undefined when it is no URL. */
+export function hostOfGroup(group: string): string | undefined {
+  return URL.parse(group)?.host ?? (group === '' ? undefined : group);
+}
+
+/** What an entry is released with: its workflow, or its destination. */
+export function groupOf(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry): string {
+  if (isResume(policy) && policy.ramp.groupBy === 'destination') {
+    return URL.parse(entry.workflowUrl)?.host ?? entry.workflowUrl;
+  }
+  return entry.workflowUrl;
+}

@@ -1,0 +1,113 @@
+/**
+ * Choosing by group: each group's destination, arrivals and campaign say how many of its entries may go now. What
+ * holds one group holds no other.
+ */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { Denial, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
+import type { GroupFacts } from '../guardrails/guard.ts';
+import { nextSizes } from '../guardrails/campaign.ts';
+import { overruledSettle } from '../policies/overrule.ts';
+import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
+import { campaignOf, settlingFor } from './campaigns.ts';
+import type { DecideDeps } from './decide.ts';
+import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
+import { guardsAt } from './guards-at.ts';
+import type { Draft } from './plan-draft.ts';
+
+type RunProposal = ResumeProposal | WorkflowDeleteProposal;
+
+interface Choosing {
+  readonly population: Population;
+  readonly now: number;
+  readonly draft: Draft;
+}
+
+interface ChoosingOne extends Choosing {
+  readonly arrivals: (group: string) => GroupFacts['arrivals'];
+}
+
+export function chooseByGroup(
+  policy: WorkflowDlqPolicy,
+  proposals: readonly RunProposal[],
+  choosing: Choosing,
+  deps: DecideDeps,
+): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
+  // A delete has no ramp and no destination: its tripwire, grace and caps are what bounds it.
+  if (!isResume(policy)) return { allowed: proposals, campaigns: [] };
+  const byGroup = Map.groupBy(proposals as readonly ResumeProposal[], ({ group }) => group);
+  const going = new Map<string, RunProposal>();
+  const campaigns: PlanCampaign[] = [];
+  const holds: Denial[] = [];
+  const arrivals = choosing.population.arrivals((entry) => groupOf(policy, entry));
+  for (const [group, members] of byGroup) {
+    const { now, size, held, campaign } = oneGroup(policy, group, members, { ...choosing, arrivals }, deps);
+    for (const proposal of now) going.set(proposal.target, proposal);
+    campaigns.push({
+      group,
+      state: campaign.state,
+      step: campaign.step,
+      now: now.length,
+      next: nextSizes(campaign, policy.ramp),
+      verified: campaign.verified,
+      judged: campaign.judged,
+      matched: members.length,
+      ...(campaign.until !== undefined && { until: campaign.until }),
+      ...(held !== undefined && { held }),
+    });
+    if (held !== undefined && size === 0) holds.push(held);
+  }
+  // Only when every group is held is the run held; otherwise the others go on.
+  const [first] = holds;
+  if (first !== undefined && holds.length === byGroup.size) {
+    choosing.draft.hold(
+      holds.length === 1
+        ? first
+        : { guard: first.guard, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
+    );
+  }
+  return { allowed: proposals.flatMap(({ target }) => going.get(target) ?? []), campaigns };
+}
+
+function oneGroup(
+  policy: ResumePolicy,
+  group: string,
+  members: readonly ResumeProposal[],
+  { arrivals, now, draft }: ChoosingOne,
+  deps: DecideDeps,
+): {
+  readonly now: readonly ResumeProposal[];
+  readonly size: number;
+  readonly held?: Denial;
+  readonly campaign: Campaign;
+} {
+  const found = campaignOf(policy, group, now, deps);
+  const campaign = overruledSettle(policy, draft.overruled) === undefined ? found : settlingFor(found, policy, deps);
+  const host = hostOfGroup(group);
+  const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
+  const facts: GroupFacts = {
+    action: policy.action.type,
+    group,
+    matched: members.length,
+    ...(deliveries !== undefined && { deliveries }),
+    arrivals: arrivals(group),
+    campaign,
+    now,
+  };
+  let size = members.length;
+  let held: Denial | undefined;
+  for (const guard of guardsAt(deps.guards, 'group')) {
+    const verdict = guard.check(facts);
+    draft.checks.push({ guard: guard.name, passed: verdict.passed, reason: verdict.reason });
+    if (verdict.allowed < size) {
+      size = verdict.allowed;
+      if (size === 0) held ??= { guard: guard.name, reason: verdict.reason };
+    }
+  }
+  const isCanary = campaign.recent.length === 0 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
+  const chosen = members.slice(0, size).map((proposal) => ({
+    ...proposal,
+    // The first entries of a campaign are sent without retries, so that what becomes of them is known soon.
+    ...(isCanary && { retries: 0 }),
+  }));
+  return { now: chosen, size, campaign, ...(held !== undefined && { held }) };
+}

@@ -1,0 +1,29 @@
+/** Asking the guards of one stage. */
+import type { Denial } from '#foundation/domain/plan.ts';
+import type { Guard } from '../guardrails/guard.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+
+/** The guards of one stage, in their order. */
+export function guardsAt<S extends Guard['stage']>(
+  guards: readonly Guard[],
+  stage: S,
+): readonly Extract<Guard, { stage: S }>[] {
+  return guards.filter((guard): guard is Extract<Guard, { stage: S }> => guard.stage === stage);
+}
+
+/** The first of these guards that objects. */
+export function firstDenial<F>(
+  guards: readonly { readonly name: string; check(facts: F): string | undefined }[],
+  facts: F,
+): Denial | undefined {
+  for (const guard of guards) {
+    const reason = guard.check(facts);
+    if (reason !== undefined) return { guard: guard.name, reason };
+  }
+  return undefined;
+}
+
+/** Where the guards are not asked any more. */
+export function interrupted(signal: AbortSignal): Denial {
+  return { guard: 'interrupted', reason: errorMessage(signal.reason) };
+}

@@ -1,0 +1,18 @@
+/** The whole engine pauses once the service says that it acted on more than one request asked for. */
+import { asked, type ActionRequest, type ActResult } from '../actions/action.ts';
+import type { Denial, Proposal } from '#foundation/domain/plan.ts';
+import type { Authority } from './authority.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { firstDenial, guardsAt } from './guards-at.ts';
+
+export function pauseIfMore(
+  proposal: Proposal,
+  request: ActionRequest,
+  result: ActResult,
+  { guards, authority }: Pick<EngineDeps, 'guards'> & { readonly authority: Authority },
+): Denial | undefined {
+  if (result.outcome !== 'acked') return undefined;
+  const surplus = firstDenial(guardsAt(guards, 'answer'), { asked: asked(request), done: result.done });
+  if (surplus !== undefined) authority.pause('engine', `${surplus.guard}: ${surplus.reason} (${proposal.target})`);
+  return surplus;
+}

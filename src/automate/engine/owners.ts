@@ -1,0 +1,62 @@
+/**
+ * One policy owns an entry at a time. In the order hold, protect, resume, delete: a policy that repairs comes before
+ * one that deletes, and of two of a kind the one that is written first.
+ */
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { missedFilter } from '../guardrails/echo-check.ts';
+import { entryFacts } from '../policies/entry-facts.ts';
+import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
+
+export interface Owners {
+  /** The policy before `policy` that means this entry. */
+  before(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, known: Known): string | undefined;
+}
+
+interface Known {
+  /** Resumes of its run so far. */
+  readonly attempts: number;
+  /** How long the DLQ keeps an entry, milliseconds; undefined where that is not known. */
+  readonly retention: number | undefined;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+export function owners(policies: readonly Policy[]): Owners {
+  const acting = policies.filter((policy): policy is WorkflowDlqPolicy => isAboutRuns(policy));
+  return {
+    before(policy, entry, known) {
+      const rank = rankOf(policy, acting);
+      return acting.find(
+        (other) =>
+          other.name !== policy.name &&
+          other.account === policy.account &&
+          rankOf(other, acting) < rank &&
+          means(other, entry, known),
+      )?.name;
+    },
+  };
+}
+
+function isAboutRuns(policy: Policy): boolean {
+  const isRuns = policy.action.type === 'workflow-dlq.resume' || policy.action.type === 'workflow-dlq.delete';
+  // A policy that only looks owns nothing.
+  return isRuns && (policy.mode === 'approve' || policy.mode === 'enforce');
+}
+
+function rankOf(policy: WorkflowDlqPolicy, all: readonly WorkflowDlqPolicy[]): number {
+  const index = all.findIndex(({ name }) => name === policy.name);
+  const place = index === -1 ? all.length : index;
+  return policy.action.type === 'workflow-dlq.resume' ? place : all.length + 1 + place;
+}
+
+function means(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, { attempts, retention, now }: Known): boolean {
+  // One that has no attempts left gives the entry up.
+  if (policy.action.type === 'workflow-dlq.resume' && attempts >= policy.limits.attempts.max) return false;
+  const filter = policy.filter(now);
+  const { fromDate = -Infinity, toDate = Infinity } = filter;
+  if (entry.createdAt < fromDate || entry.createdAt > toDate) return false;
+  return (
+    missedFilter(entry, filter) === undefined &&
+    policy.where.evaluate(entryFacts(entry, { attempts, retention }, now)) === 'match'
+  );
+}

@@ -1,0 +1,40 @@
+/** What preconditions may ask of an account; undefined is not known. */
+import { matchesGlob } from '#foundation/domain/glob.ts';
+import type { PreconditionFacts } from '../policies/facts.ts';
+import type { FactsDeps } from './facts.ts';
+
+/** @param dlqLimit messages that the DLQ holds, where the configuration says it */
+export function preconditionFacts(
+  account: string,
+  dlqLimit: number | undefined,
+  { board, attempts, ledger, clock }: Pick<FactsDeps, 'board' | 'attempts' | 'ledger' | 'clock'>,
+): PreconditionFacts {
+  const flow = (key: string) =>
+    board.fresh(account, 'flowControl')?.rows.find(({ flowControlKey }) => flowControlKey === key);
+  const dlqMessages = (): number | undefined => board.fresh(account, 'accountStats')?.rows[0]?.dlqMessages;
+  return {
+    successRatio(host, windowMs) {
+      const counts = attempts.of(account, host, windowMs);
+      // Of nothing there is no share.
+      return counts === undefined || counts.all === 0 ? undefined : counts.delivered / counts.all;
+    },
+    sampleSize: (host, windowMs) => attempts.of(account, host, windowMs)?.all,
+    arrivals(label, windowMs) {
+      const since = clock.now() - windowMs;
+      const rows = board.fresh(account, 'workflowDlq')?.rows;
+      // What the daemon resumed since has failed all the same.
+      const arrived = rows && [...rows, ...board.departed(account)];
+      return arrived?.filter(({ createdAt, labels }) => createdAt >= since && labels.includes(label)).length;
+    },
+    alertFiring: (name) => ledger.alertFiring(account, name, clock.now()),
+    flowWaiting: (key) => flow(key)?.waitListSize,
+    flowPaused: (key) => flow(key)?.isPaused,
+    dlqMessages,
+    dlqFillRatio() {
+      const messages = dlqMessages();
+      return messages === undefined || dlqLimit === undefined ? undefined : messages / dlqLimit;
+    },
+    policyTripped: (glob, windowMs) =>
+      ledger.stoppedBy('tripwire', clock.now() - windowMs).some((policy) => matchesGlob(glob, policy)),
+  };
+}

@@ -1,0 +1,55 @@
+/** What the metrics show of the engine beside its policies, read at once. */
+import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
+import type { CapLimit } from '../ledger/ledger.ts';
+import { policyScope, type Authority } from './authority.ts';
+import { capLimits, capUse } from './cap-limits.ts';
+import type { EngineDeps } from './engine-deps.ts';
+
+export function readEngine(deps: EngineDeps & { readonly authority: Authority }): EngineReadings {
+  const { authority, clock, ledger, policies } = deps;
+  const oldestIntentAt = ledger.oldestUnsettledAt();
+  const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
+  return {
+    unknownOutcomes: ledger
+      .unknownOutcomes()
+      .values()
+      .reduce((sum, count) => sum + count, 0),
+    ...(oldestIntentAt !== undefined && { oldestIntentAt }),
+    approvals: ledger
+      .storedPlans(['waiting'], clock.now())
+      .map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
+    caps: capsOf(deps),
+    paused: new Map(scopes.map((scope) => [scope, authority.isPaused(scope)])),
+    isLeader: ledger.leaseLost() === undefined,
+  };
+}
+
+/** Each cap once: those of account and engine hold for many policies. */
+function capsOf(deps: EngineDeps): EngineReadings['caps'] {
+  const { policies, ledger } = deps;
+  const now = deps.clock.now();
+  const caps = new Map<string, EngineReadings['caps'][number]>();
+  for (const policy of policies) {
+    if (policy.mode === 'off') continue;
+    const nameOf = (limit: CapLimit): string => {
+      if (limit.scope === 'engine') return 'engine';
+      return limit.scope === 'account' ? `account/${policy.account}` : policyScope(policy.name);
+    };
+    for (const limit of capLimits(policy, now, deps)) {
+      const key = JSON.stringify([nameOf(limit), limit]);
+      if (caps.has(key)) continue;
+      const [use] = capUse(policy, [limit], ledger, now);
+      const { scope, window, used } = use!;
+      const remaining = Math.max(0, limit.limit - used);
+      caps.set(key, { scope: scope.replace(limit.scope, nameOf(limit)), window, remaining });
+    }
+  }
+  // Of two policies with unlike prices the smaller rest of what resumes may cost is shown.
+  const shown = new Map<string, EngineReadings['caps'][number]>();
+  for (const cap of caps.values()) {
+    const key = `${cap.scope}\0${cap.window}`;
+    const other = shown.get(key);
+    if (other === undefined || cap.remaining < other.remaining) shown.set(key, cap);
+  }
+  return [...shown.values()];
+}

@@ -1,0 +1,61 @@
+/** Telling how a run ended: the event, and what stands because of it. */
+import type { Plan } from '#foundation/domain/plan.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { Conditions } from './conditions.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import type { RunResult } from './run-result.ts';
+
+export function reportRun(
+  policy: Policy,
+  at: number,
+  result: RunResult,
+  plan: Plan | undefined,
+  deps: EngineDeps,
+): void {
+  const denials = new Map<string, number>();
+  for (const { guard, count } of plan?.skipped ?? []) denials.set(guard, (denials.get(guard) ?? 0) + count);
+  deps.events.emit({
+    type: 'policy.run',
+    policy: policy.name,
+    account: policy.account,
+    at,
+    trigger: plan?.trigger.kind ?? 'schedule',
+    ...(plan !== undefined && { planId: plan.id }),
+    outcome: result.outcome,
+    matched: result.matched,
+    acted: result.acted,
+    backlog: result.backlog,
+    denials: [...denials].map(([guard, count]) => ({ guard, count })),
+    evaluationErrors: plan?.evaluationErrors ?? 0,
+    ...(plan?.drain !== undefined && { drainMs: plan.drain.ms }),
+    ...(result.stopped !== undefined && { stopped: result.stopped }),
+    ...(result.error !== undefined && { error: result.error }),
+  });
+}
+
+/** Holds, aborts and errors stand until a run ends otherwise. One that was stopped says nothing of them. */
+export function noteConditions(policy: Policy, result: RunResult, conditions: Conditions): void {
+  const key = holdKey(policy);
+  const isHeld = ['held', 'aborted', 'incomplete', 'error', 'halted'].includes(result.outcome);
+  if (result.stopped?.guard === 'interrupted') return;
+  if (!isHeld) return conditions.ended(key);
+  const guard = result.stopped?.guard ?? 'error';
+  const isTrouble = result.outcome !== 'held';
+  conditions.stands({
+    key,
+    severity: guard === 'books' || guard === 'more_than_asked' ? 'critical' : isTrouble ? 'warning' : 'info',
+    ...about(policy),
+    guard,
+    summary: `Policy ${policy.name} is held by ${guard}`,
+    detail: result.detail ?? result.error ?? result.outcome,
+  });
+}
+
+/** Names the condition that a policy is held. */
+export function holdKey({ name }: Pick<Policy, 'name'>): string {
+  return `held/${name}`;
+}
+
+export function about(policy: Policy): { readonly policy: string; readonly account: string; readonly owner?: string } {
+  return { policy: policy.name, account: policy.account, ...(policy.owner !== undefined && { owner: policy.owner }) };
+}

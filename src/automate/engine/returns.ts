@@ -1,0 +1,89 @@
+/**
+ * Which entries of a listing are resumed runs that failed again, looked up instead of walked.
+ *
+ * The run id and the stamp identify a run. A fingerprint does not: two runs may have the same body. So an entry that
+ * only looks the same never counts as a return; it leaves the outcome of an action open that nothing else decides.
+ */
+import { isStamp, parseStamp } from '#foundation/domain/lineage.ts';
+import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+
+export class Returns {
+  readonly #byRun = new Map<string, WorkflowDlqEntry[]>();
+  readonly #byLineage = new Map<string, { readonly attempt: number; readonly entry: WorkflowDlqEntry }[]>();
+  readonly #byFingerprint = new Map<string, WorkflowDlqEntry[]>();
+
+  /** @param instance whose stamps count */
+  constructor(entries: Iterable<WorkflowDlqEntry>, instance: string) {
+    for (const entry of entries) {
+      const { fingerprint, workflowRunId, labels } = entry;
+      getOrAdd(this.#byRun, workflowRunId, () => []).push(entry);
+      if (fingerprint !== undefined) getOrAdd(this.#byFingerprint, fingerprint, () => []).push(entry);
+      for (const label of labels) {
+        const stamp = parseStamp(label);
+        if (stamp?.instance !== instance) continue;
+        getOrAdd(this.#byLineage, stamp.lineage, () => []).push({ attempt: stamp.attempt, entry });
+      }
+    }
+  }
+
+  /**
+   * Returns whether the resumed run is listed as failed again, by its run id or its stamp.
+   *
+   * @param newRunId the id that the service gave the resumed run; where the answer was lost, it may have kept its own
+   */
+  has(proposal: ResumeProposal, newRunId: string | undefined): boolean {
+    const isReturn = (entry: WorkflowDlqEntry): boolean => mayBeReturn(proposal, entry.dlqId, entry.createdAt);
+    const stamped = this.#byLineage.get(proposal.lineage) ?? [];
+    return (
+      this.#byRun.get(newRunId ?? proposal.workflowRunId)?.some(isReturn) === true ||
+      stamped.some(({ attempt, entry }) => attempt >= proposal.attempt && isReturn(entry))
+    );
+  }
+
+  /** Returns entries without a stamp that look the same as the resumed run, where no other entry did before. */
+  lookalikes(proposal: ResumeProposal): readonly WorkflowDlqEntry[] {
+    if (proposal.fingerprint === undefined) return [];
+    const alike = this.#byFingerprint.get(proposal.fingerprint) ?? [];
+    return alike.filter(
+      ({ dlqId, createdAt, labels }) => mayBeReturn(proposal, dlqId, createdAt) && !labels.some(isStamp),
+    );
+  }
+
+  /**
+   * Returns the proposal with what must be known later of these entries, which are listed before it is sent: the other
+   * entries of its run, and whether its fingerprint is its own.
+   */
+  notedIn(proposal: ResumeProposal): ResumeProposal {
+    const { dlqId, lineage, workflowRunId, fingerprint, listedBefore = [], ...rest } = proposal;
+    const alike = fingerprint === undefined ? [] : (this.#byFingerprint.get(fingerprint) ?? []);
+    const isAlone = alike.every((entry) => entry.dlqId === dlqId);
+    const ofRun = this.#byRun.get(workflowRunId) ?? [];
+    const ofLineage = this.#byLineage.get(lineage)?.map(({ entry }) => entry) ?? [];
+    const others = new Set([...listedBefore, ...[...ofRun, ...ofLineage].map((entry) => entry.dlqId)]);
+    others.delete(dlqId);
+    return {
+      ...rest,
+      dlqId,
+      lineage,
+      workflowRunId,
+      ...(fingerprint !== undefined && isAlone && { fingerprint }),
+      ...(others.size > 0 && { listedBefore: [...others] }),
+    };
+  }
+}
+
+/** Returns whether an entry can be what a resume brought to life: it failed later, and was not listed before. */
+export function mayBeReturn({ failedAt, listedBefore }: ResumeProposal, dlqId: string, createdAt: number): boolean {
+  return createdAt > failedAt && listedBefore?.includes(dlqId) !== true;
+}
+
+const cached = new WeakMap<readonly WorkflowDlqEntry[], Returns>();
+
+/** Returns the index of a batch's rows, made once. */
+export function returnsIn(rows: readonly WorkflowDlqEntry[] = [], instance: string): Returns {
+  let found = cached.get(rows);
+  if (found === undefined) cached.set(rows, (found = new Returns(rows, instance)));
+  return found;
+}

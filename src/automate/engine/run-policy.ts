@@ -1,0 +1,177 @@
+/** One run of a policy: decide, ask the guards, act, record. What goes wrong is an outcome, never a rejection. */
+import { leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { isResume, type Policy } from '../policies/policy.ts';
+import { policyScope } from './authority.ts';
+import { endDrained } from './campaigns.ts';
+import type { Conditions } from './conditions.ts';
+import { hearClock } from './clock-denial.ts';
+import { absoluteAmount } from './decide-budget.ts';
+import { decide, unread } from './decide.ts';
+import { execute, type Books, type ExecuteDeps } from './execute.ts';
+import { awaitApproval, grantOf, useUp } from './grants.ts';
+import { firstDenial, guardsAt } from './guards-at.ts';
+import type { Decision, PlanContext } from './plan-draft.ts';
+import type { PruneBound } from './prune-grant.ts';
+import { isDealtWith, pendingTriggers } from './holds.ts';
+import { about, noteConditions, reportRun } from './report.ts';
+import { concluded, ledgerFields, unacted, type RunResult } from './run-result.ts';
+
+export interface RunDeps extends ExecuteDeps {
+  readonly conditions: Conditions;
+}
+
+export interface RunOptions {
+  readonly trigger: Trigger;
+  /** A plan that a person applies: what it covers, and the limits that were overruled for it. */
+  readonly applied?: {
+    readonly targets: readonly string[];
+    readonly prune?: PruneBound;
+    readonly overruled?: Plan['overruled'];
+  };
+  readonly signal: AbortSignal;
+}
+
+export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDeps): Promise<RunResult> {
+  await hearClock(policy.account, deps, options.signal);
+  const at = deps.clock.now();
+  let runId: number | undefined;
+  let plan: Plan | undefined;
+  try {
+    const { mode } = deps.authority.mode(policy);
+    if (mode === 'off') {
+      const skipped: RunResult = { outcome: 'skipped', matched: 0, acted: 0, backlog: 0 };
+      reportRun(policy, at, skipped, undefined, deps);
+      return skipped;
+    }
+    const isEvent = 'key' in options.trigger;
+    const triggers = isEvent ? pendingTriggers(policy, deps) : [];
+    const decided = await decideRun(policy, at, options, deps);
+    ({ plan } = decided.decision);
+    runId = deps.ledger.beginRun(plan, at);
+    const result = await actOn(policy, { id: runId, ...decided }, options, deps);
+    if (isDealtWith(result, plan)) deps.ledger.endTriggers(policy.name, triggers);
+    deps.ledger.finishRun(runId, { at: deps.clock.now(), ...ledgerFields(result, plan) });
+    reportRun(policy, at, result, plan, deps);
+    noteConditions(policy, result, deps.conditions);
+    return result;
+  } catch (error) {
+    const message = errorMessage(error);
+    deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
+    const result = { outcome: 'error' as const, matched: 0, acted: 0, backlog: 0, detail: message };
+    try {
+      if (runId !== undefined) deps.ledger.finishRun(runId, { at: deps.clock.now(), ...result });
+    } catch {
+      // The ledger is what failed, and the event above has said so.
+    }
+    const failed = { ...result, error: message };
+    reportRun(policy, at, failed, plan, deps);
+    noteConditions(policy, failed, deps.conditions);
+    return failed;
+  }
+}
+
+interface Decided {
+  readonly decision: Decision;
+  readonly isApproved: boolean;
+}
+
+async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
+  const { applied, trigger, signal } = options;
+  const context = contextOf(policy, { at, trigger, signal }, deps);
+  const denial = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: true, trigger }));
+  if (denial !== undefined) return { decision: unread(policy, context, denial), isApproved: false };
+  if (applied !== undefined) {
+    const only = new Set(applied.targets);
+    const { prune, overruled } = applied;
+    const bound = { ...context, only, ...(prune && { prune }), ...(overruled && { overruled }) };
+    return { decision: await decide(policy, bound, deps), isApproved: true };
+  }
+  const decision = await decide(policy, context, deps);
+  const needsPerson = context.effectiveMode === 'approve' || decision.plan.needsApproval !== undefined;
+  const grant = needsPerson ? grantOf(policy, deps.ledger, at) : undefined;
+  if (grant === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
+  const granted = await decide(policy, { ...context, ...grant }, deps);
+  if (granted.plan.matched > 0 || granted.plan.state === 'aborted') return { decision: granted, isApproved: true };
+  useUp(policy, deps.ledger, at);
+  return { decision, isApproved: false };
+}
+
+/** What is known before anything is read. */
+export function contextOf(
+  policy: Policy,
+  of: Pick<PlanContext, 'at' | 'trigger' | 'signal'>,
+  deps: Pick<RunDeps, 'authority'>,
+): PlanContext {
+  const { mode } = deps.authority.mode(policy);
+  const effectiveMode = deps.authority.paused(policy) === undefined ? mode : leastMode(mode, 'off');
+  return { ...of, effectiveMode };
+}
+
+async function actOn(
+  policy: Policy,
+  run: Decided & { readonly id: number },
+  { signal }: RunOptions,
+  deps: RunDeps,
+): Promise<RunResult> {
+  const { decision, isApproved, id } = run;
+  const { plan } = decision;
+  remember(policy, decision, deps);
+  const probationLeft = isApproved ? 0 : deps.authority.probationLeft(policy);
+  let result = unacted(plan);
+  if (plan.state === 'changes') {
+    // Its pages have no ids that would tell what of it is done: an approval is used before the first of them.
+    if (isApproved && plan.action === 'message-dlq.prune') useUp(policy, deps.ledger, deps.clock.now());
+    const books = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
+    const unbalanced = balance(plan, books, deps);
+    if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);
+    result = concluded(policy, plan, books, unbalanced);
+  }
+  if (result.outcome === 'waiting' && result.stopped?.guard === 'approval') waitForPerson(policy, decision, deps);
+  if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
+  if (isResume(policy) && plan.read?.complete === true) endDrained(policy, groupsOf(plan), deps);
+  return result;
+}
+
+function balance(plan: Plan, books: Books, deps: RunDeps) {
+  const { acted, skipped, failed, unknown, left } = books;
+  return firstDenial(guardsAt(deps.guards, 'books'), {
+    planned: plan.chosen.length,
+    acted,
+    skipped,
+    failed,
+    unknown,
+    left,
+  });
+}
+
+function groupsOf(plan: Plan): ReadonlySet<string> {
+  return new Set(plan.campaigns.map(({ group }) => group));
+}
+
+/** What later runs count from: since when an entry is meant, since when a condition holds. */
+function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger }: RunDeps): void {
+  if (meant !== undefined && policy.action.type === 'workflow-dlq.delete') {
+    ledger.noteMatches(policy.name, meant, plan.at);
+  }
+  if (readings !== undefined) ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);
+}
+
+function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void {
+  const { ledger, clock, settings } = deps;
+  const expireAfterMs = settings.approvals.expireAfter;
+  const waiting = awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
+  if (waiting === undefined) return;
+  const { plan } = waiting;
+  const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;
+  const [raise] = plan.chosen;
+  const sets = raise?.action === 'budget.raise' ? ` ${absoluteAmount(raise.toUsd)}` : '';
+  deps.conditions.stands({
+    key: `approval/${policy.name}`,
+    severity: 'warning',
+    ...about(policy),
+    guard: 'approval',
+    summary: `Plan ${plan.id} of policy ${policy.name} waits for approval`,
+    detail: `${plan.matched} matched${why}; opsd approve ${plan.id}, or opsd reject ${plan.id}.${sets}`,
+  });
+}

@@ -1,0 +1,112 @@
+/** How a run ended, in the words of the ledger, the metrics and the page. */
+import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { Books } from './execute.ts';
+
+export interface RunResult {
+  readonly outcome: RunOutcome;
+  readonly matched: number;
+  readonly acted: number;
+  readonly backlog: number;
+  readonly detail?: string;
+  readonly stopped?: Denial;
+  readonly error?: string;
+}
+
+/** The result of a plan that nothing was done about. */
+export function unacted(plan: Plan): RunResult {
+  const { stopped } = plan;
+  return {
+    outcome: unactedOutcome(plan),
+    matched: plan.matched,
+    acted: 0,
+    backlog: plan.matched,
+    ...(stopped !== undefined && { stopped }),
+    ...detailOf([stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, leftOut(plan)]),
+  };
+}
+
+function unactedOutcome(plan: Plan): RunOutcome {
+  if (plan.state === 'nothing') return isSettling(plan) ? 'waiting' : 'nothing';
+  if (plan.state === 'held') {
+    const guard = plan.stopped?.guard;
+    return isOnItsWay(guard) || (guard === 'ramp' && isSettling(plan)) ? 'waiting' : 'held';
+  }
+  if (plan.stopped?.guard === 'interrupted') return 'halted';
+  return plan.stopped?.guard === 'complete_read' ? 'incomplete' : 'aborted';
+}
+
+/** As the policy itself wants it: a person need not look at it. */
+export function isOnItsWay(guard: string | undefined): boolean {
+  return guard === 'min_interval' || guard === 'window';
+}
+
+/** A step is out and not judged: that is how a campaign goes, and no hold. */
+function isSettling({ campaigns }: Plan): boolean {
+  return campaigns.some(({ state }) => state === 'settling');
+}
+
+/** What the guards left out, so that a run that does nothing says why: `left out: 238 foreign_actor, 4 protected`. */
+function leftOut({ skipped }: Plan): string {
+  const counts = new Map<string, number>();
+  for (const { guard, count } of skipped) counts.set(guard, (counts.get(guard) ?? 0) + count);
+  if (counts.size === 0) return '';
+  return `left out: ${[...counts].map(([guard, count]) => `${count} ${guard}`).join(', ')}`;
+}
+
+function detailOf(parts: readonly string[]): { readonly detail?: string } {
+  const said = parts.filter((part) => part !== '');
+  return said.length === 0 ? {} : { detail: said.join('; ') };
+}
+
+/** The result of a plan that was acted on, or would have been. `unbalanced`: what the books guard objects to. */
+export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?: Denial): RunResult {
+  const { acted, skipped, failed, unknown, left, stopped, done } = books;
+  const found = foundNoMore(plan, books);
+  const counts = { matched: found ?? plan.matched, acted, backlog: plan.backlog + left };
+  if (unbalanced !== undefined) {
+    const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
+    return { ...counts, outcome: 'error', detail, error: detail, stopped: unbalanced };
+  }
+  const summary = Object.entries({ acted, skipped, failed, unknown, 'not sent': left })
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ');
+  const deleted = plan.action === 'message-dlq.prune' && acted > 0 ? `${done} deleted` : '';
+  const parts = [stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, summary, deleted, leftOut(plan)];
+  // A policy that is in audit by its own word is not held by anything.
+  const asWritten = stopped?.guard === 'mode' && policy.mode === plan.effectiveMode;
+  return {
+    ...counts,
+    outcome: asWritten || found === 0 ? 'nothing' : outcomeOf(books, plan.chosen.length),
+    ...detailOf(parts),
+    ...(stopped !== undefined && !asWritten && { stopped }),
+    ...(stopped?.guard === 'ledger' && { error: stopped.reason }),
+  };
+}
+
+/** A prune plans for as many as it may delete: where a page was not full, what it deleted is what there was. */
+function foundNoMore(plan: Plan, { done, failed, unknown, stopped }: Books): number | undefined {
+  if (plan.action !== 'message-dlq.prune' || stopped !== undefined || failed + unknown > 0) return undefined;
+  return done < plan.chosen.reduce((sum, { worth }) => sum + worth, 0) ? done : undefined;
+}
+
+function outcomeOf({ acted, unknown, left, stopped }: Books, planned: number): RunOutcome {
+  if (stopped === undefined) return acted + unknown > 0 ? 'acted' : 'nothing';
+  if (stopped.guard === 'ledger') return 'error';
+  if (stopped.guard === 'approval' && left === planned) return 'waiting';
+  return left === planned && stopped.guard !== 'interrupted' ? 'held' : 'halted';
+}
+
+export function ledgerFields({ outcome, matched, acted, backlog, detail, stopped }: RunResult, plan: Plan) {
+  // What waits for a person waits because of another guard, or of the policy's own mode.
+  const stoppedBy = stopped?.guard === 'approval' ? (plan.needsApproval?.guard ?? 'approval') : stopped?.guard;
+  return {
+    outcome,
+    matched,
+    acted,
+    backlog,
+    ...(detail !== undefined && { detail }),
+    ...(stoppedBy !== undefined && { stoppedBy }),
+  };
+}

@@ -1,0 +1,233 @@
+/**
+ * What became of acts, learned by reading. An acked entry is verified when it is gone and its run has not come back;
+ * an unknown one is resolved by a listing that began well after its request. Two things alone are sent from here, each
+ * the same as before and safe to repeat: the absolute value of a budget, within an hour, and the delete of one message by
+ * its id, within a day. Both only while their policy may act.
+ *
+ * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
+ * an entry is gone: rows of the board may have been read before the act.
+ */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import { formatDuration } from '#foundation/domain/duration.ts';
+import type { ResumeEnd } from '#foundation/domain/ended-attempts.ts';
+import { isOvertaken } from '#foundation/domain/known-budget.ts';
+import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import { retryHorizon, settleOf } from '../guardrails/campaign.ts';
+import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { Authority } from './authority.ts';
+import { clockDenial, hearClock } from './clock-denial.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { pauseIfMore } from './more-than-asked.ts';
+import { mayNotRepeat } from './repeat.ts';
+import { mayBeReturn, Returns, returnsIn } from './returns.ts';
+
+export interface SettleDeps extends EngineDeps {
+  readonly authority: Authority;
+  readonly inFlight: ReadonlySet<number>;
+  /** When each account was last listed from here, on the monotonic clock. */
+  readonly listedAt: Map<string, number>;
+  readonly byName: ReadonlyMap<string, Policy>;
+}
+
+/** Within so long a lost request has arrived or never will. */
+const SETTLE_MS = 300_000;
+const LIST_EVERY_MS = 60_000;
+/** What no reading has resolved by then, none will. */
+const UNDECIDABLE_AFTER_MS = 86_400_000;
+const LOOKALIKE = 'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
+/** Age after which a raise is not sent once more: the longer it waits, the likelier someone has set another budget. */
+const REPEAT_RAISE_MS = 3_600_000;
+
+/**
+ * Intents that nobody will write an outcome for any more become unknown.
+ *
+ * @returns how many
+ */
+export function abandonIntents(deps: SettleDeps): number {
+  const abandoned = deps.ledger.intentsWithoutOutcome().filter((intent) => !deps.inFlight.has(intent.id));
+  for (const intent of abandoned) {
+    record(intent, 'unknown', deps, 'the daemon ended, or could not write, before the outcome was known');
+  }
+  return abandoned.length;
+}
+
+export async function settleActions(deps: SettleDeps, signal: AbortSignal): Promise<void> {
+  for (const account of deps.actions.accounts) {
+    const open = deps.ledger.unsettled(account);
+    if (open.length > 0) await hearClock(account, deps, signal);
+    // By a clock that was set, an act that is still under way may seem to have had its time.
+    if (clockDenial(account, deps) !== undefined) continue;
+    const unlisted = open.filter((action) => !isListed(action));
+    for (const action of unlisted) {
+      if (signal.aborted) return;
+      await settleUnlisted(action, deps);
+    }
+    const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, deps));
+    const now = deps.clock.now();
+    const steps = new Map(deps.ledger.campaigns().map((campaign) => [`${campaign.id}/${campaign.step}`, campaign]));
+    const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, steps, deps) <= now);
+    const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
+    if (due.length === 0 || lately < (deps.listEveryMs ?? LIST_EVERY_MS)) continue;
+    deps.listedAt.set(account, deps.clock.monotonic());
+    const listing = await deps.actions.list(account, {}, signal);
+    if (!listing.complete || listing.dropped > 0 || clockDenial(account, deps) !== undefined) continue;
+    const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
+    const returns = new Returns(listing.entries, deps.ledger.instance);
+    for (const action of due) judge(action, { ids, returns }, deps);
+  }
+}
+
+/** Whether a listing of the workflow DLQ can tell what became of it. */
+function isListed({ proposal }: Intent): boolean {
+  return proposal.action === 'workflow-dlq.resume' || proposal.action === 'workflow-dlq.delete';
+}
+
+/**
+ * Returns when the wait for the fate of an act began. An outcome that a restart recorded before the clock was checked
+ * can lie before the act or in the future; then the wait began with the act.
+ */
+function waitsSince({ at, outcomeAt = at }: ActionRecord, now: number): number {
+  return outcomeAt > at && outcomeAt <= now ? outcomeAt : at;
+}
+
+function settleMs({ proposal, outcome }: ActionRecord, steps: ReadonlyMap<string, Campaign>, deps: SettleDeps): number {
+  const lost = deps.settleMs ?? SETTLE_MS;
+  // However short a ramp is: what was lost may still be under way, and nothing is sent again before that is certain.
+  if (proposal.action !== 'workflow-dlq.resume') return lost;
+  const policy = deps.byName.get(proposal.policy);
+  const step = steps.get(`${proposal.campaign?.id}/${proposal.campaign?.step}`) ?? {};
+  const ramp = policy !== undefined && 'ramp' in policy ? settleOf(step, policy.ramp) : lost;
+  return Math.max(ramp, retryHorizon(proposal.retries), outcome === 'unknown' ? lost : 0);
+}
+
+async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<void> {
+  const { proposal } = action;
+  // The answer said all that there is to learn.
+  if (action.outcome === 'acked') return record(action, 'verified', deps);
+  if (proposal.action === 'message-dlq.prune') {
+    return record(action, 'undecidable', deps, 'no reading tells what a prune deleted');
+  }
+  const now = deps.clock.now();
+  if (now - waitsSince(action, now) < (deps.settleMs ?? SETTLE_MS)) return;
+  const since = supersededBy(action, deps);
+  if (since !== undefined) return record(action, 'undecidable', deps, since);
+  const repeatMs = proposal.action === 'budget.raise' ? REPEAT_RAISE_MS : UNDECIDABLE_AFTER_MS;
+  if (now - action.at >= repeatMs) {
+    const age = formatDuration(repeatMs);
+    return record(action, 'undecidable', deps, `it is more than ${age} old, and is not sent once more`);
+  }
+  if (mayNotRepeat(proposal, deps)) return;
+  // The same absolute value, or the same id: sent twice it does what it did once.
+  const request = deps.actions.describe(proposal, { instance: deps.ledger.instance });
+  const result = await deps.actions.act(request);
+  pauseIfMore(proposal, request, result, deps);
+  if (result.outcome === 'acked') return record(action, 'resolved_done', deps, 'sent once more, the same');
+  if (result.outcome === 'unknown' && deps.clock.now() - action.at < repeatMs) {
+    return record(action, 'unknown', deps, result.detail);
+  }
+  record(action, 'undecidable', deps, result.detail);
+}
+
+/** Why a raise must not be set once more: it would put an older amount in the place of a newer one. */
+function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleDeps): string | undefined {
+  if (proposal.action !== 'budget.raise') return undefined;
+  const { account, toUsd } = proposal;
+  if (ledger.raises(account, at + 1).length > 0) {
+    return 'a later raise has taken its place';
+  }
+  if (!isOvertaken(facts.budget(account).asserted, { at, toUsd })) return undefined;
+  return 'the configuration tells of a later budget';
+}
+
+/** Records it at once when an acked run is seen to be back. */
+function cameBackVisibly(action: ActionRecord, deps: SettleDeps): boolean {
+  if (action.outcome !== 'acked') return false;
+  const rows = deps.board.latest(action.proposal.account, 'workflowDlq')?.rows;
+  const back = isBack(action, returnsIn(rows, deps.ledger.instance), deps);
+  if (back) record(action, 'came_back', deps);
+  return back;
+}
+
+/** Returns whether a resumed run is known to have failed again: by the log, by a later resume of it, by what is listed. */
+function isBack({ proposal, at, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
+  if (proposal.action !== 'workflow-dlq.resume') return false;
+  const { account, lineage } = proposal;
+  return (
+    logTells(proposal, 'failed', deps) ||
+    deps.ledger.resumesOf(account, lineage, at).some(({ dlqId, failedAt }) => mayBeReturn(proposal, dlqId, failedAt)) ||
+    returns.has(proposal, newRunId)
+  );
+}
+
+function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledger }: SettleDeps): boolean {
+  const { account, lineage, attempt, workflowUrl: url } = proposal;
+  return facts.resumeEnded(account, { instance: ledger.instance, lineage, attempt, url }, end);
+}
+
+/**
+ * Returns whether nothing can tell what became of a resumed run: no answer named it, the log shows no delivery of it,
+ * and a run that looks the same failed since. A delivery alone proves no success, since a run is more than one message,
+ * but whoever delivers its messages under the stamp lists it under the stamp as well.
+ */
+function isUndecidable({ proposal, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
+  if (proposal.action !== 'workflow-dlq.resume' || newRunId !== undefined) return false;
+  if (logTells(proposal, 'delivered', deps)) return false;
+  const { account } = proposal;
+  return returns.lookalikes(proposal).some(({ workflowRunId }) => {
+    // The run of another resume is known by its id.
+    return deps.ledger.lineageOfRun(account, workflowRunId) === undefined;
+  });
+}
+
+/** @param listing whole, and begun a settle time after the request, or later */
+function judge(
+  action: ActionRecord,
+  { ids, returns }: { readonly ids: ReadonlySet<string>; readonly returns: Returns },
+  deps: SettleDeps,
+): void {
+  const { proposal } = action;
+  if (proposal.action !== 'workflow-dlq.resume' && proposal.action !== 'workflow-dlq.delete') return;
+  const listed = ids.has(proposal.dlqId);
+  const isUnknown = action.outcome === 'unknown';
+  if (isBack(action, returns, deps)) {
+    record(action, 'came_back', deps);
+  } else if (!listed && isUndecidable(action, returns, deps)) {
+    record(action, 'undecidable', deps, LOOKALIKE);
+  } else if (!listed) {
+    record(action, isUnknown ? 'resolved_done' : 'verified', deps);
+  } else if (isUnknown) {
+    record(action, 'resolved_not_done', deps);
+  } else if (deps.clock.now() - action.at > UNDECIDABLE_AFTER_MS) {
+    // An acked entry that stays listed is neither verified nor sent again: its claim stands.
+    record(action, 'unverified', deps, 'the service took it, and lists the entry still');
+  }
+}
+
+/** What stays as it was is not told again. */
+function record(
+  intent: Intent & Pick<ActionRecord, 'outcome'>,
+  outcome: ActionOutcome,
+  deps: SettleDeps,
+  detail?: string,
+): void {
+  const { proposal } = intent;
+  deps.ledger.recordOutcome(intent.id, { at: deps.clock.now(), outcome, ...(detail !== undefined && { detail }) });
+  const isDone = outcome === 'verified' || outcome === 'resolved_done';
+  if (isDone && proposal.action === 'message-dlq.delete') {
+    deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
+  }
+  if (intent.outcome === outcome) return;
+  deps.events.emit({
+    type: 'action.outcome',
+    policy: proposal.policy,
+    account: proposal.account,
+    action: proposal.action,
+    target: proposal.target,
+    ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
+    outcome,
+    worth: proposal.worth,
+    durationMs: 0,
+    ...(detail !== undefined && { detail }),
+  });
+}

@@ -1,0 +1,181 @@
+/** What a person asks of the engine: plan, apply, approve, reject, pause and unpause. */
+import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import type { StoredPlan } from '../ledger/ledger.ts';
+import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
+import { lift } from '../guardrails/campaign.ts';
+import { overrule, overruledSettle } from '../policies/overrule.ts';
+import { isResume, type Policy } from '../policies/policy.ts';
+import { overruleSettle } from './campaigns.ts';
+import { clockDenial, hearClock } from './clock-denial.ts';
+import { decide } from './decide.ts';
+import { stillShows } from './grants.ts';
+import { firstDenial, guardsAt } from './guards-at.ts';
+import { pruneBound } from './prune-grant.ts';
+import type { RunDeps, RunOptions } from './run-policy.ts';
+import { contextOf } from './run-policy.ts';
+import type { RunResult } from './run-result.ts';
+import { haltKey } from './shown-group.ts';
+
+/** How long a plan that was made by hand may be applied. */
+const SHOWN_FOR_MS = 3_600_000;
+/** How long a raise that was approved may be sent. */
+const RAISE_APPROVED_FOR_MS = 3_600_000;
+
+export interface VerbDeps extends RunDeps {
+  readonly byName: ReadonlyMap<string, Policy>;
+  /** Runs a policy in its turn: no two runs of one policy overlap. */
+  inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
+  runSoon(policy: string): void;
+  /** Learns what became of earlier acts, and judges the steps whose time has come. */
+  settle(signal: AbortSignal): Promise<void>;
+}
+
+export async function planPolicy(
+  name: string,
+  request: PlanRequest,
+  deps: VerbDeps,
+  signal: AbortSignal,
+): Promise<Planned> {
+  signal.throwIfAborted();
+  const found = policyWith(name, request.overrule, deps);
+  if (!('name' in found)) return found;
+  await hearClock(found.account, deps, signal);
+  const at = deps.clock.now();
+  const context = contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
+  const stopped = firstDenial(
+    guardsAt(deps.guards, 'run'),
+    deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }),
+  );
+  const { plan, targets } = await decide(
+    found,
+    { ...context, ...(stopped !== undefined && { stopped }), ...(request.overrule && { overruled: request.overrule }) },
+    deps,
+  );
+  signal.throwIfAborted();
+  // Saved with a wrong time, it could be applied for too long.
+  if (request.save && plan.matched > 0 && clockDenial(found.account, deps) === undefined) {
+    deps.ledger.savePlan({
+      plan,
+      targets,
+      savedAt: at,
+      expiresAt: at + SHOWN_FOR_MS,
+      state: 'shown',
+      by: request.by,
+      ...(request.overrule !== undefined && { reason: request.overrule.reason }),
+    });
+  }
+  return { ok: true, plan };
+}
+
+/** Does what a plan showed, as far as it still holds: everything is listed and asked again, and it can only shrink. */
+export async function applyPlan(id: string, person: Person, deps: VerbDeps, signal: AbortSignal): Promise<Applied> {
+  const stored = usable(id, ['shown', 'waiting', 'approved'], deps);
+  if ('ok' in stored) return stored;
+  const found = policyWith(stored.plan.policy, stored.plan.overruled, deps);
+  if (!('name' in found)) return found;
+  if (!stillShows(stored, found, deps.clock.now())) return outdated(stored);
+  const { mode } = deps.authority.mode(found);
+  if (mode === 'off' || mode === 'audit') {
+    return { ok: false, code: 'mode', message: `Policy ${found.name} is in ${mode}: its plans cannot be applied.` };
+  }
+  // Where a person is needed, this is the approval of all that was shown: the steps that follow need no other.
+  const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
+  const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('used' as const) };
+  if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  deps.conditions.ended(`approval/${found.name}`);
+  if (isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
+    overruleSettle(found, deps);
+    await deps.settle(signal);
+  }
+  const prune = pruneBound(stored.plan);
+  const result = await deps.inTurn(found, {
+    trigger: { kind: 'hand' },
+    signal,
+    applied: {
+      targets: stored.targets,
+      ...(prune !== undefined && { prune }),
+      ...(stored.plan.overruled !== undefined && { overruled: stored.plan.overruled }),
+    },
+  });
+  return { ok: true, plan: stored.plan, result };
+}
+
+/** Allows the acts of a waiting plan. They are done by the policy's own runs, the first of them at once. */
+export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided {
+  const stored = usable(id, ['waiting'], deps);
+  if ('ok' in stored) return stored;
+  const policy = policyWith(stored.plan.policy, undefined, deps);
+  if (!('name' in policy)) return policy;
+  if (!stillShows(stored, policy, deps.clock.now())) return outdated(stored);
+  const decision = approvalOf(stored, person, deps);
+  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  deps.conditions.ended(`approval/${stored.plan.policy}`);
+  deps.runSoon(stored.plan.policy);
+  return { ok: true, plan: { ...stored, state: 'approved', ...person } };
+}
+
+/** An approval of an amount holds for a short time: the longer it waits, the likelier another budget was set since. */
+function approvalOf({ plan }: StoredPlan, person: Person, { clock }: VerbDeps) {
+  const at = clock.now();
+  const isRaise = plan.action === 'budget.raise';
+  return { state: 'approved' as const, at, ...person, ...(isRaise && { expiresAt: at + RAISE_APPROVED_FOR_MS }) };
+}
+
+export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided {
+  const stored = usable(id, ['waiting', 'shown'], deps);
+  if ('ok' in stored) return stored;
+  const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
+  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  deps.conditions.ended(`approval/${stored.plan.policy}`);
+  return { ok: true, plan: { ...stored, state: 'rejected', ...person } };
+}
+
+/** Lifts pauses, and halts of groups with them: `group/POLICY/GROUP` or a policy lifts its campaigns. */
+export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
+  let lifted = 0;
+  for (const campaign of deps.ledger.campaigns()) {
+    const isMeant = scope === `policy/${campaign.policy}` || scope === `group/${campaign.policy}/${campaign.group}`;
+    const after = isMeant ? lift(campaign) : campaign;
+    if (after === campaign) continue;
+    deps.ledger.saveCampaign(after);
+    deps.conditions.ended(haltKey(campaign.policy, campaign.group));
+    lifted++;
+  }
+  return lifted;
+}
+
+function policyWith(name: string, overruled: PlanRequest['overrule'], deps: VerbDeps): Policy | Refusal {
+  const policy = deps.byName.get(name);
+  if (policy === undefined) {
+    return { ok: false, code: 'unknown_policy', message: unknownPolicy(name, [...deps.byName.keys()]) };
+  }
+  if (overruled === undefined) return policy;
+  const changed = overrule(policy, overruled.settings);
+  return typeof changed === 'string' ? { ok: false, code: 'bad_override', message: changed } : changed;
+}
+
+function usable(id: string, states: readonly StoredPlan['state'][], deps: VerbDeps): StoredPlan | Refusal {
+  const stored = deps.ledger.storedPlan(id, deps.clock.now());
+  if (stored === undefined) {
+    return { ok: false, code: 'unknown_plan', message: `There is no plan ${id.slice(0, 80)}. opsd plan makes one.` };
+  }
+  return states.includes(stored.state) ? stored : decided(stored);
+}
+
+function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
+  const message = `The policy of plan ${id} has been changed since. opsd plan ${policy} makes a new one.`;
+  return { ok: false, code: 'expired', message };
+}
+
+function decided({ plan, state, by, reason }: StoredPlan): Refusal {
+  if (state === 'expired') {
+    return {
+      ok: false,
+      code: 'expired',
+      message: `Plan ${plan.id} has expired. opsd plan ${plan.policy} makes a new one.`,
+    };
+  }
+  const who = by === undefined ? '' : ` by ${by}`;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return { ok: false, code: 'decided', message: `Plan ${plan.id} is ${state}${who}${why}.` };
+}

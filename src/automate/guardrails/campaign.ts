@@ -1,0 +1,213 @@
+/**
+ * The rules of a campaign, as functions from one value to the next. They are total: what does not fit the state of the
+ * campaign changes nothing. Invariants: a step is judged before the next one goes, nothing grows but by what was
+ * verified, and a halted group sends nothing until its breaker has run out.
+ *
+ * A campaign is half open from its first halt until a step is verified: `halts` above 0.
+ */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+
+/** The part of a policy's ramp that is needed here. `settle` in milliseconds. */
+export interface Growth {
+  readonly start: number;
+  readonly factor: number;
+  readonly max: number;
+  readonly settle: number;
+  /** How long the breaker stays open after each halt in a row; default 30 min, 2 h, 6 h. */
+  readonly breaker?: readonly number[];
+}
+
+/** What became of the acts of one step. Those that provably did nothing are not among them. */
+export interface StepResults {
+  /** Gone, and not back when the horizon had passed. */
+  readonly verified: number;
+  /** Came back, or no reading can tell. */
+  readonly failed: number;
+  /** Not known yet. */
+  readonly undecided: number;
+}
+
+const MINUTE_MS = 60_000;
+/** How long the breaker stays open after the first halt in a row, the second, … One more halt ends in audit. */
+const BREAKER_MS = [30 * MINUTE_MS, 120 * MINUTE_MS, 360 * MINUTE_MS];
+const LONGEST_WAIT_MS = 45 * MINUTE_MS;
+const RECENT = 50;
+const LEAST_RECENT = 10;
+const FIRST = 10;
+const TOO_MANY_OF_THE_FIRST = 3;
+const HALT_BELOW = 0.7;
+/** A step below this is bad: the share at which a destination counts as healthy. */
+const VERIFIED_FROM = 0.9;
+
+export function begin(options: {
+  readonly id: string;
+  readonly policy: string;
+  readonly account: string;
+  readonly group: string;
+  readonly ramp: Growth;
+  readonly now: number;
+}): Campaign {
+  const { id, policy, account, group, ramp, now } = options;
+  return {
+    id,
+    policy,
+    account,
+    group,
+    state: 'ready',
+    step: 1,
+    size: Math.min(ramp.start, ramp.max),
+    begunAt: now,
+    halts: 0,
+    recent: [],
+    judged: 0,
+    verified: 0,
+  };
+}
+
+/** After each act of a step, or once after all of it. `settle` as the step has it, else as the ramp says. */
+export function sent(
+  campaign: Campaign,
+  act: { readonly count: number; readonly now: number; readonly horizonMs: number; readonly ramp: Growth },
+): Campaign {
+  const { state, until = 0 } = campaign;
+  if (act.count <= 0 || (state !== 'ready' && state !== 'settling')) return campaign;
+  const settled = act.now + Math.max(settleOf(campaign, act.ramp), act.horizonMs);
+  return { ...campaign, state: 'settling', sentAt: act.now, until: Math.max(until, settled) };
+}
+
+/** Returns how long the acts of the campaign's step wait for their verdict, beside their own retries. */
+export function settleOf({ settle }: Pick<Campaign, 'settle'>, ramp: Pick<Growth, 'settle'>): number {
+  return settle ?? ramp.settle;
+}
+
+/** Sets when a step under way is judged, from what `settle` is now: it may have been changed or overruled since. */
+export function retimed(campaign: Campaign, wait: { readonly horizonMs: number; readonly ramp: Growth }): Campaign {
+  const { state, sentAt } = campaign;
+  if (state !== 'settling' || sentAt === undefined) return campaign;
+  const until = sentAt + Math.max(settleOf(campaign, wait.ramp), wait.horizonMs);
+  return until === campaign.until ? campaign : { ...campaign, until };
+}
+
+/**
+ * Ends a step: grows, halves or halts. Changes nothing before it is time, save that failures of all that was sent are
+ * known at once. What is undecided blocks the group for a while, and then counts as failed.
+ */
+export function judge(campaign: Campaign, results: StepResults, ramp: Growth, now: number): Campaign {
+  const { state, sentAt = now, until = now } = campaign;
+  if (state !== 'settling') return campaign;
+  const { verified, undecided } = results;
+  const allFailed = results.failed > 0 && verified + undecided <= 0;
+  if (now < until && !allFailed) return campaign;
+  if (undecided > 0 && now < sentAt + LONGEST_WAIT_MS) return campaign;
+
+  const failed = results.failed + undecided;
+  const known = verified + failed;
+  const next = { ...waitsForNothing(campaign), step: campaign.step + 1 };
+  // All was provably without effect: nothing was learned.
+  const { verifiedAt } = campaign;
+  if (known <= 0) return { ...next, state: 'ready', ...(verifiedAt !== undefined && { verifiedAt }) };
+
+  const recent = [...campaign.recent, ...spread(verified, failed)].slice(-RECENT);
+  const counted = { ...next, recent, judged: next.judged + known, verified: next.verified + verified };
+  const isGood = verified >= known * VERIFIED_FROM;
+  const halting = reasonToHalt(campaign, { recent, failed, known, isGood }, ramp);
+  if (halting !== undefined) return halt(counted, halting, { breakers: ramp.breaker ?? BREAKER_MS, now });
+  if (!isGood) return { ...counted, state: 'ready', size: Math.max(1, Math.floor(campaign.size / 2)) };
+  const earned = campaign.halts > 0 ? ramp.start * ramp.factor : Math.max(campaign.size, verified * ramp.factor);
+  const size = Math.max(1, Math.min(ramp.max, Math.ceil(earned)));
+  return { ...counted, state: 'ready', halts: 0, size, verifiedAt: now };
+}
+
+function reasonToHalt(
+  { recent: before, halts, size }: Campaign,
+  step: {
+    readonly recent: readonly boolean[];
+    readonly failed: number;
+    readonly known: number;
+    readonly isGood: boolean;
+  },
+  ramp: Growth,
+): string | undefined {
+  const { recent, failed, known, isGood } = step;
+  if (!isGood && halts > 0) return `the probe failed: ${failed} of ${known}`;
+  if (!isGood && size <= ramp.start) return `the canary failed: ${failed} of ${known}`;
+  if (before.length < FIRST) {
+    // The order within a step is not known: its failures count as the first.
+    const early = before.filter((verified) => !verified).length + Math.min(failed, FIRST - before.length);
+    if (early >= TOO_MANY_OF_THE_FIRST) return `${early} of the first ${FIRST} failed`;
+  }
+  const good = recent.filter(Boolean).length;
+  if (recent.length < LEAST_RECENT || good >= recent.length * HALT_BELOW) return undefined;
+  return `${good} of the last ${recent.length} succeeded`;
+}
+
+function halt(
+  campaign: Campaign,
+  reason: string,
+  { breakers, now }: { readonly breakers: readonly number[]; readonly now: number },
+): Campaign {
+  const halts = campaign.halts + 1;
+  const breaker = breakers[halts - 1];
+  if (breaker === undefined) {
+    return { ...campaign, state: 'audit', halts, size: 1, reason: `${halts} halts in a row, the last: ${reason}` };
+  }
+  return { ...campaign, state: 'halted', halts, size: 1, until: now + breaker, reason };
+}
+
+/** Where the breaker has run out: one canary may go. Its first results are not weighed with those before the halt. */
+export function reopen(campaign: Campaign, now: number): Campaign {
+  const { state, until = now } = campaign;
+  return state === 'halted' && now >= until
+    ? { ...waitsForNothing(campaign), state: 'ready', size: 1, recent: [] }
+    : campaign;
+}
+
+/** A person lifts a halt or the fallback to audit: one canary may go, and the row of halts begins anew. */
+export function lift(campaign: Campaign): Campaign {
+  if (campaign.state !== 'halted' && campaign.state !== 'audit') return campaign;
+  return { ...waitsForNothing(campaign), state: 'ready', size: 1, recent: [], halts: 0 };
+}
+
+/**
+ * Nothing is left to do. A step that is out is judged first, and a group that halted keeps its breaker: a new campaign
+ * would forget it.
+ */
+export function drained(campaign: Campaign): Campaign {
+  return campaign.state === 'ready' && campaign.halts === 0 ? { ...campaign, state: 'ended' } : campaign;
+}
+
+export function breaker({ state, halts }: Campaign): 'closed' | 'half-open' | 'open' {
+  if (state === 'halted' || state === 'audit') return 'open';
+  return halts > 0 ? 'half-open' : 'closed';
+}
+
+/** The two step sizes after this one, if all goes well. */
+export function nextSizes({ size, halts }: Campaign, ramp: Growth): readonly [number, number] {
+  const grow = (from: number): number => Math.min(ramp.max, Math.ceil(from * ramp.factor));
+  const first = halts > 0 ? grow(ramp.start) : grow(size);
+  return [first, grow(first)];
+}
+
+/**
+ * How long the retries of a step may last with the service's default back-off, e^(2.5 n) seconds before the n-th one.
+ * Absent: the retries are not known. Never longer than an undecided step may block its group.
+ */
+export function retryHorizon(retries: number | undefined): number {
+  if (retries === undefined) return LONGEST_WAIT_MS;
+  let total = 0;
+  for (let n = 1; n <= retries && total < LONGEST_WAIT_MS; n += 1) total += Math.exp(2.5 * n) * 1_000;
+  return Math.min(LONGEST_WAIT_MS, Math.ceil(total));
+}
+
+/** Results of one step, the failures evenly among the others: their order is not known. */
+function spread(verified: number, failed: number): boolean[] {
+  const all = verified + failed;
+  return Array.from({ length: all }, (_, i) => Math.ceil(((i + 1) * failed) / all) === Math.ceil((i * failed) / all));
+}
+
+/** Without what belongs to one step, or to one halt. */
+function waitsForNothing(campaign: Campaign): Campaign {
+  const { sentAt: _sentAt, until: _until, settle: _settle, reason: _reason, ...others } = campaign;
+  const { verifiedAt: _verifiedAt, ...rest } = others;
+  return rest;
+}

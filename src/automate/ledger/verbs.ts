@@ -1,0 +1,116 @@
+/** What a person may ask of the engine, and what it answers. The server and the commands know it by this alone. */
+import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
+import type { ActionRecord, StoredPlan } from './ledger.ts';
+
+export interface PlanRequest {
+  /** Who asks, for the record. */
+  readonly by: string;
+  /** Keeps the plan, so that it can be applied. */
+  readonly save: boolean;
+  /** Limits overruled for this plan alone: `limits.maxPerHour` to `6000`. Needs a reason. */
+  readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
+}
+
+/** Why a verb could not be done. */
+export interface Refusal {
+  readonly ok: false;
+  readonly code:
+    | 'unknown_policy'
+    | 'unknown_plan'
+    | 'expired'
+    | 'decided'
+    | 'bad_override'
+    | 'mode'
+    | 'unknown_id'
+    | 'unread';
+  readonly message: string;
+}
+
+export type Planned = { readonly ok: true; readonly plan: Plan } | Refusal;
+export type Applied = { readonly ok: true; readonly plan: Plan; readonly result: RunSummary } | Refusal;
+export type Decided = { readonly ok: true; readonly plan: StoredPlan } | Refusal;
+
+/** What one policy says of an entry. `not_listed`: it is not in the DLQ, or the service does not list it for the policy. */
+export interface Explanation {
+  readonly policy: string;
+  readonly source: string;
+  readonly verdict: 'chosen' | 'later' | 'left_out' | 'not_listed' | 'stopped';
+  readonly denial?: Denial;
+}
+
+/** What an id names, and where that is now: `log` where it is in no DLQ. */
+export interface Subject {
+  readonly account: string;
+  readonly in: 'workflow-dlq' | 'message-dlq' | 'log';
+  readonly dlqId?: string;
+  readonly workflowRunId?: string;
+  readonly messageId?: string;
+}
+
+export interface Explained {
+  readonly ok: true;
+  readonly id: string;
+  /** Absent where only the ledger knows the id. */
+  readonly subject?: Subject;
+  readonly policies: readonly Explanation[];
+  /** What was done to it, newest first. */
+  readonly actions: readonly ActionRecord[];
+}
+
+export interface Person {
+  /** Who asks: `local` over the unix socket, the name of a user or token over TCP. */
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** How a run ended. */
+export interface RunSummary {
+  readonly outcome: RunOutcome;
+  readonly matched: number;
+  readonly acted: number;
+  readonly backlog: number;
+  readonly detail?: string;
+  readonly stopped?: Denial;
+}
+
+export interface Condition {
+  /** Names the condition for good: `held/POLICY`, `halted/POLICY/GROUP`, `approval/POLICY`, `unknown/POLICY`. */
+  readonly key: string;
+  readonly severity: 'info' | 'warning' | 'critical';
+  readonly policy?: string;
+  readonly account?: string;
+  readonly owner?: string;
+  readonly group?: string;
+  readonly guard?: string;
+  /** One line that names what stands. */
+  readonly summary: string;
+  readonly detail: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+export interface Verbs {
+  /** What stands at this moment: holds, halted groups, plans that wait. */
+  conditions(): readonly Condition[];
+  /** Reads and decides; never acts. Rejects with the signal's reason. */
+  plan(policy: string, request: PlanRequest, signal: AbortSignal): Promise<Planned>;
+  /** Acts on a plan that was shown, as far as it still holds. */
+  apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
+  approve(planId: string, person: Person): Decided;
+  reject(planId: string, person: Person): Decided;
+  /** By a dlqId, or the id of a run or a message. */
+  explain(id: string, signal: AbortSignal): Promise<Explained | Refusal>;
+  /** Stands before the next request of any run. Without a policy: the whole engine. */
+  pause(pause: { readonly policy?: string; readonly reason: string; readonly by: string }): void;
+  /**
+   * Lifts pauses; with a policy, also the halts of its groups. The reason is kept.
+   *
+   * @returns how many there were
+   */
+  unpause(lifted: {
+    readonly policy?: string;
+    readonly group?: string;
+    readonly reason: string;
+    readonly by: string;
+  }): number;
+}

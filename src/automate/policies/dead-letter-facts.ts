@@ -1,0 +1,33 @@
+/** What an expression sees of a dead message that a failure callback told of. */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { FAILURE_CAUSES, FAILURE_REASONS, failureCause, failureReason } from '#foundation/domain/reason.ts';
+import { always, maybe, oneOf, type FactField } from './fact-field.ts';
+import type { DeadLetterFacts } from './policy.ts';
+
+/** The fields of `entry` in the language; `failedAt` is when the callback came. */
+export const LETTER_FIELDS: Readonly<Record<string, FactField>> = {
+  cause: oneOf(FAILURE_CAUSES),
+  reason: oneOf(FAILURE_REASONS),
+  labels: always('list<string>'),
+  age: always('google.protobuf.Duration'),
+  failedAt: always('google.protobuf.Timestamp'),
+  messageId: always('string'),
+  dlqId: always('string'),
+  status: maybe('int'),
+  url: maybe('string'),
+  topicName: maybe('string'),
+  scheduleId: maybe('string'),
+  retried: maybe('int'),
+  createdAt: maybe('google.protobuf.Timestamp'),
+};
+
+/** @param now epoch milliseconds */
+export function deadLetterFacts(letter: DeadLetter, now: number): DeadLetterFacts {
+  const { account: _, ...same } = letter;
+  return {
+    ...same,
+    ageMs: Math.max(0, now - letter.learnedAt),
+    reason: failureReason(letter.status, undefined),
+    cause: failureCause(letter.status, undefined),
+  };
+}

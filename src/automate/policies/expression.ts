@@ -1,0 +1,222 @@
+/**
+ * The expressions of a policy: CEL behind an own interface. Everything that can be known of an expression is known
+ * when it is compiled; what is left are entries on which it fails, and those are never chosen.
+ */
+import { Duration, Environment } from '@marcbachmann/cel-js/evaluator';
+import { matchesGlob } from '#foundation/domain/glob.ts';
+import type { Trigger } from '#foundation/domain/plan.ts';
+import {
+  FACT_FUNCTIONS,
+  TRIGGER_FIELDS,
+  type ExpressionEnvironment,
+  type Fields,
+  type FieldValues,
+} from './environments.ts';
+import { lint } from './expression-lint.ts';
+import type { PreconditionFacts } from './facts.ts';
+import type { Where } from './policy.ts';
+import { findsPattern } from './text-patterns.ts';
+
+export interface CompiledExpression<Facts> extends Where<Facts> {
+  readonly ok: true;
+}
+
+export interface RefusedExpression {
+  readonly ok: false;
+  readonly message: string;
+  /** 0-based, into the source. */
+  readonly offset: number;
+}
+
+/** Longer text is cut: an entry's fields are written by strangers. */
+const MAX_TEXT = 65_536;
+/** An entry with more labels is an error: a cut list would answer `!labels.exists(…)` wrongly. */
+const MAX_LABELS = 256;
+
+/** Compiles an expression, or says what is wrong with it and where. */
+export function compileExpression<Facts>(
+  source: string,
+  environment: ExpressionEnvironment<Facts>,
+): CompiledExpression<Facts> | RefusedExpression {
+  const language = languageOf(environment);
+  let parsed: ReturnType<Language['environment']['parse']>;
+  try {
+    parsed = language.environment.parse(source);
+  } catch (error) {
+    return hintOf(error, source) ?? refused(error, environment.name);
+  }
+  // First what a policy may not say: its messages tell more than the type checker's.
+  const { complaint, reads } = lint(parsed.ast, environment);
+  if (complaint !== undefined) return { ok: false, ...complaint };
+  const checked = parsed.check();
+  if (!checked.valid) return refused(checked.error, environment.name);
+  if (checked.type !== 'bool') {
+    return { ok: false, message: `the result must be bool, not ${checked.type}`, offset: 0 };
+  }
+  const needed = Object.keys(environment.variables);
+  if (needed.length > 0 && !needed.some((name) => reads.has(name))) {
+    const names = needed.map((name) => `\`${name}\``).join(' or ');
+    return { ok: false, message: `reads nothing of ${names}: it would choose everything or nothing`, offset: 0 };
+  }
+  if (reads.size === 0) {
+    return { ok: false, message: 'asks for no fact: it would always hold, or never', offset: 0 };
+  }
+  return {
+    ok: true,
+    source,
+    evaluate(facts, trigger) {
+      try {
+        const values = language.values(environment.valuesOf(facts), trigger);
+        const result = language.asking(environment.factsOf(facts), () => parsed(values) as unknown);
+        if (typeof result !== 'boolean') return 'error';
+        return result ? 'match' : 'no';
+      } catch {
+        return 'error';
+      }
+    },
+  };
+}
+
+/** The type checker knows each variable by a class of its own. */
+type Constructor = new () => object;
+
+interface Language {
+  readonly environment: Environment;
+  /** Facts in the language's own types. */
+  values(values: Readonly<Record<string, FieldValues>>, trigger: Trigger | undefined): Record<string, unknown>;
+  /** Fact functions answer from `facts` while `run` runs. */
+  asking<T>(facts: PreconditionFacts | undefined, run: () => T): T;
+}
+
+const languages = new Map<string, Language>();
+
+function languageOf<Facts>(environment: ExpressionEnvironment<Facts>): Language {
+  let language = languages.get(environment.name);
+  if (language === undefined) {
+    language = makeLanguage({ ...environment.variables, trigger: TRIGGER_FIELDS }, environment.hasFacts);
+    languages.set(environment.name, language);
+  }
+  return language;
+}
+
+function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boolean): Language {
+  const environment = new Environment({ limits: { maxAstNodes: 300, maxDepth: 50 } });
+  const classes = new Map<string, Constructor>();
+  for (const [name, fields] of Object.entries(variables)) {
+    const type = `${name[0]!.toUpperCase()}${name.slice(1)}`;
+    const ctor = class Variable {
+      readonly [field: string]: unknown;
+    };
+    classes.set(name, ctor);
+    environment
+      .registerType(type, {
+        ctor,
+        fields: Object.fromEntries(Object.entries(fields).map(([field, { type: of }]) => [field, of])),
+      })
+      .registerVariable(name, type);
+  }
+  environment.registerFunction('re(string, string): bool', (text: string, pattern: string) =>
+    findsPattern(pattern, text),
+  );
+  environment.registerFunction('glob(string, string): bool', (text: string, pattern: string) =>
+    matchesGlob(pattern, text),
+  );
+  // An evaluation never waits, so no other can come between.
+  let asked: PreconditionFacts | undefined;
+  for (const [name, { signature, ask }] of hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
+    environment.registerFunction(signature, (first?: string, window?: Duration) => {
+      const answer = asked && ask(asked, first ?? '', window?.valueOf() ?? 0);
+      if (answer === undefined || Number.isNaN(answer)) throw new Error(`${name} is not known`);
+      return signature.endsWith(': int') ? BigInt(Math.trunc(Number(answer))) : answer;
+    });
+  }
+  return {
+    environment,
+    values(values, trigger) {
+      const all: Record<string, FieldValues> = { ...values, ...(trigger && { trigger: triggerValues(trigger) }) };
+      return Object.fromEntries(
+        Object.entries(all).map(([name, of]) => {
+          const instance = new (classes.get(name)!)();
+          return [name, Object.assign(instance, languageValues(of, variables[name]!))];
+        }),
+      );
+    },
+    asking(facts, run) {
+      const before = asked;
+      asked = facts;
+      try {
+        return run();
+      } finally {
+        asked = before;
+      }
+    },
+  };
+}
+
+function triggerValues(trigger: Trigger): FieldValues {
+  return { kind: trigger.kind, ...(trigger.kind === 'alert' && { name: trigger.name }) };
+}
+
+/** Whole numbers are bigint there, times Date, durations a class. */
+function languageValues(values: FieldValues, fields: Fields): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    if (typeof value === 'string') result[name] = value.slice(0, MAX_TEXT);
+    else if (typeof value === 'number') result[name] = languageNumber(value, fields[name]?.type);
+    else if (typeof value === 'boolean') result[name] = value;
+    else {
+      if (value.length > MAX_LABELS) throw new RangeError(`more than ${MAX_LABELS} values`);
+      result[name] = value.map((text) => text.slice(0, MAX_TEXT));
+    }
+  }
+  return result;
+}
+
+function languageNumber(value: number, type: string | undefined): unknown {
+  if (type === 'google.protobuf.Duration') return Duration.fromMilliseconds(value);
+  if (type === 'google.protobuf.Timestamp') return new Date(value);
+  return type === 'int' ? BigInt(Math.trunc(value)) : value;
+}
+
+/** Where a variable of another resource belongs. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  entry: 'there is no `entry` here; `where` of policies over entries sees it, one by one',
+  spend: 'there is no `spend` here; `where` of budget.raise sees it',
+  budget: 'there is no `budget` here; `where` of budget.raise sees it',
+};
+
+/** Explains the two mistakes at which the parser names no more than a character. */
+function hintOf(error: unknown, source: string): RefusedExpression | undefined {
+  const offset = (error as { readonly range?: { readonly start: number } }).range?.start;
+  if (offset === undefined) return undefined;
+  if (source[offset] === '=') return { ok: false, message: '= compares nothing; write ==', offset };
+  const unit = /^(?:ms|s|m|h|d)\b/.exec(source.slice(offset))?.[0];
+  const number = /(?:^|[^\w.])(\d+(?:\.\d+)?)$/.exec(source.slice(0, offset))?.[1];
+  if (unit === undefined || number === undefined) return undefined;
+  // The language knows no days.
+  const length = unit === 'd' ? `${Number(number) * 24}h` : `${number}${unit}`;
+  const message = `a duration is written as a call; write duration("${length}")`;
+  return { ok: false, message, offset: offset - number.length };
+}
+
+function refused(error: unknown, environment: ExpressionEnvironment<never>['name']): RefusedExpression {
+  const known = error as {
+    readonly summary?: string;
+    readonly range?: { readonly start: number };
+  };
+  const offset = known.range?.start ?? 0;
+  const message = known.summary ?? (error instanceof Error ? error.message : String(error));
+  const unknown = /^Unknown variable: (\w+)$/i.exec(message)?.[1];
+  if (unknown !== undefined) {
+    const isFact = Object.hasOwn(FACT_FUNCTIONS, unknown);
+    const words =
+      isFact && environment === 'precondition' ? `${unknown} is a function; write ${unknown}(…)` : undefined;
+    return { ok: false, message: words ?? ELSEWHERE[unknown] ?? `unknown variable: ${unknown}`, offset };
+  }
+  return { ok: false, message: message.replaceAll('google.protobuf.', '').replace(/^\w/, lower), offset };
+}
+
+function lower(letter: string): string {
+  return letter.toLowerCase();
+}

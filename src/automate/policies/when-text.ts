@@ -1,0 +1,14 @@
+import { formatDuration } from '#foundation/domain/duration.ts';
+import type { PolicyWhen } from './policy.ts';
+
+/** When a policy runs, in words: `every 5m, and on alert BillingDown`. */
+export function whenText(when: PolicyWhen): string {
+  if ('byHand' in when) return 'by hand';
+  const parts = [
+    'every' in when && `every ${formatDuration(when.every)}`,
+    'cron' in when && `${when.cron} ${when.timezone}`,
+    'alert' in when && `on alert ${when.alert}`,
+    'failureCallback' in when && 'on failure callbacks',
+  ];
+  return parts.filter((part) => part !== false).join(', and ');
+}

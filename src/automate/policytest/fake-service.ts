@@ -1,0 +1,119 @@
+/**
+ * The service as the engine meets it, without a network: it lists what is given, does what it is told as far as the
+ * test says, and keeps every request. Requests are made by the real actions, and what must never be sent ends here too.
+ */
+import { createActions, type Actions } from '../actions/index.ts';
+import { isPrune, type ActionRequest, type ActResult, type ResumeRequest } from '../actions/action.ts';
+import { impossible } from '../actions/impossible.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { missedFilter } from '../guardrails/echo-check.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { ServiceAnswer } from './settings.ts';
+
+interface Resumed {
+  readonly entry: WorkflowDlqEntry;
+  readonly request: ResumeRequest;
+  readonly newRunId: string;
+}
+
+const PAGE = 100;
+
+export class FakeService {
+  readonly entries = new Map<string, WorkflowDlqEntry>();
+  /** Answers of the next requests. */
+  readonly answers: ServiceAnswer[] = [];
+  /** Messages that prunes may delete; undefined: always as many as are asked for. */
+  messages: number | undefined;
+  readonly actions: Actions;
+  readonly #clock: Clock;
+  readonly #resumed = new Map<string, Resumed>();
+  #sent: ActionRequest[] = [];
+
+  constructor(accounts: readonly string[], clock: Clock, events: EventBus) {
+    this.#clock = clock;
+    const real = createActions(new Map(), { clock, events, accountIds: new Map() });
+    this.actions = {
+      accounts,
+      list: async (_account, filter) => {
+        const entries = [...this.entries.values()].filter((entry) => missedFilter(entry, filter) === undefined);
+        const pages = Math.max(1, Math.ceil(entries.length / PAGE));
+        return { complete: true, entries, duplicates: 0, dropped: 0, pages, clockSkewMs: 0 };
+      },
+      hear: async () => undefined,
+      findMessage: async () => undefined,
+      describe: (proposal, options) => real.describe(proposal, options),
+      // Nothing is written in a test: the archive is taken to be there.
+      prepare: async () => undefined,
+      act: async (request) => this.#act(request),
+    };
+  }
+
+  /** The requests since it was last asked. */
+  takeSent(): readonly ActionRequest[] {
+    const sent = this.#sent;
+    this.#sent = [];
+    return sent;
+  }
+
+  /** The run that a resume brought to life fails. @returns why it cannot */
+  comeBack(dlqId: string): string | undefined {
+    const resumed = this.#resumed.get(dlqId);
+    if (resumed === undefined) return `${dlqId} was not resumed, so it cannot come back`;
+    this.#resumed.delete(dlqId);
+    const { entry, request, newRunId } = resumed;
+    const again = `${dlqId}-again`;
+    const labels = request.overrides.labels ?? [];
+    this.entries.set(again, {
+      ...entry,
+      dlqId: again,
+      workflowRunId: newRunId,
+      createdAt: this.#clock.now(),
+      labels,
+    });
+    return undefined;
+  }
+
+  #act(request: ActionRequest): ActResult {
+    const wrong = impossible(request, this.#clock.now());
+    if (wrong !== undefined) return { outcome: 'rejected', detail: `${wrong}; nothing was sent` };
+    this.#sent.push(request);
+    const answer = this.answers.shift() ?? 'good';
+    switch (answer) {
+      case 'refused':
+        return { outcome: 'rejected', code: 'client_error', detail: 'the service refused it' };
+      case 'rate_limited':
+        return { outcome: 'rejected', code: 'rate_limited', detail: 'the service answered 429' };
+      case 'never_arrived':
+        return { outcome: 'unknown', code: 'connection', detail: 'reset before an answer' };
+      case 'lost':
+        this.#do(request);
+        return { outcome: 'unknown', code: 'connection', detail: 'reset before an answer' };
+      case 'too_many': {
+        const done = this.#do(request);
+        return done.outcome === 'acked' ? { ...done, done: done.done + 1 } : done;
+      }
+      case 'good':
+        return this.#do(request);
+    }
+  }
+
+  #do(request: ActionRequest): ActResult {
+    if (request.operation === 'update-budget') return { outcome: 'acked', done: 1 };
+    if (isPrune(request)) {
+      const done = Math.min(request.filter.count, this.messages ?? Infinity);
+      if (this.messages !== undefined) this.messages -= done;
+      return { outcome: 'acked', done };
+    }
+    // Dead messages are known by their ids alone.
+    if (request.operation === 'delete-dlq') return { outcome: 'acked', done: 1 };
+    const [dlqId] = request.dlqIds;
+    const entry = this.entries.get(dlqId);
+    if (entry === undefined) return { outcome: 'rejected', code: 'not_found', detail: 'no such entry' };
+    this.entries.delete(dlqId);
+    if (request.operation === 'delete-workflow-dlq') return { outcome: 'acked', done: 1 };
+    const newRunId = `${entry.workflowRunId}-resumed`;
+    this.#resumed.set(dlqId, { entry, request, newRunId });
+    return { outcome: 'acked', done: 1, newRunId };
+  }
+}

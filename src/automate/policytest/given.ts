@@ -1,0 +1,136 @@
+/** What a test gives, as the engine finds it: entries, dead messages, and a past that the ledger remembers. */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Proposal } from '#foundation/domain/plan.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { Draft } from '../engine/plan-draft.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { PolicyTest, TestEntry } from './settings.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** One entry, or as many as `count` says. */
+export function entriesOf(given: TestEntry, now: number): WorkflowDlqEntry[] {
+  const { dlqId, count, workflowRunId, failedAgo, status, attempts: _attempts, ...same } = given;
+  return Array.from({ length: count }, (_, index) => {
+    const suffix = count === 1 ? '' : `-${index + 1}`;
+    return {
+      ...same,
+      dlqId: `${dlqId}${suffix}`,
+      workflowRunId: `${workflowRunId ?? `run-${dlqId}`}${suffix}`,
+      createdAt: now - failedAgo,
+      ...(status !== 'none' && { responseStatus: status }),
+    };
+  });
+}
+
+export function letterOf(
+  { learnedAgo, messageId, ...same }: PolicyTest['given']['deadLetters'][number],
+  account: string,
+  now: number,
+): DeadLetter {
+  return { ...same, account, messageId: messageId ?? `msg-${same.dlqId}`, learnedAt: now - learnedAgo };
+}
+
+/** Writes acts of the past into the ledger, as runs of their policy would have. */
+export class Past {
+  readonly #ledger: Ledger;
+  readonly #now: number;
+  #serial = 0;
+
+  constructor(ledger: Ledger, now: number) {
+    this.#ledger = ledger;
+    this.#now = now;
+  }
+
+  /** Resumes that brought this run back, the last one `lastAgo` before now. */
+  attempts(policy: Policy, entry: WorkflowDlqEntry, { count, lastAgo }: NonNullable<TestEntry['attempts']>): void {
+    const { workflowRunId, workflowUrl } = entry;
+    for (let attempt = 1; attempt <= count; attempt++) {
+      const at = this.#now - lastAgo - (count - attempt) * HOUR_MS;
+      const proposal: Proposal = {
+        ...this.#common(policy),
+        action: 'workflow-dlq.resume',
+        group: workflowUrl,
+        worth: 1,
+        dlqId: `${entry.dlqId}/before-${attempt}`,
+        workflowRunId: attempt === 1 ? `${workflowRunId}/first` : `${workflowRunId}/${attempt - 1}`,
+        workflowUrl,
+        lineage: `lineage-${entry.dlqId}`,
+        failedAt: at - HOUR_MS,
+        labels: entry.labels,
+        cause: 'transient',
+        attempt,
+      };
+      const newRunId = attempt === count ? workflowRunId : `${workflowRunId}/${attempt}`;
+      const intent = this.#reserve(policy, proposal, at);
+      this.#ledger.recordOutcome(intent, { at, outcome: 'acked', done: 1, newRunId });
+      this.#ledger.recordOutcome(intent, { at: at + 1, outcome: 'came_back' });
+    }
+  }
+
+  raise(policy: Policy, raise: PolicyTest['given']['raises'][number]): void {
+    const { ago, fromUsd, toUsd } = raise;
+    const at = this.#now - ago;
+    const proposal: Proposal = {
+      ...this.#common(policy),
+      action: 'budget.raise',
+      group: '',
+      worth: 1,
+      fromUsd,
+      toUsd,
+    };
+    const intent = this.#reserve(policy, proposal, at);
+    this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: 1 });
+  }
+
+  /** An act of which only its worth and its time matter. */
+  acted(policy: Policy, { ago, worth }: PolicyTest['given']['acted'][number]): void {
+    const at = this.#now - ago;
+    const common = { ...this.#common(policy), group: '', worth };
+    const id = common.target;
+    const run = {
+      dlqId: id,
+      workflowRunId: id,
+      workflowUrl: '',
+      lineage: id,
+      failedAt: at,
+      labels: [],
+      cause: 'transient',
+    };
+    const byAction: Readonly<Record<Policy['action']['type'], Proposal>> = {
+      'workflow-dlq.resume': { ...common, ...run, action: 'workflow-dlq.resume', attempt: 1 },
+      'workflow-dlq.delete': { ...common, ...run, action: 'workflow-dlq.delete' },
+      'message-dlq.delete': { ...common, action: 'message-dlq.delete', dlqId: id, messageId: id, failedAt: at },
+      'message-dlq.prune': { ...common, action: 'message-dlq.prune', page: 1, filter: { toDate: at } },
+      'budget.raise': { ...common, action: 'budget.raise', fromUsd: 0, toUsd: 0 },
+    };
+    const intent = this.#reserve(policy, byAction[policy.action.type], at);
+    this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: worth });
+  }
+
+  #common(policy: Policy) {
+    return { policy: policy.name, account: policy.account, target: `past-${++this.#serial}` };
+  }
+
+  #reserve(policy: Policy, proposal: Proposal, at: number): number {
+    const context = {
+      at,
+      trigger: { kind: 'schedule' as const },
+      effectiveMode: policy.mode,
+      signal: new AbortController().signal,
+    };
+    const { plan } = new Draft(policy, context).finish({});
+    const runId = this.#ledger.beginRun(plan, at);
+    const reservation = this.#ledger.reserve(runId, proposal, at, []);
+    if (!reservation.ok) throw new Error(`what is given of the past contradicts itself: ${reservation.reason}`);
+    this.#ledger.finishRun(runId, {
+      at,
+      outcome: 'acted',
+      matched: proposal.worth,
+      acted: proposal.worth,
+      backlog: 0,
+    });
+    return reservation.intent.id;
+  }
+}

@@ -1,0 +1,24 @@
+/** The real ledger over a database in memory: for unit tests of policies, and for tests of this project. */
+import { DatabaseSync } from 'node:sqlite';
+import type { AuditLog } from '../ledger/audit-log.ts';
+import { MIGRATIONS } from '#storage/migrations.ts';
+import { nextEpoch } from '#storage/sqlite.ts';
+import { createLedger, type SqliteLedger } from '#storage/sqlite-ledger.ts';
+import { memoryAudit } from './memory-audit.ts';
+
+export function memoryLedger(instance = 'here', audit: AuditLog = memoryAudit()): SqliteLedger {
+  const db = new DatabaseSync(':memory:');
+  for (const step of MIGRATIONS) db.exec(step);
+  db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
+  const epoch = nextEpoch(db);
+  const store = {
+    db,
+    path: ':memory:',
+    instance,
+    epoch,
+    restored: false,
+    problem: undefined,
+    [Symbol.dispose]: () => db.close(),
+  };
+  return createLedger(store, audit);
+}

@@ -1,0 +1,259 @@
+/**
+ * One unit test of policies: the engine of the daemon, whole, over a service without a network, a ledger in memory and a
+ * clock that is moved by hand.
+ */
+import type { Trigger } from '#foundation/domain/plan.ts';
+import { createEngine, type Engine } from '../engine/engine.ts';
+import { GUARDS } from '../guardrails/index.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { compilePolicy } from '../policies/compile-policy.ts';
+import { isResume, type Policy } from '../policies/policy.ts';
+import type { PolicySettings } from '../policies/settings.ts';
+import { differences, type Difference } from './compare.ts';
+import { FakeService } from './fake-service.ts';
+import { engineFacts, type ToldFacts } from './given-facts.ts';
+import { entriesOf, letterOf, Past } from './given.ts';
+import { memoryAudit } from './memory-audit.ts';
+import { memoryLedger } from './memory-ledger.ts';
+import type { PolicyTest, TestEntry, TestStep } from './settings.ts';
+import { viewOf } from './view.ts';
+
+export interface TestedPolicy {
+  readonly settings: PolicySettings;
+  /** `file:line` */
+  readonly source: string;
+}
+
+/** What a step came to, where it was not what was expected. */
+export interface FailedStep {
+  /** From 0; -1 for what is given. */
+  readonly step: number;
+  /** A step that could not be taken. */
+  readonly problem?: string;
+  readonly differences: readonly Difference[];
+}
+
+const NEVER = new AbortController().signal;
+const MINUTE_MS = 60_000;
+/** A day's worth of settling, and what lies between is learned at its own time. */
+const MOST_SETTLINGS = 1_440;
+
+/** Ends with the first step that fails: what comes after follows from it. */
+export async function runPolicyTest(
+  test: PolicyTest,
+  policies: readonly TestedPolicy[],
+): Promise<FailedStep | undefined> {
+  let scenario: Scenario;
+  try {
+    scenario = new Scenario(test, policies);
+  } catch (error) {
+    return { step: -1, problem: errorMessage(error), differences: [] };
+  }
+  for (const [index, step] of test.steps.entries()) {
+    try {
+      const found = await scenario.take(step);
+      if (found.length > 0) return { step: index, differences: found };
+    } catch (error) {
+      return { step: index, problem: errorMessage(error), differences: [] };
+    }
+  }
+  return undefined;
+}
+
+class Scenario {
+  readonly #clock: ManualClock;
+  readonly #policies: readonly Policy[];
+  readonly #service: FakeService;
+  readonly #ledger: Ledger;
+  readonly #board: ObservationBoard;
+  readonly #engine: Engine;
+  #told: ToldFacts;
+
+  constructor(test: PolicyTest, tested: readonly TestedPolicy[]) {
+    const clock = (this.#clock = new ManualClock(test.now));
+    const events = new EventBus();
+    this.#policies = tested.map(({ settings, source }) =>
+      compilePolicy(test.mode === undefined ? settings : { ...settings, mode: test.mode }, source),
+    );
+    const accounts = [...new Set(this.#policies.map(({ account }) => account))];
+    const service = (this.#service = new FakeService(accounts, clock, events));
+    const ledger = (this.#ledger = memoryLedger('test', memoryAudit()));
+    this.#board = new ObservationBoard(clock);
+    for (const account of accounts) {
+      const every = { schedule: 'every 1m', intervalMs: MINUTE_MS, maxStalenessMs: 5 * MINUTE_MS };
+      this.#board.register({ account, collector: 'workflowDlq', ...every });
+    }
+    this.#told = { facts: {}, at: test.now };
+    this.#engine = createEngine({
+      policies: this.#policies,
+      settings: test.engine,
+      accounts: new Map(accounts.map((account) => [account, termsOf(test.account)])),
+      actions: service.actions,
+      ledger,
+      board: this.#board,
+      facts: engineFacts(() => this.#told, { ledger, service, clock }),
+      clock,
+      events,
+      killSwitch: () => undefined,
+      listEveryMs: 0,
+      guards: GUARDS,
+      // A test says itself what runs, and when.
+      runSoon: () => undefined,
+    });
+    this.#give(test);
+  }
+
+  /** @returns what was not as expected */
+  async take(step: TestStep): Promise<readonly Difference[]> {
+    const { advance, entries, remove, deadLetters, facts, comeBack, pause, unpause, approve, answers } = step;
+    if (advance !== undefined) await this.#advance(advance);
+    this.#addEntries(entries ?? []);
+    for (const dlqId of remove ?? []) {
+      if (!this.#service.entries.delete(dlqId)) throw new Error(`there is no entry ${dlqId} to remove`);
+    }
+    this.#addLetters(deadLetters ?? []);
+    if (facts !== undefined) this.#tell(facts);
+    for (const dlqId of comeBack ?? []) {
+      const why = this.#service.comeBack(dlqId);
+      if (why !== undefined) throw new Error(why);
+    }
+    if (pause !== undefined) this.#engine.pause({ reason: pause, by: 'test' });
+    if (unpause !== undefined) this.#engine.unpause({ reason: unpause, by: 'test' });
+    if (approve !== undefined) this.#approve(approve);
+    this.#service.answers.push(...(answers ?? []));
+    const decides = step.run ?? step.plan;
+    return decides === undefined ? [] : this.#decide(decides, step);
+  }
+
+  async #decide(name: string, { run, expect = {} }: TestStep): Promise<readonly Difference[]> {
+    this.#observe();
+    const planned = await this.#engine.plan(name, { by: 'test', save: false }, NEVER);
+    if (!planned.ok) throw new Error(planned.message);
+    if (run === undefined) return differences(expect, viewOf(planned.plan));
+    const result = await this.#engine.run(name, NEVER, triggerOf(this.#policy(name)));
+    if (result.error !== undefined) throw new Error(result.error);
+    return differences(expect, viewOf(planned.plan, { result, sent: this.#service.takeSent() }));
+  }
+
+  /** The daemon settles every few seconds; here as often as can tell a difference. */
+  async #advance(ms: number): Promise<void> {
+    const slices = Math.min(MOST_SETTLINGS, Math.max(1, Math.ceil(ms / MINUTE_MS)));
+    for (let slice = 1; slice <= slices; slice++) {
+      await this.#clock.advance(Math.floor((ms * slice) / slices) - Math.floor((ms * (slice - 1)) / slices));
+      this.#observe();
+      await this.#engine.settle(NEVER);
+    }
+  }
+
+  /** What a collector does: the whole workflow DLQ as a complete batch. */
+  #observe(): void {
+    const rows = [...this.#service.entries.values()];
+    for (const account of this.#service.actions.accounts) {
+      this.#board.publish({ account, collector: 'workflowDlq', at: this.#clock.now(), rows, dropped: 0 }, 1);
+    }
+  }
+
+  #give({ given, now }: PolicyTest): void {
+    const past = new Past(this.#ledger, now);
+    this.#tell(given.facts);
+    this.#addEntries(given.entries, past);
+    this.#addLetters(given.deadLetters);
+    for (const one of given.raises) past.raise(this.#policyOr(one.policy, 'budget.raise'), one);
+    for (const one of given.acted) past.acted(this.#policyOr(one.policy), one);
+    for (const one of given.campaigns) this.#campaign(one, now);
+    if (!given.pastProbation) return;
+    for (const { name, scope, limits } of this.#policies) {
+      this.#ledger.savePolicyVersion(name, { scope, auditRuns: limits.probationRuns });
+    }
+  }
+
+  #campaign(one: PolicyTest['given']['campaigns'][number], now: number): void {
+    const policy = this.#policyOr(one.policy, 'workflow-dlq.resume');
+    const { group, state, step, size, judged, verified, halts, until } = one;
+    this.#ledger.saveCampaign({
+      id: this.#ledger.nextCampaignId(policy.name),
+      policy: policy.name,
+      account: policy.account,
+      group,
+      state,
+      step,
+      size,
+      begunAt: now,
+      halts,
+      judged,
+      verified,
+      recent: Array.from({ length: Math.min(50, judged) }, (_, index) => index >= judged - verified),
+      ...(verified > 0 && state === 'ready' && { verifiedAt: now }),
+      ...(until !== undefined && { until: now + until }),
+    });
+  }
+
+  #addEntries(given: readonly TestEntry[], past = new Past(this.#ledger, this.#clock.now())): void {
+    for (const one of given) {
+      for (const entry of entriesOf(one, this.#clock.now())) {
+        if (this.#service.entries.has(entry.dlqId)) throw new Error(`two entries have the id ${entry.dlqId}`);
+        this.#service.entries.set(entry.dlqId, entry);
+        if (one.attempts !== undefined) past.attempts(this.#resumer(), entry, one.attempts);
+      }
+    }
+  }
+
+  #addLetters(given: PolicyTest['given']['deadLetters']): void {
+    for (const letter of given) {
+      for (const account of this.#service.actions.accounts) {
+        this.#ledger.noteDeadLetter(letterOf(letter, account, this.#clock.now()));
+      }
+    }
+  }
+
+  #tell(facts: TestStep['facts'] & object): void {
+    this.#told = { facts: { ...this.#told.facts, ...facts }, at: this.#clock.now() };
+    if (facts.dlqMessages !== undefined) this.#service.messages = facts.dlqMessages;
+  }
+
+  #approve(name: string): void {
+    const waiting = this.#ledger.storedPlans(['waiting'], this.#clock.now()).find(({ plan }) => plan.policy === name);
+    if (waiting === undefined) throw new Error(`no plan of ${name} waits for approval`);
+    const decided = this.#engine.approve(waiting.plan.id, { by: 'test' });
+    if (!decided.ok) throw new Error(decided.message);
+  }
+
+  #policy(name: string): Policy {
+    return this.#policies.find((policy) => policy.name === name)!;
+  }
+
+  /** The one that is meant where none is named. */
+  #policyOr(name: string | undefined, action?: Policy['action']['type']): Policy {
+    if (name !== undefined) return this.#policy(name);
+    const fitting = this.#policies.filter((policy) => action === undefined || policy.action.type === action);
+    const [only] = fitting;
+    if (fitting.length > 1) throw new Error('what is given needs the name of its policy, since there are several');
+    if (only === undefined) throw new Error(`what is given needs a policy of ${action}, and there is none`);
+    return only;
+  }
+
+  /** Who resumed a run before: it may be a policy that is not tested here. */
+  #resumer(): Policy {
+    const [first] = this.#policies;
+    return this.#policies.find(isResume) ?? { ...first!, name: 'another' };
+  }
+}
+
+function termsOf({ mode, dlqRetention, priceUsdPer100kMessages }: PolicyTest['account']) {
+  return {
+    mode,
+    ...(dlqRetention !== undefined && { dlqRetentionMs: dlqRetention }),
+    ...(priceUsdPer100kMessages !== undefined && { priceUsdPer100kMessages }),
+  };
+}
+
+/** What makes the policy run in the daemon. */
+function triggerOf({ when }: Policy): Trigger {
+  if ('alert' in when) return { kind: 'alert', name: when.alert, key: 'test' };
+  if ('failureCallback' in when) return { kind: 'callback', key: 'test' };
+  return { kind: 'byHand' in when ? 'hand' : 'schedule' };
+}

@@ -1,0 +1,55 @@
+/** A plan and what came of it, in the words in which a test says what it expects. */
+import { isPrune, type ActionRequest } from '../actions/action.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
+import type { RunResult } from '../engine/run-result.ts';
+import type { Expected } from './settings.ts';
+
+/** A key that can be expected can be found: the compiler holds one against the other. */
+type View = { readonly [Key in keyof Expected]-?: unknown };
+
+/** @param ran absent where nothing was to be done */
+export function viewOf(
+  plan: Plan,
+  ran?: { readonly result: RunResult; readonly sent: readonly ActionRequest[] },
+): Readonly<Record<string, unknown>> {
+  const view: View = {
+    outcome: ran?.result.outcome,
+    acted: ran?.result.acted,
+    state: plan.state,
+    effectiveMode: plan.effectiveMode,
+    stopped: ran === undefined ? plan.stopped : ran.result.stopped,
+    needsApproval: plan.needsApproval,
+    selected: plan.selected,
+    matched: plan.matched,
+    backlog: plan.backlog,
+    evaluationErrors: plan.evaluationErrors,
+    chosen: plan.chosen.map(({ target }) => target),
+    chosenCount: plan.chosen.length,
+    skipped: plan.skipped,
+    campaigns: plan.campaigns,
+    requests: ran?.sent.map(requestView),
+    requestCount: ran?.sent.length,
+    notes: plan.notes,
+  };
+  return { ...view };
+}
+
+function requestView(request: ActionRequest): object {
+  const { operation } = request;
+  if (operation === 'update-budget') return { operation, dollars: request.dollars };
+  if (isPrune(request)) return { operation, filter: readable(request.filter) };
+  if (operation === 'resume-workflow-dlq') {
+    return { operation, dlqIds: request.dlqIds, overrides: request.overrides };
+  }
+  return { operation, dlqIds: request.dlqIds };
+}
+
+/** Times as people write them. */
+function readable(filter: object): object {
+  return Object.fromEntries(
+    Object.entries(filter).map(([key, value]) => [
+      key,
+      key === 'toDate' || key === 'fromDate' ? new Date(Number(value)).toISOString().replace('.000Z', 'Z') : value,
+    ]),
+  );
+}

@@ -1,0 +1,92 @@
+/**
+ * The time that decisions use. It starts with the local clock and continues on the monotonic clock, so that a jump of
+ * the local clock changes nothing. It is set again only to a local time that the `Date` of an answer confirms.
+ */
+import { clockFault } from '../domain/clock-skew.ts';
+import type { Clock, Timer } from '../platform/clock.ts';
+import type { Api, EventBus } from './events.ts';
+
+/** Difference from the local clock that is worth setting the time for, in milliseconds. */
+const WORTH_SETTING_MS = 1_000;
+
+/** The last answer of an API that carried the service's time. */
+interface Reading {
+  readonly account: string;
+  readonly skewMs: number;
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+export class VerifiedClock implements Clock, Disposable {
+  readonly #local: Clock;
+  readonly #subscription: Disposable;
+  readonly #readings = new Map<string, Reading>();
+  /** Accounts that have answered, with or without the service's time. */
+  readonly #heard = new Set<string>();
+  /** The moment at which the time was set last. */
+  #wall: number;
+  #monotonic: number;
+
+  constructor(local: Clock, events: EventBus) {
+    this.#local = local;
+    this.#wall = local.now();
+    this.#monotonic = local.monotonic();
+    this.#subscription = events.subscribe((event) => {
+      // A request that was not answered, or not sent, says nothing about time.
+      if (event.type !== 'api.request' || event.code === 'error') return;
+      this.#heard.add(event.account);
+      if (event.clockSkewMs !== undefined) this.#take(event.account, event.api, event.clockSkewMs);
+    });
+  }
+
+  now(): number {
+    return Math.round(this.#wall + this.#local.monotonic() - this.#monotonic);
+  }
+
+  /** Time that was noted before this moment may differ by MAX_CLOCK_SKEW_MS more than time that is noted now. */
+  get steadySince(): number {
+    return this.#wall;
+  }
+
+  monotonic(): number {
+    return this.#local.monotonic();
+  }
+
+  after(ms: number, run: () => void): Timer {
+    return this.#local.after(ms, run);
+  }
+
+  /**
+   * Returns how far the local clock is ahead of the service of an account, in milliseconds. Where its two APIs disagree,
+   * or this clock and the local one, it is the larger difference. Of a service that sends no `Date` it is how far the
+   * local clock was set since the start. Undefined before the first answer.
+   */
+  skewMs(account: string): number | undefined {
+    if (!this.#heard.has(account)) return undefined;
+    const [wall, monotonic] = [this.#local.now(), this.#local.monotonic()];
+    const corrected = this.now() - wall;
+    const skews = [...this.#readings.values()]
+      .filter((reading) => reading.account === account)
+      .map((reading) => reading.skewMs + (wall - reading.wall) - (monotonic - reading.monotonic))
+      .flatMap((skew) => [skew, skew + corrected]);
+    if (skews.length === 0) return -corrected;
+    return skews.reduce((worst, skew) => (Math.abs(skew) > Math.abs(worst) ? skew : worst));
+  }
+
+  /** Whether an answer of the service confirms the local clock at present. */
+  isVerified(): boolean {
+    return [...this.#heard].some((account) => clockFault(this.skewMs(account)!) === undefined);
+  }
+
+  [Symbol.dispose](): void {
+    this.#subscription[Symbol.dispose]();
+  }
+
+  #take(account: string, api: Api, skewMs: number): void {
+    const [wall, monotonic] = [this.#local.now(), this.#local.monotonic()];
+    this.#readings.set(`${api}/${account}`, { account, skewMs, wall, monotonic });
+    if (clockFault(skewMs) !== undefined || Math.abs(wall - this.now()) < WORTH_SETTING_MS) return;
+    this.#wall = wall;
+    this.#monotonic = monotonic;
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * The account's statistics folded into counters: five sources of points, one of named series among them for messages
+ * and one for workflows, and the billing of the month. Pure: from records and answers to increments and records.
+ */
+import type { AccountStats, DataPoint, FoldedSeries, NamedSeries, StatsPeriod } from '#foundation/domain/statistics.ts';
+import { foldBilling } from './billing-fold.ts';
+import { foldPoints, intervalsOf, periodsToFill, type PointMeaning, type SeriesState } from './points.ts';
+import { readDays, readPoints, writeDays, writePoints } from './series-record.ts';
+import type { SeriesRecord } from './series-store.ts';
+import { billedDays, type BilledDays } from './spend.ts';
+import type { Increment } from './totals.ts';
+
+/** What is counted from points, by the word for it in metrics and records. */
+const SOURCES: readonly {
+  readonly source: string;
+  readonly metric: string;
+  readonly isNamed: boolean;
+  /** Undefined when the answer does not have it. */
+  readonly of: (stats: AccountStats) => readonly NamedSeries[] | undefined;
+}[] = [
+  { source: 'used', metric: 'msgsvc_account_used_messages_total', isNamed: false, of: ({ used }) => single(used) },
+  {
+    source: 'used_workflow',
+    metric: 'msgsvc_account_used_workflow_messages_total',
+    isNamed: false,
+    of: ({ usedWorkflow }) => single(usedWorkflow),
+  },
+  {
+    source: 'bandwidth',
+    metric: 'msgsvc_account_bandwidth_bytes_total',
+    isNamed: false,
+    of: ({ bandwidthUsed }) => single(bandwidthUsed),
+  },
+  { source: 'messages', metric: 'msgsvc_account_messages_total', isNamed: true, of: ({ messages }) => messages },
+  {
+    source: 'workflow_messages',
+    metric: 'msgsvc_account_workflow_messages_total',
+    isNamed: true,
+    of: ({ workflowMessages }) => workflowMessages,
+  },
+];
+
+/** Beyond these a source's named series are not counted: the set is open, and each of them is a record. */
+const MOST_SERIES = 100;
+
+const MINUTE_MS = 60_000;
+
+export interface AccountFold {
+  readonly subject: string;
+  readonly records: readonly SeriesRecord[];
+  readonly fine: AccountStats;
+  /** Answers for coarser periods, as `periodsOf` asked for them. */
+  readonly coarse: readonly { readonly period: StatsPeriod; readonly stats: AccountStats }[];
+  readonly servedAt: number;
+  readonly settleMs: number;
+  readonly intervalMs: number;
+  readonly meaning: PointMeaning;
+  /** The label to count a named series under. */
+  readonly label: (series: string) => string;
+}
+
+export interface StatsFolded {
+  readonly increments: readonly Increment[];
+  /** Those that changed. */
+  readonly records: readonly SeriesRecord[];
+  readonly folded: readonly FoldedSeries[];
+  /** Series that are not counted, since there are too many. */
+  readonly dropped: number;
+  readonly days: BilledDays;
+}
+
+/** What must be read besides the finest period, the coarsest first. */
+export function periodsOf(records: readonly SeriesRecord[], fine: AccountStats, servedAt: number): StatsPeriod[] {
+  const periods = new Set<StatsPeriod>();
+  const known = byKey(records);
+  for (const { source, of } of SOURCES) {
+    for (const { id, points } of of(fine) ?? []) {
+      // Without the finest period nothing is folded.
+      if (points.length === 0) continue;
+      const state = readPoints(known.get(keyOf(source, id)));
+      for (const period of periodsToFill(state, servedAt)) periods.add(period);
+    }
+  }
+  return [...periods];
+}
+
+export function foldAccount(input: AccountFold): StatsFolded {
+  const known = byKey(input.records);
+  const folding: Folding = { input, known, increments: [], records: [], folded: [], dropped: 0 };
+  for (const source of SOURCES) foldSource(folding, source);
+  const billing = foldBilling(known.get(keyOf('billing', '')), input.fine, input.servedAt);
+  if (billing !== undefined) {
+    folding.increments.push(...billing.increments);
+    save(folding, 'billing', '', billing.record);
+  }
+  const days = billedDays(readDays(known.get(keyOf('billed_days', ''))), input.fine, input.servedAt);
+  if (days.size > 0) save(folding, 'billed_days', '', writeDays(days));
+  const { increments, records, folded, dropped } = folding;
+  return { increments, records, folded, dropped, days };
+}
+
+interface Folding {
+  readonly input: AccountFold;
+  readonly known: ReadonlyMap<string, string>;
+  readonly increments: Increment[];
+  readonly records: SeriesRecord[];
+  readonly folded: FoldedSeries[];
+  dropped: number;
+}
+
+function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof SOURCES)[number]): void {
+  const { input, known, increments } = folding;
+  const { servedAt, settleMs, intervalMs, meaning, label } = input;
+  const list = of(input.fine);
+  if (list === undefined) return;
+  const about = { points: 0, backfilled: 0, revised: 0, missed: 0 };
+  const presence = isNamed ? foldPresence(folding, source) : undefined;
+  let mayBegin = MOST_SERIES - [...known.keys()].filter((key) => key.startsWith(keyOf(source, ''))).length;
+  let isFirst = false;
+  // A series may be listed twice, as points may.
+  for (const id of new Set(list.map((series) => series.id))) {
+    const record = known.get(keyOf(source, id));
+    if (record === undefined && --mayBegin < 0) {
+      folding.dropped += 1;
+      continue;
+    }
+    const state = readPoints(record) ?? presence;
+    const wanted = periodsToFill(state, servedAt);
+    const coarse = input.coarse
+      .filter(({ period }) => wanted.includes(period))
+      .map(({ period, stats }) => intervalsOf(pointsOf(of(stats), id), period, meaning));
+    const fine = intervalsOf(pointsOf(list, id), '1h', meaning);
+    const result = foldPoints(state, { fine, coarse, servedAt, settleMs, intervalMs });
+    if (result === undefined) continue;
+    about.points += result.points;
+    about.backfilled += result.backfilled;
+    about.revised += result.revised;
+    about.missed += result.missed;
+    const labels = isNamed ? [label(id)] : [];
+    if (result.increase > 0 || record === undefined) increments.push({ metric, labels, by: result.increase });
+    isFirst ||= record === undefined;
+    const { watermark } = result.state;
+    folding.folded.push({
+      source,
+      series: labels[0] ?? '',
+      at: meaning.at === 'end' ? watermark : watermark - MINUTE_MS,
+    });
+    save(folding, source, id, writePoints(result.state));
+  }
+  for (const [name, by] of Object.entries({
+    opsd_stats_points_total: about.points,
+    opsd_stats_points_backfilled_total: about.backfilled,
+    opsd_stats_points_revised_total: about.revised,
+    opsd_stats_points_missed_total: about.missed,
+  })) {
+    if (by > 0 || isFirst) increments.push({ metric: name, labels: [source], by });
+  }
+}
+
+/**
+ * A named series that the list did not have until now is one in which nothing was: it begins where the list was first
+ * read, with nothing in what was counted so far.
+ *
+ * @returns the state of such a series before this answer; undefined when the list is read for the first time
+ */
+function foldPresence(folding: Folding, source: string): SeriesState | undefined {
+  const { servedAt, settleMs, intervalMs } = folding.input;
+  const before = readPoints(folding.known.get(keyOf(source, '')));
+  const newest = Math.floor(servedAt / MINUTE_MS) * MINUTE_MS;
+  const fine = Array.from({ length: 60 }, (_, index) => {
+    const from = newest - (59 - index) * MINUTE_MS;
+    return { from, to: from + MINUTE_MS, value: 0 };
+  });
+  const after = foldPoints(before, { fine, servedAt, settleMs, intervalMs });
+  if (after !== undefined) save(folding, source, '', writePoints(after.state));
+  return before;
+}
+
+function save({ input, known, records }: Folding, source: string, series: string, record: string): void {
+  if (known.get(keyOf(source, series)) === record) return;
+  records.push({ subject: input.subject, source, series, record });
+}
+
+function single(points: readonly DataPoint[] | undefined): readonly NamedSeries[] | undefined {
+  return points && [{ id: '', points }];
+}
+
+function pointsOf(list: readonly NamedSeries[] | undefined, id: string): readonly DataPoint[] {
+  return (list ?? []).filter((series) => series.id === id).flatMap(({ points }) => points);
+}
+
+function byKey(records: readonly SeriesRecord[]): Map<string, string> {
+  return new Map(records.map(({ source, series, record }) => [keyOf(source, series), record]));
+}
+
+function keyOf(source: string, series: string): string {
+  return `${source}\0${series}`;
+}

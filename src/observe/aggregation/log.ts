@@ -1,0 +1,329 @@
+/**
+ * The fold of one complete window of the message log: what it adds to the totals, what must be remembered, and what
+ * became known of each message. Entries are taken page by page, in any order and as often as they come; nothing is
+ * decided before `finish`, and the same entries give the same result.
+ *
+ * An end is DELIVERED, CANCELLED, or a final failure: an ERROR without a next delivery and with nothing later, or
+ * FAILED. A message has one end, whichever entries tell of it, and whether they fall into one window or two.
+ */
+import type { EndedAttempts, ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
+import { newestStamp } from '#foundation/domain/lineage.ts';
+import type { InvalidLogRow, LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
+import { AttemptsByHost } from './ended-attempts.ts';
+import { emptyKey, KeySlices, setEntryKey, setTextKey, type Key } from './keys.ts';
+import { LogCounts, type Admit } from './log-counts.ts';
+import { rankOf, STATE_ORDER, type StatedEntry } from './log-entry.ts';
+import {
+  HOUR_MS,
+  type HourCount,
+  type LogCommit,
+  type LogFoldStore,
+  type LogForm,
+  type LogMemory,
+  type OpenMessage,
+} from './log-store.ts';
+import { dueAfter, foldMessage, unjoinedOf, type MessageFolded } from './message-fold.ts';
+import type { MessageDescription, MessageProgress } from './message-trace.ts';
+import {
+  describe,
+  formatRecord,
+  isOutcome,
+  parseRecord,
+  stepOf,
+  storableDescription,
+  type Described,
+  type MessageRecord,
+  type Step,
+} from './open-message.ts';
+import { messageProgress } from './progress.ts';
+
+/** A message is waited for this long after its newest entry, or after it was due. */
+export const GIVE_UP_AFTER_MS = 24 * HOUR_MS;
+const READ_AGAIN_MS = 20 * 60_000;
+
+/** What an entry may be counted by, beside its destination. */
+type LogDimension = 'topicName' | 'queueName' | 'scheduleId' | 'label';
+
+export interface LogWindow {
+  readonly account: string;
+  /** Where the window begins and the one before ended, both inclusive: entries of this moment are read twice. */
+  readonly from: number;
+  readonly memory: LogMemory;
+  readonly admit: Admit;
+  /** The window was read before: what is new in it came late. */
+  readonly isSweep?: boolean;
+  readonly dimension?: LogDimension | undefined;
+  /** How far back the log is read again: what is missing of a message that ended is waited for so long. Default 20 min. */
+  readonly readAgainMs?: number;
+}
+
+export interface FinishOptions {
+  /** Undefined is taken for transitions. */
+  readonly form?: LogForm | undefined;
+  /** Open messages that are given up on with this commit. */
+  readonly expired?: ReturnType<LogFoldStore['expired']>;
+}
+
+export interface LogFold extends Required<
+  Pick<LogCommit, 'increments' | 'histograms' | 'hours' | 'seen' | 'ended' | 'opened' | 'closed'>
+> {
+  readonly attempts: readonly EndedAttempts[];
+  readonly resumeEnds: readonly ResumeEnd[];
+  /** What became known of each message that has new entries; put together when it is asked for. */
+  readonly progress: () => MessageProgress[];
+}
+
+/** The fresh entries of one message. */
+interface Group {
+  readonly key: Key;
+  readonly steps: Step[];
+  readonly described: Described;
+  target: string | undefined;
+  readonly targetKey: Key;
+  /** An end without an answer of its own: an attempt where no ERROR told of it. */
+  failed: StatedEntry | undefined;
+  /** What it carries of a resume: the entries that tell of an attempt have the labels. */
+  resumed: ResumedMessage | undefined;
+}
+
+export class WindowFold {
+  readonly #window: LogWindow;
+  readonly #counts: LogCounts;
+  readonly #groups = new Map<string, Group>();
+  readonly #seen: KeySlices;
+  readonly #ended: KeySlices;
+  readonly #hours = new Map<number, number[]>();
+  readonly #attempts = new AttemptsByHost();
+  readonly #key = emptyKey();
+  /** One object for all entries, as the key is. */
+  readonly #facts = { message: this.#key, target: this.#key, time: 0, state: 0, status: 0 };
+  /** The message that was asked for last: entries of one message mostly stand together. */
+  #last: { readonly messageId: string; readonly group: Group } | undefined;
+  #delivered: string | undefined;
+  #repeated = 0;
+  #fresh = 0;
+  #refused = 0;
+
+  constructor(window: LogWindow) {
+    this.#window = window;
+    this.#counts = new LogCounts(window.admit, window.dimension);
+    this.#seen = new KeySlices(window.memory.seen.sliceMs);
+    this.#ended = new KeySlices(window.memory.ended.sliceMs);
+  }
+
+  /** A message that was delivered in this window. */
+  get delivered(): string | undefined {
+    return this.#delivered;
+  }
+
+  /** Rows that could not be parsed, and were not counted before. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /**
+   * Takes a row that could not be parsed; any may come again.
+   *
+   * @param latest how late the entry can be, if its time could not be parsed
+   */
+  refuse({ identity, time }: InvalidLogRow, latest: number): void {
+    const key = emptyKey();
+    setTextKey(key, identity);
+    const { seen } = this.#window.memory;
+    const isKnown = time === undefined ? seen.hasAnywhere(key) : seen.has(time, key);
+    if (!isKnown && this.#seen.add(time ?? latest, key)) this.#refused += 1;
+  }
+
+  /** Takes rows that could not be parsed and have nothing to recognize them by. */
+  refuseUnknown(rows: number): void {
+    // A sweep reads again what was read, and mostly what was counted.
+    if (this.#window.isSweep !== true) this.#refused += rows;
+  }
+
+  /** Takes an entry; any entry may come again, and in any order. */
+  take(entry: StatedEntry): void {
+    const { memory, from, isSweep } = this.#window;
+    const { time, state, messageId } = entry;
+    if (state === 'DELIVERED') this.#delivered = messageId;
+    const group = this.#groupOf(messageId);
+    // Entries of a URL Group's message differ by endpoint when the service leaves out the URL.
+    const target = entry.url ?? entry.endpointName ?? '';
+    if (target !== group.target) {
+      group.target = target;
+      setTextKey(group.targetKey, target);
+    }
+    const key = this.#key;
+    const facts = this.#facts;
+    facts.message = group.key;
+    facts.target = group.targetKey;
+    facts.time = time;
+    facts.state = rankOf(state);
+    facts.status = entry.responseStatus ?? 0;
+    setEntryKey(key, facts);
+    if (memory.seen.has(time, key)) {
+      if (isSweep !== true && time !== from) this.#repeated += 1;
+      return;
+    }
+    if (!this.#seen.add(time, key)) {
+      this.#repeated += 1;
+      return;
+    }
+    this.#fresh += 1;
+    this.#countHour(time, state);
+    this.#countValue(entry);
+    if (isOutcome(state)) this.#attempts.add(entry);
+    else if (state === 'FAILED') {
+      group.failed = entry;
+      this.#attempts.addLost(entry);
+    }
+    if (isOutcome(state) || state === 'FAILED') group.resumed = resumedOf(entry) ?? group.resumed;
+    group.steps.push(stepOf(entry));
+    describe(group.described, entry);
+  }
+
+  /** @param load the records of open messages, by id */
+  finish(load: LogFoldStore['openRecords'], { form, expired = [] }: FinishOptions = {}): LogFold {
+    const { account, memory, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
+    const measures = form !== 'present';
+    const counts = this.#counts;
+    counts.add('opsd_logs_duplicate_entries_total', this.#repeated);
+    counts.add('opsd_logs_refused_entries_total', this.#refused);
+    if (isSweep) counts.add('opsd_logs_late_entries_total', this.#fresh);
+    const known = [...this.#groups.keys()].filter((messageId) => memory.open.has(messageId));
+    const records = known.length === 0 ? new Map<string, string>() : load(account, known);
+    const opened: OpenMessage[] = [];
+    const closed: string[] = [];
+    const resumeEnds: ResumeEnd[] = [];
+    const touched: [messageId: string, group: Group, folded: MessageFolded][] = [];
+    for (const [messageId, group] of this.#groups) {
+      if (group.steps.length === 0) continue;
+      const stored = records.get(messageId);
+      const before = stored === undefined ? undefined : parseRecord(stored);
+      const folded = this.#fold(messageId, group, { before, measures });
+      touched.push([messageId, group, folded]);
+      const { end } = folded.record;
+      if (folded.endedNow && group.resumed !== undefined && (end === 'failed' || end === 'delivered')) {
+        resumeEnds.push({ ...group.resumed, end });
+      }
+      const isTold = folded.isPast || folded.record.steps.some(({ state }) => state === 'ERROR');
+      if (group.failed !== undefined && !isTold) {
+        this.#attempts.add(group.failed);
+      }
+      // Of a message that is told of once, only that it ended is kept.
+      if (folded.isComplete || (!measures && folded.record.end !== undefined)) {
+        this.#ended.add(folded.record.steps.at(-1)!.time, group.key);
+        if (before !== undefined) closed.push(messageId);
+      } else {
+        opened.push(openMessage(messageId, folded, { said: group.described, waitMs: readAgainMs }));
+      }
+    }
+    for (const { messageId, record } of expired) {
+      if (this.#groups.get(messageId)?.steps.length) continue;
+      closed.push(messageId);
+      this.#giveUp(parseRecord(record), measures);
+    }
+    return {
+      increments: counts.increments(),
+      histograms: counts.histograms(),
+      hours: this.#hourCounts(),
+      seen: this.#seen,
+      ended: this.#ended,
+      opened,
+      closed,
+      attempts: this.#attempts.all(),
+      resumeEnds,
+      progress: () =>
+        touched.map(([messageId, { steps: fresh, described: said }, folded]) => {
+          const described = storableDescription(folded.record.described, said);
+          return messageProgress({ account, messageId, folded, fresh, described });
+        }),
+    };
+  }
+
+  #groupOf(messageId: string): Group {
+    if (this.#last?.messageId === messageId) return this.#last.group;
+    let group = this.#groups.get(messageId);
+    if (group === undefined) {
+      group = {
+        key: emptyKey(),
+        steps: [],
+        described: {},
+        target: undefined,
+        targetKey: emptyKey(),
+        failed: undefined,
+        resumed: undefined,
+      };
+      setTextKey(group.key, messageId);
+      this.#groups.set(messageId, group);
+    }
+    this.#last = { messageId, group };
+    return group;
+  }
+
+  #fold(
+    messageId: string,
+    { key, steps: fresh, described }: Group,
+    { before, measures }: { readonly before: MessageRecord | undefined; readonly measures: boolean },
+  ): MessageFolded {
+    const isPast = before === undefined && this.#window.memory.ended.hasAnywhere(key);
+    return foldMessage({ messageId, before, isPast, fresh, described, counts: this.#counts, measures });
+  }
+
+  #giveUp(record: MessageRecord, measures: boolean): void {
+    if (record.end === undefined) this.#counts.add('opsd_logs_given_up_messages_total', 1);
+    if (!measures) return;
+    const { deliveries, attempts } = unjoinedOf(record);
+    this.#counts.add('opsd_logs_unjoined_deliveries_total', deliveries);
+    this.#counts.add('opsd_logs_unjoined_attempts_total', attempts);
+  }
+
+  #countHour(time: number, state: MessageState): void {
+    const hour = Math.floor(time / HOUR_MS) * HOUR_MS;
+    let counts = this.#hours.get(hour);
+    if (counts === undefined) this.#hours.set(hour, (counts = STATE_ORDER.map(() => 0)));
+    counts[rankOf(state)]! += 1;
+  }
+
+  #countValue(entry: LogEntry & { readonly state: MessageState }): void {
+    const { dimension } = this.#window;
+    if (dimension === undefined) return;
+    if (dimension === 'label') for (const label of entry.labels) this.#counts.addValue(label, entry.state);
+    else if (entry[dimension] !== undefined) this.#counts.addValue(entry[dimension], entry.state);
+  }
+
+  #hourCounts(): HourCount[] {
+    return [...this.#hours].flatMap(([hour, counts]) =>
+      STATE_ORDER.map((state, rank) => ({ hour, state, count: counts[rank]! })).filter(({ count }) => count > 0),
+    );
+  }
+}
+
+/** The resume whose stamp an entry carries, if any. */
+function resumedOf({ labels, url }: LogEntry): ResumedMessage | undefined {
+  const stamp = newestStamp(labels);
+  return stamp === undefined || url === undefined ? undefined : { ...stamp, url };
+}
+
+function openMessage(
+  messageId: string,
+  { destination, record: folded }: MessageFolded,
+  { said, waitMs }: { readonly said: MessageDescription; readonly waitMs: number },
+): OpenMessage {
+  const record = { ...folded, described: storableDescription(folded.described, said) };
+  const last = record.steps.at(-1)!;
+  const dueAt = dueOf(record);
+  const created = record.steps.find(({ state }) => state === 'CREATED');
+  return {
+    messageId,
+    expires: record.end === undefined ? Math.max(last.time, dueAt) + GIVE_UP_AFTER_MS : last.time + waitMs,
+    destination,
+    ...(record.end === undefined && { dueAt, ...(created !== undefined && { createdAt: created.time }) }),
+    record: formatRecord(record),
+  };
+}
+
+/** When the next attempt, or the one under way, is or was due. */
+function dueOf({ steps }: MessageRecord): number {
+  const step = steps.findLast(({ state, nextDeliveryTime }) => state === 'CREATED' || nextDeliveryTime !== undefined);
+  return step === undefined ? steps[0]!.time : dueAfter(step);
+}

@@ -1,0 +1,76 @@
+/**
+ * What the log and the statistics say of the same whole hours. Both count what they read exactly, so a gap between them
+ * tells of entries or points that one of them never served, or of a mistake in the counting. An hour is compared once
+ * neither can change any more: late entries and points have come.
+ */
+import type { MessageState } from '#foundation/domain/log-entry.ts';
+import type { Reconciled } from '#foundation/domain/statistics.ts';
+import { HOUR_MS } from './log-store.ts';
+import { sumWithin } from './points.ts';
+import { readPoints } from './series-record.ts';
+import type { SeriesRecord } from './series-store.ts';
+
+/** As late as points are revised, and entries are looked for unless more is said. */
+const LATE_MS = 20 * 60_000;
+/** A gap lasts when it is there in so many hours in a row, and to the same side. */
+const HOURS = 2;
+/** Minutes and milliseconds are rounded at the borders of an hour, and a single late entry is no gap. */
+const TOLERATED = 10;
+const TOLERATED_SHARE = 0.02;
+
+/** Named series that tell what a state of the log tells. */
+const SERIES: readonly { readonly state: MessageState; readonly ids: readonly string[] }[] = [
+  { state: 'CREATED', ids: ['created'] },
+  { state: 'DELIVERED', ids: ['delivered'] },
+  { state: 'ERROR', ids: ['error'] },
+  { state: 'CANCELLED', ids: ['canceled', 'cancelled'] },
+];
+const SOURCES = ['messages', 'workflow_messages'];
+
+export interface ReconcileInput {
+  readonly records: readonly SeriesRecord[];
+  /** Epoch milliseconds: the log is counted from here, and up to there. */
+  readonly log: { readonly since: number; readonly watermark: number };
+  readonly hourCounts: (hour: number) => ReadonlyMap<MessageState, number>;
+  /** Entries are surely found once the watermark is so far beyond them. */
+  readonly lateMs?: number;
+}
+
+/** @returns the newest whole hour that can be compared, a row for each state that both tell of */
+export function reconcile({ records, log, hourCounts, lateMs = 0 }: ReconcileInput): readonly Reconciled[] {
+  const rows: Reconciled[] = [];
+  for (const { state, ids } of SERIES) {
+    const series = SOURCES.flatMap((source) =>
+      records.filter((record) => record.source === source && ids.includes(record.series.toLowerCase())),
+    ).map(({ record }) => readPoints(record));
+    const states = series.filter((known) => known !== undefined);
+    if (states.length === 0) continue;
+    const until = Math.min(log.watermark, ...states.map(({ watermark }) => watermark)) - Math.max(LATE_MS, lateMs);
+    const newest = Math.floor(until / HOUR_MS) * HOUR_MS - HOUR_MS;
+    const hours = Array.from({ length: HOURS }, (_, ago) => newest - ago * HOUR_MS).map((hour) => {
+      if (hour < log.since) return undefined;
+      const sums = states.map(({ base, last }) =>
+        hour < base || last.some(({ from, read }) => read === undefined && from >= hour && from < hour + HOUR_MS)
+          ? undefined
+          : sumWithin(last, hour, hour + HOUR_MS),
+      );
+      if (sums.includes(undefined)) return undefined;
+      const statistics = sums.reduce<number>((sum, value) => sum + value!, 0);
+      const logs = hourCounts(hour).get(state) ?? 0;
+      return { hour, logs, statistics, gap: gapOf(statistics, logs) };
+    });
+    const [now] = hours;
+    if (now === undefined) continue;
+    const { gap, ...compared } = now;
+    const isLasting = gap !== 0 && hours.every((hour) => hour?.gap === gap);
+    rows.push({ state, ...compared, agrees: gap === 0, isLasting });
+  }
+  return rows;
+}
+
+/** 1 or -1 when the statistics say more or less than can be rounding; else 0. */
+function gapOf(statistics: number, logs: number): -1 | 0 | 1 {
+  const tolerated = Math.max(TOLERATED, TOLERATED_SHARE * Math.max(statistics, logs));
+  if (Math.abs(statistics - logs) <= tolerated) return 0;
+  return statistics > logs ? 1 : -1;
+}

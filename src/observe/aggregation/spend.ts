@@ -1,0 +1,129 @@
+/**
+ * Where the spend of the month is going: what is billed so far, and the pace of the last complete days for what is left
+ * of the month. Days of the month before count too, so that the first days have a pace; the highest and the lowest day
+ * do not, so that a fee or a holiday does not bend it.
+ */
+import type { AccountStats, Spend } from '#foundation/domain/statistics.ts';
+import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Billing lags: yesterday is whole an hour after its end. */
+const LAG_MS = HOUR_MS;
+const PACE_DAYS = 7;
+/** Whole days that are kept: what is usual is judged by them. */
+const DAYS = 14;
+const LEAST_DAYS = 3;
+/** From so many days on the extremes are left out. */
+const DAYS_TO_TRIM = 5;
+/** Without a whole day, today counts when so much of it has passed. */
+const LEAST_OF_TODAY_MS = 6 * HOUR_MS;
+/** So long after a turn the total may still be that of the month before. */
+const TURNS_WITHIN_MS = 36 * HOUR_MS;
+
+/** Billing of whole days, by day since the epoch. */
+export type BilledDays = ReadonlyMap<number, number>;
+
+/** The last whole days, those that were known before and those that the answer tells anew. */
+export function billedDays(known: BilledDays, stats: AccountStats, at: number): BilledDays {
+  const end = Math.floor((at - LAG_MS) / DAY_MS);
+  const days = new Map(known);
+  for (const { at: begins, value } of stats.dailyBillings ?? []) {
+    if (Number.isFinite(value) && value >= 0) days.set(Math.floor(begins / DAY_MS), value);
+  }
+  return new Map([...days].filter(([day]) => day < end && day >= end - DAYS).sort(([a], [b]) => a - b));
+}
+
+/** @param budgetUsd what may be spent in a month; Infinity or undefined when there is no limit, or none is known */
+export function spendOf(
+  stats: AccountStats,
+  days: BilledDays,
+  options: { readonly at: number; readonly budgetUsd?: number | undefined },
+): Spend {
+  const { at, budgetUsd = Infinity } = options;
+  const begins = startOfMonth(monthOf(at));
+  const ends = startOfMonth(monthOf(at) + 1);
+  const daily = (stats.dailyBillings ?? []).filter((point) => point.at >= begins && point.at <= at && point.value >= 0);
+  const ofDays = daily.reduce((sum, { value }) => sum + value, 0);
+  const spent = stats.monthBillingUsd ?? (daily.length > 0 ? ofDays : undefined);
+  if (spent === undefined || !(spent >= 0)) return {};
+  // More than the days of this month together, soon after the turn: it has not begun anew yet.
+  if (at < begins + TURNS_WITHIN_MS && spent > ofDays * 1.5) return {};
+  const pace = paceOf(days, daily, at);
+  const last24hUsd = lastDay(stats.dailyBillings, days, at);
+  const medianDayUsd = medianOf(days);
+  const requestsLastDay = lastDay(stats.dailyRequests, new Map(), at);
+  const exhaustedAt =
+    spent >= budgetUsd
+      ? momentOf(budgetUsd, daily, at)
+      : pace !== undefined && pace > 0
+        ? at + ((budgetUsd - spent) / pace) * DAY_MS
+        : Infinity;
+  return {
+    monthUsd: spent,
+    ...(last24hUsd !== undefined && { last24hUsd }),
+    ...(medianDayUsd !== undefined && { medianDayUsd }),
+    ...(requestsLastDay !== undefined && { requestsLastDay }),
+    ...(pace !== undefined && { paceUsd: pace, forecastUsd: spent + (pace * (ends - at)) / DAY_MS }),
+    ...(exhaustedAt < ends && { exhaustedAt }),
+  };
+}
+
+/** Today, and the part of yesterday that lies within 24 hours; undefined when a day of them is not told. */
+function lastDay(
+  daily: readonly { readonly at: number; readonly value: number }[] | undefined,
+  before: BilledDays,
+  at: number,
+): number | undefined {
+  const day = Math.floor(at / DAY_MS);
+  const of = (wanted: number): number | undefined =>
+    daily?.find((point) => Math.floor(point.at / DAY_MS) === wanted && point.value >= 0)?.value;
+  // On the first of a month the answer no longer has the day before.
+  const [today, yesterday] = [of(day), of(day - 1) ?? before.get(day - 1)];
+  if (today === undefined || yesterday === undefined) return undefined;
+  return today + yesterday * (1 - (at - day * DAY_MS) / DAY_MS);
+}
+
+function medianOf(days: BilledDays): number | undefined {
+  const values = [...days.values()].sort((a, b) => a - b);
+  if (values.length < LEAST_DAYS) return undefined;
+  const middle = Math.floor(values.length / 2);
+  return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
+}
+
+/** Dollars a day; undefined when too little is known. */
+function paceOf(
+  days: BilledDays,
+  daily: readonly { readonly at: number; readonly value: number }[],
+  at: number,
+): number | undefined {
+  const known = recentDays(days, at).sort((a, b) => a - b);
+  if (known.length > 0) {
+    const typical = known.length >= DAYS_TO_TRIM ? known.slice(1, -1) : known;
+    return typical.reduce((sum, value) => sum + value, 0) / typical.length;
+  }
+  const midnight = Math.floor(at / DAY_MS) * DAY_MS;
+  const today = daily.find((point) => Math.floor(point.at / DAY_MS) * DAY_MS === midnight);
+  if (today === undefined || at - midnight < LEAST_OF_TODAY_MS) return undefined;
+  return (today.value * DAY_MS) / (at - midnight);
+}
+
+function recentDays(days: BilledDays, at: number): number[] {
+  const first = Math.floor((at - LAG_MS) / DAY_MS) - PACE_DAYS;
+  return [...days].filter(([day]) => day >= first).map(([, value]) => value);
+}
+
+/** When the days of the month together passed an amount, taking each day's billing as even. */
+function momentOf(
+  amount: number,
+  daily: readonly { readonly at: number; readonly value: number }[],
+  at: number,
+): number {
+  let sum = 0;
+  for (const { at: begins, value } of daily.toSorted((a, b) => a.at - b.at)) {
+    const ends = Math.min(begins + DAY_MS, at);
+    if (sum + value >= amount && value > 0) return begins + ((amount - sum) / value) * (ends - begins);
+    sum += value;
+  }
+  return at;
+}

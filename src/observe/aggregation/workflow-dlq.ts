@@ -1,0 +1,274 @@
+/**
+ * Which runs entered the workflow DLQ and which left it, each once. A run is counted in when its dlqId is first read,
+ * and out when a whole listing no longer shows it; what an incremental reading does not show says nothing.
+ *
+ * Pages shift while the set changes, so a listing of several pages may skip a run that is still there. Hence a run
+ * that is missing, and whose leaving nothing explains, is asked for by itself (`unexplained`), and counted as left when
+ * the service does not know it any more. Where it cannot be asked for, the next whole listing must lack it too.
+ * What was counted as left is remembered for a day: shown again, it is neither counted in nor out a second time.
+ */
+import { failureReason } from '#foundation/domain/reason.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { workflowLabel } from '#foundation/domain/workflow-label.ts';
+import { memoByText } from '#foundation/platform/memo.ts';
+import type { HistogramIncrement, Increment } from './totals.ts';
+import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-dlq-store.ts';
+
+/**
+ * Why a run left. `elsewhere`: nobody here did it and, where the retention is known, age did not. `unknown`: it was not
+ * looked at for so long that both somebody else and age may have.
+ */
+const LEFT_CAUSES = ['resumed', 'deleted', 'expired', 'elsewhere', 'unknown'] as const;
+type LeftCause = (typeof LEFT_CAUSES)[number];
+
+/** Seconds. */
+export const RUN_LIFETIME_BUCKETS = [1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 259_200, 604_800] as const;
+
+const HOUR_MS = 3_600_000;
+const REMEMBERED_MS = 24 * HOUR_MS;
+/** How long a question about a run may stay without an answer. */
+const UNANSWERED_MS = 24 * HOUR_MS;
+/** How far the service's clock may be ahead of ours. */
+const SKEW_MS = 60_000;
+/** Runs of one commit: a transaction must not hold up the event loop. */
+const RUNS_AT_ONCE = 2_000;
+
+export interface DlqReading {
+  readonly account: string;
+  /** Each dlqId once. */
+  readonly rows: readonly WorkflowDlqEntry[];
+  /** Every page of everything was read. */
+  readonly isWhole: boolean;
+  readonly pages: number;
+  /** Rows that could not be understood: which runs they are is not known. */
+  readonly dropped: number;
+  /** Epoch milliseconds when it ended. */
+  readonly at: number;
+  /** Runs that were asked for by themselves, and are not there. */
+  readonly gone?: ReadonlySet<string>;
+  /** False when the service does not answer such a question. */
+  readonly canAsk?: boolean;
+}
+
+export interface DlqFoldOptions {
+  /** The value to count a workflow under. */
+  readonly admit: (label: 'workflow', value: string) => string;
+  /** What the daemon itself did to an entry, by its own record; undefined when nothing, or nothing that had an effect. */
+  readonly actedOn: (dlqId: string) => 'resumed' | 'deleted' | undefined;
+  /** How long the service keeps a run; undefined when that is not known. */
+  readonly retentionMs?: number;
+  /** How long a run ordinarily goes without being looked at. */
+  readonly unseenMs: number;
+}
+
+const labelOf = memoByText(2_000, workflowLabel);
+
+/** What a reading adds, in commits that each stand for themselves; the last one says that a whole listing ended. */
+export function* foldWorkflowDlq(
+  reading: DlqReading,
+  memory: WorkflowDlqMemory,
+  options: DlqFoldOptions,
+): Generator<WorkflowDlqCommit> {
+  const { account, rows, isWhole, dropped, at } = reading;
+  // Before the first whole listing has ended nothing is counted: what was there is not a spike.
+  const isBaseline = memory.listedAt === undefined;
+  if (isBaseline && !isWhole) return;
+  const commits = new Commits(account, memory);
+  for (const row of rows) {
+    enter(commits, row, memory.runs.get(row.dlqId), { ...options, isBaseline, at });
+    if (commits.isFull) yield commits.take();
+  }
+  if (isWhole && dropped === 0 && !isBaseline) {
+    const listed = new Set(rows.map(({ dlqId }) => dlqId));
+    // Commits change the map while it is walked; a run that is set again is not met again.
+    for (const run of memory.runs.values()) {
+      if (!listed.has(run.dlqId)) miss(commits, run, { ...options, reading, listedAt: memory.listedAt! });
+      if (commits.isFull) yield commits.take();
+    }
+  }
+  if (isWhole && (dropped === 0 || isBaseline)) yield commits.take(at);
+  else if (commits.hasAny) yield commits.take();
+}
+
+/** Counts runs out that the daemon itself acted on, where they are known and not counted out. */
+export function foldOwnDepartures(
+  { account, dlqIds }: { readonly account: string; readonly dlqIds: Iterable<string> },
+  memory: WorkflowDlqMemory,
+  { actedOn, at }: Pick<DlqFoldOptions, 'actedOn'> & { readonly at: number },
+): WorkflowDlqCommit | undefined {
+  const commits = new Commits(account, memory);
+  for (const dlqId of dlqIds) {
+    const run = memory.runs.get(dlqId);
+    const cause = actedOn(dlqId);
+    if (run === undefined || run.leftAt !== undefined || cause === undefined) continue;
+    commits.left(run, cause);
+    commits.change({ ...withoutMiss(run), leftAt: at });
+  }
+  return commits.hasAny ? commits.take() : undefined;
+}
+
+/** Runs of which a whole listing does not tell whether they have left or were skipped, those missed before first. */
+export function unexplained(reading: DlqReading, memory: WorkflowDlqMemory, options: DlqFoldOptions): KnownRun[] {
+  const { rows, isWhole, dropped, pages } = reading;
+  const { listedAt } = memory;
+  if (!isWhole || dropped > 0 || pages <= 1 || listedAt === undefined) return [];
+  const listed = new Set(rows.map(({ dlqId }) => dlqId));
+  const missing = [...memory.runs.values()].filter(
+    (run) =>
+      run.leftAt === undefined && !listed.has(run.dlqId) && !explains(causeOf(run, { ...options, reading, listedAt })),
+  );
+  return [
+    ...missing.filter(({ missedSince }) => missedSince !== undefined),
+    ...missing.filter(({ missedSince }) => missedSince === undefined),
+  ];
+}
+
+interface EnterOptions extends DlqFoldOptions {
+  readonly isBaseline: boolean;
+  readonly at: number;
+}
+
+function enter(commits: Commits, row: WorkflowDlqEntry, known: KnownRun | undefined, options: EnterOptions): void {
+  const { dlqId, createdAt, workflowRunId } = row;
+  if (known !== undefined && createdAt <= known.createdAt) {
+    if (known.missedSince !== undefined || known.workflowRunId === undefined) {
+      commits.change({ ...withoutMiss(known), workflowRunId });
+    }
+    return;
+  }
+  // An id that stands for a later failure: the earlier one has left, by whatever brought the run back to life.
+  if (known !== undefined && known.leftAt === undefined) commits.left(known, options.actedOn(dlqId) ?? 'elsewhere');
+  const workflow = options.admit('workflow', labelOf(row.workflowUrl));
+  commits.change({ dlqId, workflow, createdAt, workflowRunId });
+  if (!options.isBaseline) commits.entered(workflow, row);
+}
+
+interface MissOptions extends DlqFoldOptions {
+  readonly reading: DlqReading;
+  readonly listedAt: number;
+}
+
+/** A run that a whole listing does not show. */
+function miss(commits: Commits, run: KnownRun, options: MissOptions): void {
+  const { reading } = options;
+  const { at, pages, gone, canAsk = false } = reading;
+  if (run.leftAt !== undefined) {
+    if (at - run.leftAt > REMEMBERED_MS) commits.forget(run);
+    return;
+  }
+  const cause = causeOf(run, options);
+  const isUnanswered = !canAsk || run.workflowRunId === undefined || at - lastSeen(run, options) > UNANSWERED_MS;
+  const isMissedAgain = run.missedSince !== undefined && isUnanswered;
+  if (explains(cause) || pages <= 1 || gone?.has(run.dlqId) === true || isMissedAgain) {
+    commits.left(run, cause);
+    commits.change({ ...withoutMiss(run), leftAt: at });
+  } else if (run.missedSince === undefined) {
+    commits.change({ ...run, missedSince: lastSeen(run, options) });
+  }
+}
+
+function lastSeen({ missedSince, createdAt }: KnownRun, { listedAt }: MissOptions): number {
+  return missedSince ?? Math.max(listedAt, createdAt);
+}
+
+function causeOf(run: KnownRun, options: MissOptions): LeftCause {
+  return options.actedOn(run.dlqId) ?? causeOfAge(run.createdAt, lastSeen(run, options), options);
+}
+
+/** Of a run that is missing such a cause says that it has left. */
+function explains(cause: LeftCause): boolean {
+  return cause === 'resumed' || cause === 'deleted' || cause === 'expired';
+}
+
+function causeOfAge(createdAt: number, seenAt: number, options: MissOptions): LeftCause {
+  const { retentionMs, unseenMs, reading } = options;
+  if (retentionMs === undefined) return 'elsewhere';
+  const expiresAt = createdAt + retentionMs;
+  if (expiresAt > reading.at + SKEW_MS) return 'elsewhere';
+  return expiresAt - seenAt <= Math.max(HOUR_MS, unseenMs) ? 'expired' : 'unknown';
+}
+
+function withoutMiss({ missedSince: _missedSince, ...run }: KnownRun): KnownRun {
+  return run;
+}
+
+/** Gathers what belongs to one commit. */
+class Commits {
+  readonly #account: string;
+  readonly #memory: WorkflowDlqMemory;
+  #changed: KnownRun[] = [];
+  #forgotten: string[] = [];
+  #counts = new Map<string, Increment>();
+  #buckets: number[] | undefined;
+  #sumMs = 0;
+
+  constructor(account: string, memory: WorkflowDlqMemory) {
+    this.#account = account;
+    this.#memory = memory;
+  }
+
+  get hasAny(): boolean {
+    return this.#changed.length + this.#forgotten.length + this.#counts.size > 0;
+  }
+
+  get isFull(): boolean {
+    return this.#changed.length + this.#forgotten.length >= RUNS_AT_ONCE;
+  }
+
+  change(run: KnownRun): void {
+    this.#changed.push(run);
+    if (this.#memory.workflows.has(run.workflow)) return;
+    // All ways out of a workflow are shown as soon as it is, so that the first run that takes one is an increase.
+    for (const cause of LEFT_CAUSES) this.#count('msgsvc_workflow_dlq_left_runs_total', [run.workflow, cause], 0);
+  }
+
+  forget(run: KnownRun): void {
+    this.#forgotten.push(run.dlqId);
+  }
+
+  entered(workflow: string, row: WorkflowDlqEntry): void {
+    const reason = failureReason(row.responseStatus, row.responseText);
+    this.#count('msgsvc_workflow_dlq_entered_runs_total', [workflow, reason], 1);
+    const { createdAt, workflowCreatedAt } = row;
+    if (workflowCreatedAt !== undefined && workflowCreatedAt <= createdAt) this.#lived(createdAt - workflowCreatedAt);
+  }
+
+  left(run: KnownRun, cause: LeftCause): void {
+    this.#count('msgsvc_workflow_dlq_left_runs_total', [run.workflow, cause], 1);
+  }
+
+  take(listedAt?: number): WorkflowDlqCommit {
+    const histograms: HistogramIncrement[] = [];
+    if (this.#buckets !== undefined) {
+      const metric = 'msgsvc_workflow_run_lifetime_seconds';
+      histograms.push({ metric, labels: [], buckets: this.#buckets, sum: this.#sumMs / 1_000 });
+    }
+    const commit: WorkflowDlqCommit = {
+      account: this.#account,
+      ...(listedAt !== undefined && { listedAt }),
+      increments: [...this.#counts.values()],
+      histograms,
+      changed: this.#changed,
+      forgotten: this.#forgotten,
+    };
+    this.#changed = [];
+    this.#forgotten = [];
+    this.#counts = new Map();
+    this.#buckets = undefined;
+    this.#sumMs = 0;
+    return commit;
+  }
+
+  #count(metric: string, labels: readonly string[], by: number): void {
+    const key = `${metric}\0${labels.join('\0')}`;
+    const before = this.#counts.get(key);
+    this.#counts.set(key, { metric, labels, by: (before?.by ?? 0) + by });
+  }
+
+  #lived(ms: number): void {
+    this.#buckets ??= [...RUN_LIFETIME_BUCKETS, Infinity].map(() => 0);
+    const found = RUN_LIFETIME_BUCKETS.findIndex((bound) => ms <= bound * 1_000);
+    this.#buckets[found === -1 ? RUN_LIFETIME_BUCKETS.length : found]! += 1;
+    this.#sumMs += ms;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Every metric, once. The registry, the documentation, the units in dashboards and the tests that hold dashboards and
+ * rules to the metrics all come from this table.
+ */
+import { daemonCatalog } from './daemon.ts';
+import { serviceCatalog } from './service.ts';
+import type { MetricSpec, MetricType } from './metric-spec.ts';
+
+export const catalog = { ...serviceCatalog, ...daemonCatalog } as const satisfies Readonly<Record<string, MetricSpec>>;
+
+export type MetricName = keyof typeof catalog;
+
+type NamesOfType<T extends MetricType> = {
+  [N in MetricName]: (typeof catalog)[N]['type'] extends T ? N : never;
+}[MetricName];
+
+export type GaugeName = NamesOfType<'gauge'>;
+export type CounterName = NamesOfType<'counter'>;
+export type HistogramName = NamesOfType<'histogram'>;
+
+type LabelNames<N extends MetricName> =
+  | (typeof catalog)[N]['labels'][number]
+  | ((typeof catalog)[N]['account'] extends true ? 'account' : never);
+
+/** The labels a metric takes, each of them needed. */
+export type LabelsOf<N extends MetricName> = Readonly<Record<LabelNames<N>, string>>;
+
+export const METRIC_NAMES = Object.keys(catalog) as readonly MetricName[];
+
+export function specOf(name: MetricName): MetricSpec {
+  return catalog[name];
+}
+
+export function isMetricName(name: string): name is MetricName {
+  return Object.hasOwn(catalog, name);
+}
+
+/** Label names as exposed, in order: `account` first where the series concern an account. */
+export function labelNamesOf(name: MetricName): readonly string[] {
+  const spec = specOf(name);
+  return spec.account ? ['account', ...spec.labels] : spec.labels;
+}

@@ -1,0 +1,80 @@
+/**
+ * Live state of flow-control keys. The service has no list of them: those that are configured are read, and of those
+ * that entries of the log and of the workflow DLQ carry the first to be seen, as many as the setting allows.
+ */
+import type { WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
+import { isInvalidRequest, serviceErrorCode } from '#foundation/domain/service-error.ts';
+import { foldFlowControl } from '../aggregation/flow-control.ts';
+import type { Increment } from '../aggregation/totals.ts';
+import { apiOf, offReason, type Collector, type CollectorContext } from './collector.ts';
+import { readEach } from './read-all.ts';
+import { timing } from './settings.ts';
+
+export const flowControl: Collector<'flowControl'> = {
+  name: 'flowControl',
+  api: 'message',
+  off(target) {
+    const reason = offReason(target, 'flowControl', 'message');
+    if (reason !== undefined) return reason;
+    const hasNone = target.flowControlKeys.length === 0 && target.settings.flowControl.discover === 0;
+    return hasNone ? 'no flow-control keys configured, and none are discovered' : undefined;
+  },
+  async collect(client, context) {
+    const { target, signal, clock, stores } = context;
+    const api = apiOf(client, 'message');
+    const { seen } = stores.flowControl.memory(target.account);
+    const { discover } = target.settings.flowControl;
+    const found = seen.choose(target.flowControlKeys, discover, clock.monotonic());
+    const discovered = new Set(found.keys);
+    const { rows, dropped } = await readEach(
+      signal,
+      [...target.flowControlKeys, ...discovered],
+      async (key, joined) => {
+        try {
+          return await api.getFlowControl(key, { signal: joined });
+        } catch (error) {
+          // Publishers name keys: one of theirs that cannot be asked for must not blind the rest.
+          if (discovered.has(key) && isRefused(error)) return undefined;
+          throw error;
+        }
+      },
+    );
+    const known = new Set(rows.map(({ flowControlKey }) => flowControlKey));
+    // A key that was seen in the past may be gone; that is no row missing.
+    const gone = found.keys.filter((key) => !known.has(key));
+    for (const key of gone) seen.delete(key);
+    count(context, rows, found.newlyUnwatched);
+    return {
+      rows: rows.map((row): WatchedFlowControlKey =>
+        discovered.has(row.flowControlKey) ? { ...row, isDiscovered: true } : row,
+      ),
+      dropped: Math.max(0, dropped - gone.length),
+    };
+  },
+};
+
+/** The key cannot be put into a request, or the service does not take it. */
+function isRefused(error: unknown): boolean {
+  return isInvalidRequest(error) || serviceErrorCode(error) === 'client_error';
+}
+
+function count(
+  context: CollectorContext<'flowControl'>,
+  rows: readonly WatchedFlowControlKey[],
+  newlyUnwatched: number,
+): void {
+  const { clock, stores, target } = context;
+  const memory = stores.flowControl.memory(target.account);
+  const fold = foldFlowControl({ rows, at: clock.monotonic() }, memory, {
+    admit: (label, value) => context.admit(label, value),
+    maxGapMs: timing('flowControl', target.settings).maxStalenessMs,
+  });
+  const increments: Increment[] = [...fold.increments];
+  if (newlyUnwatched > 0 || !memory.isBegun) {
+    increments.push({ metric: 'opsd_flow_control_keys_unwatched_total', labels: [], by: newlyUnwatched });
+  }
+  if (increments.length > 0) stores.flowControl.commitFlowControl(target.account, increments);
+  memory.isBegun = true;
+  memory.readings = fold.readings;
+  for (const label of fold.counted) memory.counted.add(label);
+}

@@ -1,0 +1,206 @@
+/**
+ * Reading one window of the message log into a fold: every page of it, each entry with its state. What is folded here
+ * counts only when the window was read to its end and committed.
+ */
+import type { LogPage, LogQuery, MessageApi } from '#service/api.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
+import {
+  assignStates,
+  STATE_PASSES,
+  statelessKey,
+  type StatedEntry,
+  type StatePass,
+} from '../aggregation/log-entry.ts';
+import { WindowFold } from '../aggregation/log.ts';
+import { MOST_ROW_BYTES, RowMemory } from '#foundation/platform/row-memory.ts';
+import type { CollectorContext } from './collector.ts';
+import { ListingError, listPages, type PageBudget } from './listing.ts';
+import { AT_ONCE, type BrokenCost, type WindowCost, type WindowLimits } from './log-pace.ts';
+import { readAll } from './read-all.ts';
+import { readAgainMs } from './settings.ts';
+
+export const PAGE_SIZE = 100;
+
+export type LogContext = CollectorContext<'logs'>;
+
+/** Both borders inclusive, epoch milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface ReadOptions {
+  readonly budget: PageBudget;
+  /** Absent for a window that cannot be divided. */
+  readonly limits: WindowLimits | undefined;
+  /** The window was read before: what is new came late. */
+  readonly isSweep: boolean;
+}
+
+/** A window that was read to its end. */
+export interface WindowRead extends WindowCost {
+  /** How far the reading counts: less than was asked for, when the service's clock is behind ours. */
+  readonly to: number;
+  readonly fold: WindowFold;
+  /** The latest moment of the window that the service surely reached: by its `Date`, or by an entry. */
+  readonly provenAt: number;
+}
+
+/** A window that was not read to its end: nothing of it is counted. */
+export interface WindowBroken extends BrokenCost {
+  readonly error: unknown;
+}
+
+/** Reads all entries of a window. Never rejects. */
+export async function readWindow(
+  api: MessageApi,
+  context: LogContext,
+  span: Span,
+  { budget, limits, isSweep }: ReadOptions,
+): Promise<WindowRead | WindowBroken> {
+  const { account, settings } = context.target;
+  const fold = new WindowFold({
+    account,
+    from: span.from,
+    memory: context.stores.log.memory(account),
+    admit: (label, value, amount) => context.admit(label, value, amount),
+    isSweep,
+    dimension: settings.logs.dimension,
+    readAgainMs: readAgainMs(settings),
+  });
+  const memory = new RowMemory(MOST_ROW_BYTES / AT_ONCE);
+  const reader = new Reader({ api, context, budget, memory, limits }, span);
+  try {
+    const to = await readSpan(reader, fold, context.signal);
+    return { ...reader.cost(), to, fold, provenAt: reader.isDated ? to : reader.latest };
+  } catch (error) {
+    const isFull = error instanceof ListingError && error.code === 'budget';
+    return { ...reader.cost(), error, coveredMs: reader.coveredMs, isFull };
+  }
+}
+
+/** Adds the entries of a span to the fold, each with its state; says how far the reading counts. */
+async function readSpan(reader: Reader, fold: WindowFold, signal: AbortSignal): Promise<number> {
+  const stateless: LogEntry[] = [];
+  let stated = 0;
+  let to: number | undefined;
+  await reader.pass(undefined, signal, (entries, servedTo, { dropped, invalid = [] }) => {
+    to ??= servedTo;
+    const end = to;
+    for (const row of invalid) {
+      if ((row.time ?? end) <= end && (row.time ?? end) >= reader.span.from) fold.refuse(row, reader.span.to);
+    }
+    fold.refuseUnknown(dropped - invalid.length);
+    for (const entry of entries) {
+      if (entry.time > end) continue;
+      if (!hasState(entry)) stateless.push(entry);
+      else {
+        stated += 1;
+        fold.take(entry);
+      }
+    }
+  });
+  const end = to ?? reader.span.to;
+  if (stated > 0) for (const entry of stateless) fold.refuse({ time: entry.time, identity: statelessKey(entry) }, end);
+  if (stated > 0 || stateless.length === 0) return end;
+  const passes = await readAll(
+    signal,
+    STATE_PASSES.map((state) => async (passSignal: AbortSignal) => {
+      const found: LogEntry[] = [];
+      await reader.pass(state, passSignal, (entries) => void found.push(...entries));
+      return [state, found] as const;
+    }),
+  );
+  for (const entry of assignStates(stateless, new Map(passes))) if (entry.time <= end) fold.take(entry);
+  return end;
+}
+
+function hasState(entry: LogEntry): entry is StatedEntry {
+  return entry.state !== undefined;
+}
+
+/** What a window is read with. */
+interface WindowReading extends Pick<ReadOptions, 'budget' | 'limits'> {
+  readonly api: MessageApi;
+  readonly context: LogContext;
+  readonly memory: RowMemory;
+}
+
+class Reader {
+  readonly #reading: WindowReading;
+  readonly #startedAt: number;
+  #earliest = Infinity;
+  #longest = 1;
+  readonly span: Span;
+  /** Epoch milliseconds of the newest entry that came. */
+  latest = -Infinity;
+  /** Set when the answers carry a `Date`. */
+  isDated = false;
+  /** Pages that came, of all listings. */
+  pages = 0;
+
+  constructor(reading: WindowReading, span: Span) {
+    this.#reading = reading;
+    this.span = span;
+    this.#startedAt = reading.context.clock.monotonic();
+  }
+
+  get coveredMs(): number {
+    return Math.max(0, this.latest - this.#earliest);
+  }
+
+  cost(): WindowCost {
+    const { from, to } = this.span;
+    const tookMs = this.#reading.context.clock.monotonic() - this.#startedAt;
+    return { widthMs: to - from + 1, pages: this.pages, longest: this.#longest, tookMs };
+  }
+
+  /** Returns true when a listing has reached the limits of the window; its first page is always requested. */
+  #isFull(pages: number): boolean {
+    if (this.#reading.limits === undefined || pages === 0) return false;
+    return (
+      pages >= this.#reading.limits.pages ||
+      this.#reading.context.clock.monotonic() - this.#startedAt >= this.#reading.limits.ms
+    );
+  }
+
+  /** @param take gets the entries of each page, and how far the answer may be taken for complete */
+  async pass(
+    state: StatePass | undefined,
+    signal: AbortSignal,
+    take: (entries: readonly LogEntry[], servedTo: number, page: LogPage) => void,
+  ): Promise<void> {
+    const { from, to } = this.span;
+    const { api, context, budget, memory } = this.#reading;
+    const { account, settings } = context.target;
+    const query: LogQuery = { fromDate: from, toDate: to, count: PAGE_SIZE, ...(state !== undefined && { state }) };
+    const options = { budget, memory, isFull: (pages: number) => this.#isFull(pages) };
+    const listing = listPages(`log of account ${account}`, options, (cursor) =>
+      api.listLogs(cursor === undefined ? query : { ...query, cursor }, { signal }),
+    );
+    let pages = 0;
+    for await (const page of listing) {
+      pages += 1;
+      this.pages += 1;
+      this.#longest = Math.max(this.#longest, pages);
+      if (page.servedAt !== undefined) this.isDated = true;
+      const within: LogEntry[] = [];
+      for (const entry of page.value) {
+        const { time } = entry;
+        // A filter may have been ignored: what is outside the window belongs to another.
+        if (time < from || time > to) continue;
+        if (time < this.#earliest) this.#earliest = time;
+        if (time > this.latest) this.latest = time;
+        within.push(entry);
+        if (entry.flowControlKey !== undefined) this.#saw(entry.flowControlKey);
+      }
+      // Of a service whose clock is behind ours, only what is surely past there.
+      take(within, Math.min(to, (page.servedAt ?? Infinity) - settings.logs.lag), page);
+    }
+  }
+
+  #saw(flowControlKey: string): void {
+    const { clock, stores, target } = this.#reading.context;
+    stores.flowControl.memory(target.account).seen.add(flowControlKey, clock.monotonic());
+  }
+}

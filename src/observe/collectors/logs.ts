@@ -1,0 +1,334 @@
+/**
+ * The message log, window by window: `[watermark, now − lag]`, both borders inclusive. A window is folded only when it
+ * was read to the end, and its counts, keys and the new watermark are one commit: whatever happens in between, the
+ * next run reads the same window again and nothing is lost or counted twice. Every `sweep.every` what was read is swept
+ * for entries that came late: from so long before the last sweep as entries may be late, so that each is met once it
+ * is there.
+ *
+ * `now` is the earlier of our clock and the service's (its `Date` header, where it sends one). Entries are dated by
+ * the service: if our clock went ahead of it, the watermark would pass moments that are yet to come there. Without a
+ * `Date` only entries prove how far the service is. Sweeps reach back to the newest of them, and so far back counted
+ * entries are recognised. A watermark that is ahead of our clock is set back to it: nothing is lost or counted twice.
+ */
+import type { MessageApi } from '#service/api.ts';
+import { formatDuration } from '#foundation/domain/duration.ts';
+import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
+import type { InFlightMessages, LogProgress } from '#foundation/domain/observation.ts';
+import { READER_COUNTERS } from '../aggregation/log-counts.ts';
+import {
+  surelyCounted,
+  type LogCommit,
+  type LogFoldState,
+  type LogFoldStore,
+  type LogMemory,
+  type OpenMessage,
+} from '../aggregation/log-store.ts';
+import type { MessageProgress } from '../aggregation/message-trace.ts';
+import { parseRecord } from '../aggregation/open-message.ts';
+import { progressOfRecord } from '../aggregation/progress.ts';
+import type { Increment } from '../aggregation/totals.ts';
+import { apiOf, offReason, type Collected, type Collector } from './collector.ts';
+import type { PageBudget } from './listing.ts';
+import { Pace } from './log-pace.ts';
+import { walkLog, type Walk, type Walked } from './log-walk.ts';
+import { PAGE_SIZE, readWindow, type LogContext, type WindowRead } from './log-window.ts';
+import { readAgainMs, timing } from './settings.ts';
+
+/** Given up on with one commit; the rest follows with the next. */
+const EXPIRED_AT_ONCE = 1_000;
+/** Messages that are waited for at once; beyond it those that would be given up on first are. */
+const MOST_OPEN = 100_000;
+/** A clock may be off by this much without a failure of the run. */
+const CLOCK_GRACE_MS = 60_000;
+/** A window may have this share of the pages of a run, and no less than the fewest. */
+const WINDOWS_OF_A_RUN = 8;
+const FEWEST_PAGES = 4;
+
+export const logs: Collector<'logs'> = {
+  name: 'logs',
+  api: 'message',
+  off: (target) => offReason(target, 'logs', 'message'),
+  async collect(client, context) {
+    const api = apiOf(client, 'message');
+    const state = context.stores.log.loadLogState(context.target.account);
+    if (state.watermark === undefined) return { rows: [await begin(api, context)], dropped: 0 };
+    const { watermark, keptFrom = 0 } = state;
+    return new Run(api, context, { ...state, watermark, keptFrom }).collect();
+  },
+};
+
+/** Counting begins now: what was before is not a spike. */
+async function begin(api: MessageApi, context: LogContext): Promise<LogProgress> {
+  const now = context.clock.now();
+  // One entry at most is asked for, and ignored: the answer's date is what counts.
+  const { servedAt = now } = await api.listLogs({ fromDate: now, toDate: now, count: 1 }, { signal: context.signal });
+  const watermark = Math.min(now, servedAt) - context.target.settings.logs.lag;
+  const zero = (metric: string, labels: readonly string[] = []): Increment => ({ metric, labels, by: 0 });
+  context.stores.log.commitLog({
+    account: context.target.account,
+    watermark,
+    keptFrom: watermark,
+    provenAt: watermark,
+    sweptAt: now,
+    increments: [
+      ...MESSAGE_STATES.map((state) => zero('msgsvc_log_events_total', [state])),
+      ...READER_COUNTERS.map((metric) => zero(metric)),
+    ],
+  });
+  context.onWatermark?.(watermark);
+  return { watermark };
+}
+
+type CountedState = LogFoldState & { readonly watermark: number; readonly keptFrom: number };
+
+/** A stretch of the log to walk through. */
+interface Stretch extends Pick<Walk, 'from' | 'end' | 'reserve'> {
+  readonly isSweep: boolean;
+  /** Share of the timeout of the run after which no window is begun. */
+  readonly untilShare: number;
+}
+
+interface CountedWalk extends Walked {
+  readonly hasAdvanced: boolean;
+}
+
+class Run {
+  readonly #api: MessageApi;
+  readonly #context: LogContext;
+  readonly #budget: PageBudget;
+  readonly #pace: Pace;
+  readonly #startedAt: number;
+  #state: CountedState;
+  #countedPages = 0;
+  #dropped = 0;
+  /** Set when the form could not be learned in this run: no further attempt is made. */
+  #isFormUnknown = false;
+
+  constructor(api: MessageApi, context: LogContext, state: CountedState) {
+    const { settings } = context.target;
+    const { pageBudget } = settings.logs;
+    this.#api = api;
+    this.#context = context;
+    this.#state = state;
+    this.#startedAt = context.clock.monotonic();
+    this.#budget = { left: pageBudget, spent: 0 };
+    const pages = Math.min(pageBudget, Math.max(FEWEST_PAGES, Math.floor(pageBudget / WINDOWS_OF_A_RUN)));
+    this.#pace = new Pace({ pages, ms: timing('logs', settings).timeoutMs / 4 }, state.windowMs);
+  }
+
+  async collect(): Promise<Collected<'logs'>> {
+    const { clock, target, stores, onWatermark } = this.#context;
+    const now = clock.now();
+    onWatermark?.(this.#state.watermark);
+    if (this.#state.watermark > now) this.#setBack(now);
+    // Before the watermark moves: after an outage it goes further than what is recognised reaches.
+    const swept = await this.#sweep(now);
+    const counted = await this.#walk({
+      isSweep: false,
+      from: this.#state.watermark,
+      end: now - target.settings.logs.lag,
+      reserve: 0,
+      untilShare: 1 / 2,
+    });
+    for (const walked of [counted, swept]) {
+      if (walked?.error !== undefined && !walked.hasAdvanced) throw walked.error;
+    }
+    const { watermark, form } = this.#state;
+    const row: LogProgress = {
+      watermark,
+      ...(form !== undefined && { form }),
+      ...(form !== 'present' && { inFlight: inFlightOf(stores.log.memory(target.account), watermark) }),
+    };
+    return { rows: [row], dropped: this.#dropped };
+  }
+
+  /**
+   * Sets a watermark that is ahead of our clock back to the last moment that the service surely reached. Entries from
+   * there on that were counted are recognised.
+   *
+   * @throws {Error} when the service itself was there: its entries and our clock contradict each other
+   */
+  #setBack(now: number): void {
+    const { watermark, keptFrom, sweep: _overtaken, ...state } = this.#state;
+    const { account, settings } = this.#context.target;
+    // When nothing was counted yet, counting begins anew.
+    const isEmpty = state.provenAt === keptFrom;
+    const to = Math.min(surelyCounted(this.#state), isEmpty ? now - settings.logs.lag : Infinity);
+    if (to < watermark) {
+      this.#state = { ...state, watermark: to, provenAt: to, keptFrom: Math.min(keptFrom, to) };
+      this.#save({ increments: [{ metric: 'opsd_logs_watermark_resets_total', labels: [], by: 1 }] });
+      this.#context.onSetBack?.(watermark, to);
+    }
+    if (to <= now + CLOCK_GRACE_MS) return;
+    const when = new Date(to).toISOString();
+    throw new Error(
+      `log of account ${account}: entries are counted up to ${when}, which is ${formatDuration(to - now)} ahead of the local clock, and counting waits until then; check the clock of this machine and the Date header of the service`,
+    );
+  }
+
+  /** Looks for late entries when it is time. The next run continues a search that this run does not finish. */
+  async #sweep(now: number): Promise<CountedWalk | undefined> {
+    const { watermark: end, keptFrom, sweptAt = 0, sweep: begun } = this.#state;
+    const { every, reach } = this.#context.target.settings.logs.sweep;
+    // A sweep of a time to come was made under a clock that was ahead.
+    if (begun === undefined && sweptAt <= now && now - sweptAt < every) return undefined;
+    // Entries that came since the last sweep may be older than it by the reach.
+    const passedMs = sweptAt > now ? Infinity : now - sweptAt;
+    const sweep = begun ?? { at: surelyCounted(this.#state) - reach - passedMs, end, since: now };
+    const from = Math.max(keptFrom, sweep.at);
+    this.#state = { ...this.#state, sweep: { ...sweep, at: from } };
+    const reserve = this.#context.target.settings.logs.pageBudget / 2;
+    const walked = await this.#walk({ isSweep: true, from, end: sweep.end, reserve, untilShare: 1 / 4 });
+    if (walked.isDone) {
+      const { sweep: _done, ...state } = this.#state;
+      this.#state = { ...state, sweptAt: sweep.since };
+      this.#commitReading();
+    }
+    return walked;
+  }
+
+  async #walk({ isSweep, from, end, reserve, untilShare }: Stretch): Promise<CountedWalk> {
+    const { timeoutMs } = timing('logs', this.#context.target.settings);
+    const walked = await walkLog(this.#context, {
+      from,
+      end,
+      reserve,
+      pace: this.#pace,
+      budget: this.#budget,
+      until: this.#startedAt + timeoutMs * untilShare,
+      read: (span, { signal, isLimited }) =>
+        readWindow(this.#api, { ...this.#context, signal }, span, {
+          budget: this.#budget,
+          limits: isLimited ? this.#pace.limits : undefined,
+          isSweep,
+        }),
+      beforeCommit: (read) => this.#learnForm(read, isSweep),
+      commit: (read) => this.#commit(read, isSweep),
+      onBroken: () => this.#commitReading({ halved: 1 }),
+    });
+    return { ...walked, hasAdvanced: walked.at > from };
+  }
+
+  /** A delivered message by itself shows whether the log has its creation too. A failure leaves the form unknown. */
+  async #learnForm({ fold: { delivered: messageId } }: WindowRead, isSweep: boolean): Promise<void> {
+    const { form } = this.#state;
+    if (messageId === undefined || this.#isFormUnknown) return;
+    if (form === 'transitions' || (form === 'present' && !isSweep)) return;
+    const { signal } = this.#context;
+    try {
+      const { value } = await this.#api.listLogs({ messageId, count: PAGE_SIZE }, { signal });
+      // An entry may be listed twice.
+      const told = new Set(
+        value.filter((entry) => entry.messageId === messageId).map(({ time, state = '' }) => `${time} ${state}`),
+      );
+      if (told.size > 0) this.#state = { ...this.#state, form: told.size > 1 ? 'transitions' : 'present' };
+    } catch {
+      signal.throwIfAborted();
+      this.#isFormUnknown = true;
+    }
+  }
+
+  #commit({ fold, to, provenAt }: WindowRead, isSweep: boolean): void {
+    const store = this.#context.stores.log;
+    const { account, settings } = this.#context.target;
+    const before = this.#state;
+    const { form } = before;
+    const watermark = isSweep ? before.watermark : to;
+    const sweep = before.sweep && { ...before.sweep, ...(isSweep && { at: to }) };
+    // A sweep that is under way must recognise the entries that it still has to read.
+    const proven = { provenAt: Math.max(provenAt, before.provenAt ?? -Infinity) };
+    const surely = surelyCounted({ watermark, ...proven });
+    const kept = Math.min(surely - readAgainMs(settings), sweep?.at ?? Infinity);
+    this.#state = {
+      ...before,
+      ...proven,
+      watermark,
+      keptFrom: Math.max(before.keptFrom, kept),
+      ...(sweep !== undefined && { sweep }),
+    };
+    const excess = store.memory(account).open.size - MOST_OPEN;
+    const expired =
+      excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, surely, EXPIRED_AT_ONCE);
+    const { progress, attempts, resumeEnds, ...added } = fold.finish((...asked) => store.openRecords(...asked), {
+      form,
+      expired,
+    });
+    const { lines: linesOf, spans: spansOf } = this.#context;
+    const told = linesOf === undefined && spansOf === undefined ? [] : progress();
+    const spans = spansOf?.({
+      account,
+      from: before.watermark,
+      watermark,
+      form,
+      progress: told,
+      open: store.memory(account).open,
+      opened: added.opened,
+      closed: added.closed,
+      progressOf: (messageIds) => openProgress(store, account, messageIds, added.opened),
+    });
+    const lines = linesOf?.(told);
+    this.#save({
+      ...added,
+      ...(spans !== undefined && { spans }),
+      ...(lines !== undefined && { lines }),
+      increments: [...added.increments, ...this.#ownIncrements()],
+    });
+    this.#context.onAttempts?.({ from: before.watermark, watermark, attempts, resumeEnds });
+    this.#dropped += fold.refused;
+  }
+
+  /** Commits the pages that a reading cost, and the state, without any entries. */
+  #commitReading({ halved = 0 }: { readonly halved?: number } = {}): void {
+    const increments = this.#ownIncrements();
+    if (halved > 0) increments.push({ metric: 'opsd_logs_windows_halved_total', labels: [], by: halved });
+    this.#save({ increments });
+  }
+
+  /** Commits the state with what was added; the pace goes with it, so that a restart knows it. */
+  #save(added: Omit<LogCommit, 'account' | keyof LogFoldState>): void {
+    const { stores, target, onWatermark } = this.#context;
+    const { widthMs } = this.#pace;
+    this.#state = { ...this.#state, ...(Number.isFinite(widthMs) && { windowMs: widthMs }) };
+    stores.log.commitLog({ ...added, ...this.#state, account: target.account });
+    onWatermark?.(this.#state.watermark);
+  }
+
+  #ownIncrements(): Increment[] {
+    const pages = this.#budget.spent - this.#countedPages;
+    this.#countedPages += pages;
+    const increments: Increment[] = [];
+    if (pages > 0) increments.push({ metric: 'opsd_logs_pages_total', labels: [], by: pages });
+    return increments;
+  }
+}
+
+/** What is known of open messages: as the commit opens them, else as they were. */
+// oxlint-disable-next-line max-params -- a look-up and its three keys
+function openProgress(
+  store: LogFoldStore,
+  account: string,
+  messageIds: readonly string[],
+  opened: readonly OpenMessage[],
+): MessageProgress[] {
+  const wanted = new Set(messageIds);
+  const records = new Map(store.openRecords(account, messageIds));
+  for (const { messageId, record } of opened) if (wanted.has(messageId)) records.set(messageId, record);
+  return [...records].map(([messageId, record]) => progressOfRecord(account, messageId, parseRecord(record)));
+}
+
+/** Messages in flight by destination, and when the oldest of those that are due became due. */
+function inFlightOf({ open }: LogMemory, at: number): readonly InFlightMessages[] {
+  const byDestination = new Map<string, { messages: number; oldestDueAt: number }>();
+  for (const { destination, dueAt } of open.values()) {
+    if (dueAt === undefined) continue;
+    let known = byDestination.get(destination);
+    if (known === undefined) byDestination.set(destination, (known = { messages: 0, oldestDueAt: Infinity }));
+    known.messages += 1;
+    if (dueAt <= at && dueAt < known.oldestDueAt) known.oldestDueAt = dueAt;
+  }
+  return [...byDestination].map(([destination, { messages, oldestDueAt }]) => ({
+    destination,
+    messages,
+    ...(Number.isFinite(oldestDueAt) && { oldestDueAt }),
+  }));
+}

@@ -1,0 +1,65 @@
+/**
+ * Applies at once what the daemon itself did to the workflow DLQ: a run that it resumed or deleted leaves the batch and
+ * is counted as left. The next whole listing finds it counted; after a crash in between, that listing counts it.
+ */
+import type { ActionType } from '#foundation/domain/plan.ts';
+import { foldOwnDepartures, type DlqFoldOptions } from '../aggregation/workflow-dlq.ts';
+import type { WorkflowDlqFoldStore } from '../aggregation/workflow-dlq-store.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+
+/** A step may have hundreds of acts: what leaves within so long is applied together. */
+const TOGETHER_MS = 1_000;
+
+/** Outcomes that prove that the entry left the DLQ, whatever became of its run. */
+const LEFT: ReadonlySet<string> = new Set(['acked', 'verified', 'resolved_done', 'came_back']);
+
+export interface OwnDeparturesDeps {
+  readonly events: EventBus;
+  readonly clock: Clock;
+  readonly store: WorkflowDlqFoldStore;
+  /** Returns how the daemon took an entry out of the DLQ, by its ledger. */
+  readonly actedOn: (account: string, dlqId: string) => ReturnType<DlqFoldOptions['actedOn']>;
+  /** Takes runs out of the latest batch. */
+  readonly depart: (account: string, dlqIds: ReadonlySet<string>) => void;
+}
+
+export function applyOwnDepartures({ events, clock, store, actedOn, depart }: OwnDeparturesDeps): Disposable {
+  const waiting = new Map<string, { readonly dlqIds: Set<string>; readonly timer: Timer }>();
+
+  function apply(account: string): void {
+    const { dlqIds } = waiting.get(account)!;
+    waiting.delete(account);
+    depart(account, dlqIds);
+    const options = { actedOn: (dlqId: string) => actedOn(account, dlqId), at: clock.now() };
+    try {
+      const commit = foldOwnDepartures({ account, dlqIds }, store.memory(account), options);
+      if (commit !== undefined) store.commitWorkflowDlq(commit);
+    } catch (error) {
+      // The next whole listing counts them.
+      events.emit({ type: 'store.failed', operation: 'count of departures', message: errorMessage(error) });
+    }
+  }
+
+  const subscription = events.subscribe((event) => {
+    if (event.type !== 'action.outcome' || !event.action.startsWith('workflow-dlq.')) return;
+    const { account, target, outcome } = event;
+    if (!LEFT.has(outcome)) return;
+    const arm = () => ({ dlqIds: new Set<string>(), timer: clock.after(TOGETHER_MS, () => apply(account)) });
+    getOrAdd(waiting, account, arm).dlqIds.add(target);
+  });
+  return {
+    [Symbol.dispose]() {
+      subscription[Symbol.dispose]();
+      for (const { timer } of waiting.values()) timer.cancel();
+    },
+  };
+}
+
+/** Returns how an act takes an entry out of the workflow DLQ. */
+export function departureBy(action: ActionType | undefined): 'resumed' | 'deleted' | undefined {
+  if (action === undefined) return undefined;
+  return action === 'workflow-dlq.delete' ? 'deleted' : 'resumed';
+}

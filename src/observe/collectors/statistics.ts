@@ -1,0 +1,137 @@
+/**
+ * Statistics of the account and of its vector indexes. Gauges show the answer as it is; what it adds to counters is
+ * committed before there is a batch. The last hour is read, the period with the finest points; coarser ones only after
+ * a gap, and then the last hour once more, so that nothing in them is younger than what it is compared with.
+ */
+import type { Answer, ManagementApi } from '#service/api.ts';
+import type { AccountStats, PointsCheck, StatsPeriod } from '#foundation/domain/statistics.ts';
+import { foldAccount, periodsOf } from '../aggregation/account-fold.ts';
+import { foldIndex } from '../aggregation/index-fold.ts';
+import { checkPoints } from '../aggregation/points-check.ts';
+import { reconcile } from '../aggregation/reconcile.ts';
+import type { SeriesRecord } from '../aggregation/series-store.ts';
+import { spendOf } from '../aggregation/spend.ts';
+import { apiOf, offReason, offWithout, type Collected, type Collector, type CollectorContext } from './collector.ts';
+import { readEach } from './read-all.ts';
+import { timing } from './settings.ts';
+
+const CHECK_EVERY_MS = 3_600_000;
+
+export const accountStats: Collector<'accountStats'> = {
+  name: 'accountStats',
+  api: 'management',
+  off(target) {
+    const reason = offReason(target, 'accountStats', 'management');
+    if (reason === undefined && target.accountId === undefined) return 'no managementApi.accountId configured';
+    return reason;
+  },
+  collect: (client, context) => collectAccount(apiOf(client, 'management'), context),
+};
+
+async function collectAccount(
+  api: ManagementApi,
+  context: CollectorContext<'accountStats'>,
+): Promise<Collected<'accountStats'>> {
+  const { target, signal, clock, stores } = context;
+  const { account, settings } = target;
+  const subject = target.accountId!;
+  const { settleDelay, points } = settings.accountStats;
+  const records = stores.series.loadSeries(account, subject);
+  const read = (period: StatsPeriod) => api.getAccountStats(subject, period, { signal });
+  let answer = await read('1h');
+  const coarse: { readonly period: StatsPeriod; readonly stats: AccountStats }[] = [];
+  for (const period of periodsOf(records, answer.value, answer.servedAt ?? clock.now())) {
+    coarse.push({ period, stats: (await read(period)).value });
+  }
+  if (coarse.length > 0) answer = await read('1h');
+  const { value: fine, servedAt = clock.now() } = answer;
+  const { increments, folded, days, ...rest } = foldAccount({
+    subject,
+    records,
+    fine,
+    coarse,
+    servedAt,
+    settleMs: settleDelay,
+    intervalMs: timing('accountStats', settings).intervalMs,
+    meaning: points,
+    label: (series) => context.admit('series', series),
+  });
+  signal.throwIfAborted();
+  const began = logSince(records) === undefined ? stores.log.loadLogState(account).watermark : undefined;
+  const mark = { subject, source: LOG_SINCE, series: '', record: String(began) };
+  stores.series.commitSeries({
+    account,
+    increments,
+    records: [...rest.records, ...(began === undefined ? [] : [mark])],
+  });
+  const after = stores.series.loadSeries(account, subject);
+  const { watermark, form } = stores.log.loadLogState(account);
+  const since = logSince(after);
+  // Of messages with their present state alone an hour's entries change after it.
+  const reconciled =
+    watermark !== undefined && since !== undefined && form === 'transitions'
+      ? reconcile({
+          records: after,
+          log: { since, watermark },
+          hourCounts: (hour) => stores.log.hourCounts(account, hour),
+          lateMs: settings.logs.sweep.reach + settings.logs.sweep.every,
+        })
+      : undefined;
+  const pointsCheck = await checkedPoints(context, servedAt, read);
+  const spend = spendOf(fine, days, { at: servedAt, budgetUsd: context.budgetUsd });
+  return {
+    rows: [{ ...fine, folded, spend, ...(reconciled && { reconciled }), ...(pointsCheck && { pointsCheck }) }],
+    dropped: answer.dropped + rest.dropped,
+  };
+}
+
+/** The record of where the log's counting began, as this collector first saw it: hours before are not whole. */
+const LOG_SINCE = 'log_since';
+
+function logSince(records: readonly SeriesRecord[]): number | undefined {
+  const since = Number(records.find(({ source }) => source === LOG_SINCE)?.record ?? NaN);
+  return Number.isFinite(since) ? since : undefined;
+}
+
+/** Once an hour, from the second run on. Without its answer the last check stands: it is no reason to have no batch. */
+async function checkedPoints(
+  { previous, target, signal }: CollectorContext<'accountStats'>,
+  servedAt: number,
+  read: (period: StatsPeriod) => Promise<Answer<AccountStats>>,
+): Promise<PointsCheck | undefined> {
+  if (previous === undefined) return undefined;
+  const before = previous.rows[0]?.pointsCheck;
+  if (before !== undefined && servedAt - before.at < CHECK_EVERY_MS && servedAt >= before.at) return before;
+  try {
+    const { value, servedAt: at = servedAt } = await read('1d');
+    return checkPoints(value, at, target.settings.accountStats.points) ?? before;
+  } catch {
+    signal.throwIfAborted();
+    return before;
+  }
+}
+
+export const vectorStats: Collector<'vectorStats'> = {
+  name: 'vectorStats',
+  api: 'management',
+  off(target) {
+    return offReason(target, 'vectorStats', 'management') ?? offWithout(target.vectorIndexes, 'vector indexes');
+  },
+  async collect(client, { target, signal, clock, stores }) {
+    const api = apiOf(client, 'management');
+    const { account } = target;
+    const read = await readEach(signal, target.vectorIndexes, async (index, joined) => {
+      const { value, dropped, servedAt = clock.now() } = await api.getVectorStats(index, '1h', { signal: joined });
+      return { value: { stats: value, servedAt }, dropped };
+    });
+    const folds = read.rows.map(({ stats, servedAt }) =>
+      foldIndex(stores.series.loadSeries(account, stats.index), stats, servedAt),
+    );
+    stores.series.commitSeries({
+      account,
+      increments: folds.flatMap(({ increments }) => increments),
+      records: folds.flatMap(({ records }) => records),
+    });
+    return { rows: read.rows.map(({ stats }) => stats), dropped: read.dropped };
+  },
+};

@@ -1,0 +1,67 @@
+/**
+ * Counters of the daemon itself that go on after a restart: they are added to the totals of the store a moment after
+ * they were told, and shown from there, so that what was shown once is never taken back. A `kill -9` forgets those of
+ * that moment.
+ */
+import { OWN, type Increment, type TotalsStore } from '../aggregation/totals.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { EventBus, OpsEvent } from '#foundation/events/events.ts';
+import type { CounterName } from '../catalog/catalog.ts';
+
+/** Each writing waits for the disk. */
+const DELAY_MS = 1_000;
+
+export interface KeptCountsDeps {
+  readonly events: EventBus;
+  /** It tells of its own failures. */
+  readonly totals: Pick<TotalsStore, 'add'>;
+  readonly clock: Clock;
+}
+
+/** @returns what writes the rest, and ends it */
+export function keepCounts({ events, totals, clock }: KeptCountsDeps): Disposable {
+  const waiting = new Map<string, Increment>();
+  let timer: Timer | undefined;
+
+  function arm(): void {
+    timer ??= clock.after(DELAY_MS, () => {
+      timer = undefined;
+      write();
+      if (waiting.size > 0) arm();
+    });
+  }
+
+  function write(): void {
+    if (waiting.size === 0) return;
+    try {
+      totals.add(OWN, [...waiting.values()]);
+    } catch {
+      return;
+    }
+    waiting.clear();
+  }
+
+  const subscription = events.subscribe((event) => {
+    const counted = countedBy(event);
+    if (counted === undefined) return;
+    const [metric, labels, by] = counted;
+    const key = [metric, ...labels].join('\0');
+    waiting.set(key, { metric, labels, by: by + (waiting.get(key)?.by ?? 0) });
+    arm();
+  });
+  return {
+    [Symbol.dispose]() {
+      subscription[Symbol.dispose]();
+      timer?.cancel();
+      write();
+    },
+  };
+}
+
+function countedBy(event: OpsEvent): readonly [metric: CounterName, labels: readonly string[], by: number] | undefined {
+  if (event.type === 'spans.exported') return ['opsd_spans_exported_total', [], event.count];
+  if (event.type === 'spans.dropped') return ['opsd_spans_dropped_total', [event.reason], event.count];
+  if (event.type === 'deliveries.written') return ['opsd_delivery_events_written_total', [], event.count];
+  if (event.type === 'deliveries.dropped') return ['opsd_delivery_events_dropped_total', [], event.count];
+  return undefined;
+}

@@ -1,0 +1,295 @@
+/**
+ * The metrics of the daemon: tables of series that are brought up to date as things happen and, without awaiting, at
+ * each scrape, and rendered where they changed. A scrape never calls the service nor reads the store, and what fails in one source
+ * withholds that source's metrics and is counted, while the rest is served.
+ */
+import { createHash } from 'node:crypto';
+import { Registry } from 'prom-client';
+import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
+import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { LabelStore } from '../aggregation/label-store.ts';
+import type { TotalsStore } from '../aggregation/totals.ts';
+import type { ObservationBoard } from '../observations/board.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Api, EventBus } from '#foundation/events/events.ts';
+import { createApiHealth } from './api-health.ts';
+import { countEvents } from './event-metrics.ts';
+import { createExposition, type ScrapeBody } from './exposition.ts';
+import { METRIC_NAMES, specOf } from '../catalog/catalog.ts';
+import { createFamilies, SOURCES, type Families, type HandedCounts, type Source } from './families.ts';
+import { sayLimits, type KnownLimits } from './known-limits.ts';
+import { createLabelLimiter, type LabelUse, type ReadOf } from './label-limiter.ts';
+import { createMirror } from './mirror.ts';
+import { createProcessStats } from './process-stats.ts';
+import { createProjections } from './projections.ts';
+import { createSelfMetrics } from './self.ts';
+import type { Format, SpanRef } from './series.ts';
+import type { TelemetrySettings } from './settings.ts';
+import { createStoreStats, type StoreReadings } from './store-stats.ts';
+
+export interface MetricsDeps {
+  readonly board: ObservationBoard;
+  readonly events: EventBus;
+  readonly clock: Clock;
+  readonly settings: TelemetrySettings['metrics'];
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly apis: readonly Api[];
+    readonly requestsPerDay: number;
+    readonly dlqRetentionMs?: number;
+    readonly limits?: KnownLimits;
+  }[];
+  /** Totals persisted in the store, which are mirrored here. */
+  readonly totals: TotalsStore;
+  /** Where label values keep their places. */
+  readonly labels: LabelStore;
+  /** Values of a label that the configuration of an account names. */
+  configured?(account: string, label: string): readonly string[];
+  /** The span of a message's delivery, for exemplars; undefined when it is not traced. */
+  spanOf?(account: string, messageId: string): SpanRef | undefined;
+  /** The span of the daemon's own that the caller runs inside of, for exemplars. */
+  currentSpan?(): SpanRef | undefined;
+  usage(account: string, api: Api): { readonly usedToday: number; readonly allowedPerDay: number };
+  policies(): readonly PolicyStatus[];
+  engine(): EngineReadings;
+  /** What is known of an account's budget; undefined when nobody knows it. */
+  budget?(account: string): BudgetKnowledge | undefined;
+  /** What was written to the audit log so far, and what could not be. */
+  audit?(): { readonly records: number; readonly failures: number };
+  /** The files of the store now. */
+  store?(): StoreReadings;
+  /** Epoch milliseconds of the last commit of counters; undefined before the first. */
+  savedAt?(): number | undefined;
+  /** Log lines written so far, by level. */
+  logLines?(): ReadonlyMap<string, number>;
+  readonly stateRestored: boolean;
+  readonly configHash: string;
+  /** What the listeners with TLS show. */
+  certificates?(): readonly { readonly listener: string; /** Epoch milliseconds. */ readonly notAfter: number }[];
+  /** How the last loading of the configuration went; undefined where it is never loaded again. */
+  reload?(): { readonly ok: boolean; /** Epoch milliseconds of the last good one. */ readonly goodAt: number };
+  /** What earlier daemons of this process counted. */
+  readonly handed?: HandedCounts;
+  readonly build: { readonly version: string; readonly revision: string };
+}
+
+export interface Metrics extends Disposable {
+  /** The body of a scrape. Never rejects for what a source does. */
+  render(format: Format): Promise<ScrapeBody>;
+  readonly registry: Registry;
+  /**
+   * The value to count a label under: itself, cleaned, or `other` when no more values of this label are admitted. Folds
+   * that keep totals ask here, so that the store holds no more values than the metrics show.
+   *
+   * @param amount how much of it was seen, for the figures of what folds
+   */
+  admit(account: string, label: string, value: string, amount?: number): string;
+  /**
+   * Keeps the places of label values, and lets those go that are idle: to be called every few seconds.
+   *
+   * @throws {Error} when the store cannot be written; the next call tries again
+   */
+  tidyLabels(): void;
+  /** What a daemon that follows in this process goes on counting from. To be called when nothing is counted any more. */
+  handOver(): HandedCounts;
+  /** How the labels are used whose values come from outside. */
+  labelUse(): readonly LabelUse[];
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'];
+
+export function createMetrics(deps: MetricsDeps): Metrics {
+  const { board, clock, events, settings, accounts } = deps;
+  const registry = new Registry();
+  const limiter = createLabelLimiter({
+    settings: settings.labels,
+    store: deps.labels,
+    clock,
+    configured: (account, label) => deps.configured?.(account, label) ?? [],
+    onFolded: (label) => families.add('opsd_label_values_folded_total', { label }),
+    totalsBy,
+    onEvicted: (account, label, value) => families.drop(account, label, value),
+  });
+  const families = createFamilies({
+    registry,
+    limiter,
+    clock,
+    zeroForMs: settings.newSeriesZeroFor,
+    maxSeries: settings.maxSeries,
+    debug: settings.debug,
+    onRefused,
+    accounts: accounts.map(({ name }) => name),
+    ...(deps.handed !== undefined && { handed: deps.handed }),
+  });
+  const health = createApiHealth(clock);
+  const onFailure = (source: Source): void => families.add('opsd_projection_failures_total', { source });
+
+  const saidRefused = new Set<string>();
+  function onRefused(family: string): void {
+    families.add('opsd_series_refused_total', {});
+    if (saidRefused.has(family)) return;
+    saidRefused.add(family);
+    events.emit({ type: 'series.refused', family, limit: settings.maxSeries });
+  }
+
+  const lines = new Map<string, number>();
+  function mirrorLogLines(): void {
+    for (const [level, total] of deps.logLines?.() ?? []) {
+      families.add('opsd_log_messages_total', { level }, Math.max(0, total - (lines.get(level) ?? 0)));
+      lines.set(level, total);
+    }
+  }
+
+  let audited = { records: 0, failures: 0 };
+  function mirrorAudit(): void {
+    const { records, failures } = deps.audit?.() ?? audited;
+    families.add('opsd_audit_records_total', {}, records - audited.records);
+    families.add('opsd_audit_write_errors_total', {}, failures - audited.failures);
+    audited = { records, failures };
+  }
+
+  sayOnce(families, deps);
+  for (const label of limiter.labels) families.add('opsd_label_values_folded_total', { label }, 0);
+  // What the store knows comes first in line for the places of a label, as it did before a restart.
+  const mirror = createMirror({
+    accounts,
+    totals: deps.totals,
+    families,
+    limiter,
+    spanOf: (account, messageId) => deps.spanOf?.(account, messageId),
+    onFailure: () => onFailure('store'),
+  });
+  const projections = createProjections({ board, clock, settings, accounts, families, onFailure });
+  const self = createSelfMetrics({
+    board,
+    families,
+    health,
+    accounts,
+    events,
+    clock,
+    usage: (account, api) => deps.usage(account, api),
+    policies: () => deps.policies(),
+    engine: () => deps.engine(),
+    budget: (account) => deps.budget?.(account),
+    onFailure,
+  });
+  const parts: readonly (() => void)[] = [
+    () => mirror.refresh(),
+    () => projections.refresh(),
+    () => self.refresh(),
+    createProcessStats(families),
+    ...(deps.store === undefined ? [] : [createStoreStats(families, () => deps.store!())]),
+    mirrorLogLines,
+    mirrorAudit,
+    () => {
+      const last = deps.reload?.();
+      if (last === undefined) return;
+      families.set('opsd_config_last_reload_successful', {}, last.ok ? 1 : 0);
+      families.set('opsd_config_last_reload_success_timestamp_seconds', {}, last.goodAt / 1_000);
+    },
+    () => {
+      for (const { listener, notAfter } of deps.certificates?.() ?? []) {
+        families.set('opsd_tls_certificate_not_after_timestamp_seconds', { listener }, notAfter / 1_000);
+      }
+    },
+    () => {
+      const at = deps.savedAt?.();
+      if (at !== undefined) families.set('opsd_state_last_save_timestamp_seconds', {}, at / 1_000);
+    },
+  ];
+  const subscription = countEvents({
+    events,
+    clock,
+    families,
+    health,
+    currentSpan: () => deps.currentSpan?.(),
+  });
+  refresh();
+  families.hold();
+  const exposition = createExposition(families.tables, refresh, () => families.heldCount());
+
+  function refresh(): void {
+    for (const part of parts) {
+      try {
+        part();
+      } catch {
+        onFailure('process');
+      }
+    }
+    families.releaseHeld();
+    countSeries();
+  }
+
+  const readOf: ReadOf = (account, collectors) => {
+    const statuses = board
+      .statuses()
+      .filter((status) => status.account === account && collectors.includes(status.collector))
+      .filter((status) => status.off === undefined);
+    return {
+      lastSuccesses: statuses.map((status) => status.lastSuccessAt),
+      intervalMs: Math.max(0, ...statuses.map((status) => status.intervalMs)),
+    };
+  };
+
+  function countSeries(): void {
+    const { put, samples } = families.collect('process');
+    let total = 0;
+    for (const { name, series: known } of families.tables) {
+      let series = known;
+      if (name === 'opsd_series') series = 1;
+      // A series for each metric, this one too.
+      else if (name === 'opsd_series_by_family') series = families.tables.length;
+      total += series;
+      if (settings.debug) put('opsd_series_by_family', { family: name }, series);
+    }
+    put('opsd_series', {}, total);
+    families.exchange(['opsd_series', 'opsd_series_by_family'], [samples]);
+  }
+
+  return {
+    registry,
+    admit: (account, label, value, amount) => limiter.admit(account, label, value, amount),
+    tidyLabels: () => limiter.tidy(readOf),
+    labelUse: () => limiter.use(),
+    handOver() {
+      mirrorAudit();
+      return families.handOver();
+    },
+    render: (format) => exposition.render(format),
+    [Symbol.dispose]() {
+      subscription[Symbol.dispose]();
+      projections[Symbol.dispose]();
+      self[Symbol.dispose]();
+      mirror[Symbol.dispose]();
+    },
+  };
+}
+
+/** Totals of the store that have a label, and where it stands among their labels. */
+function totalsBy(label: string): { readonly metric: string; readonly index: number }[] {
+  return METRIC_NAMES.filter((metric) => specOf(metric).mirrored === true)
+    .map((metric) => ({ metric, index: specOf(metric).labels.indexOf(label) }))
+    .filter(({ index }) => index >= 0);
+}
+
+/** What does not change while the process runs, and the zeroes of what has not happened yet. */
+function sayOnce(families: Families, deps: MetricsDeps): void {
+  const { version, revision } = deps.build;
+  families.set('opsd_build_info', { version, revision, node_version: process.version }, 1);
+  families.set('opsd_series_limit', {}, deps.settings.maxSeries);
+  families.set('opsd_state_restored', {}, deps.stateRestored ? 1 : 0);
+  families.set('opsd_config_hash', {}, numberOf(deps.configHash));
+  for (const source of SOURCES) {
+    families.add('opsd_refused_values_total', { source }, 0);
+    families.add('opsd_projection_failures_total', { source }, 0);
+  }
+  for (const level of LEVELS) families.add('opsd_log_messages_total', { level }, 0);
+  for (const { name, limits } of deps.accounts) sayLimits(families, name, limits);
+}
+
+/** 48 bits of a hash: the most hex digits that a sample holds exactly and that compare by eye. */
+function numberOf(hash: string): number {
+  const hex = /^[0-9a-f]{12}/i.test(hash) ? hash : createHash('sha256').update(hash).digest('hex');
+  return Number.parseInt(hex.slice(0, 12), 16);
+}

@@ -1,0 +1,196 @@
+/**
+ * The totals that the folds keep in the store, as counters and histograms. They are read once, at the start; from then
+ * on each commit tells what it added. So the registry shows what was committed, a restart goes on where it stopped, and
+ * a scrape reads nothing.
+ */
+import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
+import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
+import { READER_COUNTERS } from '../aggregation/log-counts.ts';
+import { OWN, RETIRED, type HistogramIncrement, type TotalsAdded, type TotalsStore } from '../aggregation/totals.ts';
+import type { Api } from '#foundation/events/events.ts';
+import {
+  isMetricName,
+  METRIC_NAMES,
+  specOf,
+  type CounterName,
+  type HistogramName,
+  type MetricName,
+} from '../catalog/catalog.ts';
+import type { Families, Observations } from './families.ts';
+import type { LabelLimiter } from './label-limiter.ts';
+import type { SpanRef } from './series.ts';
+import { makesSense } from './values.ts';
+
+/** What the code label says when an attempt got no answer: nothing, which is no label to Prometheus. */
+const NO_CODE = '';
+
+/** Known of a destination as soon as one of them is, so that each has its zero before its first count. */
+const PER_DESTINATION = mirroredCounters('destination');
+const FAILURES_PER_DESTINATION = mirroredCounters('destination,reason,code');
+
+/** Counters of the daemon itself: absent until the store was read, then at least 0. */
+const OWN_COUNTERS = METRIC_NAMES.filter((name): name is CounterName => {
+  const spec = specOf(name);
+  return spec.mirrored === true && !spec.account && spec.labels.length === 0;
+});
+const SPAN_DROPS = ['queue', 'budget', 'too_old', 'unreadable', 'rejected', 'failed'];
+
+/** Failures that have no status; those with one (`http`) appear with it. */
+const REASONS_WITHOUT_CODE = FAILURE_REASONS.filter((reason) => reason !== 'http');
+
+export interface MirrorDeps {
+  readonly accounts: readonly { readonly name: string; readonly apis: readonly Api[] }[];
+  readonly totals: TotalsStore;
+  readonly families: Families;
+  readonly limiter: LabelLimiter;
+  /** The delivery's span of a message that is traced; undefined when there is none. */
+  readonly spanOf: (account: string, messageId: string) => SpanRef | undefined;
+  /** The store could not be read: it is tried again. */
+  readonly onFailure: () => void;
+}
+
+export interface Mirror extends Disposable {
+  /** Reads what could not be read at the start. */
+  refresh(): void;
+}
+
+type Labels = Record<string, string>;
+
+interface Row {
+  readonly metric: string;
+  readonly labels: readonly string[];
+}
+
+export function createMirror(deps: MirrorDeps): Mirror {
+  const { families, totals } = deps;
+  const accounts = new Set([OWN, ...deps.accounts.map(({ name }) => name)]);
+  const unread = new Set(accounts);
+  /** Series whose stored value made no sense: what they count to is unknown. */
+  const unknown = new Set<string>();
+
+  // Subscribed first; nothing is committed between this and the reading, which does not await.
+  const subscription = totals.onAdded((added) => {
+    // What is added before an account was read is in what will be read of it.
+    if (accounts.has(added.account) && !unread.has(added.account)) add(added, false);
+  });
+
+  function add({ account, increments, histograms }: TotalsAdded, restored: boolean): void {
+    for (const { by, ...row } of increments) {
+      const labels = labelsOf(account, row, 'counter');
+      if (labels === 'hidden') continue;
+      if (labels === undefined || !makesSense(specOf(row.metric as CounterName), by)) {
+        if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
+        families.refuse('store');
+        continue;
+      }
+      createTogether(labels);
+      count(row.metric as CounterName, labels, by, restored);
+    }
+    for (const row of histograms) {
+      const labels = labelsOf(account, row, 'histogram');
+      if (labels === 'hidden') continue;
+      if (labels === undefined || !fits(row)) {
+        if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
+        families.refuse('store');
+        continue;
+      }
+      if (unknown.has(keyOf(row.metric, labels))) continue;
+      createTogether(labels);
+      families.mirrorHistogram(row.metric as HistogramName, labels, observations(account, row), restored);
+    }
+  }
+
+  function count(metric: CounterName, labels: Labels, by: number, restored: boolean): void {
+    if (!unknown.has(keyOf(metric, labels))) families.mirror(metric, labels, by, restored);
+  }
+
+  /**
+   * The same for what is read at the start and for what comes later, so that a restart changes nothing.
+   *
+   * @returns the labels to show a row under; undefined for a row that the catalogue does not know; `hidden` for one
+   *   whose label has no place: under `other` its old total would read as an increase
+   */
+  function labelsOf(
+    account: string,
+    { metric, labels }: Row,
+    type: 'counter' | 'histogram',
+  ): Labels | 'hidden' | undefined {
+    if (!isMetricName(metric)) return undefined;
+    const spec = specOf(metric);
+    if (spec.mirrored !== true || spec.type !== type || labels.length !== spec.labels.length) return undefined;
+    if (spec.account !== (account !== OWN)) return undefined;
+    const limited: Labels = spec.account ? { account } : {};
+    for (const [index, name] of spec.labels.entries()) {
+      const value = labels[index]!;
+      if (value === RETIRED) return 'hidden';
+      const shown = deps.limiter.keep(account, name, value);
+      if (shown === undefined) return 'hidden';
+      limited[name] = shown;
+    }
+    return limited;
+  }
+
+  function observations(account: string, { buckets, sum, exemplars = [] }: HistogramIncrement): Observations {
+    const spans = exemplars.map((exemplar) => {
+      const span = exemplar && deps.spanOf(account, exemplar.messageId);
+      return span && { ...span, value: exemplar.value, at: exemplar.at };
+    });
+    return { buckets, sum, exemplars: spans };
+  }
+
+  function createTogether({ account, destination }: Labels): void {
+    if (account === undefined || destination === undefined) return;
+    for (const metric of PER_DESTINATION) count(metric, { account, destination }, 0, false);
+    for (const metric of FAILURES_PER_DESTINATION) {
+      for (const reason of REASONS_WITHOUT_CODE) {
+        count(metric, { account, destination, reason, code: NO_CODE }, 0, false);
+      }
+    }
+  }
+
+  function refresh(): void {
+    for (const account of unread) {
+      try {
+        const increments = totals.counters(account).map(({ value, ...row }) => ({ ...row, by: value }));
+        const histograms = totals.histograms(account);
+        unread.delete(account);
+        add({ account, increments, histograms }, true);
+        createZeroes(account);
+      } catch {
+        deps.onFailure();
+      }
+    }
+  }
+
+  /** What was read and has not counted yet is 0; what was not read is unknown, and absent. */
+  function createZeroes(account: string): void {
+    if (account === OWN) {
+      for (const metric of OWN_COUNTERS) count(metric, {}, 0, false);
+      for (const reason of SPAN_DROPS) count('opsd_spans_dropped_total', { reason }, 0, false);
+    } else if (deps.accounts.find(({ name }) => name === account)?.apis.includes('message') === true) {
+      for (const state of MESSAGE_STATES) count('msgsvc_log_events_total', { account, state }, 0, false);
+      for (const metric of READER_COUNTERS) count(metric, { account }, 0, false);
+    }
+  }
+
+  refresh();
+  return { refresh, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+}
+
+function keyOf(metric: string, labels: Labels): string {
+  return JSON.stringify([metric, labels]);
+}
+
+/** Counters that mirror totals by exactly these labels beside the account. */
+function mirroredCounters(labels: string): readonly CounterName[] {
+  return METRIC_NAMES.filter((name): name is CounterName => {
+    const spec = specOf(name satisfies MetricName);
+    return spec.mirrored === true && spec.type === 'counter' && spec.account && spec.labels.join() === labels;
+  });
+}
+
+function fits({ metric, buckets, sum }: HistogramIncrement): boolean {
+  const bounds = specOf(metric as HistogramName).buckets ?? [];
+  const counts = buckets.length === bounds.length + 1 && buckets.every((count) => count >= 0 && Number.isFinite(count));
+  return counts && sum >= 0 && Number.isFinite(sum);
+}

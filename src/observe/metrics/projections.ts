@@ -1,0 +1,183 @@
+/**
+ * The gauges of the collectors: fresh batches are shown whole, stale ones not at all. A batch is projected once, when it
+ * comes, in slices with turns of the event loop in between, and then takes the place of the one before it in one turn;
+ * a scrape finds the gauges as they are and only looks at their age.
+ */
+import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
+import type { ObservationBoard } from '../observations/board.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { projectAccountStats } from './account-stats.ts';
+import { METRIC_NAMES, specOf, type GaugeName, type MetricName } from '../catalog/catalog.ts';
+import type { Families, Put, Samples } from './families.ts';
+import { projectFlowControl } from './flow-control.ts';
+import { projectLogs } from './log-progress.ts';
+import type { Project } from './projection.ts';
+import { projectSearchIndexes } from './search-index.ts';
+import type { TelemetrySettings } from './settings.ts';
+import { projectUrlGroups } from './url-group.ts';
+import { projectVectorStats } from './vector-stats.ts';
+import { projectWorkflowDlq } from './workflow-dlq.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+
+/** Of the log, what is open; its counts come from the store (mirror.ts). */
+const PROJECTIONS: { readonly [N in CollectorName]: Project<N> } = {
+  logs: projectLogs,
+  flowControl: projectFlowControl,
+  workflowDlq: projectWorkflowDlq,
+  urlGroups: projectUrlGroups,
+  accountStats: projectAccountStats,
+  searchIndexes: projectSearchIndexes,
+  vectorStats: projectVectorStats,
+};
+
+/** Rows projected without a turn of the event loop: about a millisecond. */
+const SLICE_ROWS = 2_048;
+
+/** How long a label set that is gone stays at 0. */
+const LINGER_MS = 86_400_000;
+
+export interface ProjectionsDeps {
+  readonly board: ObservationBoard;
+  readonly clock: Clock;
+  readonly settings: TelemetrySettings['metrics'];
+  readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
+  readonly families: Families;
+  readonly onFailure: (source: CollectorName) => void;
+}
+
+export interface Projections extends Disposable {
+  /** Withholds what has become too old, without awaiting. */
+  refresh(): void;
+}
+
+interface Arrival {
+  readonly batch: Batch;
+  /** Monotonic. */
+  readonly at: number;
+}
+
+/** What the gauges show of one collector of one account. */
+interface Shown {
+  readonly account: string;
+  readonly collector: CollectorName;
+  readonly arrivedAt: number;
+  /** Undefined when they are withheld. */
+  readonly samples: Samples | undefined;
+}
+
+/** A label set of a lingering metric, and when it was last part of a batch (monotonic). */
+interface Remembered {
+  readonly metric: MetricName;
+  readonly labels: string;
+  seenAt: number;
+}
+
+export function createProjections(deps: ProjectionsDeps): Projections {
+  const { board, clock, families } = deps;
+  const accounts = deps.accounts.map(({ name }) => name);
+  const settings = new Map(
+    deps.accounts.map(({ name, dlqRetentionMs }) => [
+      name,
+      { ...deps.settings, ...(dlqRetentionMs !== undefined && { dlqRetentionMs }) },
+    ]),
+  );
+  /** Batches that are not projected yet, the latest of each collector and account. */
+  const arrivals = new Map<string, Arrival>();
+  const shown = new Map<string, Shown>();
+  const remembered = new Map<string, Map<string, Remembered>>();
+  let isBusy = false;
+  let isOver = false;
+
+  function arrive(batch: Batch, at: number): void {
+    if (!settings.has(batch.account)) return;
+    arrivals.set(keyOf(batch), { batch, at });
+    if (isBusy) return;
+    isBusy = true;
+    void work();
+  }
+
+  /** Ends in the turn in which nothing was left: what arrives after that begins anew. Never rejects. */
+  async function work(): Promise<void> {
+    // Whoever publishes is not kept.
+    await turn();
+    let spent = 0;
+    for (const [key, { batch, at }] of arrivals) {
+      arrivals.delete(key);
+      const { put, samples } = families.collect(batch.collector);
+      let isWhole = true;
+      try {
+        for (const rows of stepsOf(batch, put)) {
+          spent += rows;
+          if (spent < SLICE_ROWS) continue;
+          await turn();
+          if (isOver) return;
+          spent = 0;
+        }
+        linger(samples, key);
+      } catch {
+        // A gap is better than a wrong number: what was put so far is not the whole.
+        isWhole = false;
+        deps.onFailure(batch.collector);
+      }
+      show({ ...batch, arrivedAt: at, samples: isWhole ? samples : undefined });
+    }
+    isBusy = false;
+  }
+
+  function stepsOf<N extends CollectorName>(batch: Batch<N>, put: Put): Iterable<number> {
+    const project = PROJECTIONS[batch.collector] as Project<N>;
+    return project(batch, put, settings.get(batch.account)!) ?? [batch.rows.length];
+  }
+
+  function show({ account, collector, arrivedAt, samples }: Shown): void {
+    shown.set(keyOf({ account, collector }), { account, collector, arrivedAt, samples });
+    const parts = accounts.map((name) => shown.get(keyOf({ account: name, collector }))?.samples);
+    families.exchange(
+      gaugesOf(collector),
+      parts.filter((part) => part !== undefined),
+    );
+  }
+
+  /** Adds a zero for each label set that earlier batches had and this one has not. */
+  function linger(samples: Samples, batchKey: string): void {
+    const now = clock.monotonic();
+    const known = getOrAdd(remembered, batchKey, () => new Map<string, Remembered>());
+    for (const [metric, ofMetric] of samples) {
+      if (specOf(metric).lingers !== true) continue;
+      for (const labels of ofMetric.keys()) known.set(`${metric}\0${labels}`, { metric, labels, seenAt: now });
+    }
+    for (const [id, { metric, labels, seenAt }] of known) {
+      const ofMetric = getOrAdd(samples, metric, () => new Map<string, number>());
+      if (ofMetric.has(labels)) continue;
+      if (now - seenAt > LINGER_MS) known.delete(id);
+      else ofMetric.set(labels, 0);
+    }
+  }
+
+  const subscription = board.subscribe(arrive);
+  return {
+    refresh() {
+      for (const one of shown.values()) {
+        if (one.samples === undefined || !board.isStale(one.account, one.collector, one.arrivedAt)) continue;
+        show({ ...one, samples: undefined });
+      }
+    },
+    [Symbol.dispose]() {
+      subscription[Symbol.dispose]();
+      arrivals.clear();
+      isOver = true;
+    },
+  };
+}
+
+function keyOf({ account, collector }: Pick<Batch, 'account' | 'collector'>): string {
+  return `${collector}\0${account}`;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function gaugesOf(collector: CollectorName): readonly GaugeName[] {
+  return METRIC_NAMES.filter((name): name is GaugeName => specOf(name).collector === collector);
+}

@@ -1,0 +1,36 @@
+import type { GaugeName } from '../catalog/catalog.ts';
+import type { Families } from './families.ts';
+import { seconds } from './values.ts';
+
+const GAUGES = [
+  'opsd_store_size_bytes',
+  'opsd_store_free_bytes',
+  'opsd_backup_interval_seconds',
+  'opsd_backup_last_success_timestamp_seconds',
+  'opsd_backup_size_bytes',
+] as const satisfies readonly GaugeName[];
+
+/** The files of the store at one moment. What cannot be looked at is undefined. */
+export interface StoreReadings {
+  readonly sizeBytes: number | undefined;
+  readonly freeBytes: number | undefined;
+  /** Absent without scheduled backups. */
+  readonly backup?: {
+    readonly intervalMs: number;
+    readonly newest: { /** Epoch milliseconds. */ readonly at: number; readonly bytes: number } | undefined;
+  };
+}
+
+/** @returns a function that updates the metrics of the store files, without awaiting */
+export function createStoreStats(families: Families, read: () => StoreReadings): () => void {
+  return () => {
+    const { put, samples } = families.collect('store');
+    const { sizeBytes, freeBytes, backup } = read();
+    put('opsd_store_size_bytes', {}, sizeBytes);
+    put('opsd_store_free_bytes', {}, freeBytes);
+    put('opsd_backup_interval_seconds', {}, seconds(backup?.intervalMs));
+    put('opsd_backup_last_success_timestamp_seconds', {}, seconds(backup?.newest?.at));
+    put('opsd_backup_size_bytes', {}, backup?.newest?.bytes);
+    families.exchange(GAUGES, [samples]);
+  };
+}

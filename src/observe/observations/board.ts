@@ -1,0 +1,168 @@
+/**
+ * The hinge between reading and publishing: the latest complete batch of each collector, and how its last runs went.
+ * A failed run leaves the batch before it in place, to age visibly.
+ */
+import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { Departures } from './departures.ts';
+import { LogLag } from './log-lag.ts';
+
+/** What is known about a collector besides its data. Times are epoch milliseconds. */
+export interface CollectorStatus {
+  readonly account: string;
+  readonly collector: CollectorName;
+  /** Why it does not run, when it does not: the account lacks the API, or it is switched off. */
+  readonly off?: string;
+  /** For people: `every 30s`, or the cron expression with its zone. */
+  readonly schedule: string;
+  readonly intervalMs: number;
+  readonly maxStalenessMs: number;
+  readonly runs: number;
+  readonly failures: number;
+  readonly lastRunAt?: number;
+  readonly lastDurationMs?: number;
+  readonly lastSuccessAt?: number;
+  readonly lastFailure?: { readonly at: number; readonly reason: string; readonly message: string };
+  readonly lastRunFailed: boolean;
+}
+
+type Registration = Pick<
+  CollectorStatus,
+  'account' | 'collector' | 'schedule' | 'intervalMs' | 'maxStalenessMs' | 'off'
+>;
+
+export class ObservationBoard {
+  /** Lag of the counting of the log; current even while runs of its collector fail. */
+  readonly logLag: LogLag;
+  readonly #clock: Clock;
+  readonly #batches = new Map<string, Batch>();
+  readonly #freshAt = new Map<string, number>();
+  readonly #statuses = new Map<string, CollectorStatus>();
+  readonly #departures = new Departures();
+  readonly #listeners = new Set<(batch: Batch, freshAt: number) => void>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.logLag = new LogLag(clock);
+  }
+
+  /** Makes a collector known before its first run, so that absence shows. */
+  register(registration: Registration): void {
+    this.#statuses.set(keyOf(registration.account, registration.collector), {
+      ...registration,
+      runs: 0,
+      failures: 0,
+      lastRunFailed: false,
+    });
+  }
+
+  /** A run ended with a complete batch. */
+  publish(read: Batch, durationMs: number): void {
+    const key = keyOf(read.account, read.collector);
+    const freshAt = this.#clock.monotonic();
+    const batch = isOfWorkflowDlq(read)
+      ? { ...read, rows: this.#departures.without(read.account, read.rows, freshAt - durationMs) }
+      : read;
+    this.#batches.set(key, batch);
+    this.#freshAt.set(key, freshAt);
+    this.#update(key, (status) => ({
+      ...status,
+      runs: status.runs + 1,
+      lastRunAt: batch.at,
+      lastDurationMs: durationMs,
+      lastSuccessAt: batch.at,
+      lastRunFailed: false,
+    }));
+    for (const listener of this.#listeners) listener(batch, freshAt);
+  }
+
+  /**
+   * Takes runs out of the workflow DLQ that left it by the daemon's own acts: out of the latest batch, which grows no
+   * younger by it, and out of one that is being read.
+   */
+  depart(account: string, dlqIds: ReadonlySet<string>): void {
+    const key = keyOf(account, 'workflowDlq');
+    const before = this.latest(account, 'workflowDlq');
+    const rows = this.#departures.leave(account, { dlqIds, rows: before?.rows ?? [], at: this.#clock.monotonic() });
+    if (before === undefined || rows.length === before.rows.length) return;
+    const batch = { ...before, rows };
+    this.#batches.set(key, batch);
+    for (const listener of this.#listeners) listener(batch, this.#freshAt.get(key)!);
+  }
+
+  /** Runs that left the workflow DLQ by the daemon's own acts in the last 15 minutes: they failed all the same. */
+  departed(account: string): readonly WorkflowDlqEntry[] {
+    return this.#departures.recent(account, this.#clock.monotonic());
+  }
+
+  /** A run ended without one. */
+  fail(
+    account: string,
+    collector: CollectorName,
+    failure: { readonly reason: string; readonly message: string; readonly durationMs: number },
+  ): void {
+    const at = this.#clock.now();
+    this.#update(keyOf(account, collector), (status) => ({
+      ...status,
+      runs: status.runs + 1,
+      failures: status.failures + 1,
+      lastRunAt: at,
+      lastDurationMs: failure.durationMs,
+      lastFailure: { at, reason: failure.reason, message: failure.message },
+      lastRunFailed: true,
+    }));
+  }
+
+  /** The latest complete batch, however old. */
+  latest<N extends CollectorName>(account: string, collector: N): Batch<N> | undefined {
+    return this.#batches.get(keyOf(account, collector)) as Batch<N> | undefined;
+  }
+
+  /** The latest batch, unless it is older than the collector's maximum staleness. */
+  fresh<N extends CollectorName>(account: string, collector: N): Batch<N> | undefined {
+    return this.isStale(account, collector) ? undefined : this.latest(account, collector);
+  }
+
+  /**
+   * Whether there is no batch young enough. Age is measured on the monotonic clock: a clock jump withholds nothing.
+   *
+   * @param freshAt when the batch in question came, where it is not the latest; monotonic
+   */
+  isStale(account: string, collector: CollectorName, freshAt = this.#freshAt.get(keyOf(account, collector))): boolean {
+    const key = keyOf(account, collector);
+    const status = this.#statuses.get(key);
+    if (freshAt === undefined || status === undefined) return true;
+    return this.#clock.monotonic() - freshAt > status.maxStalenessMs;
+  }
+
+  /** Milliseconds since the latest complete batch came, on the monotonic clock. */
+  ageMs(account: string, collector: CollectorName): number | undefined {
+    const freshAt = this.#freshAt.get(keyOf(account, collector));
+    return freshAt === undefined ? undefined : this.#clock.monotonic() - freshAt;
+  }
+
+  statuses(): readonly CollectorStatus[] {
+    return [...this.#statuses.values()];
+  }
+
+  /** Called after each published batch, and after each departure; `freshAt` is when the batch was read, monotonic. */
+  subscribe(listener: (batch: Batch, freshAt: number) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  #update(key: string, change: (status: CollectorStatus) => CollectorStatus): void {
+    const status = this.#statuses.get(key);
+    if (status === undefined) throw new Error(`collector ${key} was never registered`);
+    this.#statuses.set(key, change(status));
+  }
+}
+
+function isOfWorkflowDlq(batch: Batch): batch is Batch<'workflowDlq'> {
+  return batch.collector === 'workflowDlq';
+}
+
+function keyOf(account: string, collector: CollectorName): string {
+  return `${account}\0${collector}`;
+}

@@ -1,0 +1,51 @@
+/**
+ * The runs that left the workflow DLQ because the daemon resumed or deleted them. No listing needs to show that they
+ * are gone, and one that was read while they left, or soon after, must not bring them back.
+ */
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+
+/** A service may list a run for so long after it took the request. A listing that began later is believed. */
+const LISTED_STILL_MS = 300_000;
+/** Time for which a run that left counts among recent failures; guards look back 15 minutes at most. */
+const KEPT_MS = 900_000;
+
+interface Departed {
+  /** Monotonic. */
+  readonly at: number;
+  /** The run as it was listed; absent until a listing shows it. */
+  row?: WorkflowDlqEntry;
+}
+
+export class Departures {
+  readonly #accounts = new Map<string, Map<string, Departed>>();
+
+  /** @returns the rows without those that left */
+  leave(
+    account: string,
+    left: { readonly dlqIds: ReadonlySet<string>; readonly rows: readonly WorkflowDlqEntry[]; readonly at: number },
+  ): readonly WorkflowDlqEntry[] {
+    const known = getOrAdd(this.#accounts, account, () => new Map<string, Departed>());
+    for (const [dlqId, { at }] of known) if (left.at - at > KEPT_MS) known.delete(dlqId);
+    for (const dlqId of left.dlqIds) known.set(dlqId, { ...known.get(dlqId), at: left.at });
+    return this.without(account, left.rows, left.at);
+  }
+
+  /** @param since monotonic, when the reading of the rows began */
+  without(account: string, rows: readonly WorkflowDlqEntry[], since: number): readonly WorkflowDlqEntry[] {
+    const known = this.#accounts.get(account);
+    if (known === undefined || known.size === 0) return rows;
+    return rows.filter((row) => {
+      const departed = known.get(row.dlqId);
+      if (departed === undefined || departed.at + LISTED_STILL_MS < since) return true;
+      departed.row ??= row;
+      return false;
+    });
+  }
+
+  /** The rows that left in the last 15 minutes, as they were listed. */
+  recent(account: string, now: number): readonly WorkflowDlqEntry[] {
+    const known = [...(this.#accounts.get(account)?.values() ?? [])];
+    return known.flatMap(({ at, row }) => (row === undefined || now - at > KEPT_MS ? [] : [row]));
+  }
+}

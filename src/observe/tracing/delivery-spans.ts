@@ -1,0 +1,348 @@
+/**
+ * The spans of one message: a root for the delivery, under it each wait and each attempt, and what leads to them from
+ * other traces. Nothing in them depends on when or how often they are sent.
+ */
+import { destinationOf, storableUrl } from '../aggregation/destination.ts';
+import type { AttemptTrace, MessageProgress } from '../aggregation/message-trace.ts';
+import * as semconv from './semconv.ts';
+import { serverOf } from './server-of.ts';
+import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { Attribute, Attributes, AttributeValue, Span, SpanLink } from './span.ts';
+import { spanIdOf, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
+import { parseTraceparent, type TraceParent } from './traceparent.ts';
+
+export interface SpanFrame {
+  readonly producer: TelemetrySettings['traces']['producer'];
+  /** A span that would begin longer before its end is shortened, milliseconds. */
+  readonly maxOpenMs: number;
+  /** The run that failed and was resumed as this one; undefined when that is not known. */
+  readonly failedRun: (account: string, workflowRunId: string) => string | undefined;
+}
+
+/** What is to be told of a message. */
+export interface Telling {
+  /** Positions in `attempts`. */
+  readonly attempts: readonly number[];
+  /** `open`: the root of a message without an end; `outcome`: the end after such a root. */
+  readonly root?: 'whole' | 'open' | 'outcome';
+  /** The log has one entry a message: there are no waits and attempts to tell of. */
+  readonly isBare?: boolean;
+}
+
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
+/** What the service uses when the publisher names none. */
+const DEFAULT_METHOD = 'POST';
+
+const LONGEST_URL = 2_048;
+
+/** 2015 to 2100: a time outside is a misreading, and would make the receiver refuse the batch. */
+const EARLIEST_MS = 1_420_070_400_000;
+const LATEST_MS = 4_102_444_800_000;
+
+const SYSTEM: Attribute = [semconv.ATTR_MESSAGING_SYSTEM, 'msgsvc'];
+const DELIVER: Attribute = [semconv.ATTR_MESSAGING_OPERATION_NAME, 'deliver'];
+const PUBLISH: readonly Attribute[] = [
+  [semconv.ATTR_MESSAGING_OPERATION_NAME, 'publish'],
+  [semconv.ATTR_MESSAGING_OPERATION_TYPE, 'send'],
+];
+const IS_OPEN: Attribute = [semconv.ATTR_MSGSVC_OPEN, true];
+const NO_TRANSITIONS: Attribute = [semconv.ATTR_MSGSVC_TRANSITIONS, false];
+const START_UNKNOWN: Attribute = [semconv.ATTR_MSGSVC_START_KNOWN, false];
+const NO_LINKS: readonly SpanLink[] = [];
+
+/** Spans of a message. */
+export interface DeliverySpans {
+  /** Root first, then waits and attempts in order. */
+  readonly spans: readonly Span[];
+  /** Spans left out: they ended before the root begins, which was shortened to what receivers take. */
+  readonly tooOld: number;
+}
+
+/** Returns the spans of a message; undefined when a time of the message makes no sense. */
+export function deliverySpans(message: MessageProgress, telling: Telling, frame: SpanFrame): DeliverySpans | undefined {
+  const delivery = new Delivery(message, frame);
+  const isBare = telling.isBare === true;
+  if (telling.root === 'outcome') delivery.addOutcome();
+  else if (telling.root !== undefined) delivery.addRoot(telling.root, isBare);
+  if (!isBare) {
+    for (const index of telling.attempts) delivery.addAttempt(index);
+    if (telling.root !== undefined) delivery.addLastWait();
+  }
+  const { spans, tooOld } = delivery;
+  const areSane = spans.every(({ startMs, endMs }) => startMs >= EARLIEST_MS && endMs < LATEST_MS);
+  return areSane ? { spans, tooOld } : undefined;
+}
+
+/** The spans of one message, in the order in which they are added. */
+class Delivery {
+  readonly spans: Span[] = [];
+  tooOld = 0;
+  readonly #message: MessageProgress;
+  readonly #frame: SpanFrame;
+  readonly #producer: TraceParent | undefined;
+  readonly #traceId: string;
+  readonly #spanId: string;
+  readonly #destination: string;
+  readonly #common: Attributes;
+  #request: Request | undefined;
+  /** Where the root begins, when it is told of together with what is under it. */
+  #rootMs = -Infinity;
+
+  constructor(message: MessageProgress, frame: SpanFrame) {
+    const { account, messageId, traceparent, workflowRunId } = message;
+    const { producer } = frame;
+    this.#message = message;
+    this.#frame = frame;
+    this.#producer = traceparent === undefined || producer === 'none' ? undefined : parseTraceparent(traceparent);
+    const isChild = producer === 'parent' && this.#producer !== undefined;
+    this.#traceId = isChild ? this.#producer.traceId : traceIdOf(account, messageId);
+    this.#spanId = spanIdOf(account, messageId, 'deliver');
+    this.#destination = destinationOf(message) ?? 'unknown';
+    const id: Attribute = [semconv.ATTR_MESSAGING_MESSAGE_ID, messageId];
+    const destination: Attribute = [semconv.ATTR_MESSAGING_DESTINATION_NAME, this.#destination];
+    const run = optional(semconv.ATTR_MESSAGING_MESSAGE_CONVERSATION_ID, workflowRunId);
+    const of: Attribute = [semconv.ATTR_MSGSVC_ACCOUNT, account];
+    this.#common = run === undefined ? [SYSTEM, id, destination, of] : [SYSTEM, id, destination, run, of];
+  }
+
+  /** The root, and what leads to it. */
+  addRoot(form: 'whole' | 'open', isBare: boolean): void {
+    const { end, createdAt, attempts } = this.#message;
+    const { maxOpenMs, producer: relation } = this.#frame;
+    const producer = this.#producer;
+    const startMs = Math.min(createdAt ?? Infinity, this.#firstKnown());
+    const endMs = form === 'open' ? startMs + maxOpenMs : end!.at;
+    const known = attempts.reduce((count, { endedAt }) => (endedAt <= endMs ? count + 1 : count), 0);
+    this.#rootMs = beginning(startMs, endMs, maxOpenMs);
+    this.spans.push({
+      traceId: this.#traceId,
+      spanId: this.#spanId,
+      ...(relation === 'parent' && producer !== undefined && { parentSpanId: producer.spanId, isParentRemote: true }),
+      name: `deliver ${this.#destination}`,
+      kind: 'internal',
+      startMs: this.#rootMs,
+      endMs,
+      isError: form === 'whole' && end!.outcome === 'failed',
+      common: this.#common,
+      attributes: [
+        DELIVER,
+        form === 'open' ? IS_OPEN : this.#outcome(),
+        form === 'whole' && isBare ? undefined : [semconv.ATTR_MSGSVC_ATTEMPTS, known],
+        form === 'whole' ? this.#error() : undefined,
+        isBare ? NO_TRANSITIONS : undefined,
+        createdAt === undefined ? START_UNKNOWN : undefined,
+        wholeTime(startMs, endMs, maxOpenMs),
+      ],
+      links: relation === 'link' && producer !== undefined ? [producer] : NO_LINKS,
+    });
+    this.#addPublish(startMs);
+    if (form === 'whole') this.#addStep(startMs, endMs);
+  }
+
+  /** The end that follows a root of an open message. */
+  addOutcome(): void {
+    const { end, createdAt } = this.#message;
+    this.#addChild('outcome', {
+      name: 'outcome',
+      startMs: end!.at,
+      endMs: end!.at,
+      isError: end!.outcome === 'failed',
+      attributes: [this.#outcome(), this.#attempts(), this.#error()],
+    });
+    this.#addStep(createdAt ?? this.#firstKnown(), end!.at);
+  }
+
+  /** The wait before an attempt, where both its ends are known, and the attempt. */
+  addAttempt(index: number): void {
+    const { attempts } = this.#message;
+    const attempt = attempts[index]!;
+    const { endedAt, startedAt, responseStatus: status } = attempt;
+    let ordinal = 0;
+    while (index > ordinal && attempts[index - ordinal - 1]!.endedAt === endedAt) ordinal += 1;
+    if (startedAt !== undefined) {
+      this.#addWait({ part: `wait:${endedAt}:${ordinal}`, before: index, until: startedAt });
+    }
+    const request = (this.#request ??= requestOf(this.#message));
+    this.#addChild(`attempt:${endedAt}:${ordinal}`, {
+      name: request.name,
+      kind: 'client',
+      // Entries of two machines may disagree about the order of what happened: a span never ends before it starts.
+      startMs: Math.min(startedAt ?? endedAt, endedAt),
+      endMs: endedAt,
+      isError: attempt.failure !== undefined,
+      attributes: [
+        request.method,
+        request.original,
+        request.url,
+        request.host,
+        request.port,
+        optional(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE, status !== undefined && status >= 100 ? status : undefined),
+        optional(semconv.ATTR_HTTP_REQUEST_RESEND_COUNT, index > 0 ? index : undefined),
+        optional(semconv.ATTR_ERROR_TYPE, errorType(attempt)),
+        startedAt === undefined ? START_UNKNOWN : undefined,
+      ],
+    });
+  }
+
+  /** The wait that the end of the message ended: it was cancelled before its next attempt. */
+  addLastWait(): void {
+    const { attempts, end, activeSince } = this.#message;
+    if (end?.outcome !== 'cancelled' || activeSince !== undefined) return;
+    this.#addWait({ part: `wait:${end.at}`, before: attempts.length, until: end.at });
+  }
+
+  #addWait({ part, before, until }: { part: string; before: number; until: number }): void {
+    const { createdAt, dueAt: firstDue, attempts, postponedBy = 'delay' } = this.#message;
+    const from = before === 0 ? createdAt : attempts[before - 1]!.endedAt;
+    if (from === undefined || from >= until) return;
+    const dueAt = attempts[before]?.dueAt ?? (before === 0 ? firstDue : undefined);
+    const reason = before > 0 ? 'retry' : dueAt !== undefined && dueAt > from ? postponedBy : 'queue';
+    const { maxOpenMs } = this.#frame;
+    const overdue = dueAt !== undefined && until > dueAt ? until - dueAt : undefined;
+    this.#addChild(part, {
+      name: `wait (${reason})`,
+      startMs: beginning(from, until, maxOpenMs),
+      endMs: until,
+      isError: false,
+      attributes: [optional(semconv.ATTR_MSGSVC_OVERDUE_MS, overdue), wholeTime(from, until, maxOpenMs)],
+    });
+  }
+
+  /** Into the producer's trace, so that the delivery is found from there. */
+  #addPublish(at: number): void {
+    const producer = this.#producer;
+    if (this.#frame.producer !== 'link' || producer === undefined || !producer.sampled) return;
+    const { account, messageId } = this.#message;
+    this.spans.push({
+      traceId: producer.traceId,
+      spanId: spanIdOf(account, messageId, 'publish'),
+      parentSpanId: producer.spanId,
+      isParentRemote: true,
+      name: `publish ${this.#destination}`,
+      kind: 'producer',
+      startMs: at,
+      endMs: at,
+      isError: false,
+      common: this.#common,
+      attributes: PUBLISH,
+      links: [{ traceId: this.#traceId, spanId: this.#spanId, sampled: true }],
+    });
+  }
+
+  /** Into the trace of the workflow run, which has all its steps side by side. */
+  #addStep(startMs: number, endMs: number): void {
+    const { account, messageId, workflowRunId, end } = this.#message;
+    if (workflowRunId === undefined) return;
+    const { maxOpenMs } = this.#frame;
+    const failed = this.#frame.failedRun(account, workflowRunId);
+    const links: SpanLink[] = [{ traceId: this.#traceId, spanId: this.#spanId, sampled: true }];
+    if (failed !== undefined) {
+      const spanOfRun = spanIdOf(account, failed, 'run');
+      links.push({ traceId: workflowTraceIdOf(account, failed), spanId: spanOfRun, sampled: true });
+    }
+    this.spans.push({
+      traceId: workflowTraceIdOf(account, workflowRunId),
+      spanId: spanIdOf(account, messageId, 'step'),
+      name: `step ${this.#destination}`,
+      kind: 'internal',
+      startMs: beginning(startMs, endMs, maxOpenMs),
+      endMs,
+      isError: end?.outcome === 'failed',
+      common: this.#common,
+      attributes: [this.#outcome(), this.#attempts(), this.#error(), wholeTime(startMs, endMs, maxOpenMs)],
+      links,
+    });
+  }
+
+  #outcome(): Attribute {
+    return [semconv.ATTR_MSGSVC_OUTCOME, this.#message.end!.outcome];
+  }
+
+  #attempts(): Attribute {
+    return [semconv.ATTR_MSGSVC_ATTEMPTS, this.#message.attempts.length];
+  }
+
+  #error(): Attribute | undefined {
+    const { attempts, end } = this.#message;
+    if (end!.outcome !== 'failed') return undefined;
+    const last = attempts.at(-1);
+    return [semconv.ATTR_ERROR_TYPE, (last && errorType(last)) ?? '_OTHER'];
+  }
+
+  #firstKnown(): number {
+    const { attempts, end, activeSince = Infinity } = this.#message;
+    const times = attempts.map(({ startedAt, endedAt }) => Math.min(startedAt ?? endedAt, endedAt));
+    return Math.min(...times, activeSince, end?.at ?? Infinity);
+  }
+
+  #addChild(
+    part: string,
+    content: Pick<Span, 'name' | 'startMs' | 'endMs' | 'isError' | 'attributes'> & { readonly kind?: Span['kind'] },
+  ): void {
+    const { account, messageId } = this.#message;
+    // No span begins before its parent.
+    const isSane = content.startMs >= EARLIEST_MS;
+    if (isSane && content.endMs < this.#rootMs) {
+      this.tooOld += 1;
+      return;
+    }
+    const startMs = isSane ? Math.max(content.startMs, this.#rootMs) : content.startMs;
+    this.spans.push({
+      traceId: this.#traceId,
+      spanId: spanIdOf(account, messageId, part),
+      parentSpanId: this.#spanId,
+      name: content.name,
+      kind: content.kind ?? 'internal',
+      startMs,
+      endMs: content.endMs,
+      isError: content.isError,
+      common: this.#common,
+      attributes: content.attributes,
+      links: NO_LINKS,
+    });
+  }
+}
+
+/** A span never ends before it starts, and never starts so long ago that no receiver would take it. */
+function beginning(fromMs: number, endMs: number, longestMs: number): number {
+  return Math.max(Math.min(fromMs, endMs), endMs - longestMs);
+}
+
+function wholeTime(fromMs: number, endMs: number, longestMs: number): Attribute | undefined {
+  return endMs - fromMs > longestMs ? [semconv.ATTR_MSGSVC_WHOLE_MS, endMs - fromMs] : undefined;
+}
+
+/** What all attempts of a message have in common. */
+interface Request {
+  readonly name: string;
+  readonly method: Attribute;
+  readonly original: Attribute | undefined;
+  readonly url: Attribute | undefined;
+  readonly host: Attribute | undefined;
+  readonly port: Attribute | undefined;
+}
+
+function requestOf({ method = DEFAULT_METHOD, url: text }: MessageProgress): Request {
+  const upper = method.toUpperCase();
+  const isKnown = METHODS.has(upper);
+  const full = text === undefined ? undefined : storableUrl(text);
+  const { host, port } = serverOf(full);
+  return {
+    name: isKnown ? upper : 'HTTP',
+    method: [semconv.ATTR_HTTP_REQUEST_METHOD, isKnown ? upper : '_OTHER'],
+    original: isKnown ? undefined : [semconv.ATTR_HTTP_REQUEST_METHOD_ORIGINAL, upper],
+    url: optional(semconv.ATTR_URL_FULL, full?.slice(0, LONGEST_URL)),
+    host: optional(semconv.ATTR_SERVER_ADDRESS, host),
+    port: optional(semconv.ATTR_SERVER_PORT, port),
+  };
+}
+
+function optional(key: string, value: AttributeValue | undefined): Attribute | undefined {
+  return value === undefined ? undefined : [key, value];
+}
+
+/** The status where there was an answer, else the bounded reason. */
+function errorType({ failure, responseStatus }: AttemptTrace): string | undefined {
+  if (failure === undefined) return undefined;
+  return failure === 'http' && responseStatus !== undefined ? String(responseStatus) : failure;
+}

@@ -1,0 +1,59 @@
+/** The trace of one message made of what the log tells of it now: the spans that the daemon would have sent, all at once. */
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
+import { WindowFold } from '../aggregation/log.ts';
+import { assignStates, STATE_PASSES, type StatedEntry, type StatePass } from '../aggregation/log-entry.ts';
+import { LogMemory, type LogForm } from '../aggregation/log-store.ts';
+import { deliverySpans } from './delivery-spans.ts';
+import type { TelemetrySettings } from '../metrics/settings.ts';
+import { tellingOf } from './span-sampling.ts';
+import type { Span } from './span.ts';
+
+export interface LogTrace {
+  /** Root first, then waits and attempts in order. */
+  readonly spans: readonly Span[];
+  readonly isOpen: boolean;
+  /** Whether the daemon sends it with these settings, as far as it is known. */
+  readonly isSent: boolean;
+}
+
+/** Nothing is shortened where nothing is refused: longer than any message lives. */
+const WHOLE_MS = 400 * 24 * 3_600_000;
+
+/**
+ * @param read all entries of the message, or those that a filter of a state returns
+ * @returns undefined when the log tells nothing of the message
+ */
+export async function traceFromLog(
+  about: { readonly account: string; readonly settings: TelemetrySettings['traces'] },
+  read: (state?: StatePass) => Promise<readonly LogEntry[]>,
+): Promise<LogTrace | undefined> {
+  const { account, settings } = about;
+  const stated = await readStated(read);
+  const memory = new LogMemory();
+  const fold = new WindowFold({ account, from: -Infinity, memory, admit: (_label, value) => value });
+  for (const entry of stated) fold.take(entry);
+  const form: LogForm = stated.length === 1 && stated[0]!.state !== 'CREATED' ? 'present' : 'transitions';
+  const [message] = fold.finish(() => new Map(), { form }).progress();
+  if (message === undefined) return undefined;
+  const isOpen = message.end === undefined;
+  const made = deliverySpans(
+    message,
+    {
+      attempts: message.attempts.map((_attempt, index) => index),
+      root: isOpen ? 'open' : 'whole',
+      isBare: form === 'present',
+    },
+    { producer: settings.producer, maxOpenMs: WHOLE_MS, failedRun: () => undefined },
+  );
+  if (made === undefined) return undefined;
+  const isSent = tellingOf(message, settings, { isLeftOpen: false, isBare: form === 'present' }) !== undefined;
+  return { spans: made.spans, isOpen, isSent };
+}
+
+async function readStated(read: (state?: StatePass) => Promise<readonly LogEntry[]>): Promise<readonly StatedEntry[]> {
+  const entries = await read();
+  if (entries.every((entry): entry is StatedEntry => entry.state !== undefined)) return entries;
+  const passes = new Map<StatePass, readonly LogEntry[]>();
+  for (const state of STATE_PASSES) passes.set(state, await read(state));
+  return assignStates(entries, passes);
+}

@@ -1,0 +1,120 @@
+/** Where spans go: the configuration first, then the environment variables that OpenTelemetry defines. */
+import { readFileSync } from 'node:fs';
+import type { TelemetrySettings } from '../metrics/settings.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface OtlpEndpoint {
+  /** The whole address of the traces endpoint. */
+  readonly url: string;
+  readonly protocol: 'http/protobuf' | 'http/json';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly compression: 'gzip' | 'none';
+  /** Time for one batch, retries included, milliseconds. */
+  readonly timeoutMs: number;
+  readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/**
+ * @returns undefined when no endpoint is configured, or the environment that names one switches tracing off
+ * @throws {Error} naming the variable, never its value, when the environment cannot be followed
+ */
+export function otlpEndpoint(settings: TelemetrySettings['traces'], env: Env): OtlpEndpoint | undefined {
+  const url = settings.otlp === undefined ? urlFromEnv(env) : appendPath(settings.otlp.url);
+  if (url === undefined) return undefined;
+  return {
+    url,
+    protocol: settings.otlp?.protocol ?? protocolFromEnv(env),
+    headers: { ...headersFromEnv(env), ...lowerCased(settings.otlp?.headers ?? {}) },
+    compression: valueOf(env, 'COMPRESSION')?.value === 'gzip' ? 'gzip' : 'none',
+    timeoutMs: timeoutFromEnv(env),
+    tls: tlsFromEnv(env),
+  };
+}
+
+/** The variable of traces, else the one for all signals; empty is the same as absent. */
+function valueOf(env: Env, what: string): { readonly name: string; readonly value: string } | undefined {
+  for (const name of [`OTEL_EXPORTER_OTLP_TRACES_${what}`, `OTEL_EXPORTER_OTLP_${what}`]) {
+    const value = env[name]?.trim();
+    if (value !== undefined && value !== '') return { name, value };
+  }
+  return undefined;
+}
+
+function urlFromEnv(env: Env): string | undefined {
+  const found = valueOf(env, 'ENDPOINT');
+  const isOff =
+    env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true' || env['OTEL_TRACES_EXPORTER']?.trim() === 'none';
+  if (found === undefined || isOff) return undefined;
+  const url = URL.parse(found.value);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Error(`${found.name} is not an http or https URL: correct it, or set telemetry.traces.otlp.url`);
+  }
+  return found.name.includes('_TRACES_') ? found.value : appendPath(found.value);
+}
+
+function appendPath(base: string): string {
+  return `${base.replace(/\/+$/, '')}/v1/traces`;
+}
+
+function protocolFromEnv(env: Env): OtlpEndpoint['protocol'] {
+  const found = valueOf(env, 'PROTOCOL');
+  if (found === undefined || found.value === 'http/protobuf') return 'http/protobuf';
+  if (found.value === 'http/json') return 'http/json';
+  throw new Error(
+    `${found.name} is ${found.value}, but spans are sent over HTTP only: ` +
+      'set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL to http/protobuf or http/json, or configure telemetry.traces.otlp',
+  );
+}
+
+/** `key=value` pairs, percent-encoded, with commas between; the variable of traces counts over the one for all. */
+function headersFromEnv(env: Env): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
+    for (const pair of (env[name] ?? '').split(',')) {
+      if (pair.trim() === '') continue;
+      const at = pair.indexOf('=');
+      const key = pair.slice(0, Math.max(0, at)).trim().toLowerCase();
+      const value = decoded(pair.slice(at + 1).trim());
+      if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(key) || value === undefined) {
+        throw new Error(`${name} must be key=value pairs, percent-encoded, with commas between`);
+      }
+      headers[key] = value;
+    }
+  }
+  return headers;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    const value = decodeURIComponent(text);
+    return /\p{Cc}/u.test(value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function timeoutFromEnv(env: Env): number {
+  const ms = Number(valueOf(env, 'TIMEOUT')?.value);
+  return Number.isFinite(ms) && ms > 0 ? ms : DEFAULT_TIMEOUT_MS;
+}
+
+function tlsFromEnv(env: Env): OtlpEndpoint['tls'] {
+  const files = { ca: 'CERTIFICATE', cert: 'CLIENT_CERTIFICATE', key: 'CLIENT_KEY' };
+  const read = Object.entries(files).flatMap(([key, what]): [string, Buffer][] => {
+    const found = valueOf(env, what);
+    if (found === undefined) return [];
+    try {
+      return [[key, readFileSync(found.value)]];
+    } catch (error) {
+      throw new Error(`${found.name}: file ${found.value} cannot be read`, { cause: error });
+    }
+  });
+  return Object.fromEntries(read);
+}

@@ -1,0 +1,77 @@
+/** One OTLP/HTTP request, and what its answer means. */
+import { gzipSync } from 'node:zlib';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { createHttpPost, type PostAnswer } from '#foundation/platform/http-post.ts';
+import type { OtlpEndpoint } from './otlp-endpoint.ts';
+
+type PostResult =
+  /** Taken, but for so many spans that the receiver refused for good. */
+  | { readonly kind: 'accepted'; readonly rejected: number }
+  | { readonly kind: 'rejected'; readonly status: number }
+  /** Worth another try, not before the receiver wants it. */
+  | { readonly kind: 'later'; readonly afterMs?: number };
+
+export interface OtlpPost extends Disposable {
+  /** Never rejects: what got no answer may be tried again. */
+  send(protocol: OtlpEndpoint['protocol'], body: Uint8Array, signal: AbortSignal): Promise<PostResult>;
+}
+
+const CONTENT_TYPES = { 'http/protobuf': 'application/x-protobuf', 'http/json': 'application/json' } as const;
+/** What OTLP names as worth another try. */
+const AGAIN = new Set([429, 502, 503, 504]);
+
+export function createOtlpPost(endpoint: OtlpEndpoint, clock: Clock): OtlpPost {
+  const post = createHttpPost({ clock, timeoutMs: endpoint.timeoutMs, tls: endpoint.tls });
+  return {
+    async send(protocol, plain, signal) {
+      const isZipped = endpoint.compression === 'gzip';
+      const headers = {
+        ...endpoint.headers,
+        'content-type': CONTENT_TYPES[protocol],
+        ...(isZipped && { 'content-encoding': 'gzip' }),
+      };
+      try {
+        return verdict(await post.send(endpoint.url, { headers, body: isZipped ? gzipSync(plain) : plain }, signal));
+      } catch {
+        return { kind: 'later' };
+      }
+    },
+    [Symbol.dispose]: () => post[Symbol.dispose](),
+  };
+}
+
+function verdict({ status, retryAfterMs, contentType, body }: PostAnswer): PostResult {
+  if (status >= 200 && status < 300) return { kind: 'accepted', rejected: rejectedSpans(contentType, body) };
+  if (!AGAIN.has(status)) return { kind: 'rejected', status };
+  return { kind: 'later', ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) };
+}
+
+/** The partial success of an answer; what cannot be read refuses nothing. */
+function rejectedSpans(contentType: string, body: Buffer): number {
+  try {
+    if (contentType.startsWith('application/json')) {
+      const { partialSuccess } = JSON.parse(body.toString('utf8')) as {
+        partialSuccess?: { rejectedSpans?: string | number };
+      };
+      const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
+      return Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0;
+    }
+    // ExportTraceServiceResponse { partial_success = 1 { rejected_spans = 1 varint, … } }
+    if (body[0] !== 0x0a) return 0;
+    const { end } = varintAt(body, 1);
+    const rejected = body[end] === 0x08 ? varintAt(body, end + 1).value : 0;
+    return Number.isSafeInteger(rejected) ? rejected : 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** NaN where it is cut off. */
+function varintAt(bytes: Buffer, from: number): { readonly value: number; readonly end: number } {
+  let value = 0;
+  for (let at = from, scale = 1; at < bytes.length; at += 1, scale *= 128) {
+    value += (bytes[at]! & 0x7f) * scale;
+    if (bytes[at]! < 0x80) return { value, end: at + 1 };
+  }
+  return { value: NaN, end: bytes.length };
+}

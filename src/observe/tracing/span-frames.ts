@@ -1,0 +1,71 @@
+/**
+ * Encoded spans as they lie in the store: each with when it began before it, so that the ones that have become too old
+ * for the receiver can be left out without changing a byte of the others.
+ */
+import type { SpanBatch } from '../aggregation/span-outbox.ts';
+import { jsonRequest, jsonSpan } from './otlp-json.ts';
+import { protobufRequest, writeSpan, type WrittenCommon } from './otlp-protobuf.ts';
+import type { Span, SpanHead, SpanPlace } from './span.ts';
+import { WireWriter } from './wire-writer.ts';
+
+/** A double for the start, a length. */
+const FRAME_HEAD = 12;
+
+export class FrameWriter {
+  readonly #protocol: SpanBatch['protocol'];
+  readonly #writer = new WireWriter();
+  readonly #written: WrittenCommon = { common: undefined, at: 0, length: 0 };
+  #spans = 0;
+
+  constructor(protocol: SpanBatch['protocol']) {
+    this.#protocol = protocol;
+  }
+
+  get spans(): number {
+    return this.#spans;
+  }
+
+  add(span: Span): void {
+    const writer = this.#writer;
+    writer.double(span.startMs);
+    const length = writer.reserveUint32();
+    if (this.#protocol === 'http/json') writer.raw(Buffer.from(jsonSpan(span)));
+    else writeSpan(writer, span, this.#written);
+    writer.setUint32(length, writer.length - length - 4);
+    this.#spans += 1;
+  }
+
+  /** What was added, and the writer is empty again. */
+  take(): { readonly body: Uint8Array; readonly spans: number } {
+    const spans = this.#spans;
+    this.#spans = 0;
+    this.#written.common = undefined;
+    return { body: this.#writer.take(), spans };
+  }
+}
+
+export interface SpanRequest {
+  /** Undefined when nothing of the batch is to be sent. */
+  readonly body: Uint8Array | undefined;
+  readonly spans: number;
+  /** Spans left out, since they began before `notBefore`. */
+  readonly tooOld: number;
+}
+
+/** @param notBefore epoch milliseconds */
+export function requestOf(batch: Pick<SpanBatch, 'protocol' | 'head' | 'body'>, notBefore: number): SpanRequest {
+  const places: SpanPlace[] = [];
+  let tooOld = 0;
+  const bytes = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
+  for (let at = 0; at < bytes.length;) {
+    const startMs = bytes.readDoubleLE(at);
+    const end = at + FRAME_HEAD + bytes.readUInt32LE(at + 8);
+    if (startMs < notBefore) tooOld += 1;
+    else places.push({ start: at + FRAME_HEAD, end });
+    at = end;
+  }
+  if (places.length === 0) return { body: undefined, spans: 0, tooOld };
+  const head = JSON.parse(batch.head) as SpanHead;
+  const write = batch.protocol === 'http/json' ? jsonRequest : protobufRequest;
+  return { body: write(head, { bytes, places }), spans: places.length, tooOld };
+}

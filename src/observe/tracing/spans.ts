@@ -1,0 +1,85 @@
+/**
+ * Traces, sent over OTLP/HTTP: of deliveries, from the log fold through the store, and of the daemon itself. Tracing
+ * costs nothing while it is off: OpenTelemetry is loaded only when an endpoint is configured.
+ */
+import type { SpanOutbox, SpanSource } from '../aggregation/span-outbox.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { DaemonSpans } from './daemon-spans.ts';
+import type { SpanFrame } from './delivery-spans.ts';
+import { otlpEndpoint, type Env } from './otlp-endpoint.ts';
+import { otlpResources } from './otlp-resource.ts';
+import * as semconv from './semconv.ts';
+import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { SpanHead } from './span.ts';
+
+export interface SpanExportOptions {
+  readonly settings: TelemetrySettings['traces'];
+  readonly env: Env;
+  readonly events: EventBus;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly outbox: SpanOutbox;
+  readonly failedRun?: SpanFrame['failedRun'];
+}
+
+export interface SpanExport extends AsyncDisposable {
+  /** For whoever commits what the log tells. */
+  readonly source: SpanSource;
+  /** Of what the daemon does itself. */
+  readonly own: DaemonSpans;
+  /** Resolves when nothing waits any more; rejects with the signal's reason. */
+  flush(signal: AbortSignal): Promise<void>;
+}
+
+const SCOPE = 'msgsvc-opsd';
+
+/**
+ * @returns undefined when no endpoint is configured
+ * @throws {Error} when the OTEL_* environment asks for what is not possible
+ */
+export async function createSpanExport(options: SpanExportOptions): Promise<SpanExport | undefined> {
+  const { settings, clock, events, outbox, version } = options;
+  const endpoint = otlpEndpoint(settings, options.env);
+  if (endpoint === undefined) return undefined;
+  const { createDaemonSpans } = await import('./daemon-spans.ts');
+  const { createOtlpPost } = await import('./otlp-post.ts');
+  const { createSpanSender } = await import('./span-sender.ts');
+  const { createSpanSource } = await import('./span-source.ts');
+
+  const resources = otlpResources(options.env, version, (variable) =>
+    events.emit({ type: 'telemetry.variable_ignored', variable }),
+  );
+  const own = await createDaemonSpans({ endpoint, events, clock, version, resource: resources.daemon });
+  const source = createSpanSource({
+    settings,
+    protocol: endpoint.protocol,
+    outbox,
+    clock,
+    events,
+    headOf: (account): SpanHead => ({
+      resource: resources.account(account),
+      scope: { name: SCOPE, version },
+      schemaUrl: semconv.SCHEMA_URL,
+    }),
+    failedRun: options.failedRun ?? (() => undefined),
+  });
+  const sender = createSpanSender({
+    outbox,
+    post: createOtlpPost(endpoint, clock),
+    clock,
+    events,
+    maxAgeMs: settings.maxAge,
+    onError: ({ message }) => events.emit({ type: 'store.failed', operation: 'read of spans', message }),
+  });
+  return {
+    source,
+    own,
+    flush: async (signal) => {
+      await sender.flush(signal);
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([sender[Symbol.asyncDispose](), own[Symbol.asyncDispose]()]);
+    },
+  };
+}

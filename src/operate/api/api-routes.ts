@@ -1,0 +1,151 @@
+/** What is read over the JSON API. docs/api.md documents it; field names stay. */
+import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { HttpError, json, type Reply } from '../http/reply.ts';
+import { limitOf, type Route, type RouteContext } from '../http/route.ts';
+import { actionView, readStatus, runView } from './status.ts';
+import { STORED_STATES, storedPlanDetail, storedPlanView } from './stored-plans.ts';
+
+export const API_ROUTES: readonly Route[] = [
+  { path: '/api/v1/status', method: 'GET', handle: status },
+  { path: '/api/v1/sources', method: 'GET', handle: sources },
+  { path: '/api/v1/policies', method: 'GET', handle: policies },
+  { path: '/api/v1/policies/{id}', method: 'GET', handle: policy },
+  { path: '/api/v1/conditions', method: 'GET', handle: conditions },
+  { path: '/api/v1/plans', method: 'GET', handle: plans },
+  { path: '/api/v1/plans/{id}', method: 'GET', handle: storedPlan },
+  { path: '/api/v1/runs', method: 'GET', handle: runs },
+  { path: '/api/v1/actions', method: 'GET', handle: actions },
+  { path: '/api/v1/actions/{id}', method: 'GET', handle: action },
+  { path: '/api/v1/labels', method: 'GET', handle: labels },
+  { path: '/api/v1/audit/head', method: 'GET', handle: auditHead },
+];
+
+const LIMITS = { standard: 50, max: 500 };
+
+/** `Status` without its lists, and how many of each state there are. */
+function status({ deps }: RouteContext): Reply {
+  const { sources, policies, actions: _listed, plans, ...rest } = readStatus(deps, 1);
+  return json(200, {
+    ...rest,
+    waitingPlans: plans.length,
+    sources: { total: sources.length, ...countBy(sources, (source) => source.state) },
+    policies: { total: policies.length, ...countBy(policies, (policy) => policy.effectiveMode) },
+  });
+}
+
+function sources({ deps }: RouteContext): Reply {
+  const { at, sources } = readStatus(deps, 0);
+  return json(200, { at, sources });
+}
+
+function policies({ deps }: RouteContext): Reply {
+  const { at, policies, storeError } = readStatus(deps, 0);
+  refuseWithoutStore(storeError);
+  return json(200, { at, policies });
+}
+
+function policy({ deps, id }: RouteContext): Reply {
+  const { at, policies, storeError } = readStatus(deps, 0);
+  refuseWithoutStore(storeError);
+  const found = policies.find(({ name }) => name === id);
+  if (found === undefined) {
+    const known = policies.map(({ name }) => name);
+    throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
+  }
+  return json(200, { at, policy: found });
+}
+
+/** What stands at this moment, the pauses among it. */
+function conditions({ deps }: RouteContext): Reply {
+  const { at, conditions, pauses, storeError } = readStatus(deps, 0);
+  refuseWithoutStore(storeError);
+  return json(200, { at, conditions, pauses });
+}
+
+/** Plans that were kept, newest first. `state` may be given several times; without it those that can still be used. */
+function plans({ deps, query }: RouteContext): Reply {
+  const asked = query.getAll('state');
+  const states = asked.map((text) => STORED_STATES.find((state) => state === text));
+  if (states.includes(undefined)) {
+    throw new HttpError(400, 'bad_request', `state must be one of ${STORED_STATES.join(', ')}.`);
+  }
+  const wanted = asked.length === 0 ? (['shown', 'waiting', 'approved'] as const) : states.map((state) => state!);
+  const limit = limitOf(query, LIMITS);
+  const at = deps.clock.now();
+  const policy = query.get('policy');
+  const found = fromStore(() => deps.ledger.storedPlans(wanted, at))
+    .filter(({ plan }) => policy === null || plan.policy === policy)
+    .slice(0, limit);
+  return json(200, { at, plans: found.map(storedPlanView) });
+}
+
+function storedPlan({ deps, id }: RouteContext): Reply {
+  const at = deps.clock.now();
+  const found = fromStore(() => deps.ledger.storedPlan(id, at));
+  if (found === undefined) {
+    throw new HttpError(404, 'unknown_plan', `There is no plan ${id.slice(0, 80)}. opsd plan makes one.`);
+  }
+  return json(200, { at, plan: storedPlanDetail(found) });
+}
+
+/** Runs of policies, newest first. */
+function runs({ deps, query }: RouteContext): Reply {
+  const limit = limitOf(query, LIMITS);
+  const policy = query.get('policy');
+  const found = fromStore(() => deps.ledger.runs({ limit, ...(policy !== null && { policy }) }));
+  return json(200, { at: deps.clock.now(), runs: found.map(runView) });
+}
+
+function actions({ deps, query }: RouteContext): Reply {
+  const { at, actions, storeError } = readStatus(deps, limitOf(query, LIMITS));
+  refuseWithoutStore(storeError);
+  return json(200, { at, actions });
+}
+
+/** One act by its number, with what was sent for. */
+function action({ deps, id }: RouteContext): Reply {
+  const number = Number(id);
+  const found = /^\d{1,15}$/.test(id) ? fromStore(() => deps.ledger.action(number)) : undefined;
+  if (found === undefined) {
+    throw new HttpError(
+      404,
+      'not_found',
+      `There is no action ${id.slice(0, 80)}. /api/v1/actions lists the last ones.`,
+    );
+  }
+  return json(200, {
+    at: deps.clock.now(),
+    action: { ...actionView(found), proposal: found.proposal },
+  });
+}
+
+function labels({ deps }: RouteContext): Reply {
+  return json(200, { at: deps.clock.now(), labels: deps.labels?.() ?? [] });
+}
+
+/** `{"head": {"sequence": N, "hash": HEX}}`: where the audit log ends; `null` while nothing was written. */
+function auditHead({ deps }: RouteContext): Reply {
+  return json(200, { head: deps.state.auditHead() ?? null });
+}
+
+/** A policy without its last run would read as one that never ran. */
+function refuseWithoutStore(storeError: string | undefined): void {
+  if (storeError !== undefined) {
+    throw new HttpError(503, 'store_unavailable', `The store cannot be read: ${storeError}`);
+  }
+}
+
+function fromStore<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new HttpError(503, 'store_unavailable', `The store cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function countBy<T>(rows: readonly T[], keyOf: (row: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const row of rows) counts[keyOf(row)] = (counts[keyOf(row)] ?? 0) + 1;
+  return counts;
+}

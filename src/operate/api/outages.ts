@@ -1,0 +1,124 @@
+/**
+ * Destinations that are down: what the log and the workflow DLQ show of each, and what policies do about it. Pure.
+ * Field names are the API's (`/api/v1/status`). Times are epoch milliseconds.
+ */
+import type { Outage } from '#foundation/domain/outage.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { StoredPlanView } from './stored-plans.ts';
+import { formatAge, formatSpan, formatTime } from './format.ts';
+
+export interface OutageView extends Omit<Outage, 'host'> {
+  readonly account: string;
+  readonly destination: string;
+  /** Failed runs of this destination in the workflow DLQ. Absent: not known, the listing is stale or does not run. */
+  readonly failedRuns?: number;
+  /** When the oldest of them failed, and when the first of them expires, where the retention is configured. */
+  readonly oldestFailedAt?: number;
+  readonly firstExpiresAt?: number;
+  /** What each policy of the account does about failed runs; empty where none resumes them. */
+  readonly reactions: readonly { readonly policy: string; readonly text: string }[];
+}
+
+export interface OutageFacts {
+  readonly at: number;
+  readonly account: string;
+  readonly outages: readonly Outage[];
+  /** The workflow DLQ; absent when it is not known. */
+  readonly entries?: readonly WorkflowDlqEntry[];
+  readonly dlqRetentionMs?: number;
+  readonly policies: readonly PolicyStatus[];
+  readonly plans: readonly StoredPlanView[];
+}
+
+export function outageViews(facts: OutageFacts): OutageView[] {
+  const { account, outages, entries, dlqRetentionMs } = facts;
+  if (outages.length === 0) return [];
+  const byHost = entries && Map.groupBy(entries, ({ url, workflowUrl }) => hostOf(url ?? workflowUrl));
+  return outages.map(({ host, ...outage }) => {
+    const runs = byHost && (byHost.get(host) ?? []);
+    const oldest = runs?.reduce((least, { createdAt }) => Math.min(least, createdAt), Infinity) ?? Infinity;
+    return {
+      account,
+      destination: host,
+      ...outage,
+      ...(runs !== undefined && { failedRuns: runs.length }),
+      ...(oldest < Infinity && { oldestFailedAt: oldest }),
+      ...(oldest < Infinity && dlqRetentionMs !== undefined && { firstExpiresAt: oldest + dlqRetentionMs }),
+      reactions: facts.policies
+        .filter((policy) => policy.account === account && policy.action === 'workflow-dlq.resume')
+        .map((policy) => ({ policy: policy.name, text: reaction(policy, host, facts) })),
+    };
+  });
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? url;
+}
+
+const WAITS: Readonly<Record<string, string>> = {
+  arrivals: 'waits until fewer runs fail',
+  destination: 'waits until the destination delivers again',
+  kill_switch: 'is paused',
+};
+
+/** What a policy does about failed runs of a host, in a few words. */
+function reaction(policy: PolicyStatus, host: string, { at, plans }: OutageFacts): string {
+  const { mode, effectiveMode, reducedBy, held, campaigns, nextRunAt, schedule } = policy;
+  if (mode === 'off') return 'is off';
+  if (reducedBy?.startsWith('paused:') === true) return `is ${reducedBy}`;
+  const halted = campaigns.find(
+    ({ group, state }) => hostOf(group) === host && (state === 'halted' || state === 'audit'),
+  );
+  if (halted?.state === 'audit') return 'gave up on this destination until an operator lifts the halt';
+  if (halted !== undefined) {
+    const until = halted.until === undefined || halted.until <= at ? 'soon' : formatAge(halted.until, at);
+    return `halted its repair here; it tries one run again ${until}`;
+  }
+  const plan = plans.find((one) => one.policy === policy.name);
+  if (plan !== undefined) return `waits for approval of plan ${plan.id}`;
+  if (held !== undefined) return `${WAITS[held.guard] ?? 'holds repairs'} (${held.reason})`;
+  if (effectiveMode === 'audit' || effectiveMode === 'off') {
+    return `resumes nothing: its mode is ${effectiveMode}${reducedBy === undefined ? '' : ` (${reducedBy})`}`;
+  }
+  const next = nextRunAt === undefined ? schedule : `next run ${formatAge(nextRunAt, at)}`;
+  return `resumes the runs that it selects (${next})`;
+}
+
+const WHAT: Readonly<Record<string, string>> = {
+  timeout: 'times out',
+  connection: 'cannot be reached',
+  dns: 'has no address (DNS)',
+  tls: 'fails the TLS handshake',
+  no_response: 'does not answer',
+};
+
+/** The fault in a few words: `crm.vendor.example answers 503 to everything`. */
+export function outageTitle({ destination, reasons, delivered, failed }: OutageView): string {
+  const [first] = reasons;
+  const all = delivered === 0 ? 'everything' : 'nearly everything';
+  if (first === undefined || first.count < 0.8 * failed) return `${destination} fails ${all}`;
+  const status = /^HTTP (\d+)$/.exec(first.reason)?.[1];
+  if (status !== undefined) return `${destination} answers ${status} to ${all}`;
+  const what = WHAT[first.reason];
+  return what === undefined ? `${destination} fails ${all}` : `${destination} ${what}`;
+}
+
+/** `since 12:41 UTC (18 min)`. */
+export function outageSince({ since, isSinceKnown }: OutageView, now: number): string {
+  const clock = formatTime(since).slice(11, 16);
+  return isSinceKnown
+    ? `since ${clock} UTC (${formatSpan(now - since)})`
+    : `for at least ${formatSpan(now - since)} (since ${clock} UTC or earlier)`;
+}
+
+/** What the daemon does about it. */
+export function reactionText({ account, reactions }: OutageView): string {
+  if (reactions.length === 0)
+    return `no policy resumes failed runs of ${account}; they stay in the DLQ until they expire`;
+  return reactions.map(({ policy, text }) => `${policy} ${text}`).join('; ');
+}
+
+export function outageAnchor({ account, destination }: Pick<OutageView, 'account' | 'destination'>): string {
+  return `outage-${account}-${destination}`;
+}

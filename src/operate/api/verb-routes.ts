@@ -1,0 +1,228 @@
+/**
+ * What a person may ask of the running daemon: plan, apply, approve, reject, explain, pause, unpause, and the store's
+ * own verbs. Each says which role it needs before anything of its body is read. docs/api.md documents them.
+ */
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import { redact } from '#foundation/domain/redact.ts';
+import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import type { Refusal } from '#automate/ledger/verbs.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { allow, allowLocal, type Caller, type Role } from '../http/access.ts';
+import { nameField, readJson, reasonField } from '../http/json-body.ts';
+import { HttpError, json, type Reply } from '../http/reply.ts';
+import type { Route, RouteContext } from '../http/route.ts';
+import { actionView } from './status.ts';
+import { storedPlanView } from './stored-plans.ts';
+
+export const VERB_ROUTES: readonly Route[] = [
+  { path: '/api/v1/plan', method: 'POST', handle: plan },
+  { path: '/api/v1/apply', method: 'POST', handle: apply },
+  { path: '/api/v1/approve', method: 'POST', handle: (context) => decide(context, 'approve') },
+  { path: '/api/v1/reject', method: 'POST', handle: (context) => decide(context, 'reject') },
+  { path: '/api/v1/explain', method: 'POST', handle: explain },
+  { path: '/api/v1/pause', method: 'POST', handle: pause },
+  { path: '/api/v1/unpause', method: 'POST', handle: unpause },
+  { path: '/api/v1/state/backup', method: 'POST', handle: backup },
+  { path: '/api/v1/state/adopt', method: 'POST', handle: adopt },
+  { path: '/-/reload', method: 'POST', handle: reload },
+];
+
+const STATUS_OF_REFUSAL: Readonly<Record<Refusal['code'], number>> = {
+  unknown_policy: 404,
+  unknown_plan: 404,
+  bad_override: 400,
+  expired: 409,
+  decided: 409,
+  mode: 409,
+  unknown_id: 404,
+  unread: 502,
+};
+
+function refused({ code, message }: Refusal): HttpError {
+  return new HttpError(STATUS_OF_REFUSAL[code], code, message);
+}
+
+/** Reading the service for a plan may take minutes without a byte; those who may ask for it are waited for. */
+function allowLong(context: RouteContext, needs: Role, command: string): Caller {
+  const caller = allow(context, needs, command);
+  context.mayTakeLong();
+  return caller;
+}
+
+const planBody = z.strictObject({
+  policy: nameField('the name of a policy'),
+  save: z.boolean('must be true or false').default(false),
+  overrule: z
+    .strictObject(
+      {
+        settings: z
+          .record(z.string(), z.string('must be a text, numbers too'))
+          .refine((settings) => Object.keys(settings).length > 0, 'must name a limit'),
+        reason: reasonField(),
+      },
+      'must be {settings, reason}',
+    )
+    .exactOptional(),
+});
+
+/** A `Plan` (domain/plan.ts). Reads the service; does nothing to it. With `save` it can be applied. */
+async function plan(context: RouteContext): Promise<Reply> {
+  const { deps, request, signal } = context;
+  const { by } = allowLong(context, 'operator', 'opsd plan POLICY');
+  const form =
+    '{"policy": "NAME", "save": true, "overrule": {"settings": {"limits.maxPerHour": "6000"}, "reason": "TEXT"}}; only policy is needed.';
+  const { policy, save, overrule } = await readJson(request, planBody, form);
+  const made = await deps.engine.plan(policy, { by, save, ...(overrule !== undefined && { overrule }) }, signal);
+  if (!made.ok) throw refused(made);
+  return json(200, made.plan);
+}
+
+const decisionBody = z.strictObject({ plan: nameField('the id of a plan'), reason: reasonField().exactOptional() });
+const DECISION_FORM = '{"plan": "ID", "reason": "TEXT"}; only plan is needed.';
+
+async function person({ request }: RouteContext, by: string) {
+  const { plan: id, reason } = await readJson(request, decisionBody, DECISION_FORM);
+  return { id, person: { by, ...(reason !== undefined && { reason }) } };
+}
+
+/** `{"plan": …, "result": …}`: the plan as it was shown, and how its run ended. Goes on until the caller goes away. */
+async function apply(context: RouteContext): Promise<Reply> {
+  const { by } = allowLong(context, 'operator', 'opsd apply PLAN');
+  const asked = await person(context, by);
+  const done = await context.deps.engine.apply(asked.id, asked.person, context.signal);
+  if (!done.ok) throw refused(done);
+  const { outcome, matched, acted, backlog, detail, stopped } = done.result;
+  const result = { outcome, matched, acted, backlog, detail, stopped };
+  return json(200, { plan: done.plan, result });
+}
+
+/** `{"plan": …}`: the plan with its new state. */
+async function decide(context: RouteContext, verb: 'approve' | 'reject'): Promise<Reply> {
+  const { by } = allow(context, 'operator', `opsd ${verb} PLAN`);
+  const asked = await person(context, by);
+  const decided = context.deps.engine[verb](asked.id, asked.person);
+  if (!decided.ok) throw refused(decided);
+  return json(200, { plan: storedPlanView(decided.plan) });
+}
+
+const explainBody = z.strictObject({
+  id: nameField('a dlqId, or the id of a run or a message').max(400, 'is too long'),
+});
+
+/** What each policy says of an entry, and what was done to it. Reads the service; does nothing to it. */
+async function explain(context: RouteContext): Promise<Reply> {
+  allowLong(context, 'viewer', 'opsd explain ID');
+  const asked = await readJson(context.request, explainBody, '{"id": "ID"}');
+  const explained = await context.deps.engine.explain(asked.id, context.signal);
+  if (!explained.ok) throw refused(explained);
+  const { id, subject, policies, actions } = explained;
+  return json(200, { id, ...(subject && { subject }), policies, actions: actions.map(actionView) });
+}
+
+const pauseBody = z.strictObject({ reason: reasonField(), policy: nameField('the name of a policy').exactOptional() });
+
+/** `{"paused": SCOPE}`. Stands before the next request of any run, across restarts, until a person lifts it. */
+async function pause(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'operator', 'opsd pause --reason TEXT');
+  const form = '{"reason": "TEXT", "policy": "NAME"}; without a policy the whole engine is paused.';
+  const { reason, policy } = await readJson(request, pauseBody, form);
+  requirePolicy(deps, policy);
+  deps.engine.pause({ reason, by, ...(policy !== undefined && { policy }) });
+  return json(200, { paused: policy === undefined ? 'engine' : `policy/${policy}` });
+}
+
+const unpauseBody = z
+  .strictObject({
+    reason: reasonField(),
+    policy: nameField('the name of a policy').exactOptional(),
+    group: nameField('a group of the policy').exactOptional(),
+  })
+  .refine(({ policy, group }) => group === undefined || policy !== undefined, {
+    path: ['group'],
+    message: 'needs the policy that it is a group of',
+  });
+
+/** `{"lifted": COUNT}`. Without a policy every pause; with one its own, and the halts of its groups, or of one group. */
+async function unpause(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'admin', 'opsd unpause --reason TEXT');
+  const form = '{"reason": "TEXT", "policy": "NAME", "group": "GROUP"}; without a policy every pause is lifted.';
+  const { reason, policy, group } = await readJson(request, unpauseBody, form);
+  requirePolicy(deps, policy);
+  const lifted = deps.engine.unpause({
+    reason,
+    by,
+    ...(policy !== undefined && { policy }),
+    ...(group !== undefined && { group: groupNamed(deps, policy!, group) }),
+  });
+  return json(200, { lifted });
+}
+
+/** A stop with a typo in it must not look like a stop. */
+function requirePolicy(deps: RouteContext['deps'], name: string | undefined): void {
+  const known = deps.policies().map((policy) => policy.name);
+  if (name === undefined || known.includes(name)) return;
+  throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
+}
+
+/** Groups are shown redacted, and may be named so. */
+function groupNamed(deps: RouteContext['deps'], policy: string, name: string): string {
+  const groups =
+    deps
+      .policies()
+      .find((one) => one.name === policy)
+      ?.campaigns.map(({ group }) => group) ?? [];
+  if (groups.includes(name)) return name;
+  const meant = groups.filter((group) => redact(group) === name);
+  if (meant.length === 1) return meant[0]!;
+  const which =
+    meant.length === 0
+      ? `has no campaign of ${name.slice(0, 400)}`
+      : `has several groups of this name; leave the group out`;
+  throw new HttpError(404, 'not_found', `Policy ${policy} ${which}. Groups: ${groups.join(' ')}`);
+}
+
+const backupBody = z.strictObject({ file: nameField('an absolute path') });
+
+/** `{"bytes": COUNT}`: a copy of the store, on the machine of the daemon. */
+async function backup(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  allowLocal(context, 'opsd state backup FILE');
+  const { file } = await readJson(request, backupBody, '{"file": "/ABSOLUTE/PATH"}');
+  if (!isAbsolute(file))
+    throw new HttpError(400, 'bad_request', `The file must be an absolute path, not ${file.slice(0, 200)}.`);
+  try {
+    return json(200, await deps.state.backup(file));
+  } catch (error) {
+    throw new HttpError(409, 'refused', errorMessage(error));
+  }
+}
+
+const adoptBody = z.strictObject({ reason: reasonField() });
+
+/** `{"adopted": WHY}`: why the store was not trusted; `null` when it was. */
+async function adopt(context: RouteContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'admin', 'opsd state adopt --reason TEXT');
+  const { reason } = await readJson(request, adoptBody, '{"reason": "TEXT"}');
+  try {
+    return json(200, { adopted: deps.state.adopt(reason, by) ?? null });
+  } catch (error) {
+    throw new HttpError(409, 'refused', errorMessage(error));
+  }
+}
+
+/** `{"changed": …, "hash": …}`. What is wrong with a configuration is told in the message, as `opsd check` tells it. */
+async function reload(context: RouteContext): Promise<Reply> {
+  const { deps } = context;
+  const { by } = allow(context, 'admin', 'opsd reload');
+  if (deps.reload === undefined) {
+    throw new HttpError(409, 'refused', 'This daemon has no file that its configuration could be loaded from again.');
+  }
+  const outcome = await deps.reload(by);
+  if (!outcome.ok) throw new HttpError(422, 'bad_configuration', outcome.message);
+  const { changed, webConfig, hash } = outcome;
+  return json(200, { changed, webConfig, hash });
+}

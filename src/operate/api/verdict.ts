@@ -1,0 +1,206 @@
+/** How the daemon is, in one sentence: what is wrong comes first, the worst of it at the front. Pure. */
+import type { Pause } from '#automate/ledger/ledger.ts';
+import type { Condition } from '#automate/ledger/verbs.ts';
+import { formatAge, formatCount, formatTime } from './format.ts';
+import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
+import type { PolicyView, ReconciliationView, SourceView, Status } from './status.ts';
+
+/**
+ * `trouble`: something does not work. `attention`: something is held, reduced or unclear. `starting`: not ready yet.
+ * `info`: what an operator decided, such as a pause.
+ */
+const VERDICT_LEVELS = ['trouble', 'attention', 'starting', 'info', 'ok'] as const;
+export type VerdictLevel = (typeof VERDICT_LEVELS)[number];
+
+export interface Problem {
+  readonly level: 'trouble' | 'attention' | 'info';
+  readonly text: string;
+  /** Which row of the page tells more: the id of its element. */
+  readonly anchor?: string;
+}
+
+export interface Verdict {
+  readonly level: VerdictLevel;
+  readonly sentence: string;
+  /** The worst first. */
+  readonly problems: readonly Problem[];
+}
+
+export function judge(status: Omit<Status, 'verdict'>): Verdict {
+  const problems = [
+    ...status.outages.map((outage) => outageProblem(outage, status)),
+    ...daemonProblems(status),
+    ...status.pauses.flatMap(pauseOfAll),
+    ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
+    ...status.sources.flatMap((source) => unknownOutages(source, status)),
+    ...status.reconciliation.flatMap(gap),
+    ...besidesPauses(status)
+      .filter((condition) => !isReaction(condition, status))
+      .map(standing),
+    ...status.policies.flatMap((policy) => policyProblems(policy, status)),
+    ...unknownOutcomes(status),
+  ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
+  const [worst, ...others] = problems;
+  if (worst !== undefined && (worst.level !== 'info' || status.ready)) {
+    const more = others.length === 0 ? '.' : `; and ${others.length} more.`;
+    return { level: worst.level, sentence: withoutFullStop(worst.text) + more, problems };
+  }
+  if (!status.ready) {
+    return { level: 'starting', sentence: `Starting: ${withoutFullStop(status.readyDetail)}.`, problems };
+  }
+  return { level: 'ok', sentence: allWell(status), problems };
+}
+
+function outageProblem(outage: OutageView, { at, accounts }: Omit<Status, 'verdict'>): Problem {
+  const { account, failed, lost, failedRuns } = outage;
+  const of = accounts.length > 1 ? ` (${account})` : '';
+  const runs = failedRuns === undefined ? 'failed runs not known' : `${formatCount(failedRuns)} failed runs`;
+  const size = `${formatCount(failed)} failed attempts, ${formatCount(lost)} failed messages, ${runs}`;
+  const text = `${outageTitle(outage)}${of} ${outageSince(outage, at)}: ${size}; ${reactionText(outage)}`;
+  return { level: 'trouble', text, anchor: outageAnchor(outage) };
+}
+
+/** Where the log is not counted far enough, that everything is well cannot be said. */
+function unknownOutages(source: SourceView, { outagesUnknown }: Omit<Status, 'verdict'>): Problem[] {
+  const { account, collector, state, countedUntilAt } = source;
+  if (collector !== 'logs' || state !== 'ok' || !outagesUnknown.includes(account)) return [];
+  const until = countedUntilAt === undefined ? '' : `: its log is counted until ${formatTime(countedUntilAt)}`;
+  const text = `It is not known whether destinations of ${account} are down${until}`;
+  return [{ level: 'attention', text, anchor: sourceAnchor(source) }];
+}
+
+export function sourceAnchor(source: { readonly account: string; readonly collector: string }): string {
+  return `source-${source.account}-${source.collector}`;
+}
+
+export function reconciliationAnchor(row: { readonly account: string; readonly state: string }): string {
+  return `reconciliation-${row.account}-${row.state}`;
+}
+
+export function policyAnchor(policy: { readonly name: string }): string {
+  return `policy-${policy.name}`;
+}
+
+function daemonProblems(status: Omit<Status, 'verdict'>): Problem[] {
+  const problems: Problem[] = [];
+  if (!status.healthy) problems.push({ level: 'trouble', text: `The daemon is not healthy: ${status.healthDetail}` });
+  if (status.storeError !== undefined) {
+    problems.push({ level: 'trouble', text: `The store cannot be read: ${status.storeError}` });
+  }
+  return problems;
+}
+
+function sourceProblem(source: SourceView, now: number): Problem[] {
+  const name = `${source.account} ${source.collector}`;
+  const why = source.lastRunFailed && source.lastFailure !== undefined ? ` (${source.lastFailure.reason})` : '';
+  const since =
+    source.lastSuccessAt === undefined ? 'it never succeeded' : `last success ${formatAge(source.lastSuccessAt, now)}`;
+  const anchor = sourceAnchor(source);
+  if (source.state === 'stale') {
+    return [{ level: 'trouble', text: `${name} is stale${why}: ${since}, its gauges are withheld`, anchor }];
+  }
+  // Old data still stands in for a source that began to fail a moment ago; one that never had any is blind.
+  if (source.state === 'failing') {
+    const level = source.lastSuccessAt === undefined ? 'trouble' : 'attention';
+    return [{ level, text: `${name} is failing${why}: ${since}`, anchor }];
+  }
+  return [];
+}
+
+/** Either of them may be wrong; what is counted from it is wrong then, too. */
+function gap({ account, state, hour, logs, statistics, isLasting }: ReconciliationView): Problem[] {
+  if (!isLasting) return [];
+  const clock = new Date(hour).toISOString().slice(11, 16);
+  const text = `${account}: the log and the statistics do not agree on ${state} in the hour from ${clock} UTC (${logs} and ${statistics}), nor in the hour before`;
+  return [{ level: 'attention', text, anchor: reconciliationAnchor({ account, state }) }];
+}
+
+/** What stands without the conditions that tell of pauses: each of those is shown as the pause that it is. */
+export function besidesPauses({ conditions, pauses }: Pick<Status, 'conditions' | 'pauses'>): readonly Condition[] {
+  return conditions.filter(({ key }) => !pauses.some(({ scope }) => key === `paused/${scope}`));
+}
+
+/** What a policy does about an outage is said with the outage. */
+function isReaction({ key, group = '' }: Condition, { outages }: Pick<Status, 'outages'>): boolean {
+  return outages.some(
+    ({ destination, reactions }) =>
+      reactions.some(({ policy }) => key === `held/${policy}`) ||
+      (key.startsWith('halted/') && URL.parse(group)?.host === destination),
+  );
+}
+
+/** The row of the page on which conditions stand. */
+export const STANDING_ANCHOR = 'standing';
+
+function standing({ severity, summary, detail, guard }: Condition): Problem {
+  const isPause = severity === 'info' && guard === 'kill_switch';
+  const level = severity === 'critical' ? 'trouble' : isPause ? 'info' : 'attention';
+  return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: STANDING_ANCHOR };
+}
+
+function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
+  if (scope !== 'engine') return [];
+  const text = `Everything is paused by ${by}: ${reason}; opsd unpause --reason TEXT lifts it`;
+  return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: STANDING_ANCHOR }];
+}
+
+/** A pause is what an operator decided, unless the daemon put it on itself. */
+function reducedLevel({ name, reducedBy }: PolicyView, pauses: Status['pauses']): Problem['level'] {
+  if (reducedBy?.startsWith('paused:') !== true) return 'attention';
+  const pause = pauses.find(({ scope }) => scope === 'engine' || scope === `policy/${name}`);
+  const isOwn = pause === undefined ? reducedBy.includes('opsd unpause') : pause.by === 'engine';
+  return isOwn ? 'trouble' : 'info';
+}
+
+function policyProblems(policy: PolicyView, { pauses }: Omit<Status, 'verdict'>): Problem[] {
+  const problems: Problem[] = [];
+  const anchor = policyAnchor(policy);
+  const outcome = policy.lastRun?.outcome;
+  const detail = policy.lastRun?.detail === undefined ? '' : `: ${policy.lastRun.detail}`;
+  if (outcome === 'error' || outcome === 'aborted' || outcome === 'halted') {
+    // A pause or a stop of the daemon ended it.
+    const level = /^: (?:kill_switch|interrupted)\b/.test(detail) ? 'info' : 'trouble';
+    problems.push({ level, text: `The last run of ${policy.name} ended as ${outcome}${detail}`, anchor });
+  } else if (outcome === 'incomplete') {
+    problems.push({
+      level: 'attention',
+      text: `The last run of ${policy.name} did not come to its end${detail}`,
+      anchor,
+    });
+  }
+  const isOneOfAll = policy.reducedBy?.startsWith('paused:') === true && pauses.some(({ scope }) => scope === 'engine');
+  if (policy.effectiveMode !== policy.mode && !isOneOfAll) {
+    const why = policy.reducedBy === undefined ? '' : `: ${policy.reducedBy}`;
+    const text = `${policy.name} is written as ${policy.mode} and runs as ${policy.effectiveMode}${why}`;
+    problems.push({ level: reducedLevel(policy, pauses), text, anchor });
+  }
+  return problems;
+}
+
+function unknownOutcomes(status: Omit<Status, 'verdict'>): Problem[] {
+  const count = status.unknownOutcomes;
+  if (count === 0 || status.conditions.some(({ key }) => key.startsWith('unknown/'))) return [];
+  const text =
+    count === 1
+      ? 'What became of one action is unknown; its entry stays untouched until reading tells'
+      : `What became of ${count} actions is unknown; their entries stay untouched until reading tells`;
+  return [{ level: 'attention', text, anchor: 'actions' }];
+}
+
+function allWell(status: Omit<Status, 'verdict'>): string {
+  const running = status.sources.filter((source) => source.state !== 'off');
+  const read = running.filter((source) => source.state === 'ok').length;
+  const sources = running.length === 0 ? 'no sources' : `${read} of ${running.length} sources read`;
+  const policies =
+    status.policies.length === 0
+      ? 'no policies'
+      : `${status.policies.length} ${status.policies.length === 1 ? 'policy' : 'policies'} as written`;
+  const { reconciliation } = status;
+  const agree =
+    reconciliation.length > 0 && reconciliation.every(({ agrees }) => agrees) ? ', log and statistics agree' : '';
+  return `All is well: ${sources}, ${policies}${agree}.`;
+}
+
+function withoutFullStop(text: string): string {
+  return text.replace(/[.\s]+$/, '');
+}

@@ -1,0 +1,63 @@
+/** The command line of one command, parsed strictly: what is not known is refused, with what may have been meant. */
+import { parseArgs } from 'node:util';
+import { nearest } from '#foundation/domain/suggest.ts';
+import { UsageError, type Command, type OptionSpec, type OptionValues } from './command.ts';
+
+const HELP: OptionSpec = { type: 'boolean', short: 'h', help: 'Show this help.' };
+
+/** All options of a command, the one that all have included. */
+export function optionsOf(command: Command): Readonly<Record<string, OptionSpec>> {
+  return { ...command.options, help: HELP };
+}
+
+/** @throws {UsageError} */
+export function parseArguments(
+  command: Command,
+  args: readonly string[],
+): { readonly values: OptionValues; readonly positionals: readonly string[] } {
+  const options = optionsOf(command);
+  const config = Object.fromEntries(
+    Object.entries(options).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short !== undefined && { short }), ...(multiple && { multiple }) },
+    ]),
+  );
+  refuseUnknown(command, args, config);
+  const { values, positionals } = parseStrictly(args, config);
+  if (values['help'] === true) return { values, positionals };
+  const { usage, min, max } = command.operands ?? { usage: '', min: 0, max: 0 };
+  if (positionals.length < min) throw new UsageError(`${command.name} needs ${usage}`);
+  if (positionals.length > max) throw new UsageError(`${command.name} does not take '${positionals[max]}'`);
+  return { values, positionals };
+}
+
+type ParserOptions = Readonly<
+  Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string; readonly multiple?: true }>
+>;
+
+/** The parser's own message for these cannot say what was meant. */
+function refuseUnknown(command: Command, args: readonly string[], options: ParserOptions): void {
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== 'option' || Object.hasOwn(options, token.name)) continue;
+    const meant = nearest(token.name, Object.keys(options));
+    const hint = meant === undefined ? '' : `; did you mean --${meant}?`;
+    throw new UsageError(`${command.name} has no option ${token.rawName}${hint}`);
+  }
+}
+
+function parseStrictly(
+  args: readonly string[],
+  options: ParserOptions,
+): { readonly values: OptionValues; readonly positionals: readonly string[] } {
+  try {
+    const parsed = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+    return { values: parsed.values as OptionValues, positionals: parsed.positionals };
+  } catch (error) {
+    throw new UsageError(firstSentence((error as Error).message), { cause: error });
+  }
+}
+
+function firstSentence(message: string): string {
+  return message.split(/\.\s|\n/)[0]!.replace(/\.$/, '');
+}

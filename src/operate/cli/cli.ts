@@ -1,0 +1,64 @@
+/** The command line as a function: arguments in, exit code out. It never ends the process. */
+import { redact } from '#foundation/domain/redact.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { parseArguments } from './arguments.ts';
+import { CommandError, EXIT, UsageError, type CliIo, type CliPrograms, type Command } from './command.ts';
+import { commandHelp, commandNamed, helpCommand, overallHelp } from './help.ts';
+import { COMMANDS } from './index.ts';
+
+export type { CliIo, CliPrograms } from './command.ts';
+
+/** @returns the exit code; see `EXIT` */
+export async function runCli(argv: readonly string[], io: CliIo, programs: CliPrograms): Promise<number> {
+  const [word, ...args] = argv;
+  if (word === undefined) {
+    io.stderr.write(overallHelp());
+    return EXIT.usage;
+  }
+  try {
+    const command = findCommand(word);
+    const { values, positionals } = parseArguments(command, args);
+    if (values['help'] === true) {
+      io.stdout.write(commandHelp(command));
+      return EXIT.ok;
+    }
+    return await command.run({ io, programs, values, positionals });
+  } catch (error) {
+    return explain(error, word, io);
+  }
+}
+
+/** What other programs' users expect to work as well. */
+const ALIASES: Readonly<Record<string, string>> = {
+  '--help': 'help',
+  '-h': 'help',
+  '--version': 'version',
+  '-V': 'version',
+};
+
+function findCommand(word: string): Command {
+  const name = ALIASES[word] ?? word;
+  if (name.startsWith('-')) throw new UsageError(`a command comes first, not ${name}`);
+  return commandNamed(name);
+}
+
+function explain(error: unknown, word: string, io: CliIo): number {
+  if (error instanceof UsageError) {
+    const topic = [...COMMANDS, helpCommand].some((command) => command.name === word) ? ` ${word}` : '';
+    io.stderr.write(`opsd: ${redact(error.message)}\nSee: opsd help${topic}\n`);
+    return EXIT.usage;
+  }
+  if (io.signal.aborted && error === io.signal.reason) {
+    io.stderr.write(`opsd: ${errorMessage(error)}\n`);
+    return EXIT.failed;
+  }
+  io.stderr.write(`opsd: ${redact(describe(error))}\n`);
+  return EXIT.failed;
+}
+
+/** A message for what a user can mend; for a mistake of the program, where it happened. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const ours = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  return ours && !(error instanceof CommandError) ? (error.stack ?? error.message) : error.message;
+}

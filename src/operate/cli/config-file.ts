@@ -1,0 +1,33 @@
+/** Which configuration a command means, and what is wrong with it. */
+import { existsSync } from 'node:fs';
+import type { Config } from '#config/config.ts';
+import { textOption, type CliIo, type OptionSpec, type OptionValues } from './command.ts';
+import { usesColor } from './output.ts';
+
+export const CONFIG_OPTION: OptionSpec = {
+  type: 'string',
+  short: 'c',
+  value: 'FILE',
+  help: 'Configuration; default: $OPSD_CONFIG, else ./config.yaml.',
+};
+
+export function configPath(values: OptionValues, env: CliIo['env']): string {
+  return textOption(values, 'config') ?? (env['OPSD_CONFIG'] || 'config.yaml');
+}
+
+/** The configuration, warnings on stderr; undefined when it is not usable, which has then been said there. */
+export async function readConfig(
+  io: CliIo,
+  path: string,
+  options: { readonly secrets: boolean },
+): Promise<Config | undefined> {
+  const { formatProblems, loadConfig } = await import('#config/load.ts');
+  const loaded = loadConfig(path, { env: io.env, secrets: options.secrets });
+  const problems = loaded.ok ? loaded.warnings : loaded.problems;
+  if (problems.length > 0) {
+    io.stderr.write(`${formatProblems(problems, { color: usesColor(io.stderr, io.env) })}\n`);
+  }
+  if (!loaded.ok && !existsSync(path))
+    io.stderr.write('  help: name the configuration with --config FILE or OPSD_CONFIG\n');
+  return loaded.ok ? loaded.config : undefined;
+}

@@ -1,0 +1,201 @@
+/** What commands ask of the running daemon. */
+import type { Plan } from '#foundation/domain/plan.ts';
+import type { AuditHead } from '#automate/ledger/audit-log.ts';
+import type { Explanation, RunSummary, Subject } from '#automate/ledger/verbs.ts';
+import { CommandError } from './command.ts';
+import { exchange, isRecord, placeOf, type DaemonCall } from './daemon-exchange.ts';
+
+/** Where the daemon of a store listens. */
+export function socketPathOf(storePath: string): string {
+  return `${storePath}.sock`;
+}
+
+/** The other way round; undefined of a path that no daemon gives its socket. */
+export function storeOfSocket(socketPath: string): string | undefined {
+  return socketPath.endsWith('.sock') ? socketPath.slice(0, -'.sock'.length) : undefined;
+}
+
+export interface PlanOptions {
+  /** Keeps it, so that it can be applied. */
+  readonly save: boolean;
+  readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
+}
+
+/**
+ * What the policy would do now. The daemon reads the service for it, which may take minutes.
+ *
+ * @throws {CommandError} when no daemon answers, or it refuses; as all of these do
+ */
+export async function requestPlan(policy: string, options: PlanOptions, call: DaemonCall): Promise<Plan> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/plan', body: { policy, ...options } });
+  return planOf(answer, call);
+}
+
+/** Names of the daemon's policies, in the order of its configuration. */
+export async function requestPolicies(call: DaemonCall): Promise<readonly string[]> {
+  const { policies } = await exchange(call, { method: 'GET', path: '/api/v1/policies' });
+  const rows = Array.isArray(policies) ? (policies as unknown[]) : [];
+  return rows.flatMap((policy) => (isRecord(policy) && typeof policy['name'] === 'string' ? [policy['name']] : []));
+}
+
+/** A plan that was kept. */
+export interface KeptPlan {
+  readonly id: string;
+  readonly state: string;
+  readonly expiresAt: number;
+  /** Acts that an approval covers. */
+  readonly covers: number;
+  readonly plan: Plan;
+}
+
+export async function requestStoredPlan(id: string, call: DaemonCall): Promise<KeptPlan> {
+  const answer = await exchange(call, { method: 'GET', path: `/api/v1/plans/${encodeURIComponent(id)}` });
+  const kept = isRecord(answer['plan']) ? answer['plan'] : {};
+  return {
+    id: String(kept['id']),
+    state: String(kept['state']),
+    expiresAt: Number(kept['expiresAt']),
+    covers: Number(kept['covers']),
+    plan: planOf(kept['plan'], call),
+  };
+}
+
+export interface Applied {
+  readonly plan: Plan;
+  readonly result: RunSummary;
+}
+
+export async function requestApply(id: string, reason: string | undefined, call: DaemonCall): Promise<Applied> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/apply', body: { plan: id, reason } });
+  const { result } = answer;
+  if (!isRecord(result) || typeof result['outcome'] !== 'string') throw notOpsd(call, 'with how the run ended');
+  return { plan: planOf(answer['plan'], call), result: result as unknown as RunSummary };
+}
+
+/** @returns the plan's new state, as `/api/v1/plans` shows it */
+export async function requestDecision(
+  verb: 'approve' | 'reject',
+  decision: { readonly plan: string; readonly reason?: string },
+  call: DaemonCall,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { plan } = await exchange(call, { method: 'POST', path: `/api/v1/${verb}`, body: decision });
+  return isRecord(plan) ? plan : {};
+}
+
+/** An act as `/api/v1/actions` shows it. */
+interface ActionRow {
+  readonly id: number;
+  readonly at: number;
+  readonly policy: string;
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: string;
+  readonly detail?: string;
+  readonly newRunId?: string;
+}
+
+export interface ExplainedEntry {
+  readonly id: string;
+  readonly subject?: Subject;
+  readonly policies: readonly Explanation[];
+  readonly actions: readonly ActionRow[];
+}
+
+export async function requestExplain(id: string, call: DaemonCall): Promise<ExplainedEntry> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/explain', body: { id } });
+  if (!Array.isArray(answer['policies']) || !Array.isArray(answer['actions']))
+    throw notOpsd(call, 'with an explanation');
+  return answer as unknown as ExplainedEntry;
+}
+
+/** @returns what is paused: `engine`, or `policy/NAME` */
+export async function requestPause(
+  pause: { readonly reason: string; readonly policy?: string },
+  call: DaemonCall,
+): Promise<string> {
+  const { paused } = await exchange(call, { method: 'POST', path: '/api/v1/pause', body: pause });
+  if (typeof paused !== 'string') throw notOpsd(call, 'that it paused');
+  return paused;
+}
+
+/** @returns how many pauses and halts were lifted */
+export async function requestUnpause(
+  lifted: { readonly reason: string; readonly policy?: string; readonly group?: string },
+  call: DaemonCall,
+): Promise<number> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/unpause', body: lifted });
+  return Number(answer['lifted']);
+}
+
+export interface StandingPause {
+  readonly scope: string;
+  readonly reason: string;
+  readonly at: number;
+  readonly by: string;
+}
+
+/** The pauses that stand. */
+export async function requestPauses(call: DaemonCall): Promise<readonly StandingPause[]> {
+  const { pauses } = await exchange(call, { method: 'GET', path: '/api/v1/conditions' });
+  return Array.isArray(pauses) ? (pauses as StandingPause[]) : [];
+}
+
+/** Where the daemon's audit log ends; undefined while nothing was written. */
+export async function requestAuditHead(call: DaemonCall): Promise<AuditHead | undefined> {
+  const { head } = await exchange(call, { method: 'GET', path: '/api/v1/audit/head' });
+  if (!isRecord(head)) return undefined;
+  return { sequence: Number(head['sequence']), hash: String(head['hash']) };
+}
+
+/** A copy of the store, made by the daemon. @returns its size in bytes */
+export async function requestBackup(file: string, call: DaemonCall): Promise<number> {
+  const answer = await exchange(call, { method: 'POST', path: '/api/v1/state/backup', body: { file } });
+  return Number(answer['bytes']);
+}
+
+/** @returns why the store was not trusted until now; undefined when it was */
+export async function requestAdopt(reason: string, call: DaemonCall): Promise<string | undefined> {
+  const { adopted } = await exchange(call, { method: 'POST', path: '/api/v1/state/adopt', body: { reason } });
+  return typeof adopted === 'string' ? adopted : undefined;
+}
+
+export interface Reloaded {
+  readonly changed: boolean;
+  /** Whether web configuration files alone have changed. */
+  readonly webConfig: boolean;
+  /** Of the configuration that is good. */
+  readonly hash: string;
+}
+
+export async function requestReload(call: DaemonCall): Promise<Reloaded> {
+  const { changed, webConfig, hash } = await exchange(call, { method: 'POST', path: '/-/reload' });
+  if (typeof changed !== 'boolean' || typeof hash !== 'string') throw notOpsd(call, 'that it loaded its configuration');
+  return { changed, webConfig: webConfig === true, hash };
+}
+
+/** What the daemon runs with, and what stands against what was loaded last. */
+export async function requestRunning(call: DaemonCall): Promise<{ readonly hash: string; readonly failure?: string }> {
+  const [status, { conditions }] = [
+    await exchange(call, { method: 'GET', path: '/api/v1/status' }),
+    await exchange(call, { method: 'GET', path: '/api/v1/conditions' }),
+  ];
+  const failed = (Array.isArray(conditions) ? (conditions as unknown[]) : [])
+    .filter(isRecord)
+    .find(({ key }) => key === 'reload');
+  return { hash: String(status['configHash']), ...(failed !== undefined && { failure: String(failed['detail']) }) };
+}
+
+const PLAN_STATES: readonly unknown[] = ['nothing', 'changes', 'held', 'aborted'] satisfies Plan['state'][];
+const PLAN_LISTS = ['chosen', 'checks', 'skipped', 'campaigns', 'caps', 'notes'] satisfies (keyof Plan)[];
+
+/** Enough to tell a plan from anything else; the daemon is of this program, perhaps of another version. */
+function planOf(value: unknown, call: DaemonCall): Plan {
+  const isPlan =
+    isRecord(value) && PLAN_STATES.includes(value['state']) && PLAN_LISTS.every((list) => Array.isArray(value[list]));
+  if (!isPlan) throw notOpsd(call, 'with a plan');
+  return value as unknown as Plan;
+}
+
+function notOpsd(call: DaemonCall, what: string): CommandError {
+  return new CommandError(`what listens on ${placeOf(call)} did not answer ${what}`);
+}

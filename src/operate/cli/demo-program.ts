@@ -1,0 +1,133 @@
+/**
+ * `opsd demo`: the daemon over the embedded service with sample traffic. The daemon is the same as in production and
+ * knows nothing of the demo: it gets a configuration (demo.yaml) with the address and the credentials of the service
+ * that was started for it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { formatProblems, loadConfig } from '#config/load.ts';
+import type { Config } from '#config/config.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { replayHistory } from '#emulator/history.ts';
+import { startSampleDestinations } from '#emulator/sample-destinations.ts';
+import { startSampleTraffic, type SampleTraffic } from '#emulator/sample-traffic.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
+import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
+import type { CliIo } from './command.ts';
+import { runUntilStopped, type Daemon, type StartDaemon } from './daemon.ts';
+import { demoScreen } from './demo-screen.ts';
+
+export interface DemoOptions {
+  readonly listen?: ListenAddress;
+  readonly seed?: number;
+}
+
+/** Well-known values: the service listens on loopback, and whoever plays with the demo may call it too. */
+const SERVICE = { account: 'acc-demo', token: 'demo-token', username: 'demo', password: 'demo-password' };
+const HISTORY_DAYS = 30;
+/** Three quarters of an hour of the sample traffic: after its first hour the demo does not grow. */
+export const DEMO_LOG_MAX_ENTRIES = 40_000;
+/** A resumed run is judged soon, so that its end can be watched. */
+const SETTLE_MS = 20_000;
+/** An outage, its halt and the way out of it pass within minutes. */
+const PACE = { breakerMs: [20_000, 40_000, 80_000], listEveryMs: 5_000 };
+
+export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemon): Promise<number> {
+  const { clock } = io;
+  const random = options.seed === undefined ? systemRandom : seededRandom(options.seed);
+  await using stack = new AsyncDisposableStack();
+
+  const folder = mkdtempSync(join(tmpdir(), 'opsd-demo-'));
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const destinations = stack.use(await startSampleDestinations({ clock, random }));
+  const emulator = stack.use(
+    await startEmulator({
+      clock,
+      // Real time, with what a test may do in process: the mails of this morning.
+      time: 'real',
+      random,
+      listen: { host: '127.0.0.1', port: 0 },
+      accounts: [{ id: SERVICE.account, token: SERVICE.token }],
+      management: SERVICE,
+      hosts: destinations.hosts,
+      logMaxEntries: DEMO_LOG_MAX_ENTRIES,
+      onError: (error) => io.stderr.write(`the embedded service failed: ${String(error)}\n`),
+    }),
+  );
+  replayHistory({
+    statistics: emulator.statistics,
+    accountId: SERVICE.account,
+    random,
+    now: clock.now(),
+    days: HISTORY_DAYS,
+  });
+  // Of the traffic of this morning some mails are left, for the prune to take away.
+  emulator.control.seed({
+    deadMessages: [
+      { url: 'https://email.vendor.example/v1/send', labels: ['newsletter'], status: 503, count: 60, agoMs: 5_400_000 },
+    ],
+  });
+  const traffic = stack.use(
+    await startSampleTraffic({
+      emulatorUrl: emulator.url,
+      token: SERVICE.token,
+      headerPrefix: 'Svc',
+      management: { accountId: SERVICE.account, username: SERVICE.username, password: SERVICE.password },
+      clock,
+      random,
+    }),
+  );
+
+  const config = demoConfig(folder, { emulator, traffic, options, io });
+  const screen = demoScreen(emulator, { url: emulator.url, account: SERVICE.account, token: SERVICE.token }, io);
+  const run = {
+    config,
+    level: config.log.level,
+    settleMs: SETTLE_MS,
+    pace: PACE,
+    onStarted: (daemon: Daemon) => screen.show(daemon),
+    ...(screen.logSink && { logSink: screen.logSink }),
+  };
+  try {
+    return await runUntilStopped(run, io, start);
+  } catch (error) {
+    // It names the key of a configuration, and here is none.
+    if (error instanceof Error && error.name === 'ListenError') {
+      error.message = error.message.replace('server.listen', '--listen');
+    }
+    throw error;
+  }
+}
+
+interface DemoParts {
+  readonly emulator: Emulator;
+  readonly traffic: SampleTraffic;
+  readonly options: DemoOptions;
+  readonly io: CliIo;
+}
+
+function demoConfig(folder: string, { emulator, traffic, options, io }: DemoParts): Config {
+  const path = fileURLToPath(new URL('demo.yaml', import.meta.url));
+  const loaded = loadConfig(path, {
+    env: {
+      ...io.env,
+      OPSD_DEMO_FOLDER: folder,
+      OPSD_DEMO_URL: emulator.url,
+      OPSD_DEMO_ACCOUNT: SERVICE.account,
+      OPSD_DEMO_TOKEN: SERVICE.token,
+      OPSD_DEMO_USERNAME: SERVICE.username,
+      OPSD_DEMO_PASSWORD: SERVICE.password,
+      // Midnight, UTC: the day on which the sample traffic set the budget.
+      OPSD_DEMO_TODAY: new Date(io.clock.now()).toISOString().slice(0, 10),
+      OPSD_DEMO_SEARCH_INDEX: traffic.searchIndexId,
+      OPSD_DEMO_VECTOR_INDEX: traffic.vectorIndexId,
+      // A person watches the summary; only what needs attention may stand between its lines.
+      OPSD_DEMO_LOG_LEVEL: io.stdout.isTTY === true ? 'warn' : 'info',
+    },
+  });
+  if (!loaded.ok) throw new Error(`the demo's own configuration is wrong:\n${formatProblems(loaded.problems)}`);
+  if (options.listen === undefined) return loaded.config;
+  return { ...loaded.config, server: { ...loaded.config.server, listen: options.listen } };
+}

@@ -1,0 +1,61 @@
+/** A failed workflow run as the service shows it: its entry in the workflow DLQ, and its messages in the log. */
+import type { MessageApi, Page } from '#service/api.ts';
+import { serviceErrorCode } from '#foundation/domain/service-error.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+
+const PAGE_SIZE = 100;
+/** Most pages that are read: an answer that never ends must. */
+const MOST_PAGES = 200;
+
+export interface FailedRun {
+  readonly workflowRunId: string;
+  readonly dlqId: string;
+  /** Messages to the workflow's URL that the log shows under the run's id, oldest first. */
+  readonly messageIds: readonly string[];
+}
+
+/** Returns the failed run with this run id or dlqId; undefined when the workflow DLQ has none. */
+export async function findFailedRun(api: MessageApi, id: string, signal: AbortSignal): Promise<FailedRun | undefined> {
+  const entry = (await byRunId(api, id, signal)) ?? (await inPages(api, id, signal));
+  if (entry === undefined) return undefined;
+  const { workflowRunId, dlqId, workflowUrl, workflowCreatedAt } = entry;
+  const begun = new Map<string, number>();
+  const from = workflowCreatedAt === undefined ? {} : { fromDate: workflowCreatedAt };
+  for await (const row of rowsOf((page) => api.listLogs({ url: workflowUrl, ...from, ...page }, { signal }))) {
+    if (row.workflowRunId !== workflowRunId) continue;
+    begun.set(row.messageId, Math.min(row.time, begun.get(row.messageId) ?? Infinity));
+  }
+  const messageIds = [...begun].toSorted(([, a], [, b]) => a - b).map(([messageId]) => messageId);
+  return { workflowRunId, dlqId, messageIds };
+}
+
+async function byRunId(api: MessageApi, id: string, signal: AbortSignal): Promise<WorkflowDlqEntry | undefined> {
+  try {
+    const { value } = await api.listWorkflowDlq({ workflowRunId: id, count: PAGE_SIZE }, { signal });
+    return value.find(({ workflowRunId }) => workflowRunId === id);
+  } catch (error) {
+    // A service may not know the filter.
+    if (serviceErrorCode(error) === 'client_error') return undefined;
+    throw error;
+  }
+}
+
+async function inPages(api: MessageApi, id: string, signal: AbortSignal): Promise<WorkflowDlqEntry | undefined> {
+  for await (const entry of rowsOf((page) => api.listWorkflowDlq(page, { signal }))) {
+    if (entry.dlqId === id || entry.workflowRunId === id) return entry;
+  }
+  return undefined;
+}
+
+async function* rowsOf<T>(
+  read: (page: { readonly count: number; readonly cursor?: string }) => Promise<Page<T>>,
+): AsyncGenerator<T> {
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const answer: Page<T> = await read({ count: PAGE_SIZE, ...(cursor !== undefined && { cursor }) });
+    yield* answer.value;
+    cursor = answer.cursor;
+    if (cursor === undefined) return;
+  }
+  throw new Error(`it has more than ${MOST_PAGES} pages`);
+}

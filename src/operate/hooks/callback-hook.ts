@@ -1,0 +1,101 @@
+/**
+ * The service's callbacks and failure callbacks (interface, section 6). What they tell is a hint: a failure callback
+ * adds a dead letter that policies may look at, and lets policies run that wait for it. Bodies and headers of messages
+ * are neither kept nor told.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { malformed } from './hook-json.ts';
+import type { HookDeps } from './hooks.ts';
+
+/** Ids are told to the service again, in requests. */
+const id = z.string().regex(/^[\x21-\x7E]{1,256}$/);
+const name = z.string().min(1).max(1_024).optional().catch(undefined);
+
+const callback = z.object({
+  status: z.int().min(100).max(599).optional().catch(undefined),
+  retried: z.int().min(0).optional().catch(undefined),
+  dlqId: id.optional(),
+  sourceMessageId: id,
+  url: z.string().max(8_192).optional().catch(undefined),
+  topicName: name,
+  scheduleId: name,
+  createdAt: z
+    .string()
+    .regex(/^\d{13}$/)
+    .optional()
+    .catch(undefined),
+  sourceHeader: z.record(z.string(), z.unknown()).optional().catch(undefined),
+});
+
+type Callback = z.output<typeof callback>;
+
+const MAX_LABELS = 100;
+const EARLIEST = Date.UTC(2015, 0);
+const DAY_MS = 86_400_000;
+
+export interface CallbackRequest {
+  readonly account: string;
+  /** Brand prefix of the service's own headers. */
+  readonly headerPrefix: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly value: unknown;
+}
+
+/**
+ * @returns the letter, when it is a failure callback about a message in the DLQ
+ * @throws {HttpError} 400
+ */
+export function takeCallback(deps: HookDeps, request: CallbackRequest): DeadLetter | undefined {
+  const read = callback.safeParse(request.value);
+  if (!read.success) throw malformed("The body must be a callback of the service, with the source message's id.");
+  const { status, dlqId } = read.data;
+  const letter = dlqId === undefined ? undefined : letterOf(read.data, dlqId, request, deps.clock.now());
+  if (letter !== undefined) deps.ledger.noteDeadLetter(letter);
+  deps.events.emit({
+    type: 'callback.received',
+    account: request.account,
+    kind: dlqId === undefined ? 'callback' : 'failure_callback',
+    codeClass: status === undefined ? 'none' : `${Math.floor(status / 100)}xx`,
+  });
+  return letter;
+}
+
+function letterOf(told: Callback, dlqId: string, request: CallbackRequest, now: number): DeadLetter {
+  const { status, retried, topicName, scheduleId } = told;
+  const createdAt = Number(told.createdAt);
+  const isTime = createdAt >= EARLIEST && createdAt <= now + DAY_MS;
+  const url = told.url === undefined ? undefined : bareUrl(told.url);
+  return {
+    account: request.account,
+    dlqId,
+    messageId: told.sourceMessageId,
+    learnedAt: now,
+    ...(isTime && { createdAt }),
+    ...(url !== undefined && { url }),
+    ...(topicName !== undefined && { topicName }),
+    ...(scheduleId !== undefined && { scheduleId }),
+    ...(retried !== undefined && { retried }),
+    ...(status !== undefined && { status }),
+    labels: labelsOf(told, request),
+  };
+}
+
+/** Without user info, query and fragment, where secrets stand; undefined when it is no URL. */
+function bareUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  return url === null ? undefined : `${url.origin}${url.pathname}`;
+}
+
+/**
+ * Whether the source's headers tell of its labels is not shown. A header `Opsd-Label`, forwarded with the failure
+ * callback, tells of them in any case.
+ */
+function labelsOf({ sourceHeader = {} }: Callback, { headerPrefix, headers }: CallbackRequest): string[] {
+  const wanted = `${headerPrefix}-Label`.toLowerCase();
+  const told = Object.entries(sourceHeader).filter(([header]) => header.toLowerCase() === wanted);
+  const texts = [...told.map(([, value]) => value), headers['opsd-label']].filter((text) => typeof text === 'string');
+  const labels = texts.flatMap((text) => text.split(',')).map((label) => label.trim().slice(0, 256));
+  return [...new Set(labels)].filter((label) => label !== '').slice(0, MAX_LABELS);
+}

@@ -1,0 +1,30 @@
+/** JSON from strangers: bounded in bytes and depth, strict UTF-8, and never quoted in an answer. */
+import type { IncomingMessage } from 'node:http';
+import { parseBounded } from '../http/bounded-json.ts';
+import { readBytes } from '../http/body.ts';
+import { HttpError } from '../http/reply.ts';
+
+export interface HookBody {
+  /** As they came, for signatures over them. */
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
+/** @throws {HttpError} 400, 413 or 415 */
+export async function readHookJson(request: IncomingMessage, maxBytes: number): Promise<HookBody> {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new HttpError(415, 'bad_request', 'The body must be sent without Content-Encoding.');
+  }
+  const bytes = await readBytes(request, maxBytes);
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { bytes, value: parseBounded(bytes, text) };
+  } catch (error) {
+    throw error instanceof HttpError ? error : malformed('The body must be JSON in UTF-8.');
+  }
+}
+
+export function malformed(message: string): HttpError {
+  return new HttpError(400, 'bad_request', message);
+}

@@ -1,0 +1,45 @@
+/** Whether the daemon works, and whether it has begun to: on its address, and on one for nothing else. */
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Logger } from '#foundation/platform/logger.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
+import { startListener, type Asked, type RunningServer } from './http-listener.ts';
+import { text, type Reply } from './reply.ts';
+
+export interface ProbeDeps {
+  /** Whether the scheduler turns; never depends on the service. */
+  health(): { readonly healthy: boolean; readonly detail: string };
+  readiness(): { readonly ready: boolean; readonly detail: string };
+}
+
+type Probe = (context: { readonly deps: ProbeDeps }) => Reply;
+
+export function healthy({ deps }: { readonly deps: ProbeDeps }): Reply {
+  const { healthy, detail } = deps.health();
+  return text(healthy ? 200 : 503, healthy ? `healthy: ${detail}` : `not healthy: ${detail}`);
+}
+
+export function ready({ deps }: { readonly deps: ProbeDeps }): Reply {
+  const { ready, detail } = deps.readiness();
+  return text(ready ? 200 : 503, ready ? `ready: ${detail}` : `not ready: ${detail}`);
+}
+
+const PROBES: ReadonlyMap<string, Probe> = new Map([
+  ['/-/healthy', healthy],
+  ['/-/ready', ready],
+]);
+
+/** @throws {ListenError} saying which address, why, and what to do */
+export function startProbes(
+  deps: ProbeDeps & { readonly clock: Clock; readonly logger: Logger },
+  listen: ListenAddress,
+): Promise<RunningServer> {
+  const { clock, logger } = deps;
+  return startListener({ clock, logger, listen, setting: 'server.probes.listen', answer });
+
+  function answer({ path, request }: Asked): Promise<Reply> {
+    const probe = PROBES.get(path);
+    if (probe === undefined) return Promise.resolve(text(404, `Here is nothing but ${[...PROBES.keys()].join(' ')}`));
+    if (request.method === 'GET' || request.method === 'HEAD') return Promise.resolve(probe({ deps }));
+    return Promise.resolve({ ...text(405, 'Probes take GET and HEAD.'), headers: { Allow: 'GET, HEAD' } });
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Large bodies in parts that many answers share. They go out no faster than they are taken, so that an answer holds
+ * references and no copy; who takes too long, or keeps too much of the past alive, is cut.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '#foundation/platform/clock.ts';
+
+export interface SharedBody {
+  /** Nobody writes to them. */
+  readonly parts: readonly Uint8Array[];
+  /** The same, gzipped; made once for all who share it. */
+  gzip(): Promise<readonly Uint8Array[]>;
+}
+
+/** No scraper waits longer than a minute. */
+const LONGEST_MS = 60_000;
+
+/** What answers under way may keep alive together; beyond it the oldest body's are cut. */
+const MAX_BYTES = 134_217_728;
+
+/** Written in one turn of the event loop. */
+const TURN_BYTES = 524_288;
+
+export class SharedBodies {
+  readonly #clock: Clock;
+  readonly #maxBytes: number;
+  /** Bodies that answers under way are made of, oldest first. */
+  readonly #underWay = new Map<
+    readonly Uint8Array[],
+    { readonly bytes: number; readonly answers: Set<ServerResponse> }
+  >();
+
+  constructor(clock: Clock, maxBytes = MAX_BYTES) {
+    this.#clock = clock;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Writes the body of an answer whose head is written; resolves when all of it is handed over, or the answer is gone. */
+  async write(response: ServerResponse, parts: readonly Uint8Array[]): Promise<void> {
+    this.#begin(response, parts);
+    using _limit = this.#clock.after(LONGEST_MS, () => response.destroy());
+    try {
+      let at = 0;
+      while (at < parts.length) {
+        if (response.destroyed) return;
+        // Together they are one call to the system.
+        response.cork();
+        let room = true;
+        for (let bytes = 0; at < parts.length && bytes < TURN_BYTES; at++) {
+          bytes += parts[at]!.length;
+          room = response.write(parts[at]!);
+        }
+        response.uncork();
+        // What the system took at once is told in this same turn, so that it alone would never end it.
+        if (!room) await taken(response);
+        await turn();
+      }
+      response.end();
+      if (!response.destroyed && !response.writableFinished) await finished(response);
+    } finally {
+      this.#end(response, parts);
+    }
+  }
+
+  #begin(response: ServerResponse, parts: readonly Uint8Array[]): void {
+    const known = this.#underWay.get(parts);
+    if (known !== undefined) {
+      known.answers.add(response);
+      return;
+    }
+    this.#underWay.set(parts, { bytes: byteLength(parts), answers: new Set([response]) });
+    let bytes = this.#underWay.values().reduce((sum, body) => sum + body.bytes, 0);
+    for (const [oldest, body] of this.#underWay) {
+      if (bytes <= this.#maxBytes || oldest === parts) return;
+      bytes -= body.bytes;
+      this.#underWay.delete(oldest);
+      for (const answer of body.answers) answer.destroy();
+    }
+  }
+
+  #end(response: ServerResponse, parts: readonly Uint8Array[]): void {
+    const body = this.#underWay.get(parts);
+    body?.answers.delete(response);
+    if (body?.answers.size === 0) this.#underWay.delete(parts);
+  }
+}
+
+export function byteLength(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+/** The client has taken what was written, or is gone. */
+function taken(response: ServerResponse): Promise<void> {
+  return either(response, 'drain');
+}
+
+function finished(response: ServerResponse): Promise<void> {
+  return either(response, 'finish');
+}
+
+function either(response: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
+  if (response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off(event, done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on(event, done);
+    response.on('close', done);
+  });
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,85 @@
+/**
+ * Notices as alerts of an Alertmanager (`POST /api/v2/alerts`), as Prometheus sends its own: all that stand, again and
+ * again, each with an end a few intervals ahead, so that they end by themselves when nobody sends them any more. An end
+ * is sent until it is taken, after a restart too.
+ */
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { NoticeBook } from './notice-book.ts';
+import type { KeptNotice } from './notice-store.ts';
+import { deliver } from './receiver.ts';
+import type { SenderOptions } from './webhook.ts';
+
+const FIRST_WAIT_MS = 1_000;
+/** Alertmanager takes an alert for ended when it was not sent for so many intervals. */
+const INTERVALS_AHEAD = 4;
+/** By then it has ended by itself. */
+const FORGET_ENDS_MS = 3_600_000;
+
+export interface AlertmanagerOptions extends SenderOptions {
+  readonly resendMs: number;
+  /** Labels that every alert gets. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Sends until the signal ends it, and rejects with its reason. */
+export async function sendToAlertmanager(options: AlertmanagerOptions): Promise<never> {
+  const { receiver, book, clock, signal, bell, resendMs, labels } = options;
+  let waitMs = FIRST_WAIT_MS;
+  for (;;) {
+    const kept = current(book, clock);
+    const alerts = kept.map((one) => alertOf(one, clock.now() + INTERVALS_AHEAD * resendMs, labels));
+    const result =
+      alerts.length === 0 ? undefined : await deliver(receiver, alerts, { ...options, path: '/api/v2/alerts' });
+    if (result?.kind === 'later') {
+      await bell.pause(Math.min(Math.max(waitMs, result.afterMs ?? 0), resendMs), signal);
+      waitMs *= 2;
+      continue;
+    }
+    waitMs = FIRST_WAIT_MS;
+    // Of a list with bad alerts the good ones are taken all the same.
+    for (const one of kept) if (one.endedAt !== undefined) book.forget(one);
+    await bell.wait(resendMs, signal);
+  }
+}
+
+function current(book: NoticeBook, clock: Clock): readonly KeptNotice[] {
+  for (const kept of book.kept()) {
+    if (kept.endedAt !== undefined && clock.now() - kept.endedAt > FORGET_ENDS_MS) book.forget(kept);
+  }
+  return book.kept().filter(({ isUntold }) => isUntold === undefined);
+}
+
+/** @param standsUntil end of one that stands, epoch milliseconds */
+export function alertOf(
+  { notice, startedAt, endedAt }: KeptNotice,
+  standsUntil: number,
+  labels: Readonly<Record<string, string>>,
+): Readonly<Record<string, unknown>> {
+  const { key, severity, policy, account, owner, group, guard, summary, detail } = notice;
+  return {
+    labels: {
+      ...labels,
+      alertname: alertName(key),
+      severity,
+      // Alertmanager knows alerts by their labels: two conditions must not be one. The guard is no label, since a hold
+      // may pass from one guard to another: the alert of the first would stay active beside that of the second.
+      notice: key,
+      ...given({ policy, account, owner, group }),
+    },
+    annotations: { summary, description: detail, ...given({ guard }) },
+    startsAt: new Date(startedAt).toISOString(),
+    endsAt: new Date(endedAt === undefined ? standsUntil : Math.max(startedAt, endedAt)).toISOString(),
+  };
+}
+
+/** After the kind of condition: `held/POLICY` is `OpsdHeld`. */
+function alertName(key: string): string {
+  const kind = key.split(/\W/, 1)[0]!;
+  return `Opsd${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+}
+
+/** Alertmanager refuses nothing empty, and forgets it. */
+function given(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const entries = Object.entries(values).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '');
+  return Object.fromEntries(entries);
+}

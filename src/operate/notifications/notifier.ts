@@ -1,0 +1,110 @@
+/**
+ * Tells people what the daemon says in `notice` events: by a webhook, by Alertmanager, or both. It delays nobody, and
+ * what was told outlives a restart.
+ */
+import type { Notice } from '#foundation/domain/notice.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import { createHttpPost } from '#foundation/platform/http-post.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { sendToAlertmanager } from './alertmanager.ts';
+import { NoticeBook } from './notice-book.ts';
+import type { NoticeStore } from './notice-store.ts';
+import type { Receiver } from './receiver.ts';
+import type { NotificationSettings, ReceiverSettings } from './settings.ts';
+import { Bell } from './bell.ts';
+import { sendToWebhook } from './webhook.ts';
+
+const TIMEOUT_MS = 10_000;
+const LONGEST_WAIT_MS = 3_600_000;
+
+export interface NotifierDeps {
+  readonly settings: NotificationSettings;
+  readonly store: NoticeStore;
+  readonly clock: Clock;
+  readonly events: EventBus;
+}
+
+export interface Notifier extends AsyncDisposable {
+  /** What stands, oldest first: for pages, and for the engine to take up after a restart what it had told. */
+  standing(): readonly Notice[];
+}
+
+export function createNotifier({ settings, store, clock, events }: NotifierDeps): Notifier {
+  const alertmanager = settings.alertmanager && {
+    ...settings.alertmanager,
+    receiver: receiverOf('alertmanager', settings.alertmanager),
+  };
+  const webhooks = webhooksOf(settings);
+  const book = new NoticeBook(
+    {
+      store,
+      events,
+      keepsEnded: alertmanager !== undefined,
+      infoAfterMs: settings.infoAfter,
+      receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
+    },
+    [...webhooks.keys()],
+  );
+  const post = createHttpPost({ clock, timeoutMs: TIMEOUT_MS });
+  const stop = new AbortController();
+  const senders: Promise<unknown>[] = [];
+
+  function send<R>(sender: (bell: Bell) => Promise<R>): void {
+    const bell = new Bell(clock);
+    book.onNews(() => bell.ring());
+    // It ends with the stop, and in no other way.
+    senders.push(sender(bell).catch(() => undefined));
+  }
+
+  const shared = { book, post, clock, events, signal: stop.signal };
+  for (const receiver of webhooks.values()) send((bell) => sendToWebhook({ ...shared, receiver, bell }));
+  if (alertmanager !== undefined) {
+    const { receiver, resendEvery: resendMs, labels } = alertmanager;
+    send((bell) => sendToAlertmanager({ ...shared, receiver, bell, resendMs, labels }));
+  }
+  send(async (bell) => {
+    for (;;) await bell.wait(Math.min(book.tellDue(clock.now()) - clock.now(), LONGEST_WAIT_MS), stop.signal);
+  });
+  const subscription = events.subscribe((event) => {
+    if (event.type !== 'notice') return;
+    const { type: _type, ...notice } = event;
+    book.hear(notice);
+  });
+
+  return {
+    standing: () =>
+      book
+        .kept()
+        .filter(({ endedAt }) => endedAt === undefined)
+        .toSorted((a, b) => a.startedAt - b.startedAt)
+        .map(({ notice, startedAt }) => ({ ...notice, at: startedAt })),
+    async [Symbol.asyncDispose]() {
+      subscription[Symbol.dispose]();
+      stop.abort(new Error('the daemon stops'));
+      await Promise.all(senders);
+      book.save();
+      post[Symbol.dispose]();
+    },
+  };
+}
+
+function webhooksOf({ webhook, owners }: NotificationSettings): ReadonlyMap<string, Receiver> {
+  const webhooks = new Map<string, Receiver>();
+  if (webhook !== undefined) webhooks.set('webhook', receiverOf('webhook', webhook));
+  for (const [owner, { webhook: own }] of Object.entries(owners)) {
+    webhooks.set(`webhook/${owner}`, receiverOf(`webhook/${owner}`, own));
+  }
+  return webhooks;
+}
+
+function receiverOf(name: string, settings: ReceiverSettings): Receiver {
+  const { url, urlFile, token, tokenFile, headers } = settings;
+  return {
+    name,
+    url: url === undefined ? Secret.fromFile(urlFile!) : Secret.of(url),
+    ...(token !== undefined && { token: Secret.of(token) }),
+    ...(tokenFile !== undefined && { token: Secret.fromFile(tokenFile) }),
+    headers,
+  };
+}

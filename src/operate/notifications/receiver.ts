@@ -1,0 +1,75 @@
+/** How one notification is posted, and what its answer means. Reasons hold no address: that may be the secret. */
+import { redactData } from '#foundation/domain/redact.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { HttpPost } from '#foundation/platform/http-post.ts';
+import type { Secret } from '#foundation/platform/secret.ts';
+
+export interface Receiver {
+  /** `alertmanager`, `webhook`, or `webhook/OWNER`. */
+  readonly name: string;
+  readonly url: Secret;
+  /** Sent as a bearer token. */
+  readonly token?: Secret;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type Delivery =
+  | { readonly kind: 'sent' }
+  /** The receiver will never take this one. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'later'; readonly afterMs?: number };
+
+/** It is the message that is wrong. All else may be mended at the receiver, or in the configuration, meanwhile. */
+const NEVER = new Set([400, 413, 422]);
+
+export interface DeliverOptions {
+  readonly post: HttpPost;
+  readonly events: EventBus;
+  readonly signal: AbortSignal;
+  /** Appended to the receiver's URL. */
+  readonly path?: string;
+}
+
+/** Rejects with the signal's reason alone. */
+export async function deliver(receiver: Receiver, message: unknown, options: DeliverOptions): Promise<Delivery> {
+  const { post, events, signal, path = '' } = options;
+  const failed = (reason: string): void =>
+    events.emit({ type: 'notification.failed', receiver: receiver.name, reason });
+  let status: number;
+  let retryAfterMs: number | undefined;
+  try {
+    const url = urlOf(receiver.url.reveal(), path);
+    if (url === undefined) {
+      failed('the URL is no http or https URL');
+      return { kind: 'later' };
+    }
+    const headers = {
+      ...receiver.headers,
+      ...(receiver.token !== undefined && { authorization: `Bearer ${receiver.token.reveal()}` }),
+      'content-type': 'application/json',
+    };
+    ({ status, retryAfterMs } = await post.send(
+      url,
+      { headers, body: Buffer.from(JSON.stringify(redactData(message))) },
+      signal,
+    ));
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, name } = error as NodeJS.ErrnoException;
+    failed(code ?? name);
+    return { kind: 'later' };
+  }
+  if (status >= 200 && status < 300) {
+    events.emit({ type: 'notification.sent', receiver: receiver.name });
+    return { kind: 'sent' };
+  }
+  failed(`status ${status}`);
+  if (NEVER.has(status)) return { kind: 'refused' };
+  return { kind: 'later', ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) };
+}
+
+function urlOf(base: string, path: string): string | undefined {
+  const url = URL.parse(base);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
+  return path === '' ? base : base.replace(/\/+$/, '') + path;
+}

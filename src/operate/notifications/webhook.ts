@@ -1,0 +1,69 @@
+/**
+ * Notices as JSON to a webhook: one POST for each beginning and each end, in order, until it is taken. At least once: a
+ * repeat after a crash has the same `id`.
+ */
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { HttpPost } from '#foundation/platform/http-post.ts';
+import { Bell } from './bell.ts';
+import type { NoticeBook } from './notice-book.ts';
+import type { KeptNotice } from './notice-store.ts';
+import { deliver, type Receiver } from './receiver.ts';
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 300_000;
+const IDLE_MS = 3_600_000;
+/** Older news would only confuse. */
+const MAX_AGE_MS = 86_400_000;
+
+export interface SenderOptions {
+  readonly receiver: Receiver;
+  readonly book: NoticeBook;
+  readonly post: HttpPost;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly signal: AbortSignal;
+  /** Rung when there is news in the book. */
+  readonly bell: Bell;
+}
+
+/** Sends until the signal ends it, and rejects with its reason. */
+export async function sendToWebhook(options: SenderOptions): Promise<never> {
+  const { receiver, book, clock, events, signal, bell } = options;
+  let waitMs = FIRST_WAIT_MS;
+  for (;;) {
+    const queued = book.next(receiver.name);
+    if (queued === undefined) {
+      await bell.wait(IDLE_MS, signal);
+      continue;
+    }
+    const isTooOld = clock.now() - queued.kept.notice.at > MAX_AGE_MS;
+    const result = isTooOld ? undefined : await deliver(receiver, webhookMessage(queued.kept), options);
+    if (result?.kind === 'later') {
+      await bell.pause(Math.min(Math.max(waitMs, result.afterMs ?? 0), LONGEST_WAIT_MS), signal);
+      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
+      continue;
+    }
+    waitMs = FIRST_WAIT_MS;
+    if (result?.kind !== 'sent') {
+      const reason = isTooOld ? 'too_old' : 'rejected';
+      events.emit({ type: 'notification.dropped', receiver: receiver.name, reason, count: 1 });
+    }
+    book.settle(queued);
+  }
+}
+
+/** Documented and stable. `text` is what chat systems show of it. */
+export function webhookMessage({ notice, startedAt, endedAt }: KeptNotice): Readonly<Record<string, unknown>> {
+  const { at, isResolved, ...said } = notice;
+  const status = isResolved ? 'resolved' : 'firing';
+  return {
+    version: 1,
+    id: `${notice.key}/${at}/${status}`,
+    status,
+    ...said,
+    startedAt: new Date(startedAt).toISOString(),
+    ...(endedAt !== undefined && { endedAt: new Date(endedAt).toISOString() }),
+    text: `[${isResolved ? 'resolved' : notice.severity}] ${notice.summary}`,
+  };
+}

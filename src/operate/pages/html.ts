@@ -1,0 +1,51 @@
+/**
+ * HTML that cannot be injected into: every value put into an `html` template is redacted and escaped, unless it is
+ * itself the result of one. Safe in text and in quoted attributes; never put a value into a tag name, a style or a script.
+ */
+import { redact } from '#foundation/domain/redact.ts';
+
+export class Html {
+  readonly #markup: string;
+
+  constructor(markup: string) {
+    this.#markup = markup;
+  }
+
+  toString(): string {
+    return this.#markup;
+  }
+}
+
+/** What a template takes. Lists are joined without anything between; `undefined` and `false` leave nothing. */
+export type HtmlValue = Html | string | number | undefined | false | readonly HtmlValue[];
+
+export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  let markup = parts[0]!;
+  for (const [index, value] of values.entries()) markup += render(value) + parts[index + 1]!;
+  return new Html(markup);
+}
+
+/** Markup as it is: only for constants of this program, such as its style sheet. */
+export function constantMarkup(markup: string): Html {
+  return new Html(markup);
+}
+
+function render(value: HtmlValue): string {
+  if (value === undefined || value === false) return '';
+  if (value instanceof Html) return value.toString();
+  if (typeof value === 'string') return escapeHtml(redact(value));
+  if (typeof value === 'number') return String(value);
+  return value.map(render).join('');
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+}

@@ -1,0 +1,34 @@
+/** The page's part about destinations that are down: how large the fault is, and what the daemon does about it. Pure. */
+import { formatAge, formatCount, formatTime } from '../api/format.ts';
+import { html, type Html } from './html.ts';
+import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../api/outages.ts';
+
+/** @returns the fault in one line: what answers how, and since when */
+export function outageHeadline(outage: OutageView, now: number): Html {
+  return html`${outageTitle(outage)} ${outageSince(outage, now)}`;
+}
+
+export function outageFigures(outage: OutageView, now: number): Html {
+  const { failed, delivered, lost, reasons, failedRuns, oldestFailedAt, firstExpiresAt } = outage;
+  const why = reasons.map(({ reason, count }) => `${formatCount(count)} ${reason}`).join(', ');
+  return html`<dl class="figures" id="${outageAnchor(outage)}">
+      ${figure('Failed runs', failedRuns === undefined ? 'unknown' : formatCount(failedRuns), 'in the workflow DLQ')}
+      ${figure('Failed messages', formatCount(lost), 'for good, those of runs included')}
+      ${figure('Failed attempts', formatCount(failed), `of ${formatCount(failed + delivered)}: ${why}`)}
+      ${oldestFailedAt !== undefined && figure('Oldest failed run', formatAge(oldestFailedAt, now), formatTime(oldestFailedAt))}
+      ${
+        oldestFailedAt !== undefined &&
+        (firstExpiresAt === undefined
+          ? figure('First expires', 'unknown', 'limits.dlqRetention is not set')
+          : figure('First expires', formatAge(firstExpiresAt, now), formatTime(firstExpiresAt)))
+      }
+    </dl>
+    <p class="reaction"><strong>What the daemon does:</strong> ${reactionText(outage)}.</p>`;
+}
+
+function figure(title: string, value: string, note: string): Html {
+  return html`<div>
+    <dt>${title}</dt>
+    <dd>${value} <span class="sub">${note}</span></dd>
+  </div>`;
+}

@@ -1,0 +1,194 @@
+/**
+ * From what happened on the wire to a `ServiceError`: its code, whether the request may have had an effect, and a
+ * message that says what, where and what to do.
+ */
+import { redact } from '#foundation/domain/redact.ts';
+import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import { TimeoutError } from '#foundation/platform/sleep.ts';
+import { InvalidRequestError, ServiceError, type RequestEffect } from './service-error.ts';
+import { AnswerTooLarge, type ExchangeError } from './transport.ts';
+
+const MAX_SERVICE_TEXT = 200;
+
+/** Statuses of a 4xx that a proxy or a server may give after the request was passed on. */
+const UNCLEAR_REFUSALS: ReadonlySet<number> = new Set([408, 425, 499]);
+
+const ADVICE: Readonly<Record<ServiceErrorCode, string>> = {
+  dns: 'check the host name in the URL of the account, and the resolver of this machine',
+  connection: 'check that the service can be reached from this machine',
+  tls: 'check the certificate of the service, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)',
+  timeout: 'raise client.timeout if the service is that slow',
+  unauthorized: 'check the token, or the user and password, of the account',
+  forbidden: 'the credential is known but may not do this; a read-only token cannot write',
+  not_found: 'check the id or name, and the base URL of the account',
+  rate_limited: 'lower client.requestsPerSecond if this happens often',
+  client_error: 'the service does not take the request as it is',
+  server_error: 'the service failed; wait, and look at its status page if it lasts',
+  too_large: 'raise client.maxResponseBytes, or ask for less at once',
+  malformed: 'check that the base URL of the account is that of the service',
+  redirect: 'redirects are not followed, since the credential would travel; set the base URL to the final address',
+  cursor_loop: 'the listing would never end; try again later',
+  budget: 'raise client.requestsPerDay, or lengthen the intervals',
+  aborted: 'it was stopped from here',
+};
+
+/** Where a request went, for messages: no query, and of a destination only the origin. */
+export interface Place {
+  readonly operation: string;
+  readonly method: string;
+  /** URL as it may be shown. */
+  readonly url: string;
+  /** Texts that must not stand in a message, whatever the service answers. */
+  readonly hidden: readonly string[];
+}
+
+interface Failure {
+  readonly code: ServiceErrorCode;
+  readonly what: string;
+  readonly effect: RequestEffect;
+  /** What to do, where it is not what the code advises. */
+  readonly advice?: string;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+export function serviceError(place: Place, failure: Failure): ServiceError {
+  const unsure = failure.effect === 'possible' && place.method !== 'GET';
+  const parts = [
+    failure.what,
+    ...(failure.retryAfterMs === undefined ? [] : [`it asks for ${Math.ceil(failure.retryAfterMs / 1_000)} s of rest`]),
+    failure.advice ?? ADVICE[failure.code],
+    ...(unsure ? ['it may have taken effect: look before sending it again'] : []),
+  ];
+  const { code, effect, status, retryAfterMs, cause } = failure;
+  return new ServiceError(`${place.operation} (${place.method} ${place.url}): ${parts.join('; ')}`, {
+    code,
+    effect,
+    operation: place.operation,
+    ...(status !== undefined && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+/** An answer that is not a 2xx. `text` is the service's own error text. */
+export function statusError(
+  place: Place,
+  status: number,
+  text: string,
+  retryAfterMs: number | undefined,
+): ServiceError {
+  const said = text === '' ? '' : `: ${shortened(place, text)}`;
+  return serviceError(place, {
+    code: statusCode(status),
+    what: `the service answered ${status}${said}`,
+    effect: effectOfStatus(status),
+    status,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+/** An exchange that did not end in an answer. `stopped` is the caller's signal, apart from the deadline. */
+export function exchangeError(
+  place: Place,
+  error: ExchangeError,
+  stopped: AbortSignal,
+): ServiceError | InvalidRequestError {
+  const { cause, sent, status } = error;
+  if (codeOf(cause) === 'UND_ERR_INVALID_ARG') {
+    return new InvalidRequestError(place.operation, `HTTP cannot express this request (${(cause as Error).message})`);
+  }
+  const { code, what } = explain(cause, stopped);
+  const advice = schemeAdvice(code, place, cause);
+  return serviceError(place, {
+    code,
+    what: sent ? what : `${what}; the request was not sent`,
+    // A refusal stands once its status is known, even when its text was cut off.
+    effect: sent && (status === undefined || effectOfStatus(status) === 'possible') ? 'possible' : 'none',
+    ...(advice !== undefined && { advice }),
+    ...(status !== undefined && { status }),
+    // A parser error of undici carries the raw answer.
+    ...(!(cause instanceof Error && 'data' in cause) && { cause }),
+  });
+}
+
+/** What a body says went wrong: `error` or `message` of an object, else plain text. */
+export function serviceText(body: Buffer): string {
+  const raw = body.toString('utf8').trim();
+  if (raw.startsWith('<')) return '';
+  try {
+    const json: unknown = JSON.parse(raw);
+    if (typeof json === 'string') return json;
+    if (typeof json !== 'object' || json === null) return '';
+    const { error, message } = json as { readonly error?: unknown; readonly message?: unknown };
+    return [error, message].find((text) => typeof text === 'string') ?? '';
+  } catch {
+    return raw;
+  }
+}
+
+/** Hidden texts first, whole and then cut: a secret that straddles the cut must not leave its first half. */
+function shortened(place: Place, text: string): string {
+  let clean = text;
+  for (const hidden of place.hidden) {
+    if (hidden.length >= 4) clean = clean.replaceAll(hidden, '[secret]');
+  }
+  clean = redact(clean.replace(/[\p{Cc}\s]+/gu, ' ').trim());
+  return clean.length <= MAX_SERVICE_TEXT ? clean : `${clean.slice(0, MAX_SERVICE_TEXT - 1)}…`;
+}
+
+function statusCode(status: number): ServiceErrorCode {
+  if (status === 401) return 'unauthorized';
+  if (status === 403) return 'forbidden';
+  if (status === 404) return 'not_found';
+  if (status === 429) return 'rate_limited';
+  if (status >= 500) return 'server_error';
+  if (status >= 400) return 'client_error';
+  return 'redirect';
+}
+
+function effectOfStatus(status: number): RequestEffect {
+  return status >= 400 && status < 500 && !UNCLEAR_REFUSALS.has(status) ? 'none' : 'possible';
+}
+
+function explain(cause: unknown, stopped: AbortSignal): { readonly code: ServiceErrorCode; readonly what: string } {
+  if (stopped.aborted && cause === stopped.reason) return { code: 'aborted', what: 'stopped before the answer came' };
+  if (cause instanceof TimeoutError)
+    return { code: 'timeout', what: cause.message.replace('result', 'complete answer') };
+  if (cause instanceof AnswerTooLarge) return { code: 'too_large', what: cause.message };
+  const code = codeOf(cause);
+  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return { code: 'dns', what: `the host name does not resolve (${code})` };
+  if (/^(?:UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/.test(code)) {
+    return { code: 'timeout', what: `no answer in time (${code})` };
+  }
+  if (cause instanceof Error && cause.name === 'HTTPParserError') {
+    return { code: 'malformed', what: 'the answer is not HTTP' };
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return { code: 'too_large', what: 'the headers of the answer are too large' };
+  if (/CERT|TLS|SSL|UNABLE_TO|EPROTO/.test(code)) return { code: 'tls', what: `no trusted connection (${code})` };
+  return { code: 'connection', what: `the connection failed (${code === '' ? 'closed' : code})` };
+}
+
+/** Returns what to do where the scheme of the URL is likely the wrong one. */
+function schemeAdvice(code: ServiceErrorCode, { url }: Place, cause: unknown): string | undefined {
+  if (code === 'tls' && NO_TLS.test(codeOf(cause))) {
+    return 'the port speaks no TLS; name the port that does, or write http:// where the network is your own';
+  }
+  const isClosed = code === 'connection' && /^(?:|UND_ERR_SOCKET|ECONNRESET)$/.test(codeOf(cause));
+  if (url.startsWith('http:') && (isClosed || code === 'malformed')) {
+    return 'write https:// in the URL of the account if this port speaks TLS';
+  }
+  return undefined;
+}
+
+/** Codes of OpenSSL for an answer that is not TLS. */
+const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|EPROTO/;
+
+/** The system's or undici's code; with several addresses tried, that of the first. */
+function codeOf(cause: unknown): string {
+  if (cause instanceof AggregateError && !('code' in cause)) return codeOf(cause.errors[0]);
+  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return '';
+  return typeof cause.code === 'string' ? cause.code : '';
+}

@@ -1,0 +1,345 @@
+/**
+ * One API of one account: credentials, the daily budget, the token bucket, the deadline, the retries, and an event for
+ * each request. Reads and writes are two methods, so that nothing can make a write repeat itself.
+ */
+import Pool from 'undici/lib/dispatcher/pool.js';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { RequestUseStore } from '#foundation/domain/request-use.ts';
+import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Api, EventBus } from '#foundation/events/events.ts';
+import { memoByText } from '#foundation/platform/memo.ts';
+import type { Random } from '#foundation/platform/random.ts';
+import { withTimeout } from '#foundation/platform/sleep.ts';
+import { AnswerMemory } from './answer-memory.ts';
+import { exchangeError, serviceError, serviceText, statusError, type Place } from './classify.ts';
+import type { Credentials } from './credentials.ts';
+import { DailyBudget, type KeptUse } from './daily-budget.ts';
+import { Drops, MalformedAnswer } from './parse/reader.ts';
+import { first, readRateLimits, type RateLimits } from './rate-limit-headers.ts';
+import { withRetries } from './retry.ts';
+import { ServiceError } from './service-error.ts';
+import type { ClientSettings } from './settings.ts';
+import { TokenBucket } from './token-bucket.ts';
+import { exchange, ExchangeError, type Exchange, type RawAnswer } from './transport.ts';
+
+const CONNECTIONS = 32;
+/** undici's own limits on silence are only a net below the deadline, which is on the injected clock. */
+const SILENCE_MS = 600_000;
+const USER_AGENT = 'msgsvc-opsd';
+
+/** One call as an operation describes it. */
+export interface Call<T> {
+  /** As in `opsd api`: `list-logs`. */
+  readonly operation: string;
+  /** From `/v2` on, encoded, query included. */
+  readonly path: string;
+  /** The path for messages where the real one may hold secrets; default: the path without its query. */
+  readonly shownPath?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Texts of this request that must not come back in a message. */
+  readonly hidden?: readonly string[];
+  /** @throws {MalformedAnswer} when the answer is not what the interface promises */
+  readonly parse: (body: Buffer, drops: Drops) => T;
+}
+
+export interface WriteCall<T> extends Call<T> {
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
+}
+
+export interface Parsed<T> {
+  readonly value: T;
+  readonly dropped: number;
+  /** The service's clock, epoch milliseconds. */
+  readonly servedAt?: number;
+}
+
+export interface ConnectionOptions {
+  readonly account: string;
+  readonly api: Api;
+  readonly baseUrl: string;
+  readonly credentials: Credentials;
+  readonly limits: ClientSettings;
+}
+
+export interface ConnectionDeps {
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly random: Random;
+  /** Where the daily count of requests outlives the process; without it each process counts for itself. */
+  readonly requestUse?: RequestUseStore;
+  /** Shared by all connections of the process. */
+  readonly answers?: AnswerMemory;
+}
+
+/** A call made ready: the method, and where it goes. */
+interface Ready<T> extends Call<T> {
+  readonly method: Exchange['method'];
+}
+
+export class ApiConnection implements AsyncDisposable {
+  readonly #options: ConnectionOptions;
+  readonly #deps: ConnectionDeps;
+  readonly #pool: Pool;
+  readonly #origin: string;
+  /** Path prefix of the base URL, without a slash at its end. */
+  readonly #prefix: string;
+  readonly #bucket: TokenBucket;
+  readonly #budget: DailyBudget;
+  readonly #answers: AnswerMemory;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closed: Promise<void> | undefined;
+
+  constructor(options: ConnectionOptions, deps: ConnectionDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    const url = new URL(options.baseUrl);
+    this.#origin = url.origin;
+    this.#prefix = url.pathname.replace(/\/+$/, '');
+    this.#bucket = new TokenBucket(options.limits.requestsPerSecond, deps.clock);
+    this.#budget = new DailyBudget(options.limits.requestsPerDay, deps.clock, keptUse(options, deps));
+    this.#answers = deps.answers ?? new AnswerMemory();
+    this.#pool = new Pool(url.origin, {
+      connections: CONNECTIONS,
+      // One request at a time on a connection: a pipelined write could not tell whether it was read.
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: options.limits.timeout },
+      headersTimeout: SILENCE_MS,
+      bodyTimeout: SILENCE_MS,
+    });
+  }
+
+  /**
+   * Sends a GET, and repeats it when that may help.
+   *
+   * @throws {ServiceError}
+   * @throws the signal's reason when it was aborted while nothing was on its way
+   */
+  async read<T>(call: Call<T>, signal: AbortSignal): Promise<Parsed<T>> {
+    const { clock, events, random } = this.#deps;
+    const { account, api } = this.#options;
+    return withRetries(
+      {
+        clock,
+        random,
+        signal,
+        mayRepeat: () => this.#closed === undefined && this.#budget.isLeft,
+        onRepeat: (delayMs) => events.emit({ type: 'api.retry', account, api, operation: call.operation, delayMs }),
+      },
+      () => this.#attempt({ ...call, method: 'GET' }, signal),
+    );
+  }
+
+  /** Sends a write, once. Throws as `read` does. */
+  async write<T>(call: WriteCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
+    return this.#attempt(call, signal);
+  }
+
+  usage(): { readonly usedToday: number; readonly allowedPerDay: number } {
+    return { usedToday: this.#budget.usedToday, allowedPerDay: this.#budget.allowedPerDay };
+  }
+
+  /** Waits for requests under way, which the deadline bounds, and closes the connections. Idempotent. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closed ??= Promise.allSettled(this.#underWay).then(() => {
+      this.#budget.close();
+      return this.#pool.destroy();
+    });
+    return this.#closed;
+  }
+
+  async #attempt<T>(call: Ready<T>, signal: AbortSignal): Promise<Parsed<T>> {
+    signal.throwIfAborted();
+    const place = this.#placeOf(call);
+    // Asked before the wait, so that nobody queues for nothing; counted after it, so that who leaves costs nothing.
+    if (!this.#budget.isLeft) throw this.#budgetError(place);
+    // A write is one entry of a repair: it need not queue behind a listing of fifty pages.
+    const waitMs = await this.#bucket.take(signal, call.method !== 'GET');
+    const { account, api } = this.#options;
+    if (waitMs > 0) this.#deps.events.emit({ type: 'api.throttled', account, api, waitMs });
+    const authorization = this.#authorization(call, place);
+    if (this.#closed !== undefined) {
+      throw serviceError(place, { code: 'aborted', what: 'the client is closed', effect: 'none' });
+    }
+    if (!this.#budget.take()) throw this.#budgetError(place);
+    const work = this.#request(
+      call,
+      { ...place, hidden: [...place.hidden, ...authorization.secrets] },
+      {
+        authorization: authorization.header,
+        signal,
+      },
+    );
+    this.#underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
+  }
+
+  /** One request that is counted, whatever comes of it. */
+  async #request<T>(
+    call: Ready<T>,
+    place: Place,
+    { authorization, signal }: { readonly authorization: string; readonly signal: AbortSignal },
+  ): Promise<Parsed<T>> {
+    const { clock, events } = this.#deps;
+    const { account, api, limits } = this.#options;
+    const startedAt = clock.monotonic();
+    let servedAt: number | undefined;
+    const finish = (code: number | 'error', bytes: number, failure?: ServiceErrorCode): void => {
+      const durationMs = clock.monotonic() - startedAt;
+      events.emit({
+        type: 'api.request',
+        account,
+        api,
+        operation: call.operation,
+        method: call.method,
+        url: place.url,
+        code,
+        durationMs,
+        bytes,
+        ...(failure !== undefined && { failure }),
+        ...(servedAt !== undefined && { clockSkewMs: skewOf(clock.now() - servedAt, durationMs) }),
+      });
+    };
+
+    using reading = this.#answers.begin();
+    let answer: RawAnswer;
+    try {
+      answer = await withTimeout(clock, limits.timeout, signal, (deadline) =>
+        exchange(this.#pool, this.#exchangeOf(call, authorization), {
+          maxBytes: limits.maxResponseBytes,
+          reading,
+          signal: deadline,
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error;
+      const failed = exchangeError(place, error, signal);
+      finish(error.status ?? 'error', error.bytes, failed instanceof ServiceError ? failed.code : 'client_error');
+      // Nothing was on its way: for the caller this is as if the call had never begun.
+      if (!error.sent && signal.aborted && error.cause === signal.reason) throw signal.reason;
+      throw failed;
+    }
+
+    servedAt = servedAtOf(answer);
+    const rateLimits = this.#noteLimits(answer, servedAt, startedAt);
+    try {
+      const parsed = this.#understand(call, place, { answer, rateLimits });
+      finish(answer.status, answer.bytes);
+      return { ...parsed, ...(servedAt !== undefined && { servedAt }) };
+    } catch (error) {
+      if (error instanceof ServiceError) finish(answer.status, answer.bytes, error.code);
+      throw error;
+    }
+  }
+
+  #understand<T>(
+    call: Ready<T>,
+    place: Place,
+    { answer, rateLimits }: { readonly answer: RawAnswer; readonly rateLimits: RateLimits },
+  ): Parsed<T> {
+    const { status, body } = answer;
+    if (status < 200 || status > 299) throw statusError(place, status, serviceText(body), rateLimits.retryAfterMs);
+    const drops = new Drops();
+    let value: T;
+    try {
+      value = call.parse(body, drops);
+    } catch (error) {
+      if (!(error instanceof MalformedAnswer)) throw error;
+      const what = `the answer (status ${status}, ${body.length} bytes) is not what the interface promises: ${error.message}`;
+      throw serviceError(place, { code: 'malformed', what, effect: 'possible', status });
+    }
+    if (drops.count > 0) {
+      const { count, example } = drops;
+      const { account } = this.#options;
+      this.#deps.events.emit({ type: 'api.rows_dropped', account, operation: call.operation, count, example });
+    }
+    return { value, dropped: drops.count };
+  }
+
+  #noteLimits(answer: RawAnswer, servedAt: number | undefined, startedAt: number): RateLimits {
+    const rateLimits = readRateLimits(answer.headers, servedAt ?? this.#deps.clock.now());
+    if (answer.status === 429) this.#bucket.slowDown(startedAt);
+    else if (answer.status < 400) this.#bucket.recover();
+    const { account, api } = this.#options;
+    for (const { window, remaining } of rateLimits.remaining) {
+      this.#deps.events.emit({ type: 'api.rate_limit', account, api, window, remaining });
+    }
+    return rateLimits;
+  }
+
+  #exchangeOf(call: Ready<unknown>, authorization: string): Exchange {
+    return {
+      method: call.method,
+      path: this.#prefix + call.path,
+      headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...call.headers, authorization },
+      ...(call.body !== undefined && { body: call.body }),
+    };
+  }
+
+  #placeOf(call: Ready<unknown>): Place {
+    const shown = call.shownPath ?? call.path.split('?', 1)[0]!;
+    const url = `${this.#origin}${this.#prefix}${shown}`;
+    return { operation: call.operation, method: call.method, url, hidden: call.hidden ?? [] };
+  }
+
+  #authorization(call: Ready<unknown>, place: Place): ReturnType<Credentials> {
+    try {
+      return this.#options.credentials({ write: call.method !== 'GET' });
+    } catch (cause) {
+      const what = cause instanceof Error ? cause.message : 'the credential cannot be read';
+      throw serviceError(place, {
+        code: 'unauthorized',
+        what: `${what}; the request was not sent`,
+        effect: 'none',
+        cause,
+      });
+    }
+  }
+
+  #budgetError(place: Place): ServiceError {
+    return serviceError(place, {
+      code: 'budget',
+      what: `all ${this.#budget.allowedPerDay} requests that client.requestsPerDay allows for this UTC day are used`,
+      effect: 'none',
+      retryAfterMs: this.#budget.resetsInMs,
+    });
+  }
+}
+
+/**
+ * A count that cannot be saved goes on in memory, and that is reported. One that cannot be read is unknown: no request
+ * is sent on the assumption that it is 0.
+ */
+function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: ConnectionDeps): KeptUse | undefined {
+  if (requestUse === undefined) return undefined;
+  return {
+    load: () => requestUse.load(account, api),
+    save(use) {
+      try {
+        requestUse.save(account, api, use);
+      } catch (error) {
+        const operation = 'save of the daily count of requests';
+        events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
+      }
+    },
+  };
+}
+
+/** All answers of a second carry the same text. */
+const timeOf = memoByText(16, Date.parse);
+
+function servedAtOf(answer: RawAnswer): number | undefined {
+  const at = timeOf(first(answer.headers['date']) ?? '');
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** An answer was written at some moment of its request: what was long under way is not taken for a clock that is ahead. */
+function skewOf(ahead: number, durationMs: number): number {
+  return ahead > 0 ? Math.max(0, ahead - durationMs) : ahead;
+}

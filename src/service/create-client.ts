@@ -1,0 +1,60 @@
+/** The service's client for one account: one connection for each API that is configured, closed together. */
+import type { Secret } from '#foundation/platform/secret.ts';
+import type { ServiceClient } from './api.ts';
+import { ApiConnection, type ConnectionDeps } from './connection.ts';
+import { basic, bearer } from './credentials.ts';
+import { createManagementApi } from './management-api.ts';
+import { createMessageApi } from './message-api.ts';
+import type { ClientSettings, WireSettings } from './settings.ts';
+import { wireNames } from './wire-names.ts';
+
+export interface ClientOptions {
+  /** Name in the configuration: label of events. */
+  readonly account: string;
+  /** `actionToken`, when given, is used for writes alone. */
+  readonly messageApi?: { readonly url: string; readonly token: Secret; readonly actionToken?: Secret };
+  readonly managementApi?: { readonly url: string; readonly username: string; readonly password: Secret };
+  readonly wire: WireSettings;
+  readonly limits: ClientSettings;
+}
+
+/** Opens no connection before the first request. Dispose it once nothing calls it any more. */
+export function createClient(options: ClientOptions, deps: ConnectionDeps): ServiceClient {
+  const { account, limits, messageApi, managementApi } = options;
+  const names = wireNames(options.wire);
+  const message =
+    messageApi &&
+    new ApiConnection(
+      {
+        account,
+        api: 'message',
+        baseUrl: messageApi.url,
+        credentials: bearer(messageApi.token, messageApi.actionToken),
+        limits,
+      },
+      deps,
+    );
+  const management =
+    managementApi &&
+    new ApiConnection(
+      {
+        account,
+        api: 'management',
+        baseUrl: managementApi.url,
+        credentials: basic(managementApi.username, managementApi.password),
+        limits,
+      },
+      deps,
+    );
+  return {
+    ...(message && { message: createMessageApi(message, names) }),
+    ...(management && { management: createManagementApi(management, names) }),
+    usage(api) {
+      const connection = api === 'message' ? message : management;
+      return connection?.usage() ?? { usedToday: 0, allowedPerDay: limits.requestsPerDay };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([message?.[Symbol.asyncDispose](), management?.[Symbol.asyncDispose]()]);
+    },
+  };
+}

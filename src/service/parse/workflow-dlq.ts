@@ -1,0 +1,142 @@
+/** The workflow DLQ (interface 2.4, 2.5): its pages, and what resume, trigger and the deletes answer. */
+import { hash } from 'node:crypto';
+import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-dlq.ts';
+import { ownText } from '#foundation/platform/own-text.ts';
+import type { WholeWorkflowDlqEntry } from '../api.ts';
+import type { WireNames } from '../wire-names.ts';
+import { labelsOf } from './labels.ts';
+import { parsePage } from './page.ts';
+import {
+  compact,
+  LONGEST_TEXT,
+  MalformedAnswer,
+  objectOf,
+  optionalCount,
+  optionalStatus,
+  optionalText,
+  parseJson,
+  requireCount,
+  requireText,
+  rowsOf,
+  type Drops,
+  type JsonObject,
+} from './reader.ts';
+import { storedHeaders } from './stored-headers.ts';
+import { oddUnit, optionalTime, requireTime } from './time.ts';
+
+const RESPONSE_TEXT_LENGTH = 200;
+
+export interface WorkflowDlqPage<Row = WorkflowDlqEntry> {
+  readonly rows: readonly Row[];
+  readonly cursor?: string;
+}
+
+export interface ResumeAnswer {
+  readonly runs: readonly WorkflowRun[];
+  readonly cursor?: string;
+}
+
+export interface DeleteAnswer {
+  readonly deleted: number;
+  readonly cursor?: string;
+}
+
+export function parseWorkflowDlqPage(body: Buffer, drops: Drops, names: WireNames): WorkflowDlqPage {
+  return parseRows(body, drops, (row) => parseEntry(row, names));
+}
+
+export function parseWholeWorkflowDlqPage(
+  body: Buffer,
+  drops: Drops,
+  names: WireNames,
+): WorkflowDlqPage<WholeWorkflowDlqEntry> {
+  return parseRows(body, drops, (row) => ({ entry: parseEntry(row, names), row }));
+}
+
+function parseRows<Row>(body: Buffer, drops: Drops, parse: (row: JsonObject) => Row): WorkflowDlqPage<Row> {
+  const { page, cursor } = parsePage(body);
+  if (page['messages'] === undefined) throw new MalformedAnswer('messages is missing');
+  const rows = rowsOf(drops, page['messages'], { what: 'messages', parse });
+  return { rows, ...(cursor !== undefined && { cursor }) };
+}
+
+/** What a write did is read whole or not at all: a run that cannot be read makes the answer malformed. */
+export function parseResume(body: Buffer): ResumeAnswer {
+  const { page, cursor } = parsePage(body);
+  const list = page['workflowRuns'];
+  if (!Array.isArray(list)) throw new MalformedAnswer('workflowRuns is not a list');
+  const runs = Array.from(list, (run) => parseRun(objectOf(run, 'workflowRuns')));
+  return { runs, ...(cursor !== undefined && { cursor }) };
+}
+
+export function parseTrigger(body: Buffer): WorkflowRun {
+  return parseRun(objectOf(parseJson(body), 'answer'));
+}
+
+/** Of both bulk deletes. */
+export function parseDelete(body: Buffer): DeleteAnswer {
+  const { page, cursor } = parsePage(body);
+  return { deleted: requireCount(page, 'deleted'), ...(cursor !== undefined && { cursor }) };
+}
+
+function parseRun(row: JsonObject): WorkflowRun {
+  return compact<WorkflowRun>({
+    workflowRunId: requireText(row, 'workflowRunId'),
+    workflowCreatedAt: optionalTime(row, 'workflowCreatedAt'),
+  });
+}
+
+function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
+  const headers = storedHeaders(row['header'], names);
+  return compact<WorkflowDlqEntry>({
+    dlqId: requireText(row, 'dlqId'),
+    workflowRunId: requireText(row, 'workflowRunId'),
+    workflowUrl: requireText(row, 'workflowUrl', LONGEST_TEXT),
+    workflowCreatedAt: optionalTime(row, 'workflowCreatedAt'),
+    createdAt: requireTime(row, 'createdAt'),
+    timesIn: oddUnit(row, 'createdAt') ?? oddUnit(row, 'workflowCreatedAt'),
+    url: optionalText(row, 'url', LONGEST_TEXT),
+    method: optionalText(row, 'method'),
+    maxRetries: optionalCount(row, 'maxRetries'),
+    callerIp: optionalText(row, 'callerIP'),
+    fingerprint: fingerprintOf(row),
+    labels: labelsOf(row),
+    flowControlKey: optionalText(row, 'flowControlKey') ?? headers.flowControlKey,
+    failureFunctionState: failureFunctionState(row),
+    responseStatus: optionalStatus(row, 'responseStatus'),
+    responseText: responseText(row),
+  });
+}
+
+const FINGERPRINT_LENGTH = 24;
+
+/** A body that the service redacts is a hash already, and as good as itself. */
+function fingerprintOf(row: JsonObject): string | undefined {
+  const plain = row['body'];
+  const body = typeof plain === 'string' && plain !== '' ? plain : row['bodyBase64'];
+  if (typeof body !== 'string' || body === '') return undefined;
+  const of = `${requireText(row, 'workflowUrl', LONGEST_TEXT)}\0${optionalText(row, 'method') ?? ''}\0${body}`;
+  return hash('sha256', of).slice(0, FINGERPRINT_LENGTH);
+}
+
+/** Absent means that there is no failure function, which a guard lets pass: so anything unreadable costs the row. */
+function failureFunctionState(row: JsonObject): string | undefined {
+  const own = optionalText(row, 'failureFunctionState');
+  const info = row['failureCallbackInfo'];
+  const state =
+    own ??
+    (info === undefined || info === null ? undefined : optionalText(objectOf(info, 'failureCallbackInfo'), 'state'));
+  return state === 'CALLBACK_CANCELLED' ? 'CALLBACK_CANCELED' : state;
+}
+
+function responseText(row: JsonObject): string | undefined {
+  const plain = row['responseBody'];
+  const encoded = row['responseBodyBase64'];
+  let text = '';
+  if (typeof plain === 'string' && plain !== '') text = plain;
+  // Four characters of base64 are three bytes, and a character of UTF-8 has at most four bytes.
+  else if (typeof encoded === 'string') {
+    text = Buffer.from(encoded.slice(0, RESPONSE_TEXT_LENGTH * 6), 'base64').toString('utf8');
+  }
+  return text === '' || text.startsWith('REDACTED:') ? undefined : ownText(text.slice(0, RESPONSE_TEXT_LENGTH));
+}

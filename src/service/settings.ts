@@ -1,0 +1,110 @@
+/** Settings of an account's connection to the service. */
+import { z } from 'zod';
+import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
+import { always, baseUrlSetting, durationSetting } from '#foundation/platform/settings.ts';
+
+export const secret = (what: string) =>
+  z
+    .string()
+    .min(1)
+    .describe(`${what}. Prefer the file: a value here is read by whoever reads this file.`)
+    .meta({ writeOnly: true });
+export const secretFile = (what: string) =>
+  z.string().min(1).describe(`File that holds ${what}; read again when it changes.`);
+
+/** At most one of `name` and `nameFile`, and one of them when it is needed. */
+export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') {
+  return (value: Record<string, unknown>, context: z.RefinementCtx): void => {
+    const file = `${name}File`;
+    const given = [name, file].filter((key) => value[key] !== undefined);
+    if (given.length === 2) {
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: `${name} and ${file} exclude each other; keep ${file}`,
+      });
+    } else if (given.length === 0 && need === 'needed') {
+      context.addIssue({
+        code: 'custom',
+        message: `no ${name}; give ${file}, the path of a file that holds it, or ${name}`,
+        params: { missing: [name, file] },
+      });
+    }
+  };
+}
+
+export const messageApiSettings = z
+  .strictObject({
+    url: baseUrlSetting({ or: 'embedded' }).describe(
+      'Base URL of the message API, region included; `embedded` starts the embedded service for this account.',
+    ),
+    token: secret('Token of the message API').exactOptional(),
+    tokenFile: secretFile('the token of the message API').exactOptional(),
+    actionToken: secret('Token used for writes alone').exactOptional(),
+    actionTokenFile: secretFile(
+      'a token used for writes alone, so that reading needs a read-only token at most',
+    ).exactOptional(),
+  })
+  .superRefine((value, context) => {
+    oneSecret('token', value.url === 'embedded' ? 'optional' : 'needed')(value, context);
+    oneSecret('actionToken', 'optional')(value, context);
+  }, always);
+
+export const managementApiSettings = z
+  .strictObject({
+    url: baseUrlSetting().describe('Base URL of the management API.'),
+    accountId: z.string().min(1).describe('Id of the account (a uuid on most installations).'),
+    username: z.string().min(1).describe('User of the basic authentication.'),
+    password: secret('Password, or API key, of the basic authentication').exactOptional(),
+    passwordFile: secretFile('the password').exactOptional(),
+  })
+  .superRefine(oneSecret('password'), always);
+
+/** Bytes of each: what the service calls bandwidth comes in one of them. */
+export const BANDWIDTH_UNITS = ['B', 'kB', 'KiB', 'MB', 'MiB', 'GB', 'GiB'] as const;
+
+export const wireSettings = z.strictObject({
+  headerPrefix: z
+    .string()
+    .regex(HEADER_PREFIX.form, `expected ${HEADER_PREFIX.expected}`)
+    .default('Svc')
+    .describe('Brand prefix of the service’s own headers: `Svc` makes `Svc-Retries`.'),
+  product: z
+    .string()
+    .regex(PRODUCT.form, `expected ${PRODUCT.expected}`)
+    .default('msgsvc')
+    .describe('Brand name in management paths, fields and plan names: `/v2/msgsvc/stats`.'),
+  integrationEmailField: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected letters, digits and underscores')
+    .default('integration_email')
+    .describe('Field of a search index that has the e-mail of a partner integration; only whether it is set is read.'),
+  bandwidthUnit: z
+    .enum(BANDWIDTH_UNITS)
+    .default('B')
+    .describe(
+      'Unit of the bandwidths by day and by point in the statistics, which the service does not show; the other ones are bytes.',
+    ),
+});
+
+export const clientSettings = z.strictObject({
+  requestsPerSecond: z
+    .number()
+    .positive()
+    .max(1_000)
+    .default(10)
+    .describe('Requests a second that the daemon allows itself, for each API.'),
+  requestsPerDay: z
+    .int()
+    .positive()
+    .default(200_000)
+    .describe('Requests a UTC day that the daemon allows itself, for each API.'),
+  timeout: durationSetting({ min: '100ms', max: '5m' })
+    .prefault('10s')
+    .describe('Time within which an answer must be complete.'),
+  maxResponseBytes: z.int().min(1_024).default(33_554_432).describe('Largest answer that is read, in bytes.'),
+});
+
+export type MessageApiSettings = z.output<typeof messageApiSettings>;
+export type WireSettings = z.output<typeof wireSettings>;
+export type ClientSettings = z.output<typeof clientSettings>;

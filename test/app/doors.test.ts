@@ -1,0 +1,54 @@
+/** The web configuration files, as the composition root opens the listeners with them. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openDoors, takeDoors } from '#app/doors.ts';
+import { loadConfig } from '#config/load.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+function world() {
+  const folder = tempDir();
+  const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  put(
+    'opsd.yaml',
+    `server: { webConfigFile: web.yaml }
+hooks: { listen: ":10778", webConfigFile: hooks.yaml, alertmanager: { main: { token: t } } }
+accounts: [{ name: a, url: "https://x.example", token: t }]
+`,
+  );
+  put('hooks.yaml', '{}');
+  const load = (secrets?: boolean) => {
+    const loaded = loadConfig(join(folder, 'opsd.yaml'), { env: {}, ...(secrets !== undefined && { secrets }) });
+    if (!loaded.ok) throw new Error('the configuration of the test is wrong');
+    return loaded.config;
+  };
+  return { put, load };
+}
+
+test('a listener is never opened without the file that is named for it', () => {
+  const { put, load } = world();
+  put('web.yaml', '{}');
+  expect(openDoors(load(), new ManualClock(0)).server).toBeDefined();
+  expect(() => openDoors(load(false), new ManualClock(0))).toThrow('server.webConfigFile was not read');
+});
+
+test('what has changed is taken up, and said; what has not is left alone', () => {
+  const { put, load } = world();
+  put('web.yaml', 'rate_limit: { interval: 1s, burst: 5 }');
+  const doors = openDoors(load(), new ManualClock(0));
+  const events = new EventBus();
+  const said: OpsEvent[] = [];
+  events.subscribe((event) => void said.push(event));
+  expect(doors.server?.admits('/')).toBe(true);
+  expect(takeDoors(doors, load(), events)).toBe(false);
+  put('web.yaml', 'rate_limit: { interval: 1s, burst: 6 }');
+  expect(takeDoors(doors, load(), events)).toBe(true);
+  expect(doors.server?.web.rateLimit?.burst).toBe(6);
+  expect(said).toEqual([{ type: 'web_config.changed', listener: 'server' }]);
+  put('hooks.yaml', 'rate_limit: { interval: 1s, burst: 7 }');
+  expect(takeDoors(doors, load(), events)).toBe(true);
+  expect([doors.hooks?.web.rateLimit?.burst, doors.server?.web.rateLimit?.burst]).toEqual([7, 6]);
+  expect(said.at(-1)).toEqual({ type: 'web_config.changed', listener: 'hooks' });
+});

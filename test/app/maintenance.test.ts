@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import { scheduleBackups, scheduleUpkeep } from '#app/maintenance.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import type { Task } from '#foundation/scheduler/scheduler.ts';
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const HEAD = { sequence: 7, hash: 'ab'.repeat(32) };
+const NONE = { intents: 0, runs: 0, plans: 0 };
+
+function world(
+  prune: (now: number) => { more: boolean },
+  head: typeof HEAD | null = HEAD,
+  mustBeAdopted?: string,
+  isVerified = true,
+) {
+  const tasks = new Map<string, Task>();
+  const lines: unknown[] = [];
+  const conditions: unknown[] = [];
+  const storeState: { problem: string | undefined } = { problem: undefined };
+  const events = new EventBus();
+  const told: OpsEvent[] = [];
+  events.subscribe((event) => void told.push(event));
+  scheduleUpkeep({
+    scheduler: { add: (task) => void tasks.set(task.name, task) },
+    store: {
+      get problem() {
+        return storeState.problem;
+      },
+    },
+    conditions: {
+      stands: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
+      ended: (key) => void conditions.push([key, 'ended']),
+    },
+    ledger: { prune: (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
+    audit: { head: () => head ?? undefined },
+    clock: { now: () => NOW, isVerified: () => isVerified },
+    events,
+    logger: {
+      info: (...line: unknown[]) => void lines.push(line),
+      warn: (...line: unknown[]) => void lines.push(['warn', ...line]),
+    } as never,
+  });
+  const run = (name: string) => tasks.get(name)!.run(new AbortController().signal);
+  return { tasks, lines, told, run, conditions, storeState };
+}
+
+test('the head of the audit log goes to the log every hour, in the form that opsd audit verify takes', async () => {
+  const { tasks, lines, run } = world(() => ({ more: false }));
+  expect(tasks.get('audit-head')!.schedule).toEqual({ every: 3_600_000 });
+  await run('audit-head');
+  expect(lines).toEqual([[{ head: `7:${HEAD.hash}` }, 'the audit log ends here']]);
+});
+
+test('a store that must be adopted is told of at the start and every hour, for nothing is done meanwhile', async () => {
+  const { lines, run } = world(() => ({ more: false }), HEAD, 'the store is an old copy');
+  await run('audit-head');
+  expect(lines[1]).toEqual([
+    'warn',
+    { because: 'the store is an old copy' },
+    'policies do nothing until a person adopts the store: opsd state adopt --reason TEXT',
+  ]);
+});
+
+test('a store that is damaged or gone is a condition until it is back, and one failure of the store', async () => {
+  const { tasks, told, run, conditions, storeState } = world(() => ({ more: false }));
+  expect(tasks.get('store-watch')).toMatchObject({ schedule: { every: 10_000 }, runAtStart: true });
+  await run('store-watch');
+  storeState.problem = '/data/opsd.db was moved';
+  await run('store-watch');
+  await run('store-watch');
+  storeState.problem = undefined;
+  await run('store-watch');
+  const stands = ['store', 'critical', '/data/opsd.db was moved; no policy acts, and counters do not advance'];
+  expect(conditions).toEqual([['store', 'ended'], stands, stands, ['store', 'ended']]);
+  expect(told).toEqual([{ type: 'store.failed', operation: 'watch', message: '/data/opsd.db was moved' }]);
+});
+
+test('an audit log without a record has no head to tell', async () => {
+  const { lines, run } = world(() => ({ more: false }), null);
+  await run('audit-head');
+  expect(lines).toEqual([]);
+});
+
+test('the ledger forgets every day, batch after batch', async () => {
+  const asked: number[] = [];
+  const { tasks, run } = world((now) => ({ more: asked.push(now) === 1 }));
+  expect(tasks.get('ledger-retention')!.schedule).toEqual({ every: 86_400_000 });
+  expect(await run('ledger-retention')).toEqual({ againInMs: 5_000 });
+  expect(await run('ledger-retention')).toBeUndefined();
+  expect(asked).toEqual([NOW, NOW]);
+});
+
+test('the ledger forgets nothing by a clock that no answer of the service confirms', async () => {
+  const asked: number[] = [];
+  const { run } = world((now) => ({ more: asked.push(now) === 1 }), HEAD, undefined, false);
+  expect(await run('ledger-retention')).toEqual({ againInMs: 60_000 });
+  expect(asked).toEqual([]);
+});
+
+test('a ledger that cannot be written is told of, and tried again the next day', async () => {
+  const { told, run } = world(() => {
+    throw new Error('disk full');
+  });
+  expect(await run('ledger-retention')).toBeUndefined();
+  expect(told).toEqual([{ type: 'store.failed', operation: 'forgetting', message: 'disk full' }]);
+});
+
+describe('scheduled backups', () => {
+  const EVERY = 86_400_000;
+  const signal = new AbortController().signal;
+
+  function backups(newestAt?: number) {
+    const clock = new ManualClock(NOW);
+    const state = { newest: newestAt === undefined ? undefined : { file: 'old', at: newestAt, bytes: 1 }, error: '' };
+    const made: number[] = [];
+    const told: unknown[] = [];
+    const events = new EventBus();
+    events.subscribe((event) => void told.push(event));
+    let task: Task | undefined;
+    scheduleBackups({
+      scheduler: { add: (added) => void (task = added) },
+      folder: {
+        get newest() {
+          return state.newest;
+        },
+        look: () => undefined,
+        async add() {
+          if (state.error !== '') throw new Error(state.error);
+          made.push(clock.now());
+          return { file: 'new', at: clock.now(), bytes: 5 };
+        },
+      },
+      every: EVERY,
+      conditions: {
+        stands: ({ key, severity }) => void told.push(['stands', key, severity]),
+        ended: (key) => void told.push(['ended', key]),
+      },
+      clock,
+      events,
+      logger: { info: () => undefined, warn: () => undefined } as never,
+    });
+    const after = async (ms: number): Promise<void> => {
+      await clock.advance(ms);
+      await task!.run(signal);
+    };
+    return { after, made, told, state, task: task! };
+  }
+
+  test('the first one is due at once where there is none, and the next ones after the interval', async () => {
+    const { after, made, task } = backups();
+    expect(task).toMatchObject({ schedule: { every: 60_000 }, runAtStart: true });
+    await after(0);
+    await after(EVERY - 1);
+    await after(1);
+    expect(made).toEqual([NOW, NOW + EVERY]);
+  });
+
+  test('a restart puts nothing off: the newest copy says when the next one is due', async () => {
+    const { after, made } = backups(NOW - EVERY + 3_600_000);
+    await after(3_599_999);
+    expect(made).toEqual([]);
+    await after(1);
+    expect(made).toHaveLength(1);
+  });
+
+  test('a copy with a time to come is no reason to wait', async () => {
+    const { after, made } = backups(NOW + 900 * EVERY);
+    await after(0);
+    expect(made).toHaveLength(1);
+  });
+
+  test('a failure is reported and counted, retried soon, and resolved by the next success', async () => {
+    const { after, made, told, state } = backups();
+    state.error = 'no space left on device';
+    await after(0);
+    expect(told).toEqual([
+      { type: 'backup.failed', message: 'no space left on device' },
+      ['stands', 'backup', 'warning'],
+    ]);
+    await after(599_999);
+    expect(told).toHaveLength(2);
+    state.error = '';
+    await after(1);
+    expect(made).toHaveLength(1);
+    expect(told.at(-1)).toEqual(['ended', 'backup']);
+  });
+});

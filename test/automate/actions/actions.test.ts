@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { createActions } from '#automate/actions/index.ts';
+import type { ServiceClient } from '#service/api.ts';
+import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { FakeDlq, type ResumeAnswer } from '../../support/fake-dlq.ts';
+
+const NEVER = new AbortController().signal;
+
+function stage(maxPages = 50) {
+  const clock = new ManualClock(Date.UTC(2025, 10, 20, 12));
+  const dlq = new FakeDlq(clock);
+  return {
+    dlq,
+    clock,
+    actions: createActions(new Map([['production', dlq.client()]]), {
+      clock,
+      events: new EventBus(),
+      maxPages,
+      accountIds: new Map(),
+    }),
+  };
+}
+
+const PROPOSAL: ResumeProposal = {
+  policy: 'p',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  target: 'dlq-001',
+  group: 'https://a',
+  worth: 1,
+  dlqId: 'dlq-001',
+  workflowRunId: 'wfr-1',
+  workflowUrl: 'https://a',
+  lineage: 'abc',
+  attempt: 2,
+  failedAt: 0,
+  labels: ['billing'],
+  cause: 'transient',
+};
+
+describe('listing', () => {
+  test('reads all pages under one filter, each id once', async () => {
+    const { dlq, actions } = stage();
+    for (let i = 0; i < 7; i++) dlq.add();
+    dlq.add({ labels: ['x'] });
+    dlq.repeatRows = true;
+    dlq.clockSkewMs = 2_000;
+    const listing = await actions.list('production', { label: ['billing'] }, NEVER);
+    expect(listing).toMatchObject({ complete: true, pages: 3, duplicates: 3, dropped: 0, clockSkewMs: 2_000 });
+    expect(listing.entries).toHaveLength(7);
+    expect(dlq.listings.map(({ label, count }) => [label, count])).toEqual([
+      [['billing'], 100],
+      [['billing'], 100],
+      [['billing'], 100],
+    ]);
+  });
+
+  test.each([
+    ['a failed page', (s: ReturnType<typeof stage>) => (s.dlq.failOnPage = 1), 'server_error: the service failed'],
+    ['a cursor that comes twice', (s) => (s.dlq.repeatCursor = true), 'a cursor came twice'],
+    ['too many pages', (s) => Array.from({ length: 20 }, () => s.dlq.add()), 'more than 4 pages'],
+  ] as [string, (s: ReturnType<typeof stage>) => unknown, string][])(
+    'is incomplete after %s',
+    async (_w, spoil, why) => {
+      const s = stage(4);
+      for (let i = 0; i < 9; i++) s.dlq.add();
+      spoil(s);
+      expect(await s.actions.list('production', {}, NEVER)).toMatchObject({ complete: false, problem: why });
+    },
+  );
+
+  test('is incomplete when it is aborted, and where there is no account or no message API', async () => {
+    const { dlq, actions, clock } = stage();
+    dlq.add();
+    const aborted = await actions.list('production', {}, AbortSignal.abort(new Error('stopping')));
+    expect(aborted).toMatchObject({ complete: false, problem: 'stopping', entries: [] });
+    const bare = createActions(new Map([['bare', {} as ServiceClient]]), {
+      clock,
+      events: new EventBus(),
+      accountIds: new Map(),
+    });
+    for (const account of ['bare', 'nobody']) {
+      const listing = await bare.list(account, {}, NEVER);
+      expect(listing).toMatchObject({ complete: false, problem: 'the account has no message API' });
+    }
+  });
+});
+
+describe('resuming', () => {
+  test('describes exactly what it sends', async () => {
+    const { dlq, actions } = stage();
+    dlq.add();
+    const request = actions.describe({ ...PROPOSAL, retries: 0 }, { instance: 'here' });
+    expect(request).toEqual({
+      operation: 'resume-workflow-dlq',
+      account: 'production',
+      dlqIds: ['dlq-001'],
+      overrides: { labels: ['opsd:here:abc:2', 'billing'], retries: 0 },
+    });
+    expect(dlq.sent).toEqual([]);
+    expect(await actions.act(request)).toEqual({ outcome: 'acked', done: 1, newRunId: 'wfr-again-0' });
+    expect(dlq.sent).toMatchObject([
+      { dlqIds: ['dlq-001'], overrides: { labels: ['opsd:here:abc:2', 'billing'], retries: 0 } },
+    ]);
+    expect(actions.describe(PROPOSAL, { instance: 'here' })).toHaveProperty('overrides', {
+      labels: ['opsd:here:abc:2', 'billing'],
+    });
+  });
+
+  test('brings flow control only to an entry that has none', () => {
+    const { actions } = stage();
+    const flowControl = { key: 'opsd-p', parallelism: 2, rate: 5, period: 1 };
+    const bare = actions.describe({ ...PROPOSAL, flowControl }, { instance: 'here' });
+    expect(bare).toHaveProperty('overrides.flowControl', flowControl);
+    const limited = actions.describe({ ...PROPOSAL, flowControl, flowControlKey: 'theirs' }, { instance: 'here' });
+    expect(limited).not.toHaveProperty('overrides.flowControl');
+  });
+
+  test.each([
+    ['lost', { outcome: 'unknown', code: 'connection' }],
+    ['never_arrived', { outcome: 'unknown', code: 'connection' }],
+    ['no_run', { outcome: 'unknown' }],
+    ['refused', { outcome: 'rejected', code: 'client_error' }],
+    ['rate_limited', { outcome: 'rejected', code: 'rate_limited' }],
+    ['two_runs', { outcome: 'acked', done: 2 }],
+  ] as [ResumeAnswer, object][])('%s: %o', async (answer, expected) => {
+    const { dlq, actions } = stage();
+    dlq.add();
+    dlq.answers = [answer];
+    const result = await actions.act(actions.describe(PROPOSAL, { instance: 'here' }));
+    expect(result).toMatchObject(expected);
+    expect(result).not.toHaveProperty('newRunId');
+    expect(dlq.sent).toHaveLength(1);
+  });
+
+  test('rejects nothing: an account without the API is a refusal', async () => {
+    const { actions } = stage();
+    const request = actions.describe({ ...PROPOSAL, account: 'nobody' }, { instance: 'here' });
+    expect(await actions.act(request)).toMatchObject({ outcome: 'rejected' });
+  });
+});

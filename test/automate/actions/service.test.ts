@@ -1,0 +1,348 @@
+/** Each action over the real client: against the embedded service, and against answers that a good service never gives. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { asked, type ActionRequest } from '#automate/actions/action.ts';
+import { createActions } from '#automate/actions/index.ts';
+import type { ServiceClient } from '#service/api.ts';
+import { createClient } from '#service/create-client.ts';
+import { clientSettings, wireSettings } from '#service/settings.ts';
+import { parseStamp } from '#foundation/domain/lineage.ts';
+import type {
+  MessageDeleteProposal,
+  Proposal,
+  PruneProposal,
+  WorkflowDeleteProposal,
+} from '#foundation/domain/plan.ts';
+import { startEmulator } from '#emulator/emulator.ts';
+import { systemClock, type Clock } from '#foundation/platform/clock.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { faultProxy } from '../../support/fault-proxy.ts';
+import { httpSink, type Answer } from '../../support/http-sink.ts';
+import { publish, trigger } from '../../support/service.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+import { brokenRules } from '../../support/wire-rules.ts';
+
+const ACCOUNT = 'acc-1';
+const TOKEN = 'token-of-tests';
+const HOUR = 3_600_000;
+const NEVER = new AbortController().signal;
+const CANARY = 'canary-header-8d07';
+const BASE = { policy: 'p', account: 'production', target: 't', group: '', worth: 1 } as const;
+
+function actionsAt(url: string, clocks: { readonly client: Clock; readonly now: () => number }) {
+  const bus = new EventBus();
+  const events: OpsEvent[] = [];
+  bus.subscribe((event) => events.push(event));
+  const client = createClient(
+    {
+      account: 'production',
+      messageApi: { url, token: Secret.of(TOKEN) },
+      managementApi: { url, username: 'ops', password: Secret.of('word-of-tests') },
+      wire: wireSettings.parse({}),
+      limits: clientSettings.parse({ requestsPerSecond: 500 }),
+    },
+    { clock: clocks.client, events: bus, random: seededRandom(7) },
+  );
+  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const actions = createActions(new Map([['production', client]]), {
+    clock: { ...systemClock, now: clocks.now },
+    events: bus,
+    accountIds: new Map([['production', ACCOUNT]]),
+  });
+  return { actions, events };
+}
+
+/** The daemon is some hours ahead of the service, so that what failed just now is old. */
+async function stage() {
+  const destination = await httpSink((_request, response) => {
+    response.statusCode = 404;
+    response.end('gone');
+  });
+  const emulator = await startEmulator({
+    clock: systemClock,
+    random: seededRandom(7),
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [{ id: ACCOUNT, token: TOKEN, budgetUsd: 100 }],
+    management: { username: 'ops', password: 'word-of-tests' },
+  });
+  onTestFinished(() => emulator.stop());
+  const proxy = await faultProxy(emulator.url);
+  const { actions, events } = actionsAt(proxy.url, { client: systemClock, now: () => systemClock.now() + 3 * HOUR });
+  const service = { url: emulator.url, token: TOKEN };
+  const headers = { 'Svc-Retries': '0', 'Svc-Label': 'billing', 'Svc-Forward-Authorization': `Bearer ${CANARY}` };
+  return {
+    emulator,
+    proxy,
+    actions,
+    events,
+    /** Dead messages, oldest first. */
+    letters: () => emulator.messages(ACCOUNT).filter(({ state, dlqId }) => state === 'FAILED' && dlqId !== undefined),
+    async failMessages(count: number): Promise<void> {
+      for (let i = 0; i < count; i++) await publish(service, `${destination.url}/orders`, headers);
+      await until({ what: 'dead messages' }, () => this.letters().length === count);
+    },
+    async failRun(): Promise<WorkflowDeleteProposal> {
+      await trigger(service, `${destination.url}/workflow`, headers);
+      await until({ what: 'a failed run' }, () => emulator.workflowDlq(ACCOUNT).length === 1);
+      const [entry] = (await actions.list('production', {}, NEVER)).entries;
+      return {
+        ...BASE,
+        action: 'workflow-dlq.delete',
+        dlqId: entry!.dlqId,
+        workflowRunId: entry!.workflowRunId,
+        workflowUrl: entry!.workflowUrl,
+        lineage: 'abc',
+        failedAt: entry!.createdAt,
+        labels: entry!.labels,
+        cause: 'permanent',
+        ...(entry!.responseStatus !== undefined && { status: entry!.responseStatus }),
+      };
+    },
+    act: (proposal: Proposal) => actions.act(actions.describe(proposal, { instance: 'here' })),
+  };
+}
+
+function letterOf(dlqId: string): MessageDeleteProposal {
+  return { ...BASE, action: 'message-dlq.delete', dlqId, messageId: 'm', failedAt: 0 };
+}
+
+function pruneOf(count: number, over: Partial<PruneProposal['filter']> = {}): PruneProposal {
+  const filter = { toDate: systemClock.now() + 1_000, ...over };
+  return { ...BASE, action: 'message-dlq.prune', worth: count, page: 1, filter };
+}
+
+describe('over the embedded service', () => {
+  test('a run is deleted after its entry was archived, and its header is nowhere in clear', async () => {
+    const s = await stage();
+    const proposal = await s.failRun();
+    const dir = join(tempDir(), 'archive');
+    expect(await s.actions.prepare(proposal, { archive: { dir, require: true } }, NEVER)).toBeUndefined();
+    const result = await s.act(proposal);
+    expect(result).toEqual({ outcome: 'acked', done: 1 });
+    expect(s.emulator.workflowDlq(ACCOUNT)).toEqual([]);
+    const [file] = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.json'));
+    const archived = readFileSync(join(dir, file!), 'utf8');
+    expect(archived).toContain(proposal.workflowRunId);
+    expect(archived).toContain('REDACTED:');
+    expect(archived + JSON.stringify([result, s.events, proposal])).not.toContain(CANARY);
+    // Once more, as recovery may: the entry is gone, and that is no error.
+    expect(await s.act(proposal)).toEqual({ outcome: 'acked', done: 0 });
+    expect(await s.actions.prepare(proposal, { archive: { dir, require: true } }, NEVER)).toMatch(
+      'not in the DLQ any more',
+    );
+  });
+
+  test('a run is resumed with its stamp, its labels and the flow control that it lacked', async () => {
+    const s = await stage();
+    const { cause, action: _action, ...run } = await s.failRun();
+    const flowControl = { key: 'opsd-p', parallelism: 2, rate: 5, period: 1 };
+    const result = await s.act({ ...run, cause, action: 'workflow-dlq.resume', attempt: 1, retries: 0, flowControl });
+    expect(result).toEqual({ outcome: 'acked', done: 1, newRunId: expect.any(String) as string });
+    const resumed = s.emulator.messages(ACCOUNT).at(-1)!;
+    expect(resumed.labels.map((label) => parseStamp(label) ?? label)).toEqual([
+      { instance: 'here', lineage: 'abc', attempt: 1 },
+      'billing',
+    ]);
+    expect(resumed.flowControlKey).toBe('opsd-p');
+  });
+
+  test('a message is deleted by its id, and no other', async () => {
+    const s = await stage();
+    await s.failMessages(3);
+    const dlqId = s.letters()[1]!.dlqId!;
+    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'acked', done: 1 });
+    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'acked', done: 0 });
+    expect(await s.act(pruneOf(100))).toEqual({ outcome: 'acked', done: 2 });
+  });
+
+  test('a prune deletes at most its count, under all its filters', async () => {
+    const s = await stage();
+    await s.failMessages(5);
+    expect(await s.act(pruneOf(3, { label: ['newsletter'] }))).toEqual({ outcome: 'acked', done: 0 });
+    expect(await s.act(pruneOf(3, { label: ['newsletter', 'billing'] }))).toEqual({ outcome: 'acked', done: 3 });
+    expect(await s.act(pruneOf(3, { responseStatus: [404] }))).toEqual({ outcome: 'acked', done: 2 });
+  });
+
+  test('a budget is raised, and never lowered', async () => {
+    const s = await stage();
+    const raise = (fromUsd: number, toUsd: number) => s.act({ ...BASE, action: 'budget.raise', fromUsd, toUsd });
+    expect(await raise(100, 120)).toEqual({ outcome: 'acked', done: 1 });
+    expect(s.emulator.accounts.byId(ACCOUNT)?.budgetUsd).toBe(120);
+    expect(await raise(120, 100)).toMatchObject({ outcome: 'rejected' });
+    expect(s.emulator.accounts.byId(ACCOUNT)?.budgetUsd).toBe(120);
+  });
+
+  test('an answer that is lost after the act is unknown, and nothing is sent again', async () => {
+    const s = await stage();
+    await s.failMessages(2);
+    const proposal = await s.failRun();
+    s.proxy.decide(() => 'lose');
+    const before = s.proxy.passed.length;
+    const results = [
+      await s.act(letterOf(s.letters()[0]!.dlqId!)),
+      await s.act(pruneOf(1)),
+      await s.act(proposal),
+      await s.act({ ...BASE, action: 'budget.raise', fromUsd: 100, toUsd: 120 }),
+    ];
+    expect(results.map(({ outcome }) => outcome)).toEqual(['unknown', 'unknown', 'unknown', 'unknown']);
+    expect(s.proxy.passed.slice(before).map(({ method, url }) => `${method} ${url.split('?')[0]}`)).toEqual([
+      'DELETE /v2/dlq',
+      'DELETE /v2/dlq',
+      'DELETE /v2/workflows/dlq',
+      'PATCH /v2/msgsvc/update-budget/acc-1',
+    ]);
+  });
+});
+
+const REQUESTS: readonly ActionRequest[] = [
+  { operation: 'resume-workflow-dlq', account: 'production', dlqIds: ['d'], overrides: {} },
+  { operation: 'delete-workflow-dlq', account: 'production', dlqIds: ['d'] },
+  { operation: 'delete-dlq', account: 'production', dlqIds: ['d'] },
+  { operation: 'delete-dlq', account: 'production', filter: { toDate: Date.UTC(2025, 10, 1), count: 5 } },
+  { operation: 'update-budget', account: 'production', dollars: 40, aboveUsd: 20 },
+];
+
+async function answered(answer: Answer) {
+  const sink = await httpSink(answer);
+  const clock = new ManualClock(Date.UTC(2025, 10, 20, 12));
+  return { sink, clock, ...actionsAt(sink.url, { client: clock, now: () => clock.now() }) };
+}
+
+describe.each(REQUESTS.map((request) => [request.operation, request] as const))('%s', (_operation, request) => {
+  test.each<[string, Answer, object]>([
+    ['a refusal', (_r, response) => void response.writeHead(422).end('{"error":"no"}'), { outcome: 'rejected' }],
+    [
+      'too many requests',
+      (_r, response) => void response.writeHead(429).end(),
+      { outcome: 'rejected', code: 'rate_limited' },
+    ],
+    ['a timeout of a proxy', (_r, response) => void response.writeHead(408).end(), { outcome: 'unknown' }],
+    ['too early', (_r, response) => void response.writeHead(425).end(), { outcome: 'unknown' }],
+    ['a client that left', (_r, response) => void response.writeHead(499).end(), { outcome: 'unknown' }],
+    ['a failure', (_r, response) => void response.writeHead(500).end(), { outcome: 'unknown', code: 'server_error' }],
+    ['a redirect', (_r, response) => void response.writeHead(307, { location: '/' }).end(), { outcome: 'unknown' }],
+    [
+      'a good answer that cannot be read',
+      (_r, response) => void response.end('{"del'),
+      { outcome: 'unknown', code: 'malformed' },
+    ],
+    ['a reset', (_r, response) => void response.destroy(), { outcome: 'unknown', code: 'connection' }],
+  ])('%s', async (_what, answer, expected) => {
+    const { actions, sink } = await answered(answer);
+    const result = await actions.act(request);
+    expect(result).toMatchObject({ ...expected, detail: expect.stringMatching(/./) as string });
+    expect(sink.requests).toHaveLength(1);
+    const facts = { now: Date.UTC(2025, 10, 20, 12), knownBudgetUsd: 20 };
+    expect(sink.requests.flatMap((one) => brokenRules(one, facts))).toEqual([]);
+  });
+
+  test('no answer in time', async () => {
+    const { actions, clock, sink } = await answered(() => undefined);
+    const result = actions.act(request);
+    await until({ what: 'the request' }, () => sink.requests.length === 1);
+    await clock.advance(10 * 60_000);
+    expect(await result).toMatchObject({ outcome: 'unknown', code: 'timeout' });
+  });
+
+  test('an error text that quotes a header of the entry is told without it', async () => {
+    const quotes = [
+      `header Authorization: Bearer ${CANARY} is not allowed`,
+      `{"Authorization":["Bearer ${CANARY}"]}`,
+      `Svc-Forward-X-Api-Key = ${CANARY}`,
+      `cookie: a=${CANARY}`,
+      `basic ${CANARY}`,
+      `token eyJhbGciOiJI.${CANARY}.x`,
+    ];
+    for (const error of quotes) {
+      const { actions } = await answered((_r, response) => void response.writeHead(400).end(JSON.stringify({ error })));
+      const result = await actions.act(request);
+      expect(result.outcome).toBe('rejected');
+      expect(JSON.stringify(result)).not.toContain(CANARY);
+    }
+  });
+});
+
+test.each([
+  ['delete-workflow-dlq', REQUESTS[1]!],
+  ['delete-dlq by id', REQUESTS[2]!],
+  ['delete-dlq by filters', REQUESTS[3]!],
+])('%s that did more than it was asked says so', async (_what, request) => {
+  const { actions } = await answered((_r, response) => void response.end('{"deleted":4711}'));
+  expect(asked(request)).toBeLessThan(4711);
+  expect(await actions.act(request)).toEqual({ outcome: 'acked', done: 4711 });
+});
+
+test('a resume that did more than it was asked says so', async () => {
+  const runs = Array.from({ length: 3 }, (_, i) => ({ workflowRunId: `wfr-${i}` }));
+  const { actions } = await answered((_r, response) => void response.end(JSON.stringify({ workflowRuns: runs })));
+  expect(await actions.act(REQUESTS[0]!)).toEqual({ outcome: 'acked', done: 3 });
+});
+
+describe('never sent', () => {
+  const now = Date.UTC(2025, 10, 20, 12);
+  const [resume, , byId, prune, budget] = REQUESTS as readonly [
+    Extract<ActionRequest, { operation: 'resume-workflow-dlq' }>,
+    ActionRequest,
+    ActionRequest,
+    Extract<ActionRequest, { filter: unknown }>,
+    Extract<ActionRequest, { operation: 'update-budget' }>,
+  ];
+  const pruned = (over: object) => ({ ...prune, filter: { ...prune.filter, ...over } });
+  test.each<[string, object, string]>([
+    ['no id', { ...resume, dlqIds: [] }, 'exactly one dlqId'],
+    ['two ids', { ...resume, dlqIds: ['a', 'b'] }, 'exactly one dlqId'],
+    ['an id that is no list', { ...byId, dlqIds: 'abc' }, 'exactly one dlqId'],
+    ['an empty id', { ...byId, dlqIds: [''] }, 'the dlqId is empty'],
+    ['a blank id', { ...byId, dlqIds: [' '] }, 'the dlqId is empty'],
+    ['an id of two', { ...byId, dlqIds: ['a,b'] }, 'comma'],
+    ['a prune of none', pruned({ count: 0 }), 'from 1 to 100'],
+    ['a prune of too many', pruned({ count: 101 }), 'from 1 to 100'],
+    ['a prune of half a message', pruned({ count: 1.5 }), 'from 1 to 100'],
+    ['a prune without bound in time', pruned({ toDate: undefined }), 'needs toDate'],
+    ['a prune of the future', pruned({ toDate: now + 1 }), 'in the future'],
+    ['a prune of the last hour', pruned({ toDate: now - HOUR + 1 }), 'within the last hour'],
+    ['a prune in seconds', pruned({ toDate: Math.floor(now / 1_000) - 7_200 }), 'between 2015 and 2100'],
+    ['a prune of no time', pruned({ fromDate: now }), 'after its toDate'],
+    ['a prune with an empty filter', pruned({ label: [] }), 'empty list'],
+    ['a prune with a blank filter', pruned({ label: ['a', ' '] }), 'may mean none'],
+    ['a prune with ids', pruned({ dlqIds: ['a'] }), 'takes no dlqIds'],
+    ['a prune with an unknown filter', pruned({ labels: ['a'] }), 'not one of'],
+    ['a budget of nothing', { ...budget, dollars: 0 }, 'from 20 to 10000'],
+    ['a budget that is no number', { ...budget, dollars: Number.NaN }, 'from 20 to 10000'],
+    ['a budget in cents', { ...budget, dollars: 40.5 }, 'from 20 to 10000'],
+    ['a budget beyond all', { ...budget, dollars: 10_001 }, 'from 20 to 10000'],
+    ['the known budget', { ...budget, aboveUsd: 40 }, 'not above the known budget'],
+    ['a lower budget', { ...budget, aboveUsd: 50 }, 'not above the known budget'],
+    ['a budget above an unknown one', { ...budget, aboveUsd: Number.NaN }, 'is not known'],
+    ['a budget in the place of no limit', { ...budget, aboveUsd: 0 }, 'is not known'],
+    ['a budget below no limit', { ...budget, aboveUsd: Infinity }, 'not above the known budget'],
+    ['another operation', { ...byId, operation: 'publish' }, 'no action sends'],
+    ['an unknown account', { ...byId, account: 'nobody' }, 'has no message API'],
+    ['a budget of an unknown account', { ...budget, account: 'nobody' }, 'has no management API'],
+  ])('%s', async (_what, request, why) => {
+    const { actions, sink } = await answered((_r, response) => void response.end('{"deleted":1}'));
+    const result = await actions.act(request as ActionRequest);
+    expect(result).toMatchObject({ outcome: 'rejected', detail: expect.stringContaining(why) as string });
+    expect(sink.requests).toEqual([]);
+  });
+
+  test('a budget of an account whose id is not known', async () => {
+    let calls = 0;
+    const management = { updateBudget: async () => void calls++ };
+    const actions = createActions(new Map([['production', { management } as unknown as ServiceClient]]), {
+      clock: new ManualClock(now),
+      events: new EventBus(),
+      accountIds: new Map(),
+    });
+    expect(await actions.act(budget)).toEqual({
+      outcome: 'rejected',
+      detail: 'account production has no managementApi.accountId',
+    });
+    expect(calls).toBe(0);
+  });
+});

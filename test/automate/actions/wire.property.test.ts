@@ -1,0 +1,345 @@
+/**
+ * What actions put on the wire, for any proposal and any answer: no resume or delete of workflow runs without ids, no
+ * unbounded prune, no budget that is not a raise; one request at most, and its result is what the answer proves.
+ */
+import type { ServerResponse } from 'node:http';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ActionRequest, ActResult } from '#automate/actions/action.ts';
+import { createActions } from '#automate/actions/index.ts';
+import { createClient } from '#service/create-client.ts';
+import { clientSettings, wireSettings } from '#service/settings.ts';
+import type { Proposal } from '#foundation/domain/plan.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { httpSink, type HttpSink } from '../../support/http-sink.ts';
+import { brokenRules } from '../../support/wire-rules.ts';
+
+const NOW = Date.UTC(2025, 10, 20, 12);
+const HOUR = 3_600_000;
+
+const weird = fc.constantFrom(
+  '',
+  ' ',
+  '\t',
+  '\u00a0',
+  ',',
+  'a,b',
+  'a,',
+  '&',
+  'a&dlqIds=b',
+  'a&count=100',
+  'a=b',
+  '?',
+  '#',
+  '%',
+  '%2C',
+  '%00',
+  '..',
+  '../../v2/dlq',
+  '/',
+  '\0',
+  'a\r\nX-Other: 1',
+  '\ud800',
+  '\u202e',
+  '[]',
+  'null',
+  'dlq_1795165200000-0',
+  'x'.repeat(5_000),
+);
+const text = fc.oneof(weird, fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.string());
+const texts = fc.array(text, { maxLength: 3 });
+const number = fc.oneof(
+  fc.integer({ min: -5, max: 110 }),
+  fc.integer({ min: 0, max: 12_000 }),
+  fc.double(),
+  fc.constantFrom(0, -0, 1, 19, 20, 100, 101, 10_000, 10_001, Number.NaN, Infinity, -Infinity, 2 ** 53),
+);
+const time = fc.oneof(
+  fc.integer({ min: NOW - 30 * 24 * HOUR, max: NOW - HOUR }),
+  fc.integer({ min: NOW - 2 * HOUR, max: NOW + HOUR }),
+  fc.constantFrom(NOW, NOW - HOUR, NOW - HOUR + 1, NOW + 1, Math.floor(NOW / 1_000)),
+  number,
+);
+
+const base = { policy: text, account: fc.constant('production'), target: text, group: text, worth: number };
+const run = { ...base, dlqId: text, workflowRunId: text, workflowUrl: text, lineage: text, failedAt: time };
+const more = { labels: texts, cause: text };
+
+const resume = fc
+  .tuple(
+    fc.record({ ...run, ...more, attempt: number }),
+    fc.record(
+      {
+        flowControlKey: text,
+        retries: number,
+        flowControl: fc.record({ key: text, parallelism: number, rate: number, period: number }),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map(([needed, optional]) => ({ action: 'workflow-dlq.resume' as const, ...needed, ...optional }));
+
+const workflowDelete = fc
+  .record({ ...run, ...more })
+  .map((proposal) => ({ action: 'workflow-dlq.delete' as const, ...proposal }));
+
+const messageDelete = fc
+  .record({ ...base, dlqId: text, messageId: text, failedAt: time })
+  .map((proposal) => ({ action: 'message-dlq.delete' as const, ...proposal }));
+
+const filter = fc
+  .tuple(
+    fc.record({ toDate: time }),
+    fc.record(
+      {
+        fromDate: time,
+        url: texts,
+        topicName: texts,
+        scheduleId: texts,
+        queueName: texts,
+        label: texts,
+        flowControlKey: texts,
+        callerIp: texts,
+        responseStatus: fc.array(number, { maxLength: 3 }),
+        // What no type allows.
+        dlqIds: texts,
+        labels: texts,
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map(([needed, optional]) => ({ ...needed, ...optional }));
+const prune = fc
+  .record({ ...base, page: number, filter })
+  .map((proposal) => ({ action: 'message-dlq.prune' as const, ...proposal }));
+
+const budget = fc
+  .record({ ...base, fromUsd: number, toUsd: number })
+  .map((proposal) => ({ action: 'budget.raise' as const, ...proposal }));
+
+/** One that may well be sent, so that most runs reach the wire. */
+const plainText = fc.stringMatching(/^[\w:;=&?%#./ é漢-]{1,20}$/).filter((value) => value.trim() !== '');
+const sendable = fc.oneof(
+  fc.tuple(resume, plainText).map(([proposal, dlqId]) => ({
+    ...proposal,
+    dlqId,
+    lineage: 'l',
+    attempt: 1,
+    labels: ['a'],
+    retries: 1,
+    flowControl: { key: 'k', parallelism: 1 },
+  })),
+  fc.tuple(workflowDelete, plainText).map(([proposal, dlqId]) => ({ ...proposal, dlqId })),
+  fc.tuple(messageDelete, plainText).map(([proposal, dlqId]) => ({ ...proposal, dlqId })),
+  fc
+    .record({
+      proposal: prune,
+      worth: fc.integer({ min: 1, max: 100 }),
+      age: fc.integer({ min: HOUR, max: 90 * 24 * HOUR }),
+      labels: fc.array(plainText, { minLength: 1, maxLength: 3 }),
+    })
+    .map(({ proposal, worth, age, labels }) => ({ ...proposal, worth, filter: { toDate: NOW - age, label: labels } })),
+  fc.tuple(budget, fc.integer({ min: 20, max: 9_999 }), fc.nat(400)).map(([proposal, fromUsd, step]) => ({
+    ...proposal,
+    fromUsd,
+    toUsd: fromUsd + step,
+  })),
+);
+
+const proposals = fc.oneof(resume, workflowDelete, messageDelete, prune, budget, sendable, sendable);
+
+/** Requests as no action makes them: the second line must hold alone. */
+const requests = fc.oneof(
+  fc.record(
+    {
+      operation: fc.constantFrom(
+        'resume-workflow-dlq',
+        'delete-workflow-dlq',
+        'delete-dlq',
+        'update-budget',
+        'publish',
+      ),
+      account: fc.constantFrom('production', 'nobody'),
+      dlqIds: fc.oneof(texts, text, fc.constant(null)),
+      overrides: fc.constantFrom({}, { labels: [] }, { labels: ['a'] }),
+      filter: fc.oneof(filter, fc.record({ toDate: time, count: number, label: texts })),
+      dollars: number,
+      aboveUsd: number,
+    },
+    { requiredKeys: ['operation', 'account'] },
+  ),
+);
+
+interface Answered {
+  readonly status: number;
+  readonly body: string;
+  /** How the answer goes: whole, cut off after its headers, or not at all. */
+  readonly way: 'whole' | 'cut' | 'reset';
+}
+
+const bodies = fc.oneof(
+  fc.string(),
+  fc.json(),
+  number.map((deleted) => JSON.stringify({ deleted })),
+  fc.nat(5_000).map((deleted) => JSON.stringify({ deleted, cursor: 'more' })),
+  fc
+    .array(text, { maxLength: 3 })
+    .map((ids) => JSON.stringify({ workflowRuns: ids.map((workflowRunId) => ({ workflowRunId })), cursor: '' })),
+  fc.constantFrom(
+    '',
+    'OK',
+    '"OK"',
+    '<html>',
+    '{"deleted":',
+    '{"deleted":-1}',
+    '{"deleted":"7"}',
+    '{"workflowRuns":null}',
+  ),
+);
+const answers: fc.Arbitrary<Answered> = fc.record({
+  status: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(200) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(201, 204, 301, 307, 400, 401, 403, 404, 408, 422, 425, 429, 499, 500, 503, 504),
+    },
+    { weight: 1, arbitrary: fc.integer({ min: 200, max: 599 }) },
+  ),
+  body: bodies,
+  way: fc.constantFrom('whole', 'whole', 'whole', 'cut', 'reset'),
+});
+
+function answerWith(sink: HttpSink, { status, body, way }: Answered): void {
+  sink.answerWith((request, response: ServerResponse) => {
+    if (way === 'reset') {
+      response.destroy();
+      return;
+    }
+    const payload = Buffer.from(body);
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': payload.length + (way === 'cut' ? 10 : 0),
+      // Whoever follows it sends a write twice.
+      ...(status >= 300 && status < 400 && { location: request.url }),
+    });
+    response.write(payload, () => (way === 'cut' ? response.destroy() : response.end()));
+  });
+}
+
+/** The one or no request that came of it, and the result. */
+async function acted(
+  sink: HttpSink,
+  request: ActionRequest,
+): Promise<{ readonly sent: HttpSink['requests']; readonly result: ActResult }> {
+  const client = createClient(
+    {
+      account: 'production',
+      messageApi: { url: sink.url, token: Secret.of('token-of-tests') },
+      managementApi: { url: sink.url, username: 'ops', password: Secret.of('word-of-tests') },
+      wire: wireSettings.parse({}),
+      limits: clientSettings.parse({}),
+    },
+    { clock: systemClock, events: new EventBus(), random: () => 0 },
+  );
+  try {
+    const actions = createActions(new Map([['production', client]]), {
+      clock: new ManualClock(NOW),
+      events: new EventBus(),
+      accountIds: new Map([['production', 'acc-1']]),
+    });
+    sink.requests.length = 0;
+    const result = await actions.act(request);
+    return { sent: [...sink.requests], result };
+  } finally {
+    await client[Symbol.asyncDispose]();
+  }
+}
+
+function check(request: ActionRequest, answer: Answered, { sent, result }: Awaited<ReturnType<typeof acted>>): void {
+  const knownBudgetUsd = 'aboveUsd' in request ? request.aboveUsd : undefined;
+  const facts = { now: NOW, ...(knownBudgetUsd !== undefined && { knownBudgetUsd }) };
+  expect(sent.flatMap((one) => brokenRules(one, facts))).toEqual([]);
+  expect(sent.length, 'requests for one act').toBeLessThanOrEqual(1);
+  const { status, way } = answer;
+  const isRefusal = status >= 400 && status < 500 && ![408, 425, 499].includes(status);
+  if (sent.length === 0) expect(result.outcome).toBe('rejected');
+  else if (way !== 'reset' && isRefusal) expect(result.outcome).toBe('rejected');
+  else if (way === 'reset' || status < 200 || status > 299) expect(result.outcome).toBe('unknown');
+  else expect(result.outcome).not.toBe('rejected');
+  if (result.outcome !== 'acked') {
+    expect(result.detail).not.toBe('');
+    return;
+  }
+  const said: unknown = request.operation === 'update-budget' ? 'OK' : JSON.parse(answer.body);
+  const { deleted, workflowRuns } = said as { deleted?: unknown; workflowRuns?: unknown[] };
+  if (request.operation === 'resume-workflow-dlq') expect(result.done).toBe(workflowRuns!.length);
+  else if (request.operation !== 'update-budget') expect(result.done).toBe(Number(deleted));
+}
+
+describe('for any answer', () => {
+  test('any proposal keeps the rules of the wire, is sent once, and reaches it as it was meant', async () => {
+    const sink = await httpSink();
+    const reached = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(proposals, answers, async (made, answer) => {
+        const proposal = made as unknown as Proposal;
+        answerWith(sink, answer);
+        const request = createActions(new Map(), {
+          clock: new ManualClock(NOW),
+          events: new EventBus(),
+          accountIds: new Map(),
+        }).describe(proposal, { instance: 'here' });
+        const outcome = await acted(sink, request);
+        check(request, answer, outcome);
+        const [sent] = outcome.sent;
+        if (sent === undefined) return;
+        reached.set(proposal.action, (reached.get(proposal.action) ?? 0) + 1);
+        expect(meant(sent.url)).toEqual(wanted(proposal));
+        if (proposal.action === 'budget.raise')
+          expect(JSON.parse(sent.body.toString())).toEqual({ budget: proposal.toUsd });
+      }),
+      { numRuns: 600 },
+    );
+    // Each action was seen on the wire: the rules above were asked something.
+    expect([...reached.keys()].toSorted()).toEqual([
+      'budget.raise',
+      'message-dlq.delete',
+      'message-dlq.prune',
+      'workflow-dlq.delete',
+      'workflow-dlq.resume',
+    ]);
+  });
+
+  test('any request, also one that no action makes, keeps the rules of the wire', async () => {
+    const sink = await httpSink();
+    const outcomes = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(requests, answers, async (made, answer) => {
+        const request = made as unknown as ActionRequest;
+        answerWith(sink, answer);
+        const outcome = await acted(sink, request);
+        check(request, answer, outcome);
+        outcomes.add(outcome.result.outcome);
+      }),
+      { numRuns: 600 },
+    );
+    expect(outcomes).toContain('rejected');
+  });
+});
+
+/** Names and values of a query, in the order of names. */
+function meant(url: string): string[][] {
+  return [...new URL(url, 'http://service').searchParams].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+/** The whole selection of a proposal as its query must say it: nothing lost, nothing added. */
+function wanted(proposal: Proposal): string[][] {
+  if (proposal.action === 'budget.raise') return [];
+  if (proposal.action !== 'message-dlq.prune') return [['dlqIds', proposal.dlqId]];
+  return Object.entries({ ...proposal.filter, count: proposal.worth })
+    .flatMap(([name, value]) => [value].flat().map((item) => [name, String(item)]))
+    .toSorted(([a], [b]) => (a! < b! ? -1 : a! > b! ? 1 : 0));
+}

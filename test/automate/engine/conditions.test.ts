@@ -1,0 +1,56 @@
+/** What people are told of: what lasts, once at its beginning and once at its end, over restarts too. */
+import { expect, test } from 'vitest';
+import type { Condition } from '#automate/ledger/verbs.ts';
+import { NEVER, START, world, type World } from './world.ts';
+
+/** Key and end of each notice, in order. */
+function told(w: World): string[] {
+  return w.events.flatMap((event) =>
+    event.type === 'notice' ? [`${event.key} ${event.isResolved ? 'ends' : 'begins'}`] : [],
+  );
+}
+
+function condition(key: string, policy: string): Condition {
+  return { key, policy, severity: 'warning', summary: 's', detail: 'd', since: START - 60_000 };
+}
+
+test('what an earlier process told stands on, is not told again, and ends when it ends', async () => {
+  const w = world();
+  w.pause = 'PAUSE exists';
+  w.engine.takeUp([{ ...condition('held/resume-billing', 'resume-billing'), severity: 'info', guard: 'kill_switch' }]);
+  expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', since: START - 60_000 }]);
+  await w.engine.run('resume-billing', NEVER);
+  expect(told(w)).toEqual([]);
+  w.pause = undefined;
+  await w.engine.run('resume-billing', NEVER);
+  expect(told(w)).toEqual(['held/resume-billing ends']);
+});
+
+test('what was told of a policy that is no more ends at once', () => {
+  const w = world();
+  w.engine.takeUp([
+    condition('held/gone', 'gone'),
+    condition('halted/gone/https://x', 'gone'),
+    condition('held/resume-billing', 'resume-billing'),
+  ]);
+  expect(told(w)).toEqual(['held/gone ends', 'halted/gone/https://x ends']);
+});
+
+test('a pause is told until it is lifted', async () => {
+  const w = world();
+  w.engine.pause({ policy: 'resume-billing', reason: 'release night', by: 'kim' });
+  await w.engine.settle(NEVER);
+  await w.engine.settle(NEVER);
+  expect(told(w)).toEqual(['paused/policy/resume-billing begins']);
+  expect(w.engine.conditions()).toMatchObject([
+    {
+      policy: 'resume-billing',
+      account: 'production',
+      severity: 'warning',
+      detail: expect.stringContaining('release night'),
+    },
+  ]);
+  w.engine.unpause({ reason: 'done', by: 'kim' });
+  await w.engine.settle(NEVER);
+  expect(told(w)).toEqual(['paused/policy/resume-billing begins', 'paused/policy/resume-billing ends']);
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import type { PlanCampaign, ResumeProposal } from '#foundation/domain/plan.ts';
+import { drainOf } from '#automate/engine/drain.ts';
+import type { ResumePolicy } from '#automate/policies/policy.ts';
+import { resumeOf } from '../../support/ledger-facts.ts';
+import { MINUTE, policyOf, START } from './world.ts';
+
+const policy = policyOf() as ResumePolicy;
+const proposals: ResumeProposal[] = Array.from({ length: 3 }, (_, n) =>
+  resumeOf(`d${n}`, { expiresAt: START + (n + 1) * 20 * MINUTE }),
+);
+
+function campaign(over: Partial<PlanCampaign>): PlanCampaign {
+  return { group: 'g', state: 'ready', step: 1, now: 3, next: [], verified: 0, judged: 0, matched: 3, ...over };
+}
+
+test('the time that a halt lasts, or a step settles, is part of it, and what expires meanwhile is told', () => {
+  const drain = (over: Partial<PlanCampaign>) => drainOf(policy, proposals, [campaign(over)], START);
+  expect(drain({})).toEqual({ ms: 0, expiring: 0 });
+  expect(drain({ state: 'halted', until: START + 30 * MINUTE })).toEqual({ ms: 30 * MINUTE, expiring: 1 });
+  expect(drain({ state: 'settling', until: START + 5 * MINUTE })).toEqual({ ms: 5 * MINUTE, expiring: 0 });
+  expect(drain({ state: 'halted', until: START - MINUTE })).toEqual({ ms: 0, expiring: 0 });
+});
+
+test('is not known where a group waits for an operator', () => {
+  expect(drainOf(policy, proposals, [campaign({ state: 'audit' })], START)).toBeUndefined();
+});

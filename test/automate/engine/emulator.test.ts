@@ -1,0 +1,222 @@
+/** The engine over the real client and the embedded service, with a road between them that can lose an answer. */
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createActions } from '#automate/actions/index.ts';
+import { createClient } from '#service/create-client.ts';
+import { clientSettings, wireSettings } from '#service/settings.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Switches } from '#emulator/switches.ts';
+import { createEngine, type Engine } from '#automate/engine/engine.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { systemClock, type Clock } from '#foundation/platform/clock.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { engineSettings } from '#automate/policies/settings.ts';
+import { httpSink, type HttpSink } from '../../support/http-sink.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
+import { until } from '../../support/until.ts';
+import { ASKED, NEVER, NOTHING_KNOWN, policyOf, WITHOUT_RAMP } from './world.ts';
+
+const ACCOUNT = 'acc-1';
+
+interface Stage {
+  readonly emulator: Emulator;
+  readonly workflows: HttpSink;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly events: OpsEvent[];
+  /** Answers of POST requests to lose after the service has acted. */
+  lose: number;
+  /** How far the daemon's clock is ahead, milliseconds. */
+  aheadMs: number;
+  trigger(path: string, labels: string, body?: string): Promise<void>;
+}
+
+async function stage(switches: Partial<Switches> = {}, policy: object = {}): Promise<Stage> {
+  const workflows = await httpSink((_request, response) => {
+    response.statusCode = 503;
+    response.end('down');
+  });
+  const random = seededRandom(7);
+  const clock = systemClock;
+  const ahead: Clock = { ...systemClock, now: () => systemClock.now() + made.aheadMs };
+  const emulator = await startEmulator({
+    clock,
+    random,
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [{ id: ACCOUNT, token: 'token-of-tests' }],
+    management: { username: 'ops', password: 'word-of-tests' },
+    switches,
+  });
+  onTestFinished(() => emulator.stop());
+  const road = await startRoad(emulator.url, () => {
+    if (made.lose === 0) return false;
+    made.lose--;
+    return true;
+  });
+  const bus = new EventBus();
+  const events: OpsEvent[] = [];
+  bus.subscribe((event) => void events.push(event));
+  const client = createClient(
+    {
+      account: 'production',
+      messageApi: { url: road, token: Secret.of('token-of-tests') },
+      wire: wireSettings.parse({}),
+      limits: clientSettings.parse({ requestsPerSecond: 500 }),
+    },
+    { clock, events: bus, random },
+  );
+  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const ledger = memoryLedger();
+  const made: Stage = {
+    emulator,
+    workflows,
+    ledger,
+    events,
+    lose: 0,
+    aheadMs: 0,
+    engine: createEngine({
+      policies: [policyOf({ limits: { attempts: { max: 2, backoff: ['1s'] } }, ramp: { settle: '1s' }, ...policy })],
+      settings: engineSettings.parse({}),
+      accounts: new Map([['production', { mode: 'enforce' }]]),
+      actions: createActions(new Map([['production', client]]), { clock: ahead, events: bus, accountIds: new Map() }),
+      facts: NOTHING_KNOWN,
+      guards: WITHOUT_RAMP,
+      listEveryMs: 0,
+      runSoon: () => undefined,
+      ledger,
+      board: new ObservationBoard(ahead),
+      clock: ahead,
+      events: bus,
+      killSwitch: () => undefined,
+      settleMs: 20,
+    }),
+    async trigger(path, labels, body = '') {
+      const response = await fetch(`${emulator.url}/v2/trigger/${workflows.url}${path}`, {
+        method: 'POST',
+        body,
+        headers: { Authorization: 'Bearer token-of-tests', 'Svc-Retries': '0', 'Svc-Label': labels },
+      });
+      expect(response.status).toBe(200);
+    },
+  };
+  return made;
+}
+
+/** A proxy that can cut the connection after the service has acted and before its answer is passed on. */
+async function startRoad(target: string, loses: () => boolean): Promise<string> {
+  const server = createServer((message, response) => {
+    const onward = httpRequest(`${target}${message.url}`, { method: message.method, headers: message.headers });
+    onward.on('response', (answer) => {
+      if (message.method === 'POST' && loses()) {
+        answer.resume().on('end', () => message.socket.destroy());
+        return;
+      }
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    message.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function failed(s: Stage, count: number): Promise<void> {
+  await until({ what: `${count} failed runs` }, () => s.emulator.workflowDlq(ACCOUNT).length === count);
+}
+
+function outcomes(s: Stage): readonly (string | undefined)[] {
+  return s.ledger.recentActions(100).map((action) => action.outcome);
+}
+
+describe('over the embedded service', () => {
+  test('a repaired workflow is resumed with its labels and verified', async () => {
+    const s = await stage();
+    await s.trigger('/invoice', 'billing,tenant:14');
+    await s.trigger('/report', 'reports');
+    await failed(s, 2);
+    s.workflows.answerWith((_request, response) => void response.end('ok'));
+    await s.engine.run('resume-billing', NEVER);
+    await until({ what: 'the resumed run' }, () => s.workflows.requests.length === 3);
+    expect(s.emulator.workflowDlq(ACCOUNT).map((run) => run.labels)).toEqual([['reports']]);
+    const resumed = s.emulator.messages(ACCOUNT).at(-1)!;
+    expect(resumed.labels).toEqual([expect.stringMatching(/^opsd:here:[0-9a-f]{16}:1$/), 'billing', 'tenant:14']);
+    await until({ what: 'the verified act' }, async () => {
+      await s.engine.settle(NEVER);
+      return outcomes(s)[0] === 'verified';
+    });
+  });
+
+  test.each([
+    ['replaces labels and renews run ids', {}],
+    ['adds labels', { labelOverride: 'adds' }],
+    ['keeps run ids', { resumeRunIds: 'keep' }],
+    ['ends its cursors with an empty one', { endCursor: 'empty' }],
+  ] as [string, Partial<Switches>][])('attempts are counted where the service %s', async (_what, switches) => {
+    const s = await stage(switches);
+    await s.trigger('/invoice', 'billing');
+    await failed(s, 1);
+    for (const attempt of [1, 2]) {
+      await s.engine.run('resume-billing', NEVER);
+      s.aheadMs += 1_000;
+      await until({ what: 'the return' }, () => s.workflows.requests.length === attempt + 1);
+      await failed(s, 1);
+    }
+    const planned = await s.engine.plan('resume-billing', ASKED, NEVER);
+    expect(planned.ok && planned.plan.skipped).toEqual([{ guard: 'attempts', reason: '2 of 2', count: 1 }]);
+    await s.engine.settle(NEVER);
+    await until({ what: 'both acts judged' }, async () => {
+      await s.engine.settle(NEVER);
+      return outcomes(s).every((outcome) => outcome === 'came_back');
+    });
+  });
+
+  test.each([
+    ['renews run ids and replaces labels', {}],
+    ['keeps run ids and adds labels', { resumeRunIds: 'keep', labelOverride: 'adds' }],
+  ] as [string, Partial<Switches>][])(
+    'of two runs with one body the delivered one is verified and the other was never tried, where the service %s',
+    async (_what, switches) => {
+      const s = await stage(switches, { limits: { maxPerRun: 1 } });
+      for (const count of [1, 2]) {
+        await s.trigger('/invoice', 'billing', '{"invoice":1}');
+        await failed(s, count);
+      }
+      s.workflows.answerWith((_request, response) => void response.end('ok'));
+      await s.engine.run('resume-billing', NEVER);
+      await until({ what: 'the resumed run' }, () => s.workflows.requests.length === 3);
+      const planned = await s.engine.plan('resume-billing', ASKED, NEVER);
+      expect(planned.ok && planned.plan.chosen).toMatchObject([{ attempt: 1 }]);
+      await until({ what: 'the verified act' }, async () => {
+        await s.engine.settle(NEVER);
+        return outcomes(s)[0] === 'verified';
+      });
+    },
+  );
+
+  test('an answer lost on the road is never sent again, and resolved by reading', async () => {
+    const s = await stage();
+    await s.trigger('/invoice', 'billing');
+    await failed(s, 1);
+    s.workflows.answerWith((_request, response) => void response.end('ok'));
+    s.lose = 1;
+    await s.engine.run('resume-billing', NEVER);
+    expect(outcomes(s)).toEqual(['unknown']);
+    await s.engine.run('resume-billing', NEVER);
+    await until({ what: 'the resolved act' }, async () => {
+      await s.engine.settle(NEVER);
+      return outcomes(s)[0] === 'resolved_done';
+    });
+    await s.engine.run('resume-billing', NEVER);
+    const resumes = s.events.filter((e) => e.type === 'api.request' && e.operation === 'resume-workflow-dlq');
+    expect(resumes).toHaveLength(1);
+    expect(s.workflows.requests).toHaveLength(2);
+  });
+});

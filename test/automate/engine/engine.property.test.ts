@@ -1,0 +1,134 @@
+/**
+ * For any sequence of answers, crashes, waits and returns: no id has its effect twice, none is sent again unless the
+ * request before was proven without effect, no cap is exceeded, and the books balance.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ResumeAnswer } from '../../support/fake-dlq.ts';
+import { HOUR, MINUTE, NEVER, SETTLE, world, type World } from './world.ts';
+
+const ANSWERS: readonly ResumeAnswer[] = [
+  'good',
+  'lost',
+  'late',
+  'never_arrived',
+  'refused',
+  'rate_limited',
+  'no_run',
+  'forbidden',
+];
+
+type Step =
+  | { readonly do: 'run'; readonly answers: readonly ResumeAnswer[] }
+  | { readonly do: 'crash'; readonly after: number; readonly arrives: boolean }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'settle' | 'observe' | 'restart' | 'add' }
+  | { readonly do: 'return'; readonly index: number; readonly renamed: boolean };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('run' as const), answers: fc.array(fc.constantFrom(...ANSWERS)) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('crash' as const), after: fc.nat(3), arrives: fc.boolean() }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(MINUTE, SETTLE, 20 * MINUTE, HOUR) }),
+  },
+  { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('settle', 'observe', 'restart', 'add') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('return' as const), index: fc.nat(20), renamed: fc.boolean() }),
+  },
+);
+
+const PER_HOUR = 6;
+
+/** With the minute that a late request takes, all within the settle time: that is what it is for. */
+const LAG = fc.constantFrom(0, MINUTE, SETTLE - MINUTE - 1);
+
+async function perform(w: World, action: Step, returned: Set<number>): Promise<void> {
+  switch (action.do) {
+    case 'run':
+      w.dlq.answers = [...action.answers];
+      await w.engine.run('resume-billing', NEVER);
+      break;
+    case 'crash': {
+      // The process ends while a request is under way; whether it arrives is the network's affair.
+      let left = action.after;
+      const crashed = Promise.withResolvers<void>();
+      w.dlq.answers = [];
+      w.dlq.onResume = async (dlqId, overrides) => {
+        if (left-- > 0) return;
+        if (action.arrives) w.dlq.arrive(dlqId, overrides);
+        crashed.resolve();
+        await new Promise<never>(() => undefined);
+      };
+      await Promise.race([w.engine.run('resume-billing', NEVER), crashed.promise]);
+      w.dlq.onResume = () => undefined;
+      w.restart();
+      await w.engine.recover(NEVER);
+      break;
+    }
+    case 'wait':
+      await w.clock.advance(action.ms);
+      break;
+    case 'settle':
+      await w.engine.settle(NEVER);
+      break;
+    case 'observe':
+      w.observe();
+      break;
+    case 'restart':
+      w.restart();
+      await w.engine.recover(NEVER);
+      break;
+    case 'add':
+      w.dlq.add();
+      break;
+    case 'return': {
+      const resumed = w.dlq.sent[action.index];
+      const back = resumed?.newRunId !== undefined && !returned.has(action.index);
+      if (!back) break;
+      returned.add(action.index);
+      w.dlq.failAgain(action.index, action.renamed ? { workflowRunId: `wfr-renamed-${action.index}` } : {});
+      break;
+    }
+  }
+}
+
+test('no id is sent twice unless proven not done, no cap is exceeded, the books balance', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.nat(8), LAG, async (steps, entries, lagMs) => {
+      const w = world({ policy: { limits: { maxPerHour: PER_HOUR } } });
+      w.dlq.lagMs = lagMs;
+      const returned = new Set<number>();
+      for (let i = 0; i < entries; i++) w.dlq.add();
+      for (const action of steps) {
+        await perform(w, action, returned);
+        expect(w.ledger.used({}, w.clock.now() - HOUR)).toBeLessThanOrEqual(PER_HOUR);
+      }
+      // One effect for each id, whatever was answered.
+      expect(w.dlq.effects).toHaveLength(new Set(w.dlq.effects).size);
+      // An id is sent again only after a proof that the request before did nothing.
+      const intents = w.ledger.recentActions(1_000);
+      for (const [dlqId, same] of Map.groupBy(intents, (intent) => intent.proposal.target)) {
+        const open = same.filter((intent) => !['rejected', 'resolved_not_done'].includes(intent.outcome ?? ''));
+        expect(open.length, dlqId).toBeLessThanOrEqual(1);
+      }
+      expect(w.dlq.sent.every((request) => request.dlqIds.length === 1)).toBe(true);
+      // Never more attempts than allowed in one lineage.
+      for (const [lineage, same] of Map.groupBy(intents, ({ proposal }) =>
+        'lineage' in proposal ? proposal.lineage : '',
+      )) {
+        const effects = same.filter((intent) => !['rejected', 'resolved_not_done'].includes(intent.outcome ?? ''));
+        expect(effects.length, lineage).toBeLessThanOrEqual(3);
+      }
+      expect(w.runs()).not.toContain('error');
+    }),
+    { numRuns: 150 },
+  );
+});

@@ -1,0 +1,911 @@
+import { describe, expect, test } from 'vitest';
+import { createActions } from '#automate/actions/index.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { TimeoutError } from '#foundation/platform/sleep.ts';
+import type { PreconditionFacts } from '#automate/policies/facts.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
+import { policyOf as anyPolicy } from '../../support/policies.ts';
+import {
+  ASKED,
+  HOUR,
+  MINUTE,
+  NEVER,
+  planOf,
+  policyOf,
+  run,
+  sentIds,
+  SETTLE,
+  START,
+  world,
+  type World,
+  type WorldOptions,
+} from './world.ts';
+
+describe('a run in enforce', () => {
+  test('resumes each chosen entry with one id a request, oldest first, its own labels beside the stamp', async () => {
+    const w = world({ policy: { action: { type: 'workflow-dlq.resume', retries: 1 } } });
+    for (let i = 0; i < 7; i++) w.dlq.add({ createdAt: START - i * MINUTE, labels: ['billing', `tenant:${i}`] });
+    w.dlq.add({ labels: ['other'] });
+    await run(w);
+    expect(w.dlq.sent.map((sent) => sent.dlqIds)).toEqual(
+      ['dlq-007', 'dlq-006', 'dlq-005', 'dlq-004', 'dlq-003', 'dlq-002', 'dlq-001'].map((id) => [id]),
+    );
+    expect(w.dlq.sent[0]!.overrides).toEqual({
+      // The first entries of a campaign are sent without retries.
+      retries: 0,
+      labels: [expect.stringMatching(/^opsd:here:[0-9a-f]{16}:1$/), 'billing', 'tenant:6'],
+      flowControl: expect.objectContaining({ key: 'opsd-resume-billing' }),
+    });
+    expect([...w.dlq.entries.values()].map((entry) => entry.labels)).toEqual([['other']]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 7, acted: 7, backlog: 0, denials: [] });
+    expect(w.ledger.lastRuns()).toMatchObject([{ outcome: 'acted', acted: 7, detail: '7 acted' }]);
+    expect(w.ledger.recentActions(10).map((action) => action.outcome)).toEqual(Array(7).fill('acked'));
+  });
+
+  test('asks the service for no more than the selection', async () => {
+    const w = world({
+      policy: {
+        select: {
+          resource: 'workflow-dlq',
+          anyLabel: ['billing', 'x'],
+          workflowUrl: ['https://app.example.com/invoice'],
+          flowControlKey: ['k'],
+          failureFunctionState: ['CALLBACK_FAIL'],
+          failedWithin: '48h',
+          failedBefore: '5m',
+        },
+      },
+    });
+    await run(w);
+    expect(w.dlq.listings).toEqual([
+      {
+        fromDate: START - 48 * HOUR,
+        toDate: START - 5 * MINUTE,
+        label: ['billing', 'x'],
+        workflowUrl: ['https://app.example.com/invoice'],
+        flowControlKey: ['k'],
+        failureFunctionState: ['CALLBACK_FAIL'],
+        count: 100,
+      },
+    ]);
+    expect(w.runs()).toEqual(['nothing']);
+  });
+
+  test('leaves what the service lists by creation but failed outside of the time asked for', async () => {
+    const w = world({ policy: { select: { resource: 'workflow-dlq', failedBefore: '30m' } } });
+    w.dlq.add({ createdAt: START - MINUTE, workflowCreatedAt: START - HOUR });
+    w.dlq.ignoreFilters = true;
+    const plan = await planOf(w);
+    expect(plan).toMatchObject({
+      state: 'nothing',
+      skipped: [{ guard: 'select', reason: 'failed outside of the time asked for', count: 1 }],
+    });
+  });
+
+  test('takes an entry that is listed twice once', async () => {
+    const w = world();
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    w.dlq.repeatRows = true;
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']);
+  });
+
+  test('resumes one run once, though two of its entries are listed', async () => {
+    const w = world();
+    w.dlq.add();
+    await run(w);
+    await w.clock.advance(HOUR);
+    w.dlq.failAgain(0);
+    w.dlq.failAgain(0);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    expect(w.lastRun().denials).toEqual([{ guard: 'claim', count: 1 }]);
+  });
+
+  test('resumes one run once, though two policies hold an entry of it each', async () => {
+    const policies = ['a', 'b'].map((name) =>
+      policyOf({ name, select: { resource: 'workflow-dlq', anyLabel: [name] } }),
+    );
+    const w = world({ policies });
+    w.dlq.add({ labels: ['a', 'opsd:here:abc:1'], createdAt: START - HOUR });
+    w.dlq.add({ labels: ['b', 'opsd:here:abc:1'], createdAt: START - HOUR });
+    await Promise.all(policies.map((policy) => run(w, NEVER, policy.name)));
+    expect(w.dlq.sent).toHaveLength(1);
+    expect(w.ledger.lastRuns().map((last) => last.detail)).toEqual(['1 acted', '1 skipped']);
+  });
+
+  test('keeps within what one run may do, and says what is left', async () => {
+    const w = world({ policy: { limits: { maxPerRun: 2 } } });
+    for (let i = 0; i < 5; i++) w.dlq.add();
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 5, acted: 2, backlog: 3 });
+    await run(w);
+    await run(w);
+    expect(sentIds(w)).toHaveLength(5);
+    expect(new Set(sentIds(w)).size).toBe(5);
+  });
+});
+
+describe('modes', () => {
+  test.each([
+    ['off', undefined, 'skipped', 0],
+    ['audit', undefined, 'nothing', 1],
+    ['approve', 'approval', 'waiting', 1],
+  ] as const)('%s sends nothing', async (mode, guard, outcome, listings) => {
+    const w = world({ policy: { mode } });
+    w.dlq.add();
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.dlq.listings).toHaveLength(listings);
+    expect(w.lastRun()).toMatchObject({ outcome, acted: 0 });
+    expect(w.lastRun().stopped?.guard).toBe(guard);
+    expect(w.ledger.recentActions(1)).toEqual([]);
+  });
+
+  test('the least of policy, engine and environment counts, and says by whom', async () => {
+    const byEngine = world({ engine: { mode: 'audit' } });
+    byEngine.dlq.add();
+    await run(byEngine);
+    expect(byEngine.dlq.sent).toEqual([]);
+    expect(byEngine.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'mode' } });
+    expect(byEngine.engine.statuses()).toEqual([
+      {
+        name: 'resume-billing',
+        account: 'production',
+        action: 'workflow-dlq.resume',
+        campaigns: [],
+        held: { guard: 'mode', reason: expect.stringContaining('mode: '), since: START },
+        source: 'opsd.yaml:7',
+        schedule: 'every 5m',
+        mode: 'enforce',
+        effectiveMode: 'audit',
+        reducedBy: 'engine.mode is audit',
+      },
+    ]);
+    const byEnvironment = world({ deps: { ceiling: 'approve' }, policy: { schedule: '*/10 * * * *' } });
+    expect(byEnvironment.engine.statuses()).toMatchObject([
+      { effectiveMode: 'approve', reducedBy: 'OPSD_MODE is approve', schedule: '*/10 * * * * UTC' },
+    ]);
+    const lowered = world({ deps: { ceiling: 'enforce' }, policy: { mode: 'audit' } }).engine.statuses()[0]!;
+    expect(lowered).not.toHaveProperty('reducedBy');
+  });
+});
+
+describe('a plan', () => {
+  test('is the run without its acts: same choice, nothing sent, nothing written', async () => {
+    const w = world({ policy: { limits: { maxPerRun: 2 } } });
+    w.dlq.add({ labels: ['billing', 'legal-hold'] });
+    w.dlq.add({ responseStatus: 422 });
+    w.dlq.add({ failureFunctionState: 'CALLBACK_INPROGRESS' });
+    for (let i = 0; i < 3; i++) w.dlq.add({ flowControlKey: 'k' });
+    const plan = await planOf(w);
+    expect(plan).toMatchObject({
+      policy: 'resume-billing',
+      account: 'production',
+      source: 'opsd.yaml:7',
+      at: START,
+      state: 'changes',
+      mode: 'enforce',
+      effectiveMode: 'enforce',
+      read: { pages: 2, entries: 6, complete: true, echoChecked: 6, clockSkewMs: 0 },
+      backlog: 1,
+      evaluationErrors: 0,
+      caps: [
+        { scope: 'policy', window: 'hour', used: 0, limit: 4_000 },
+        { scope: 'policy', window: 'day', used: 0, limit: 10_000 },
+        { scope: 'account', window: 'hour', used: 0, limit: 5_000 },
+        { scope: 'account', window: 'day', used: 0, limit: 20_000 },
+        { scope: 'engine', window: 'hour', used: 0, limit: 5_000 },
+        { scope: 'engine', window: 'day', used: 0, limit: 20_000 },
+      ],
+    });
+    expect(plan.id).toMatch(/^[0-9a-f]{6}$/);
+    expect(plan.skipped).toEqual(
+      expect.arrayContaining([
+        { guard: 'where', reason: 'permanent 422', count: 1 },
+        { guard: 'protected', reason: 'legal-hold', count: 1 },
+        { guard: 'failure_function', reason: 'CALLBACK_INPROGRESS', count: 1 },
+      ]),
+    );
+    expect(plan.chosen[0]).toMatchObject({ dlqId: 'dlq-004', attempt: 1, cause: 'transient', status: 503 });
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.events).toEqual([]);
+    expect(w.ledger.lastRuns()).toEqual([]);
+    expect((await planOf(w)).id).toBe(plan.id);
+    await run(w);
+    expect(sentIds(w)).toEqual(plan.chosen.map((proposal) => proposal.target));
+  });
+
+  test('of an unknown policy is undefined, and one that is aborted rejects with the reason', async () => {
+    const w = world();
+    expect(await w.engine.plan('nobody', ASKED, NEVER)).toEqual({
+      ok: false,
+      code: 'unknown_policy',
+      message: 'There is no policy named nobody. Policies: resume-billing.',
+    });
+    const reason = new Error('the client left');
+    await expect(w.engine.plan('resume-billing', ASKED, AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(w.engine.run('nobody', NEVER)).rejects.toThrow('no policy nobody');
+  });
+
+  test('while paused shows what would be done, and that it is held', async () => {
+    const w = world();
+    w.dlq.add();
+    w.pause = 'file PAUSE';
+    expect(await planOf(w)).toMatchObject({
+      state: 'held',
+      effectiveMode: 'off',
+      stopped: { guard: 'kill_switch', reason: 'file PAUSE' },
+      chosen: [{ dlqId: 'dlq-001' }],
+    });
+  });
+
+  test('beside a run disturbs neither', async () => {
+    const w = world();
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    const plans: Promise<unknown>[] = [];
+    w.dlq.onResume = () => void plans.push(planOf(w));
+    await run(w);
+    await Promise.all(plans);
+    expect(sentIds(w)).toHaveLength(4);
+    expect(w.runs()).toEqual(['acted']);
+  });
+});
+
+describe('a listing that cannot be trusted leads to zero acts', () => {
+  test.each([
+    ['an ignored filter', 'echo_check', 'aborted', (w: ReturnType<typeof world>) => (w.dlq.ignoreFilters = true)],
+    ['an error in the middle', 'complete_read', 'incomplete', (w) => (w.dlq.failOnPage = 1)],
+    ['a cursor that comes twice', 'complete_read', 'incomplete', (w) => (w.dlq.repeatCursor = true)],
+    [
+      'more pages than the budget',
+      'complete_read',
+      'incomplete',
+      (w) => Array.from({ length: 150 }, () => w.dlq.add()),
+    ],
+    ['a row that could not be understood', 'sanity', 'aborted', (w) => (w.dlq.droppedRows = 1)],
+    ['a clock that differs', 'sanity', 'aborted', (w) => (w.dlq.clockSkewMs = -61_000)],
+    ['seconds for milliseconds', 'sanity', 'aborted', (w) => w.dlq.add({ createdAt: START / 1_000 })],
+    ['a time far ahead', 'sanity', 'aborted', (w) => w.dlq.add({ workflowCreatedAt: START + 48 * HOUR })],
+    ['an entry without a run', 'sanity', 'aborted', (w) => w.dlq.add({ workflowRunId: '' })],
+  ] as [string, string, string, (w: ReturnType<typeof world>) => unknown][])(
+    '%s: %s',
+    async (_what, guard, outcome, spoil) => {
+      const w = world();
+      for (let i = 0; i < 8; i++) w.dlq.add();
+      w.dlq.add({ labels: ['somebody-else'] });
+      spoil(w);
+      await run(w);
+      expect(w.dlq.sent).toEqual([]);
+      expect(w.lastRun()).toMatchObject({ outcome, matched: 0, acted: 0, stopped: { guard } });
+      expect(await planOf(w)).toMatchObject({ state: 'aborted', chosen: [] });
+    },
+  );
+
+  test('an expression that fails on more than a twentieth of the entries', async () => {
+    const where = 'has(entry.callerIp) && timestamp(entry.callerIp) < entry.failedAt';
+    const w = world({ policy: { where: `${where} || entry.cause == "transient"` } });
+    for (let i = 0; i < 19; i++) w.dlq.add({ callerIp: '2025-01-01T00:00:00Z' });
+    w.dlq.add({ callerIp: 'no time', responseStatus: 400 });
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 19, evaluationErrors: 1 });
+    w.dlq.add({ callerIp: 'no time', responseStatus: 400 });
+    w.dlq.add({ callerIp: '2025-01-01T00:00:00Z' });
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'aborted', stopped: { guard: 'where' }, evaluationErrors: 2 });
+    expect(sentIds(w)).toHaveLength(19);
+  });
+});
+
+describe('attempts', () => {
+  test('are counted by run id and by stamp, across new names, with growing waits, up to the limit', async () => {
+    const w = world();
+    w.dlq.add();
+    const waits = [10 * MINUTE, HOUR];
+    await run(w);
+    for (const [index, wait] of waits.entries()) {
+      // Once only the ledger knows the new run, once only the stamp tells.
+      w.dlq.failAgain(index, index === 1 ? { workflowRunId: 'wfr-renamed' } : { labels: ['billing'] });
+      await w.clock.advance(wait - MINUTE);
+      await run(w);
+      expect(w.lastRun().denials).toEqual([{ guard: 'attempts', count: 1 }]);
+      await w.clock.advance(MINUTE);
+      await run(w);
+      expect(w.dlq.sent).toHaveLength(index + 2);
+    }
+    const stamps = w.dlq.sent.map((sent) => sent.overrides.labels?.[0]);
+    expect(stamps.map((stamp) => stamp?.split(':').at(-1))).toEqual(['1', '2', '3']);
+    expect(new Set(stamps.map((stamp) => stamp?.split(':')[2])).size).toBe(1);
+    expect(w.dlq.sent[2]!.overrides.labels).toHaveLength(2);
+    w.dlq.failAgain(2);
+    await w.clock.advance(100 * HOUR);
+    const plan = await planOf(w);
+    expect(plan.skipped).toEqual([{ guard: 'attempts', reason: '3 of 3', count: 1 }]);
+  });
+
+  test('are read from the newest stamp where the service adds labels, and waited for without a ledger', async () => {
+    const w = world();
+    w.dlq.add({ labels: ['billing', 'opsd:here:abc:1', 'opsd:here:abc:2'], createdAt: START - 30 * MINUTE });
+    const plan = await planOf(w);
+    expect(plan.skipped).toEqual([{ guard: 'attempts', reason: 'backing off, next 2025-11-20T12:30Z', count: 1 }]);
+    await w.clock.advance(31 * MINUTE);
+    await run(w);
+    expect(w.dlq.sent[0]!.overrides.labels).toEqual(['opsd:here:abc:3', 'billing']);
+  });
+
+  test('are not counted for refusals, but what is refused waits and lets others pass', async () => {
+    const w = world({ policy: { limits: { maxPerRun: 1 } } });
+    w.dlq.add();
+    w.dlq.add();
+    w.dlq.answers = ['refused'];
+    await run(w);
+    expect(w.ledger.used({}, 0)).toBe(0);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    await w.clock.advance(10 * MINUTE);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-001']);
+    expect(w.dlq.sent[2]!.overrides.labels?.[0]).toMatch(/:1$/);
+  });
+
+  test('an entry that somebody else stamps is left to them', async () => {
+    const w = world();
+    w.dlq.add({ labels: ['billing', 'opsd:elsewhere:abc:1'] });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.lastRun().denials).toEqual([{ guard: 'foreign_actor', count: 1 }]);
+  });
+});
+
+test('failures still pour in, though the daemon has resumed some of them since', async () => {
+  const w = world();
+  for (let i = 0; i < 26; i++) w.dlq.add({ labels: ['other'], createdAt: START - MINUTE });
+  w.observe();
+  w.board.depart('production', new Set(w.dlq.entries.keys()));
+  w.dlq.entries.clear();
+  w.dlq.add();
+  expect(await planOf(w)).toMatchObject({ state: 'held', stopped: { guard: 'arrivals' } });
+});
+
+describe('caps', () => {
+  test('of a store that must be adopted all count as used, and the reason is that, in the run and in the plan', async () => {
+    const real = memoryLedger();
+    const ledger = Object.create(real, { mustBeAdopted: { value: 'the store is an old copy' } }) as typeof real;
+    const w = world({ policies: [policyOf()], ledger });
+    w.dlq.add();
+    await run(w);
+    const reason = 'all count as used: the store is an old copy; opsd state adopt --reason TEXT ends it';
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', reason } });
+    const planned = await w.engine.plan('resume-billing', ASKED, NEVER);
+    if (!planned.ok) throw new Error(planned.message);
+    const { caps } = planned.plan;
+    expect(caps).not.toEqual([]);
+    expect(caps.every(({ used, limit, why }) => used === limit && why === reason)).toBe(true);
+  });
+
+  test('hold over sliding windows, the smallest of policy and engine, across policies', async () => {
+    const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
+    const policy = policyOf({ limits: { maxPerHour: 3 } });
+    const w = world({ policies: [policy, other], engine: { caps: { perHour: 4 } } });
+    for (let i = 0; i < 5; i++) w.dlq.add();
+    for (let i = 0; i < 5; i++) w.dlq.add({ labels: ['other'] });
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 3, backlog: 2 });
+    await run(w, NEVER, 'other');
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 1, backlog: 4 });
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', backlog: 2, stopped: { guard: 'caps' } });
+    await w.clock.advance(HOUR);
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 2 });
+  });
+
+  test('are taken in the intent: one that another run takes meanwhile ends the run', async () => {
+    const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
+    const w = world({ policies: [policyOf(), other], engine: { caps: { perHour: 3 } } });
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    for (let i = 0; i < 2; i++) w.dlq.add({ labels: ['other'] });
+    let beside: Promise<unknown> | undefined;
+    w.dlq.onResume = async () => {
+      beside ??= w.engine.run('other', NEVER);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await run(w);
+    await beside;
+    expect(w.dlq.sent).toHaveLength(3);
+    expect(w.runs()).toContain('halted');
+  });
+
+  test('are given back by a refusal and kept by what is unclear', async () => {
+    const w = world();
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    w.dlq.answers = ['refused', 'never_arrived', 'good'];
+    await run(w);
+    expect(w.ledger.used({ policy: 'resume-billing' }, 0)).toBe(2);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 1 });
+  });
+});
+
+describe('what ends a run', () => {
+  test.each([
+    ['the first 429 to a write', ['rate_limited'], 1, 'quota', 'rejected'],
+    ['a token that may not write', ['forbidden'], 1, 'service', 'rejected'],
+    ['three bad answers in a row', ['refused', 'never_arrived', 'refused'], 3, 'service', 'rejected'],
+  ] as const)('%s', async (_what, answers, sent, guard, outcome) => {
+    const w = world();
+    for (let i = 0; i < 6; i++) w.dlq.add();
+    w.dlq.answers = ['good', ...answers];
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1 + sent);
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', acted: 1, backlog: 5 - sent, stopped: { guard } });
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe(outcome);
+  });
+
+  test('a store that cannot be read is a pause, not a crash', async () => {
+    const w = world();
+    w.dlq.add();
+    const broken = () => {
+      throw new Error('disk I/O error');
+    };
+    w.restart({ ledger: { ...w.ledger, pauses: broken } });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.engine.statuses()[0]).toMatchObject({
+      effectiveMode: 'off',
+      reducedBy: 'paused: the store cannot be read: disk I/O error',
+    });
+  });
+
+  test('a run that does nothing says what was left out, by guard', async () => {
+    const w = world();
+    w.dlq.add({ labels: ['billing', 'no-auto'] });
+    w.dlq.add({ labels: ['billing', 'opsd:elsewhere:lin:1'] });
+    w.dlq.add({ labels: ['billing', 'legal-hold'] });
+    await run(w);
+    expect(w.ledger.lastRuns()).toMatchObject([
+      { outcome: 'nothing', detail: 'left out: 2 protected, 1 foreign_actor' },
+    ]);
+  });
+
+  test('a service that resumes more than was asked for pauses the whole engine', async () => {
+    const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
+    const w = world({ policies: [policyOf(), other] });
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    w.dlq.add({ labels: ['other'] });
+    w.dlq.answers = ['two_runs'];
+    await run(w);
+    await run(w, NEVER, 'other');
+    expect(w.dlq.sent).toHaveLength(1);
+    expect(w.runs()).toEqual(['halted', 'held']);
+    expect(w.lastRun().stopped).toEqual({
+      guard: 'kill_switch',
+      reason: 'more_than_asked: 2 entries were acted on where 1 was asked for (dlq-001); opsd unpause lifts it',
+    });
+    expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
+    expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: more_than_asked/);
+
+    // A restart does not make the service trustworthy again; a person does.
+    w.restart();
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held' });
+    expect(w.engine.unpause({ reason: 'spoke to the service', by: 'test' })).toBe(1);
+    expect(w.engine.unpause({ reason: 'again', by: 'test' })).toBe(0);
+    await run(w);
+    expect(w.dlq.sent.length).toBeGreaterThan(1);
+  });
+
+  test('the kill switch, before anything is read and before the next request', async () => {
+    const w = world();
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    w.pause = 'file PAUSE';
+    await run(w);
+    expect(w.dlq.listings).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch', reason: 'file PAUSE' } });
+    w.pause = undefined;
+    w.dlq.onResume = (dlqId) => void (dlqId === 'dlq-002' && (w.pause = 'file PAUSE'));
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', acted: 2, backlog: 2, stopped: { guard: 'kill_switch' } });
+  });
+
+  test('a precondition, before anything is read and before the next request', async () => {
+    const preconditions = [{ name: 'no incident', expr: '!alertFiring("BillingDown")' }];
+    const w = world({ policy: { preconditions } });
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    let isFiring = false;
+    w.facts = { preconditions: () => ({ alertFiring: () => isFiring }) as unknown as PreconditionFacts };
+    w.dlq.onResume = (dlqId) => void (isFiring = dlqId === 'dlq-002');
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'precondition' } });
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'precondition' } });
+  });
+
+  test('a kill switch that cannot be read', async () => {
+    const w = world();
+    w.dlq.add();
+    w.pause = () => {
+      throw new Error('EACCES');
+    };
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.lastRun().stopped?.reason).toBe('the kill switch cannot be read: EACCES');
+  });
+
+  test('a stop: the request under way is finished and its outcome written, the rest is left', async () => {
+    const w = world();
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    const stop = new AbortController();
+    w.dlq.onResume = (dlqId) => void (dlqId === 'dlq-002' && stop.abort(new Error('SIGTERM')));
+    await run(w, stop.signal);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    expect(w.ledger.recentActions(5).map((action) => action.outcome)).toEqual(['acked', 'acked']);
+    expect(w.lastRun()).toMatchObject({
+      outcome: 'halted',
+      acted: 2,
+      backlog: 2,
+      stopped: { guard: 'interrupted', reason: 'SIGTERM' },
+    });
+  });
+
+  test('a stop while the DLQ is listed is no hold, and ends none', async () => {
+    const w = world();
+    w.dlq.add();
+    const stop = new AbortController();
+    const running = run(w, stop.signal);
+    stop.abort(new Error('SIGTERM'));
+    await running;
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'interrupted', reason: 'SIGTERM' } });
+    expect(w.engine.conditions()).toEqual([]);
+    w.dlq.failOnPage = 0;
+    await run(w);
+    await run(w, AbortSignal.abort(new Error('SIGTERM')));
+    expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', guard: 'complete_read' }]);
+  });
+
+  test('a listing that does not end in its time is a hold', async () => {
+    const w = world();
+    w.dlq.add();
+    await run(w, AbortSignal.abort(new TimeoutError('no result within 10m')));
+    expect(w.lastRun()).toMatchObject({ outcome: 'incomplete', stopped: { guard: 'complete_read' } });
+    expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing' }]);
+  });
+
+  test('a ledger that cannot be written: nothing is sent without an intent', async () => {
+    const w = world();
+    w.dlq.add();
+    w.restart({
+      ledger: {
+        ...w.ledger,
+        reserve: () => {
+          throw new Error('disk full');
+        },
+      },
+    });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'error', error: 'disk full' });
+    expect(w.events).toContainEqual({ type: 'store.failed', operation: 'reserve', message: 'disk full' });
+    w.restart({
+      ledger: {
+        ...w.ledger,
+        beginRun: () => {
+          throw new Error('disk full');
+        },
+      },
+    });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'error', error: 'disk full' });
+  });
+});
+
+describe('unclear outcomes', () => {
+  test('a lost answer is never sent again, and resolved by reading once it must have arrived', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.add();
+    w.dlq.answers = ['lost', 'never_arrived'];
+    await run(w);
+    await w.clock.advance(HOUR);
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(2);
+    expect(w.lastRun().denials).toEqual([{ guard: 'claim', count: 1 }]);
+    await w.engine.settle(NEVER);
+    const outcomes = w.ledger.recentActions(2).map((action) => [action.proposal.target, action.outcome]);
+    expect(outcomes).toEqual([
+      ['dlq-002', 'resolved_not_done'],
+      ['dlq-001', 'resolved_done'],
+    ]);
+    await run(w);
+    expect(w.dlq.effects).toEqual(['dlq-001', 'dlq-002']);
+    expect(w.dlq.sent[2]!.overrides.labels?.[0]).toBe(w.dlq.sent[1]!.overrides.labels?.[0]);
+  });
+
+  test('are not judged before the settle time, nor by a listing that is not complete', async () => {
+    const w = world();
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    w.dlq.answers = ['never_arrived'];
+    await run(w);
+    await w.clock.advance(SETTLE - 1);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.unsettled('production').filter((action) => action.outcome === 'unknown')).toHaveLength(1);
+    await w.clock.advance(1);
+    w.dlq.failOnPage = 0;
+    await w.engine.settle(NEVER);
+    w.dlq.failOnPage = undefined;
+    w.dlq.droppedRows = 1;
+    await w.clock.advance(SETTLE);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.unsettled('production').filter((action) => action.outcome === 'unknown')).toHaveLength(1);
+    w.dlq.droppedRows = 0;
+    await w.clock.advance(SETTLE);
+    await Promise.all([w.engine.settle(NEVER), w.engine.settle(NEVER)]);
+    expect(w.events.filter((e) => e.type === 'action.outcome' && e.outcome === 'resolved_not_done')).toHaveLength(1);
+  });
+
+  test('one of which the log tells that it failed again came back at once, before any listing', async () => {
+    const w = world();
+    w.dlq.add();
+    await run(w);
+    const { proposal } = w.ledger.recentActions(1)[0]!;
+    const listings = w.dlq.listings.length;
+    w.facts = {
+      resumeEnded: (account, { instance, lineage, attempt, url }, end) =>
+        end === 'failed' &&
+        'lineage' in proposal &&
+        [account, instance, lineage, attempt, url].join(' ') ===
+          ['production', w.ledger.instance, proposal.lineage, 1, proposal.workflowUrl].join(' '),
+    };
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+    expect(w.dlq.listings).toHaveLength(listings);
+  });
+
+  test('one whose run is back under its stamp was done, even while its old entry is listed', async () => {
+    const w = world();
+    w.dlq.lagMs = HOUR;
+    w.dlq.add();
+    w.dlq.answers = ['lost'];
+    await run(w);
+    w.dlq.failAgain(0);
+    await w.clock.advance(SETTLE);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+  });
+
+  test('a lost answer is not taken to have had its time by a clock that was set', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.answers = ['never_arrived'];
+    await run(w);
+    await w.clock.advance(SETTLE);
+    w.facts = { clockSkewMs: () => SETTLE };
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
+    w.facts = {};
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'resolved_not_done' }]);
+  });
+
+  test('an answer that names no run is unclear', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.answers = ['no_run'];
+    await run(w);
+    expect(w.ledger.recentActions(1)[0]).toMatchObject({
+      outcome: 'unknown',
+      detail: 'the answer names no resumed run',
+    });
+  });
+
+  test('a crash between intent and outcome: recovery sends nothing, and the entry waits for proof', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.add();
+    const crash = new Promise<never>(() => undefined);
+    w.dlq.onResume = () => crash;
+    void run(w);
+    while (w.ledger.intentsWithoutOutcome().length === 0) await w.clock.advance(0);
+    w.dlq.onResume = () => undefined;
+    w.restart();
+    await w.engine.recover(NEVER);
+    expect(w.events).toContainEqual({ type: 'engine.recovered', unknown: 1 });
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-002']);
+    await w.clock.advance(SETTLE);
+    await w.engine.settle(NEVER);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-002', 'dlq-001']);
+  });
+
+  test('an outcome that could not be written becomes unknown, and is not sent again', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.add();
+    w.restart({
+      ledger: {
+        ...w.ledger,
+        recordOutcome: () => {
+          throw new Error('disk full');
+        },
+      },
+    });
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001']);
+    expect(w.lastRun()).toMatchObject({ outcome: 'error', backlog: 1, stopped: { guard: 'ledger' } });
+    w.restart();
+    await w.engine.settle(NEVER);
+    await w.clock.advance(SETTLE);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('resolved_done');
+  });
+});
+
+describe('settling', () => {
+  test('an act is verified when it is gone and not back, by a listing that is late enough', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.add();
+    await run(w);
+    await w.clock.advance(SETTLE - 1);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.listings).toHaveLength(1);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['acked', 'acked']);
+    await w.clock.advance(1);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['verified', 'verified']);
+    expect(w.dlq.listings).toHaveLength(2);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.listings).toHaveLength(2);
+  });
+
+  test('what the board read before an act proves nothing', async () => {
+    const w = world();
+    w.dlq.add();
+    w.observe();
+    await run(w);
+    await w.clock.advance(SETTLE);
+    w.board.publish({ ...w.board.latest('production', 'workflowDlq')!, at: w.clock.now() }, 10);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('verified');
+  });
+
+  test('an account is listed at most once in a while to learn what became of acts', async () => {
+    const w = world({ policy: { limits: { maxPerRun: 1 } }, deps: { listEveryMs: SETTLE } });
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    for (let i = 0; i < 3; i++) {
+      await run(w);
+      await w.clock.advance(MINUTE);
+    }
+    const before = w.dlq.listings.length;
+    for (let i = 0; i < 4; i++) {
+      await w.clock.advance(MINUTE);
+      await w.engine.settle(NEVER);
+    }
+    expect(w.dlq.listings).toHaveLength(before + 1);
+  });
+
+  test('an act came back when its run is listed again, by run id or by stamp', async () => {
+    const w = world();
+    w.dlq.add();
+    w.dlq.add();
+    await run(w);
+    await w.clock.advance(MINUTE);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['acked', 'acked']);
+    w.dlq.failAgain(0, { labels: [] });
+    w.dlq.failAgain(1, { workflowRunId: 'wfr-renamed' });
+    w.observe();
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['came_back', 'came_back']);
+    expect(w.dlq.listings).toHaveLength(1);
+  });
+
+  test('where runs keep their ids, an older entry of the same run on the board is no return', async () => {
+    const w = world();
+    const first = w.dlq.add({ workflowRunId: 'wfr-again-0' });
+    w.observe();
+    w.dlq.entries.delete(first.dlqId);
+    w.dlq.add({ workflowRunId: 'wfr-again-0', createdAt: first.createdAt + MINUTE });
+    await run(w);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('acked');
+  });
+
+  test('an act came back when its run is in the listing, though the board has not seen it', async () => {
+    const w = world();
+    w.dlq.add();
+    await run(w);
+    w.dlq.failAgain(0);
+    await w.clock.advance(SETTLE);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+  });
+
+  test('an act came back when its run has been resumed again since', async () => {
+    const w = world();
+    w.dlq.add();
+    await run(w);
+    await w.clock.advance(10 * MINUTE);
+    w.dlq.failAgain(0);
+    await run(w);
+    await w.clock.advance(SETTLE);
+    w.observe();
+    await w.engine.settle(NEVER);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['verified', 'came_back']);
+  });
+
+  test('an acked entry that stays listed is neither verified nor sent again', async () => {
+    const w = world();
+    const entry = w.dlq.add();
+    await run(w);
+    w.dlq.entries.set(entry.dlqId, entry);
+    await w.clock.advance(HOUR);
+    w.observe();
+    await w.engine.settle(NEVER);
+    await run(w);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['acked']);
+    expect(w.dlq.sent).toHaveLength(1);
+  });
+});
+
+describe('a delete that needs an archive', () => {
+  const archiving = (dir: string): WorldOptions => ({
+    policies: [
+      anyPolicy('workflow-dlq.delete', {
+        name: 'delete-hopeless',
+        account: 'production',
+        mode: 'enforce',
+        action: { archive: { dir, require: true }, grace: '1h' },
+        limits: { probation: { runs: 1 } },
+      }),
+    ],
+  });
+  /** Past its grace and its probation. */
+  async function ready(w: World): Promise<void> {
+    for (let i = 0; i < 2; i++) w.dlq.add({ responseStatus: 404 });
+    for (let i = 0; i < 2; i++) {
+      await run(w, NEVER, 'delete-hopeless');
+      await w.clock.advance(2 * HOUR);
+    }
+  }
+
+  test('is held where nothing can be archived, and says why', async () => {
+    const w = world(archiving('/nonexistent'));
+    await ready(w);
+    await run(w, NEVER, 'delete-hopeless');
+    expect(w.dlq.deleted).toEqual([]);
+    const stopped = { guard: 'archive', reason: expect.stringContaining('cannot be archived') };
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', acted: 0, stopped });
+    expect(w.engine.conditions()).toMatchObject([{ key: 'held/delete-hopeless', guard: 'archive' }]);
+  });
+
+  test('is not sent when a pause came while its entry was archived', async () => {
+    const w = world(archiving('/nonexistent'));
+    await ready(w);
+    const actions = createActions(new Map([['production', w.dlq.client()]]), {
+      clock: w.clock,
+      events: new EventBus(),
+      accountIds: new Map(),
+    });
+    w.restart({
+      actions: {
+        ...actions,
+        prepare: async () => {
+          w.pause = 'an incident';
+          return undefined;
+        },
+      },
+    });
+    await run(w, NEVER, 'delete-hopeless');
+    expect(w.dlq.deleted).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
+    w.pause = undefined;
+    w.restart({ actions: { ...actions, prepare: async () => undefined } });
+    await run(w, NEVER, 'delete-hopeless');
+    expect(w.dlq.deleted).toHaveLength(2);
+  });
+});

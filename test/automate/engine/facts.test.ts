@@ -1,0 +1,363 @@
+import { expect, test } from 'vitest';
+import type { AccountReading } from '#foundation/domain/statistics.ts';
+import type { PruneProposal } from '#foundation/domain/plan.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { Authority } from '#automate/engine/authority.ts';
+import type { EngineDeps } from '#automate/engine/engine-deps.ts';
+import { createFacts } from '#automate/engine/facts.ts';
+import { ResumeEnds } from '#observe/observations/resume-ends.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import { policySettings } from '#automate/policies/settings.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
+import { planOf, raiseTo, resumeOf } from '../../support/ledger-facts.ts';
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const ACCOUNT = 'production';
+const BUDGET = { knownUsd: 100, assertedOn: Date.UTC(2026, 10, 1), maxAge: 45 * DAY };
+
+function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: number } = {}) {
+  const clock = new ManualClock(NOW);
+  const board = new ObservationBoard(clock);
+  for (const collector of ['accountStats', 'flowControl', 'workflowDlq'] as const) {
+    board.register({ account: ACCOUNT, collector, schedule: '', intervalMs: MINUTE, maxStalenessMs: 5 * MINUTE });
+  }
+  const attempts = new RecentAttempts(clock);
+  const resumeEnds = new ResumeEnds();
+  const ledger = memoryLedger();
+  ledger.noteAccount(ACCOUNT, 'acc-1', 0);
+  const events = new EventBus();
+  const { budget, dlqMessages } = more;
+  const limits = dlqMessages === undefined ? {} : { dlqMessages };
+  const accounts = [{ name: ACCOUNT, limits, ...(budget !== undefined && { budget }) }];
+  const verified = new VerifiedClock(clock, events);
+  const facts = createFacts({ board, attempts, resumeEnds, ledger, events, clock: verified, accounts });
+  const publish = board.publish.bind(board);
+  return {
+    clock,
+    board,
+    attempts,
+    resumeEnds,
+    ledger,
+    events,
+    facts,
+    verified,
+    asked: () => facts.preconditions(ACCOUNT),
+    stats: (reading: AccountReading) =>
+      publish({ account: ACCOUNT, collector: 'accountStats', at: clock.now(), rows: [reading], dropped: 0 }, 1),
+  };
+}
+
+test('deliveries and their share come from what the log told lately', () => {
+  const { attempts, facts, asked } = world();
+  expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toBeUndefined();
+  expect(asked().successRatio('a.example', 15 * MINUTE)).toBeUndefined();
+  expect(asked().sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
+  attempts.take(ACCOUNT, {
+    from: NOW - HOUR,
+    watermark: NOW,
+    attempts: [
+      {
+        host: 'a.example',
+        minute: NOW - MINUTE,
+        delivered: 3,
+        failed: 1,
+        failedFrom: NOW,
+        lost: 0,
+        reasons: new Map(),
+      },
+    ],
+    resumeEnds: [],
+  });
+  expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 3, all: 4 });
+  expect(asked().successRatio('a.example', 15 * MINUTE)).toBe(0.75);
+  expect(asked().sampleSize('a.example', 15 * MINUTE)).toBe(4);
+  expect(asked().sampleSize('b.example', 15 * MINUTE)).toBe(0);
+  expect(asked().successRatio('b.example', 15 * MINUTE)).toBeUndefined();
+});
+
+test('a message of a resumed run ended as the log told of its stamp and its workflow', () => {
+  const { resumeEnds, facts } = world();
+  const message = { instance: 'here', lineage: 'l1', attempt: 2, url: 'https://a.example/w' };
+  expect(facts.resumeEnded(ACCOUNT, message, 'failed')).toBe(false);
+  resumeEnds.take(ACCOUNT, { resumeEnds: [{ ...message, end: 'failed' }] });
+  expect(facts.resumeEnded(ACCOUNT, message, 'failed')).toBe(true);
+  expect(facts.resumeEnded(ACCOUNT, message, 'delivered')).toBe(false);
+  expect(facts.resumeEnded('other', message, 'failed')).toBe(false);
+  const others = [{ attempt: 1 }, { attempt: 3 }, { lineage: 'l2' }, { instance: 'elsewhere' }, { url: 'x' }];
+  for (const other of others) expect(facts.resumeEnded(ACCOUNT, { ...message, ...other }, 'failed')).toBe(false);
+});
+
+test('of too many ends of resumed runs the oldest are forgotten, and deliveries push out no failure', () => {
+  const { resumeEnds, facts } = world();
+  const messages = Array.from({ length: 10_001 }, (_, n) => {
+    return { instance: 'here', lineage: `l${n}`, attempt: 1, url: 'https://a.example/w' };
+  });
+  resumeEnds.take(ACCOUNT, { resumeEnds: [{ ...messages[0]!, end: 'failed' }] });
+  resumeEnds.take(ACCOUNT, { resumeEnds: messages.map((message) => ({ ...message, end: 'delivered' })) });
+  const delivered = messages.slice(0, 2).map((message) => facts.resumeEnded(ACCOUNT, message, 'delivered'));
+  expect(delivered).toEqual([false, true]);
+  expect(facts.resumeEnded(ACCOUNT, messages[0]!, 'failed')).toBe(true);
+});
+
+test('a hold after a 429 lasts through a jump of the local clock that the service confirms', async () => {
+  const { clock, events, facts, verified } = world();
+  const request = {
+    type: 'api.request',
+    account: ACCOUNT,
+    api: 'message',
+    operation: 'x',
+    method: 'GET',
+    url: 'https://eu.example/v2/logs',
+    durationMs: 1,
+    bytes: 0,
+  } as const;
+  events.emit({ ...request, code: 429 });
+  clock.jump(HOUR);
+  events.emit({ ...request, code: 200, clockSkewMs: 0 });
+  await clock.advance(MINUTE);
+  expect(verified.now() - facts.refusedAt(ACCOUNT)!).toBe(MINUTE);
+});
+
+test('an account was refused when it answered 429, and not when the daemon waited or something else failed', async () => {
+  const { clock, events, facts } = world();
+  const request = {
+    type: 'api.request',
+    account: ACCOUNT,
+    api: 'message',
+    operation: 'x',
+    method: 'GET',
+    url: 'https://eu.example/v2/logs',
+    durationMs: 1,
+    bytes: 0,
+  } as const;
+  events.emit({ ...request, code: 503, failure: 'server_error' });
+  events.emit({ ...request, code: 'error', failure: 'timeout' });
+  events.emit({ type: 'api.throttled', account: ACCOUNT, api: 'message', waitMs: 500 });
+  expect(facts.refusedAt(ACCOUNT)).toBeUndefined();
+  events.emit({ ...request, code: 429, failure: 'rate_limited' });
+  await clock.advance(MINUTE);
+  events.emit({ ...request, code: 200 });
+  expect(facts.refusedAt(ACCOUNT)).toBe(NOW);
+  expect(facts.refusedAt('other')).toBeUndefined();
+});
+
+test('arrivals are the runs with a label that failed in the window, while the listing is fresh', async () => {
+  const { clock, board, asked } = world();
+  const entry = (dlqId: string, ago: number, ...labels: string[]): WorkflowDlqEntry => ({
+    dlqId,
+    workflowRunId: dlqId,
+    workflowUrl: 'https://a.example',
+    createdAt: NOW - ago,
+    labels,
+  });
+  expect(asked().arrivals('billing', HOUR)).toBeUndefined();
+  const rows = [
+    entry('a', HOUR, 'billing'),
+    entry('b', HOUR + 1, 'billing'),
+    entry('c', 0, 'x', 'billing'),
+    entry('d', 0),
+  ];
+  board.publish({ account: ACCOUNT, collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 1);
+  expect(asked().arrivals('billing', HOUR)).toBe(2);
+  expect(asked().arrivals('none', HOUR)).toBe(0);
+  // A run that the daemon resumed meanwhile has failed all the same.
+  board.depart(ACCOUNT, new Set(['c']));
+  expect(asked().arrivals('billing', HOUR)).toBe(2);
+  await clock.advance(5 * MINUTE + 1);
+  expect(asked().arrivals('billing', HOUR)).toBeUndefined();
+});
+
+test('flow control is known of keys that are watched', async () => {
+  const { clock, board, asked } = world();
+  const rows = [
+    { flowControlKey: 'k', waitListSize: 7, isPaused: true },
+    { flowControlKey: 'bare', waitListSize: 0 },
+  ];
+  board.publish({ account: ACCOUNT, collector: 'flowControl', at: NOW, rows, dropped: 0 }, 1);
+  const flowWaiting = (key: string) => asked().flowWaiting(key);
+  const flowPaused = (key: string) => asked().flowPaused(key);
+  expect([flowWaiting('k'), flowPaused('k')]).toEqual([7, true]);
+  expect([flowWaiting('bare'), flowPaused('bare')]).toEqual([0, undefined]);
+  expect([flowWaiting('other'), flowPaused('other')]).toEqual([undefined, undefined]);
+  await clock.advance(5 * MINUTE + 1);
+  expect([flowWaiting('k'), flowPaused('k')]).toEqual([undefined, undefined]);
+});
+
+test('the DLQ is as full as the statistics and the configured limit say', async () => {
+  const { clock, facts, asked, stats } = world({ dlqMessages: 200 });
+  expect([asked().dlqMessages(), asked().dlqFillRatio()]).toEqual([undefined, undefined]);
+  stats({ dlqMessages: 50 });
+  expect([asked().dlqMessages(), asked().dlqFillRatio(), facts.dlqMessages(ACCOUNT)]).toEqual([50, 0.25, 50]);
+  await clock.advance(5 * MINUTE + 1);
+  expect([asked().dlqMessages(), asked().dlqFillRatio()]).toEqual([undefined, undefined]);
+  expect(facts.dlqMessages(ACCOUNT)).toBeUndefined();
+  const unlimited = world();
+  unlimited.stats({ dlqMessages: 50 });
+  expect(unlimited.asked().dlqFillRatio()).toBeUndefined();
+});
+
+test('an alert fires when one is known to, and is not known before any came', () => {
+  const { ledger, asked } = world();
+  expect(asked().alertFiring('Down')).toBeUndefined();
+  ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', accounts: [ACCOUNT], isFiring: true, at: NOW });
+  expect([asked().alertFiring('Down'), asked().alertFiring('Other')]).toEqual([true, false]);
+});
+
+test('a policy was tripped when its tripwire stopped a run within the window', () => {
+  const { ledger, asked } = world();
+  const finish = (policy: string, at: number, stoppedBy: string): void => {
+    const run = ledger.beginRun(planOf({ policy }), at);
+    ledger.finishRun(run, { at, outcome: 'aborted', matched: 0, acted: 0, backlog: 0, stoppedBy });
+  };
+  finish('delete-old', NOW - HOUR + 1, 'tripwire');
+  finish('resume-x', NOW - 1, 'caps');
+  expect(asked().policyTripped('delete-*', HOUR)).toBe(true);
+  expect(asked().policyTripped('delete-*', HOUR - 1)).toBe(false);
+  expect(asked().policyTripped('resume-*', HOUR)).toBe(false);
+});
+
+const SPEND = { monthUsd: 80, last24hUsd: 6, medianDayUsd: 4, paceUsd: 5, forecastUsd: 120, requestsLastDay: 900 };
+
+test('spend is known while the statistics are fresh, and by the budget also the hours left', async () => {
+  const { clock, facts, stats } = world({ budget: BUDGET });
+  expect(facts.budget(ACCOUNT).spend).toEqual({ fresh: false });
+  stats({ spend: SPEND });
+  expect(facts.budget(ACCOUNT)).toEqual({
+    spend: {
+      fresh: true,
+      at: NOW,
+      monthUsd: 80,
+      last24hUsd: 6,
+      medianDayUsd: 4,
+      forecastMonthUsd: 120,
+      // At the pace of the last day, which is faster than the usual one.
+      hoursLeft: 80,
+      messagesLastDay: 900,
+      ownMessagesLastDay: 0,
+    },
+    known: { knownUsd: 100, origin: 'configuration', assertedAt: Date.UTC(2026, 10, 1), maxAgeMs: 45 * DAY },
+    asserted: BUDGET,
+    doubt: { verdict: 'approve', reason: 'the assertion is more than 7 days old, with no raise since' },
+  });
+  await clock.advance(5 * MINUTE);
+  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBeCloseTo(80 - 1 / 12, 6);
+  await clock.advance(1);
+  expect(facts.budget(ACCOUNT).spend).toEqual({ fresh: false });
+});
+
+test('a jump of the local clock neither ages a reading nor takes hours away', async () => {
+  const { clock, events, facts, stats } = world({ budget: BUDGET });
+  stats({ spend: SPEND });
+  const { hoursLeft, at } = facts.budget(ACCOUNT).spend;
+  clock.jump(3 * HOUR);
+  const about = {
+    account: ACCOUNT,
+    api: 'message',
+    operation: 'x',
+    method: 'GET',
+    url: 'https://eu.example/v2/x',
+    code: 200,
+    durationMs: 1,
+    bytes: 0,
+  } as const;
+  events.emit({ type: 'api.request', ...about, clockSkewMs: 0 });
+  expect(facts.budget(ACCOUNT).spend).toMatchObject({ hoursLeft, at: at! + 3 * HOUR });
+});
+
+test('the hours left are none when the budget is used up, and without end when nothing is spent', () => {
+  const { facts, stats } = world({ budget: BUDGET });
+  stats({ spend: { monthUsd: 101, paceUsd: 5 } });
+  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(0);
+  stats({ spend: { monthUsd: 10, paceUsd: 0 } });
+  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(Infinity);
+  stats({ spend: { monthUsd: 10 } });
+  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBeUndefined();
+});
+
+test('what was read before the turn of the month is not fresh after it', async () => {
+  const { clock, facts, stats } = world({ budget: BUDGET });
+  await clock.advance(Date.UTC(2026, 11, 1) - NOW - 1);
+  stats({ spend: SPEND });
+  expect(facts.budget(ACCOUNT).spend.fresh).toBe(true);
+  await clock.advance(1);
+  expect(facts.budget(ACCOUNT).spend.fresh).toBe(false);
+});
+
+test('a raise by the daemon is what is known from then on, and the hours left follow at once', () => {
+  const { ledger, facts, stats } = world({ budget: BUDGET });
+  stats({ spend: SPEND });
+  const run = ledger.beginRun(planOf(), NOW);
+  const reserved = ledger.reserve(run, { ...raiseTo(120), account: ACCOUNT }, NOW, []);
+  if (!reserved.ok) throw new Error(reserved.reason);
+  expect(facts.budget(ACCOUNT).known).toBeUndefined();
+  ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'acked' });
+  expect(facts.budget(ACCOUNT).known).toMatchObject({ knownUsd: 120, origin: 'ledger', assertedAt: NOW });
+  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(160);
+});
+
+test.each([{ ...BUDGET, knownUsd: 0 }, { knownUsd: 100, maxAge: DAY } as typeof BUDGET])(
+  'a budget without limit, or of unknown age, is not known: %o',
+  (budget) => {
+    expect(world({ budget }).facts.budget(ACCOUNT)).toEqual({ spend: { fresh: false }, asserted: budget });
+  },
+);
+
+test('own messages of a day are the resumed runs, each as often as it may be tried', () => {
+  const { ledger, facts, stats } = world();
+  stats({ spend: SPEND });
+  const run = ledger.beginRun(planOf(), NOW);
+  const resume = (dlqId: string, ago: number, retries: number | undefined, account = ACCOUNT): number => {
+    const proposal = { ...resumeOf(dlqId), account, ...(retries !== undefined && { retries }) };
+    const reserved = ledger.reserve(run, proposal, NOW - ago, []);
+    if (!reserved.ok) throw new Error(reserved.reason);
+    return reserved.intent.id;
+  };
+  resume('a', 0, 0);
+  resume('b', DAY - 1, 1);
+  // As many retries as the run had, of which nobody knows: the service's own number.
+  resume('c', 0, undefined);
+  resume('late', DAY, 9);
+  resume('elsewhere', 0, 9, 'other');
+  ledger.recordOutcome(resume('refused', 0, 9), { at: NOW, outcome: 'rejected' });
+  expect(facts.budget(ACCOUNT).spend.ownMessagesLastDay).toBe(1 + 2 + 4);
+});
+
+test('a prune whose outcome is not known is a fact of the run that comes next', () => {
+  const { ledger, clock, facts } = world();
+  const settings = policySettings.parse({
+    name: 'prune',
+    account: ACCOUNT,
+    schedule: '30 3 * * *',
+    select: { resource: 'message-dlq', anyLabel: ['x'], failedBefore: '14d' },
+    action: { type: 'message-dlq.prune' },
+  });
+  const policy = compilePolicy(settings, 'opsd.yaml:1');
+  const authority = new Authority({ ledger, clock, facts, killSwitch: () => undefined } as unknown as EngineDeps);
+  const run = ledger.beginRun(planOf({ policy: 'prune' }), NOW);
+  const prune: PruneProposal = {
+    policy: 'prune',
+    account: ACCOUNT,
+    action: 'message-dlq.prune',
+    target: 'prune/1/1',
+    group: '',
+    worth: 1,
+    page: 1,
+    filter: { toDate: 1 },
+  };
+  const reserved = ledger.reserve(run, prune, NOW - 5, []);
+  if (!reserved.ok) throw new Error(reserved.reason);
+  expect(authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt');
+  for (const outcome of ['unknown', 'undecidable'] as const) {
+    ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome });
+    expect(authority.runFacts(policy, { first: true }).lastUnknownAt).toBe(NOW - 5);
+    expect(authority.runFacts(policy, { first: false }).lastUnknownAt).toBe(NOW - 5);
+  }
+});

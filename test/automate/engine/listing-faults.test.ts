@@ -1,0 +1,199 @@
+/**
+ * Any fault in the listing that a run starts from leads to no act, and says why: over the real client and the embedded
+ * service, for the policies that choose from a listing. Each is shown to act as soon as the fault is gone.
+ */
+import { expect, onTestFinished, test } from 'vitest';
+import { createActions } from '#automate/actions/index.ts';
+import { createClient } from '#service/create-client.ts';
+import { clientSettings, wireSettings } from '#service/settings.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { FaultRule } from '#emulator/faults.ts';
+import { createEngine, type Engine } from '#automate/engine/engine.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { systemClock, type Clock } from '#foundation/platform/clock.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { engineSettings } from '#automate/policies/settings.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
+import { policyOf } from '../../support/policies.ts';
+import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';
+
+const TOKEN = 'token-of-tests';
+const YEARS = 10 * 365 * 24 * HOUR;
+/** Two pages and more. */
+const ENTRIES = 110;
+const SELECT = { resource: 'workflow-dlq', anyLabel: ['billing'] };
+const RESUME = policyOf('workflow-dlq.resume', { name: 'resume', mode: 'enforce', select: SELECT });
+const DELETE = policyOf('workflow-dlq.delete', {
+  name: 'delete',
+  mode: 'enforce',
+  select: SELECT,
+  action: { archive: { dir: '/nonexistent', require: false }, grace: '1h' },
+  limits: { maxPerRun: 1, probation: { runs: 1 } },
+});
+
+interface Stage {
+  readonly emulator: Emulator;
+  readonly engine: Engine;
+  readonly events: OpsEvent[];
+  /** How far the daemon's clock is off. */
+  readonly clock: { aheadMs: number };
+}
+
+async function stage(): Promise<Stage> {
+  const emulator = await startEmulator({
+    clock: systemClock,
+    control: true,
+    random: seededRandom(7),
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [{ id: 'acc-1', token: TOKEN }],
+    management: { username: 'ops', password: 'word-of-tests' },
+    enforceLimits: false,
+  });
+  onTestFinished(() => emulator.stop());
+  const bus = new EventBus();
+  const events: OpsEvent[] = [];
+  bus.subscribe((event) => void events.push(event));
+  const off = { aheadMs: 0 };
+  const clock: Clock = { ...systemClock, now: () => emulator.control.clock().now + off.aheadMs };
+  const client = createClient(
+    {
+      account: 'main',
+      messageApi: { url: emulator.url, token: Secret.of(TOKEN) },
+      wire: wireSettings.parse({}),
+      limits: clientSettings.parse({ requestsPerSecond: 1_000 }),
+    },
+    // A read that fails is tried again at once, and has its time all the same.
+    {
+      clock: { ...clock, after: (ms, run) => systemClock.after(ms < 5_000 ? 0 : ms, run) },
+      events: bus,
+      random: () => 0,
+    },
+  );
+  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const made: Stage = {
+    emulator,
+    events,
+    clock: off,
+    engine: createEngine({
+      policies: [RESUME, DELETE],
+      settings: engineSettings.parse({}),
+      accounts: new Map([['main', { mode: 'enforce' }]]),
+      actions: createActions(new Map([['main', client]]), { clock, events: bus, accountIds: new Map() }),
+      facts: NOTHING_KNOWN,
+      guards: GUARDS,
+      runSoon: () => undefined,
+      ledger: memoryLedger(),
+      board: new ObservationBoard(clock),
+      clock,
+      events: bus,
+      killSwitch: () => undefined,
+    }),
+  };
+  const runs = { url: 'http://127.0.0.1:9/workflow', labels: ['billing'] };
+  emulator.control.seed({
+    failedRuns: [
+      { ...runs, status: 503, count: ENTRIES, agoMs: HOUR },
+      { ...runs, status: 404, count: 3, agoMs: HOUR },
+      { ...runs, labels: ['other'], status: 503, count: 3, agoMs: HOUR },
+    ],
+  });
+  // The grace of what is deleted begins, and its probation passes.
+  await made.engine.run('delete', NEVER);
+  await emulator.advance(HOUR);
+  await made.engine.run('delete', NEVER);
+  return made;
+}
+
+const listing = { operations: ['list-workflow-dlq'] };
+const SECONDS = ['createdAt', 'workflowCreatedAt'];
+
+interface Row {
+  readonly fault?: FaultRule;
+  /** How often the fault is laid over itself; once when absent. */
+  readonly times?: number;
+  readonly aheadMs?: number;
+  readonly guard: string;
+  readonly outcome: 'incomplete' | 'aborted';
+  readonly says: RegExp;
+}
+
+const incomplete = (fault: FaultRule['fault'], says: RegExp, more: Partial<FaultRule> = {}): Row => ({
+  fault: { ...listing, ...more, fault },
+  guard: 'complete_read',
+  outcome: 'incomplete',
+  says,
+});
+const insane = (fault: FaultRule['fault'], says: RegExp): Row => ({
+  fault: { ...listing, fault },
+  guard: 'sanity',
+  outcome: 'aborted',
+  says,
+});
+
+const FAULTS: Readonly<Record<string, Row>> = {
+  'a page that ends in its middle': incomplete({ kind: 'truncated' }, /cut off/),
+  'a page whose connection breaks off': incomplete({ kind: 'truncated', how: 'connection' }, /not complete/),
+  'a page that never comes': incomplete({ kind: 'lost' }, /not complete/),
+  'a page without its list': incomplete({ kind: 'missing-fields', fields: ['messages'] }, /not what the interface/),
+  '500 in the middle': incomplete({ kind: 'status', status: 500 }, /500/, { skip: 1 }),
+  '429 in the middle': incomplete({ kind: 'rate-limit', form: 'burst' }, /429/, { skip: 1 }),
+  '401 in the middle': incomplete({ kind: 'status', status: 401 }, /401/, { skip: 1 }),
+  'a repeated cursor': incomplete({ kind: 'repeated-cursor' }, /cursor came twice/),
+  'a filter that is ignored': {
+    fault: { ...listing, fault: { kind: 'ignored-filters', names: ['label'] } },
+    guard: 'echo_check',
+    outcome: 'aborted',
+    says: /ignored the filter label/,
+  },
+  'entries without dlqId': insane({ kind: 'missing-fields', fields: ['dlqId'] }, /could not be understood/),
+  'entries without workflowRunId': insane(
+    { kind: 'missing-fields', fields: ['workflowRunId'] },
+    /workflowRunId|underst/,
+  ),
+  'entries without workflowUrl': insane({ kind: 'missing-fields', fields: ['workflowUrl'] }, /workflowUrl|understood/),
+  'entries without createdAt': insane({ kind: 'missing-fields', fields: ['createdAt'] }, /understood/),
+  'seconds for milliseconds': insane({ kind: 'seconds', fields: SECONDS }, /are in seconds, not milliseconds/),
+  'moments that are neither milliseconds nor seconds': {
+    ...insane({ kind: 'seconds', fields: SECONDS }, /could not be understood/),
+    times: 2,
+  },
+  'a service ten years ahead': insane({ kind: 'clock-skew', ms: YEARS }, /s behind the service/),
+  'a service ten years behind': insane({ kind: 'clock-skew', ms: -YEARS }, /s ahead of the service/),
+  'a daemon ten years ahead': { aheadMs: YEARS, guard: 'sanity', outcome: 'aborted', says: /s ahead of the service/ },
+  'a daemon ten years behind': { aheadMs: -YEARS, guard: 'sanity', outcome: 'aborted', says: /s behind the service/ },
+};
+
+test.each(
+  Object.entries(FAULTS).flatMap(([what, row]) => [RESUME, DELETE].map(({ name }) => [what, name, row] as const)),
+)(
+  '%s: %s does nothing, and says why',
+  async (_what, policy, { fault, times = 1, aheadMs = 0, guard, outcome, says }) => {
+    const s = await stage();
+    const { control } = s.emulator;
+    const writes = (): readonly string[] =>
+      control.requests.list().flatMap(({ method, path }) => (method === 'GET' ? [] : [`${method} ${path}`]));
+    const faults = fault === undefined ? [] : Array.from({ length: times }, () => fault);
+    for (const one of faults) control.faults.add(one);
+    s.clock.aheadMs = aheadMs;
+
+    const held = await s.engine.run(policy, NEVER);
+    expect(held).toMatchObject({ outcome, acted: 0, stopped: { guard, reason: expect.stringMatching(says) } });
+    expect(s.events.findLast(({ type }) => type === 'policy.run')).toMatchObject({
+      policy,
+      outcome,
+      stopped: { guard },
+    });
+    const standing = () => s.engine.conditions().filter(({ key }) => key === `held/${policy}`);
+    expect(standing()).toMatchObject([{ guard, detail: expect.stringMatching(says) }]);
+    expect(writes()).toEqual([]);
+
+    control.faults.clear();
+    s.clock.aheadMs = 0;
+    expect(await s.engine.run(policy, NEVER)).toMatchObject({ outcome: 'acted', acted: 1 });
+    expect(writes()).toHaveLength(1);
+    expect(standing()).toEqual([]);
+  },
+);

@@ -1,0 +1,494 @@
+/** Deletes, prunes and budgets: what their runs do, and what becomes of answers that are lost. */
+import { describe, expect, test } from 'vitest';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import { policyOf } from '../../support/policies.ts';
+import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
+
+const DAY = 24 * HOUR;
+
+function outcomes(w: World): (string | undefined)[] {
+  return w.ledger
+    .recentActions(100)
+    .map(({ outcome }) => outcome)
+    .toReversed();
+}
+
+describe('a prune', () => {
+  const prune = (over: object = {}) =>
+    policyOf('message-dlq.prune', {
+      name: 'prune',
+      account: 'production',
+      mode: 'enforce',
+      limits: { maxPerRun: 200, maxPerHour: 1_000, probation: { runs: 1 } },
+      ...over,
+    });
+
+  async function proven(messages: number): Promise<World> {
+    const w = world({ policies: [prune()], guards: GUARDS });
+    w.dlq.messages = messages;
+    await w.engine.run('prune', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'probation' } });
+    expect(w.dlq.pruned).toEqual([]);
+    return w;
+  }
+
+  test('begins with one message, goes on by pages of at most a hundred, and ends where nothing is left', async () => {
+    const w = await proven(150);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 100, 49]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 150, acted: 3, backlog: 0 });
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['verified', 'verified', 'verified']);
+    expect(w.ledger.recentActions(1)[0]).toMatchObject({ done: 49, proposal: { target: 'prune/2/3', worth: 99 } });
+  });
+
+  test('that finds nothing does nothing, and takes from no cap', async () => {
+    const w = await proven(1);
+    await w.engine.run('prune', NEVER);
+    expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 0, 0]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'nothing', matched: 0, acted: 1, backlog: 0 });
+    expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
+  });
+
+  test('says that it sees no protected label', async () => {
+    const planned = await world({ policies: [prune()] }).engine.plan('prune', { by: 'test', save: false }, NEVER);
+    expect(planned).toMatchObject({
+      plan: {
+        notes: expect.arrayContaining([
+          'Protected labels are not seen either: no-auto, legal-hold are deleted as the rest.',
+        ]) as string[],
+      },
+    });
+  });
+
+  test('stays within what a run may delete', async () => {
+    const w = await proven(1_000);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 100, 99]);
+  });
+
+  test('makes its pages as small as the caps want them, and goes on when there is room again', async () => {
+    const w = world({ policies: [prune({ limits: { probation: { runs: 1 } } })], guards: GUARDS });
+    w.dlq.messages = 1_000;
+    await w.engine.run('prune', NEVER);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 99]);
+    await w.engine.run('prune', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'caps' } });
+    await w.clock.advance(HOUR + MINUTE);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 99, 1, 99]);
+  });
+
+  test('of which an answer is lost ends, is never sent again, and says that nobody knows', async () => {
+    const w = await proven(1_000);
+    w.dlq.answers = ['good', 'lost'];
+    await w.engine.run('prune', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'cool_down' } });
+    await w.clock.advance(HOUR);
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['verified', 'undecidable']);
+    expect(w.dlq.pruned).toEqual([1, 100]);
+  });
+
+  test.each([2 * DAY, -61_000])('deletes nothing while the local clock is %i ms off the service’s', async (skew) => {
+    const w = await proven(1_000);
+    w.facts = { clockSkewMs: () => skew };
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'clock' } });
+    w.facts = { clockSkewMs: () => 60_000 };
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1, 100, 99]);
+  });
+
+  test('ends when the DLQ empties much faster than its pages say', async () => {
+    const w = await proven(1_000);
+    let counted = 1_000;
+    w.facts = { dlqMessages: () => counted };
+    w.dlq.onDelete = () => void (counted -= 300);
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toEqual([1]);
+    expect(w.lastRun()).toMatchObject({
+      outcome: 'halted',
+      stopped: { guard: 'dlq_count', reason: 'the DLQ fell from 1000 to 700 messages, of which this run deleted 1' },
+    });
+  });
+
+  test('that deletes more than a page holds pauses the whole engine', async () => {
+    const w = await proven(10);
+    w.dlq.surplus = 1;
+    await w.engine.run('prune', NEVER);
+    expect(w.dlq.pruned).toHaveLength(1);
+    expect(w.ledger.pauses()).toMatchObject([
+      { scope: 'engine', reason: expect.stringContaining('more_than_asked') as string },
+    ]);
+  });
+});
+
+describe('a delete of messages', () => {
+  test('takes the ids that failure callbacks told, one a request, and forgets none that is unclear', async () => {
+    const policy = policyOf('message-dlq.delete', {
+      name: 'delete-dead',
+      account: 'production',
+      mode: 'enforce',
+      where: 'has(entry.status) && entry.status == 404',
+      limits: { probation: { runs: 1 } },
+    });
+    const w = world({ policies: [policy], guards: GUARDS });
+    for (const [dlqId, status, labels] of [
+      ['m-1', 404, []],
+      ['m-2', 503, []],
+      ['m-3', 404, ['legal-hold']],
+      ['m-4', 404, []],
+    ] as const) {
+      w.ledger.noteDeadLetter({
+        account: 'production',
+        dlqId,
+        messageId: `msg-${dlqId}`,
+        learnedAt: w.clock.now(),
+        status,
+        labels,
+      });
+    }
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toEqual([]);
+    w.dlq.answers = ['lost'];
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toEqual([['m-1'], ['m-4']]);
+    expect(w.lastRun().denials).toEqual(
+      expect.arrayContaining([
+        { guard: 'where', count: 1 },
+        { guard: 'protected', count: 1 },
+      ]),
+    );
+    expect(outcomes(w)).toEqual(['unknown', 'acked']);
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toHaveLength(2);
+    // The same id once more does what it did once.
+    await w.clock.advance(6 * MINUTE);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.pruned).toEqual([['m-1'], ['m-4'], ['m-1']]);
+    expect(outcomes(w)).toEqual(['resolved_done', 'verified']);
+    // What is gone is not looked at again; a callback that comes twice deletes nothing twice.
+    expect(w.ledger.deadLetters('production', 10).map(({ dlqId }) => dlqId)).toEqual(['m-2', 'm-3']);
+    const again = { account: 'production', messageId: 'msg-m-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+    w.ledger.noteDeadLetter({ ...again, dlqId: 'm-1' });
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.dlq.pruned).toHaveLength(3);
+  });
+
+  test('deletes nothing while the local clock is not the service’s', async () => {
+    const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production', mode: 'approve' });
+    const w = world({ policies: [policy], guards: GUARDS });
+    const letter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+    w.ledger.noteDeadLetter({ ...letter, dlqId: 'm-1' });
+    w.facts = { clockSkewMs: () => DAY };
+    await w.engine.run('delete-dead', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'clock' } });
+    expect(w.ledger.storedPlans(['waiting'], w.clock.now())).toEqual([]);
+  });
+
+  test('looks at the newest, however many old ones nobody deletes', async () => {
+    const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production' });
+    const w = world({ policies: [policy], guards: GUARDS });
+    for (let i = 0; i <= 10_000; i++) {
+      w.ledger.noteDeadLetter({
+        account: 'production',
+        dlqId: `m-${i}`,
+        messageId: `msg-${i}`,
+        learnedAt: w.clock.now() + i,
+        status: i === 10_000 ? 404 : 503,
+        labels: [],
+      });
+    }
+    const planned = await w.engine.plan('delete-dead', { by: 'test', save: false }, NEVER);
+    expect(planned).toMatchObject({
+      plan: {
+        chosen: [{ target: 'm-10000' }],
+        notes: expect.arrayContaining(['The newest 10000 are looked at, none before them.']) as string[],
+      },
+    });
+  });
+});
+
+test('a delete of a message whose answer is lost is not sent once more while a person says stop', async () => {
+  const policy = policyOf('message-dlq.delete', {
+    name: 'delete-dead',
+    account: 'production',
+    mode: 'enforce',
+    limits: { probation: { runs: 1 } },
+  });
+  const w = world({ policies: [policy], guards: GUARDS });
+  const letter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+  w.ledger.noteDeadLetter({ ...letter, dlqId: 'm-1' });
+  await w.engine.run('delete-dead', NEVER);
+  w.dlq.answers = ['lost'];
+  await w.engine.run('delete-dead', NEVER);
+  await w.clock.advance(6 * MINUTE);
+  w.engine.pause({ policy: 'delete-dead', reason: 'odd', by: 'tom' });
+  await w.engine.settle(NEVER);
+  expect(w.dlq.pruned).toEqual([['m-1']]);
+  w.engine.unpause({ reason: 'looked at it', by: 'tom' });
+  w.dlq.surplus = 99;
+  await w.engine.settle(NEVER);
+  expect(w.dlq.pruned).toEqual([['m-1'], ['m-1']]);
+  expect(w.ledger.pauses()).toMatchObject([
+    { scope: 'engine', reason: 'more_than_asked: 100 entries were acted on where 1 was asked for (m-1)' },
+  ]);
+});
+
+describe('entries whose delete the service refuses', () => {
+  const refuse = (w: World): void => {
+    let asked = 0;
+    w.dlq.onDelete = () => {
+      if (++asked <= 3) throw Object.assign(new Error('refused'), { code: 'client_error', effect: 'none' });
+    };
+  };
+  const common = { name: 'delete', account: 'production', mode: 'enforce', limits: { probation: { runs: 1 } } };
+
+  test('wait, so that others come first: dead messages', async () => {
+    const w = world({ policies: [policyOf('message-dlq.delete', common)], guards: GUARDS });
+    for (let i = 1; i <= 4; i++) {
+      const letter = { account: 'production', messageId: `msg-${i}`, status: 404, labels: [] };
+      w.ledger.noteDeadLetter({ ...letter, dlqId: `m-${i}`, learnedAt: w.clock.now() + i });
+    }
+    await w.engine.run('delete', NEVER);
+    refuse(w);
+    for (let i = 0; i < 2; i++) await w.engine.run('delete', NEVER);
+    expect(w.dlq.pruned).toEqual([['m-4']]);
+    expect(w.lastRun().denials).toContainEqual({ guard: 'attempts', count: 3 });
+    await w.clock.advance(10 * MINUTE);
+    await w.engine.run('delete', NEVER);
+    expect(w.dlq.pruned).toEqual([['m-4'], ['m-1'], ['m-2'], ['m-3']]);
+  });
+
+  test('wait, so that others come first: workflow runs', async () => {
+    const action = { archive: { dir: '/nonexistent', require: false }, grace: '1h' };
+    const w = world({ policies: [policyOf('workflow-dlq.delete', { ...common, action })], guards: GUARDS });
+    for (let i = 0; i < 4; i++) w.dlq.add({ responseStatus: 404 });
+    await w.engine.run('delete', NEVER);
+    await w.clock.advance(HOUR);
+    await w.engine.run('delete', NEVER);
+    refuse(w);
+    for (let i = 0; i < 2; i++) {
+      await w.engine.run('delete', NEVER);
+      await w.clock.advance(5 * MINUTE);
+    }
+    expect(w.dlq.deleted).toEqual(['dlq-004']);
+  });
+});
+
+describe('a delete of runs', () => {
+  test('waits out its grace from the first match, and begins anew for what no longer matched in between', async () => {
+    const policy = policyOf('workflow-dlq.delete', {
+      name: 'delete-hopeless',
+      account: 'production',
+      mode: 'enforce',
+      action: { archive: { dir: '/nonexistent', require: false }, grace: '72h' },
+      limits: { probation: { runs: 1 } },
+    });
+    const w = world({ policies: [policy], guards: GUARDS });
+    w.dlq.add({ responseStatus: 404 });
+    const second = w.dlq.add({ responseStatus: 404 });
+    await w.engine.run('delete-hopeless', NEVER);
+    await w.clock.advance(DAY);
+    w.dlq.entries.set(second.dlqId, { ...second, responseStatus: 503 });
+    await w.engine.run('delete-hopeless', NEVER);
+    w.dlq.entries.set(second.dlqId, second);
+    await w.clock.advance(2 * DAY);
+    await w.engine.run('delete-hopeless', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'probation' } });
+    await w.engine.run('delete-hopeless', NEVER);
+    expect(w.dlq.deleted).toEqual(['dlq-001']);
+    await w.clock.advance(6 * MINUTE);
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['verified']);
+  });
+});
+
+test('an entry that a resume means by the time it has left is not deleted', async () => {
+  const common = { account: 'production', mode: 'enforce' };
+  const soon = 'entry.cause == "permanent" && has(entry.expiresIn) && entry.expiresIn < duration("24h")';
+  const w = world({
+    policies: [
+      policyOf('workflow-dlq.delete', {
+        ...common,
+        name: 'delete',
+        action: { archive: { dir: '/nonexistent', require: false }, grace: '1h' },
+        limits: { probation: { runs: 1 } },
+      }),
+      policyOf('workflow-dlq.resume', { ...common, name: 'resume', where: soon }),
+    ],
+    guards: GUARDS,
+    deps: { accounts: new Map([['production', { mode: 'enforce', dlqRetentionMs: DAY }]]) },
+  });
+  w.dlq.add({ responseStatus: 404 });
+  for (let i = 0; i < 3; i++) {
+    await w.engine.run('delete', NEVER);
+    await w.clock.advance(HOUR);
+  }
+  expect(w.dlq.deleted).toEqual([]);
+  expect(w.lastRun().denials).toEqual([{ guard: 'claim', count: 1 }]);
+});
+
+describe('a raise of the budget', () => {
+  const raise = (over: object = {}) =>
+    policyOf('budget.raise', {
+      name: 'raise',
+      account: 'production',
+      mode: 'enforce',
+      action: { step: { percent: 20, roundUpTo: 10 }, ceilingUsd: 150 },
+      ...over,
+    });
+  const spend = { monthUsd: 90, last24hUsd: 5, medianDayUsd: 4, hoursLeft: 10, fresh: true };
+
+  function near(w: World, over: object = {}, knownUsd = 100): void {
+    const known = { knownUsd, origin: 'configuration' as const, assertedAt: w.clock.now(), maxAgeMs: 45 * DAY };
+    w.facts = { budget: () => ({ spend: { ...spend, at: w.clock.now(), ...over }, known }) };
+  }
+
+  async function readings(w: World, count: number, apart = 16 * MINUTE): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await w.engine.run('raise', NEVER);
+      await w.clock.advance(apart);
+    }
+  }
+
+  test('needs two readings, a quarter of an hour apart', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    await readings(w, 1, 5 * MINUTE);
+    await readings(w, 1, 11 * MINUTE);
+    expect(w.dlq.budgets).toEqual([]);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('takes two readings that came together for one, however long ago they were', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    const first = w.clock.now();
+    near(w, { at: first });
+    await readings(w, 1);
+    near(w, { at: first + 14 * MINUTE });
+    await readings(w, 3);
+    expect(w.dlq.budgets).toEqual([]);
+    expect(w.lastRun().stopped).toEqual({
+      guard: 'confirmation',
+      reason: 'reading 1 of 2; they must be 15m apart',
+    });
+    near(w, { at: first + 15 * MINUTE });
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('needs them five minutes apart when fewer than three hours are left', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, { hoursLeft: 2 });
+    await readings(w, 2, 5 * MINUTE);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('begins its readings anew when the condition ceases, and when the month turns', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    await readings(w, 1);
+    near(w, { hoursLeft: 100 });
+    await readings(w, 1);
+    near(w);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([]);
+    await w.clock.advance(Date.UTC(2025, 11, 1) - w.clock.now());
+    near(w);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([]);
+    await readings(w, 1);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('stops at its ceiling, and says so', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, {}, 140);
+    await readings(w, 2);
+    expect(w.dlq.budgets).toEqual([150]);
+    near(w, { monthUsd: 140 }, 150);
+    await w.clock.advance(DAY);
+    near(w, { monthUsd: 140 }, 150);
+    await readings(w, 2);
+    expect(w.dlq.budgets).toEqual([150]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'raise_limits' } });
+  });
+
+  test('whose answer is lost is set once more, to the same amount', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    w.dlq.answers = ['lost'];
+    await readings(w, 2);
+    expect(outcomes(w)).toEqual(['unknown']);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.budgets).toEqual([120, 120]);
+    expect(outcomes(w)).toEqual(['resolved_done']);
+  });
+
+  test.each<[string, (w: World) => void]>([
+    ['a pause', (w) => w.engine.pause({ reason: 'odd', by: 'tom' })],
+    ['the kill switch', (w) => void (w.pause = 'the file exists')],
+    ['audit', (w) => w.restart({ ceiling: 'audit' })],
+    ['a policy that is gone', (w) => w.restart({ policies: [raise({ name: 'another' })] })],
+    ['a lower ceiling', (w) => w.restart({ policies: [raise({ action: { ceilingUsd: 110 } })] })],
+  ])('whose answer is lost is not set once more in %s, and is given up after an hour', async (_what, hold) => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    w.dlq.answers = ['lost'];
+    await readings(w, 2);
+    hold(w);
+    await w.engine.settle(NEVER);
+    await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
+    expect(w.dlq.budgets).toEqual([120]);
+    expect(outcomes(w)).toEqual(['unknown']);
+    await w.clock.advance(HOUR);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.budgets).toEqual([120]);
+    expect(outcomes(w)).toEqual(['undecidable']);
+  });
+
+  test('whose answer is lost is not set over a later budget that the configuration tells of', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w);
+    w.dlq.answers = ['lost'];
+    await readings(w, 2);
+    const asserted = { knownUsd: 500, assertedOn: Date.UTC(2025, 10, 20), maxAge: 45 * DAY };
+    w.facts = { budget: () => ({ spend: { fresh: false }, asserted }) };
+    await w.engine.settle(NEVER);
+    expect(w.dlq.budgets).toEqual([120]);
+    expect(outcomes(w)).toEqual(['undecidable']);
+  });
+
+  test('is a question to a person when the spend is not usual, with the hours left', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, { last24hUsd: 20, hoursLeft: 6 });
+    await readings(w, 2);
+    expect(w.dlq.budgets).toEqual([]);
+    expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
+    const [waiting] = w.ledger.storedPlans(['waiting'], w.clock.now());
+    expect(waiting!.plan.needsApproval).toMatchObject({
+      guard: 'surge',
+      reason: expect.stringContaining('6.0 hours left') as string,
+    });
+    w.engine.approve(waiting!.plan.id, { by: 'tom' });
+    await w.engine.run('raise', NEVER);
+    expect(w.dlq.budgets).toEqual([120]);
+  });
+
+  test('does nothing, and is no hold, while the condition is not met', async () => {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, { hoursLeft: 100 });
+    await readings(w, 2);
+    expect(w.runs()).toEqual(['nothing', 'nothing']);
+    w.facts = { budget: () => ({ spend: { fresh: false } }) };
+    await readings(w, 1);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'known_budget' } });
+  });
+});

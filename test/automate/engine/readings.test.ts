@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { policyOf as anyPolicy } from '../../support/policies.ts';
+import { HOUR, MINUTE, NEVER, policyOf, run, SETTLE, START, world } from './world.ts';
+
+test('tell what windows allow: each cap once, by whom it bounds', async () => {
+  const policies = [
+    policyOf({ name: 'one', limits: { maxPerHour: 100, maxPerDay: 200 } }),
+    policyOf({ name: 'two', limits: { maxPerHour: 50, maxPerDay: 60 } }),
+    policyOf({ name: 'none', mode: 'off' }),
+  ];
+  const w = world({ policies, engine: { caps: { perHour: 500, perDay: 900 } } });
+  for (let i = 0; i < 3; i++) w.dlq.add();
+  await run(w, undefined, 'one');
+  const left = (): Record<string, number> =>
+    Object.fromEntries(
+      w.engine.readings().caps.map(({ scope, window, remaining }) => [`${scope} ${window}`, remaining]),
+    );
+  expect(left()).toEqual({
+    'policy/one hour': 97,
+    'policy/one day': 197,
+    'policy/two hour': 50,
+    'policy/two day': 60,
+    'account/production hour': 497,
+    'account/production day': 897,
+    'engine hour': 497,
+    'engine day': 897,
+  });
+  await w.clock.advance(HOUR + 5 * MINUTE);
+  expect(left()).toMatchObject({ 'policy/one hour': 100, 'policy/one day': 197, 'engine hour': 500 });
+});
+
+test('tell of acts that are not settled, and whether this process may act', async () => {
+  const w = world();
+  expect(w.engine.readings()).toMatchObject({ unknownOutcomes: 0, approvals: [], isLeader: true });
+  expect(w.engine.readings()).not.toHaveProperty('oldestIntentAt');
+  w.dlq.add();
+  w.dlq.answers = ['lost'];
+  await run(w);
+  expect(w.engine.readings()).toMatchObject({ unknownOutcomes: 1, oldestIntentAt: START });
+  w.restart({ ledger: { ...w.ledger, leaseLost: () => 'another process has the store' } });
+  expect(w.engine.readings().isLeader).toBe(false);
+});
+
+test('tell since when a plan waits for a person', async () => {
+  const w = world({ policy: { mode: 'approve' } });
+  w.dlq.add();
+  await run(w);
+  await w.clock.advance(MINUTE);
+  await run(w);
+  expect(w.engine.readings().approvals).toEqual([{ account: 'production', policy: 'resume-billing', since: START }]);
+});
+
+test('tell what is paused: the engine by the kill switch too, a policy by itself', () => {
+  const w = world();
+  const paused = () => Object.fromEntries(w.engine.readings().paused);
+  expect(paused()).toEqual({ engine: false, 'policy/resume-billing': false });
+  w.engine.pause({ policy: 'resume-billing', reason: 'test', by: 'me' });
+  expect(paused()).toEqual({ engine: false, 'policy/resume-billing': true });
+  w.pause = 'file PAUSE';
+  expect(paused()).toEqual({ engine: true, 'policy/resume-billing': true });
+});
+
+test('what stays unknown is told once, however often it is looked at', async () => {
+  const policy = anyPolicy('budget.raise', { name: 'raise', account: 'production', mode: 'enforce' });
+  const w = world({ policies: [policy] });
+  const known = { knownUsd: 100, origin: 'configuration', assertedAt: START, maxAgeMs: 24 * HOUR } as const;
+  const spend = { monthUsd: 90, last24hUsd: 5, medianDayUsd: 4, hoursLeft: 10, fresh: true };
+  w.facts = { budget: () => ({ spend: { ...spend, at: w.clock.now() }, known }) };
+  w.dlq.answers = ['lost', 'lost'];
+  await run(w, NEVER, 'raise');
+  await w.clock.advance(20 * MINUTE);
+  await run(w, NEVER, 'raise');
+  const outcomes = () => w.events.flatMap((event) => (event.type === 'action.outcome' ? [event.outcome] : []));
+  for (let i = 0; i < 2; i++) {
+    await w.clock.advance(SETTLE);
+    await w.engine.settle(NEVER);
+    expect(w.dlq.budgets).toHaveLength(i + 2);
+    expect(outcomes()).toEqual(i === 0 ? ['unknown'] : ['unknown', 'resolved_done']);
+  }
+});
+
+test.each(['abort', 'approve'] as const)('a run that the tripwire stops is remembered as such: %s', async (onTrip) => {
+  const w = world({ policy: { limits: { maxMatched: 1, onTrip } } });
+  w.dlq.add();
+  await run(w);
+  expect(w.ledger.stoppedBy('tripwire', 0)).toEqual([]);
+  for (let i = 0; i < 2; i++) w.dlq.add();
+  await w.clock.advance(MINUTE);
+  await run(w);
+  expect(w.ledger.stoppedBy('tripwire', START)).toEqual(['resume-billing']);
+  expect(w.ledger.stoppedBy('tripwire', w.clock.now())).toEqual([]);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import type { Plan } from '#foundation/domain/plan.ts';
+import { Rejections } from '#automate/engine/rejections.ts';
+import { concluded } from '#automate/engine/run-result.ts';
+import { NEVER, planOf, policyOf, world } from './world.ts';
+
+async function planOver(entries: number): Promise<Plan> {
+  const w = world();
+  for (let i = 0; i < entries; i++) w.dlq.add();
+  return planOf(w);
+}
+
+test('books that do not balance are an error, and say every figure', async () => {
+  const plan = await planOver(5);
+  const books = { acted: 1, skipped: 1, failed: 0, unknown: 1, left: 1, done: 1 };
+  const unbalanced = { guard: 'books', reason: 'planned 5, but acted 1' };
+  expect(concluded(policyOf(), plan, books, unbalanced)).toMatchObject({
+    outcome: 'error',
+    acted: 1,
+    error: 'books: planned 5, but acted 1',
+    stopped: unbalanced,
+  });
+  const balanced = concluded(policyOf(), plan, { ...books, left: 2 });
+  expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 not sent' });
+});
+
+test('a policy whose books do not balance is paused until somebody has looked', async () => {
+  const w = world();
+  w.dlq.add();
+  w.restart({
+    ledger: {
+      ...w.ledger,
+      beginRun: (plan, at) => {
+        // A plan that is another one afterwards stands for any bug that loses count.
+        const run = w.ledger.beginRun(plan, at);
+        const { chosen } = plan;
+        let reads = 0;
+        Object.defineProperty(plan, 'chosen', { get: () => (reads++ === 0 ? chosen : [...chosen, ...chosen]) });
+        return run;
+      },
+    },
+  });
+  await w.engine.run('resume-billing', NEVER);
+  expect(w.lastRun()).toMatchObject({ outcome: 'error', error: expect.stringMatching(/^books: /) as string });
+  w.dlq.add();
+  await w.engine.run('resume-billing', NEVER);
+  expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
+  expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: 2 planned are not 1 acted/);
+  expect(w.dlq.sent).toHaveLength(1);
+});
+
+test('refusals are forgotten oldest first', () => {
+  const rejections = new Rejections();
+  for (let i = 0; i <= 10_000; i++) rejections.add('a', `dlq-${i}`, i);
+  expect(rejections.of('a', 'dlq-0')).toBeUndefined();
+  expect(rejections.of('b', 'dlq-1')).toBeUndefined();
+  rejections.add('a', 'dlq-1', 20_000);
+  rejections.add('a', 'dlq-new', 20_001);
+  expect(rejections.of('a', 'dlq-1')).toEqual({ count: 2, at: 20_000 });
+  expect(rejections.of('a', 'dlq-2')).toBeUndefined();
+});

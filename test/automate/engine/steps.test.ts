@@ -1,0 +1,137 @@
+/** Steps of campaigns while they are being sent. */
+import { describe, expect, test } from 'vitest';
+import { retryHorizon } from '#automate/guardrails/campaign.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import { MINUTE, NEVER, planOf, policyOf, run, sentIds, START, world, type World } from './world.ts';
+
+test('a step is judged when it is whole, though its first entries are known to have failed before', async () => {
+  const w = world({ policy: { ramp: { start: 3 } }, guards: GUARDS });
+  for (let i = 0; i < 3; i++) w.dlq.add();
+  w.facts = { resumeEnded: (_account, _message, end) => end === 'failed' };
+  w.dlq.onResume = async (dlqId) => {
+    if (dlqId === 'dlq-003') await w.engine.settle(NEVER);
+  };
+  const changes = () => w.events.filter(({ type }) => type === 'campaign.changed');
+  await run(w);
+  expect(sentIds(w)).toHaveLength(3);
+  expect(changes()).toEqual([]);
+  expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 1, judged: 0 }]);
+  await w.engine.settle(NEVER);
+  expect(changes()).toMatchObject([{ state: 'halted' }]);
+  expect(w.ledger.campaigns()).toMatchObject([{ state: 'halted', halts: 1, judged: 3 }]);
+});
+
+test.each([
+  ['enforce', [], ['dlq-001']],
+  ['approve', ['resume-billing'], ['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']],
+])('a policy by hand in %s goes on by itself as far as a person approved', async (mode, soon, ids) => {
+  const w = world({ policy: { mode, on: { hand: true } }, guards: GUARDS });
+  for (let i = 0; i < 4; i++) w.dlq.add();
+  const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
+  if (planned.ok) await w.engine.apply(planned.plan.id, { by: 'tom' }, NEVER);
+  w.dlq.add();
+  await w.clock.advance(6 * MINUTE);
+  await w.engine.settle(NEVER);
+  expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2 }]);
+  expect(w.soon).toEqual(soon);
+  for (const policy of w.soon) await run(w, NEVER, policy);
+  expect(sentIds(w)).toEqual(ids);
+});
+
+describe('how long a step settles', () => {
+  const SECONDS = 1_000;
+  /** A campaign of one entry a step, settling for 5 minutes. */
+  const policyOfSteps = (ramp: object = {}, action: object = {}) =>
+    policyOf({ ramp: { max: 1, ...ramp }, action: { type: 'workflow-dlq.resume', ...action } });
+
+  async function settling(policy = policyOfSteps()): Promise<World> {
+    const w = world({ policies: [policy], guards: GUARDS });
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    await run(w);
+    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + 5 * MINUTE }]);
+    return w;
+  }
+
+  async function judgedAfter(w: World, ms: number, step: number): Promise<void> {
+    await w.clock.advance(ms - 1);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', step }]);
+    await w.clock.advance(1);
+    await w.engine.settle(NEVER);
+    expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: step + 1 }]);
+  }
+
+  async function overruled(w: World, settle: string): Promise<{ reason: string; apply: () => Promise<unknown> }> {
+    const overrule = { settings: { 'ramp.settle': settle }, reason: 'the destination is watched' };
+    const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true, overrule }, NEVER);
+    if (!planned.ok) throw new Error(planned.message);
+    const { id, checks } = planned.plan;
+    const { reason } = checks.find(({ guard }) => guard === 'ramp')!;
+    return { reason, apply: async () => w.engine.apply(id, { by: 'tom' }, NEVER) };
+  }
+
+  test.each([
+    ['lowered', '10s', 10 * SECONDS],
+    ['raised', '20m', 20 * MINUTE],
+  ])('follows a configuration that %s it while the step is out', async (_what, settle, ms) => {
+    const w = await settling();
+    w.restart({ policies: [policyOfSteps({ settle })] });
+    await w.engine.recover(NEVER);
+    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + ms }]);
+    expect(w.events.filter(({ type }) => type === 'campaign.changed')).toEqual([]);
+    await judgedAfter(w, ms, 1);
+  });
+
+  test('is overruled by a plan that is applied while the step is out, and the next one goes', async () => {
+    const w = await settling();
+    await w.clock.advance(30 * SECONDS);
+    const { reason, apply } = await overruled(w, '20s');
+    expect(reason).toBe('step 1 is judged by the next listing');
+    expect((await planOf(w)).campaigns[0]!.held?.reason).toMatch(/^step 1 settles until 2025-11-20T12:05/);
+    await apply();
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 2, verified: 1 }]);
+    w.restart();
+    await judgedAfter(w, 20 * SECONDS, 2);
+    await run(w);
+    await judgedAfter(w, 5 * MINUTE, 3);
+  });
+
+  test('is judged by what is overruled as soon as that has passed', async () => {
+    const w = await settling();
+    const { reason, apply } = await overruled(w, '1m');
+    expect(reason).toBe('step 1 settles until 2025-11-20T12:01:00.000Z');
+    await apply();
+    expect(sentIds(w)).toEqual(['dlq-001']);
+    await judgedAfter(w, MINUTE, 1);
+  });
+
+  test('of a step without effect is not that of the next', async () => {
+    const w = world({ policies: [policyOfSteps()], guards: GUARDS });
+    for (let i = 0; i < 2; i++) w.dlq.add();
+    w.dlq.answers = ['refused'];
+    await (await overruled(w, '1s')).apply();
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    await judgedAfter(w, 5 * MINUTE, 1);
+  });
+
+  test('is never shorter than the retries of the step may last', async () => {
+    const w = world({ policies: [policyOfSteps({ max: 3 }, { retries: 2 })], guards: GUARDS });
+    for (let i = 0; i < 5; i++) w.dlq.add();
+    await run(w);
+    await judgedAfter(w, 5 * MINUTE, 1);
+    await run(w);
+    const { reason, apply } = await overruled(w, '1s');
+    expect(reason).toBe('step 2 settles until 2025-11-20T12:07:40.596Z');
+    await apply();
+    await judgedAfter(w, retryHorizon(2), 2);
+  });
+
+  test('does not end early when the log shows a delivery: a run is more than one message', async () => {
+    const w = await settling();
+    w.facts = { resumeEnded: (_account, _message, end) => end === 'delivered' };
+    await judgedAfter(w, 5 * MINUTE, 1);
+    expect(w.ledger.campaigns()).toMatchObject([{ verified: 1 }]);
+  });
+});

@@ -1,0 +1,371 @@
+/** Alerts and callbacks that make policies run: none is lost to a hold, a restart or a crash, and none runs twice. */
+import { describe, expect, test } from 'vitest';
+import type { EventTrigger } from '#foundation/domain/plan.ts';
+import type { EngineDeps } from '#automate/engine/engine-deps.ts';
+import { HOUR, MINUTE, NEVER, START, sentIds, world, type World, type WorldOptions } from './world.ts';
+
+const POLICY = 'resume-billing';
+const KEY = 'opsd/f00/2025-11-20T11:59:00.000Z';
+const ALERT: EventTrigger = { kind: 'alert', name: 'BillingDown', key: KEY };
+const firing = { receiver: 'opsd', name: 'BillingDown', key: KEY, accounts: ['production'], isFiring: true };
+
+/** What the hook does when the alert begins to fire. */
+async function fire(w: World, trigger = ALERT): Promise<void> {
+  const at = w.clock.now();
+  w.ledger.noteAlert({ ...firing, key: trigger.key, at });
+  if (!w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger, at })) return;
+  await w.engine.run(POLICY, NEVER, trigger);
+}
+
+function resolve(w: World): void {
+  w.ledger.noteAlert({ ...firing, isFiring: false, at: w.clock.now() });
+}
+
+/** Time goes on, the engine settles, and what it asks for runs. */
+async function pass(w: World, ms: number): Promise<void> {
+  for (let gone = 0; gone < ms; gone += 15_000) {
+    await w.clock.advance(15_000);
+    await w.engine.settle(NEVER);
+    const [soon, triggers] = [w.soon.splice(0), w.soonFor.splice(0)];
+    for (const [index, policy] of soon.entries()) await w.engine.run(policy, NEVER, triggers[index]);
+  }
+}
+
+function pending(w: World) {
+  return w.engine.statuses()[0]!.pending;
+}
+
+function held(w: World): string | undefined {
+  return w.engine.statuses()[0]!.held?.guard;
+}
+
+/** Outcomes of the runs that the alert triggered, in order. */
+function alertRuns(w: World): readonly string[] {
+  return w.events.flatMap((event) => (event.type === 'policy.run' && event.trigger === 'alert' ? [event.outcome] : []));
+}
+
+function triggered(options: WorldOptions = {}): World {
+  const made = world({ ...options, policy: { on: { alert: 'BillingDown' }, ...options.policy } });
+  made.dlq.add({ labels: ['billing'] });
+  return made;
+}
+
+test('an alert triggers one run, and is pending no more', async () => {
+  const w = triggered();
+  await fire(w);
+  await pass(w, HOUR);
+  expect(sentIds(w)).toHaveLength(1);
+  expect(alertRuns(w)).toEqual(['acted']);
+  expect(pending(w)).toBeUndefined();
+});
+
+/** Each way to hold a run, and to let it go on. */
+const HOLDS: readonly {
+  readonly what: string;
+  readonly guard?: string;
+  readonly options?: WorldOptions;
+  readonly hold: (w: World) => void;
+  readonly release: (w: World) => void;
+}[] = [
+  {
+    what: 'the pause of the engine',
+    guard: 'kill_switch',
+    hold: (w) => w.engine.pause({ reason: 'r', by: 'kim' }),
+    release: (w) => void w.engine.unpause({ reason: 'r', by: 'kim' }),
+  },
+  {
+    what: 'the pause of the policy',
+    guard: 'kill_switch',
+    hold: (w) => w.engine.pause({ policy: POLICY, reason: 'r', by: 'kim' }),
+    release: (w) => void w.engine.unpause({ policy: POLICY, reason: 'r', by: 'kim' }),
+  },
+  {
+    what: 'the kill switch file',
+    guard: 'kill_switch',
+    hold: (w) => void (w.pause = 'PAUSE exists'),
+    release: (w) => void (w.pause = undefined),
+  },
+  {
+    what: 'OPSD_MODE=audit until a restart',
+    guard: 'mode',
+    hold: (w) => w.restart({ ceiling: 'audit' }),
+    release: (w) => w.restart(),
+  },
+  {
+    what: 'OPSD_MODE=off until a restart',
+    guard: 'mode',
+    hold: (w) => w.restart({ ceiling: 'off' }),
+    release: (w) => w.restart(),
+  },
+  {
+    what: 'a configuration that is not used',
+    guard: 'mode',
+    hold: (w) => w.restart({ auditOnly: () => 'the last reload failed' }),
+    release: (w) => w.restart(),
+  },
+  {
+    what: 'a precondition',
+    guard: 'precondition',
+    options: { policy: { preconditions: [{ name: 'calm', expr: 'dlqMessages() < 10' }] } },
+    hold: (w) => knowMessages(w, 11),
+    release: (w) => knowMessages(w, 9),
+  },
+  {
+    what: 'a destination that fails',
+    guard: 'destination',
+    hold: (w) => void (w.facts = { deliveries: () => ({ delivered: 1, all: 100 }) }),
+    release: (w) => void (w.facts = {}),
+  },
+  {
+    what: 'a quota that ran out',
+    guard: 'quota',
+    hold: (w) => void (w.facts = { refusedAt: () => w.clock.now() }),
+    release: (w) => void (w.facts = {}),
+  },
+  {
+    what: 'a listing that fails',
+    guard: 'complete_read',
+    hold: (w) => void (w.dlq.failOnPage = 0),
+    release: (w) => void (w.dlq.failOnPage = undefined),
+  },
+];
+
+function knowMessages(w: World, count: number): void {
+  w.facts = {
+    preconditions: () => ({ dlqMessages: () => count }) as unknown as ReturnType<EngineDeps['facts']['preconditions']>,
+  };
+}
+
+describe.each(HOLDS)('a trigger that is held by $what', ({ guard, options, hold, release }) => {
+  test('is pending, is shown, and runs once when the hold ends', async () => {
+    const w = triggered(options);
+    hold(w);
+    await fire(w);
+    await pass(w, 20 * MINUTE);
+    expect(sentIds(w)).toEqual([]);
+    expect(pending(w)).toEqual({ trigger: 'alert', alert: 'BillingDown', count: 1, since: START });
+    expect(held(w)).toBe(guard);
+    release(w);
+    await pass(w, 6 * MINUTE);
+    expect(sentIds(w)).toHaveLength(1);
+    expect([pending(w), held(w)]).toEqual([undefined, undefined]);
+    await pass(w, HOUR);
+    expect(w.runs().filter((outcome) => outcome === 'acted')).toHaveLength(1);
+  });
+
+  test('ends with its alert, and so does the hold', async () => {
+    const w = triggered(options);
+    hold(w);
+    await fire(w);
+    await pass(w, MINUTE);
+    resolve(w);
+    await pass(w, MINUTE);
+    expect([pending(w), held(w)]).toEqual([undefined, undefined]);
+    release(w);
+    await pass(w, 20 * MINUTE);
+    expect(sentIds(w)).toEqual([]);
+  });
+
+  test('outlives a restart', async () => {
+    const w = triggered(options);
+    hold(w);
+    await fire(w);
+    w.restart();
+    release(w);
+    await pass(w, 6 * MINUTE);
+    expect(sentIds(w)).toHaveLength(1);
+    expect(pending(w)).toBeUndefined();
+  });
+});
+
+test.each([
+  ['window', { windows: [{ from: '13:00', to: '14:00' }] }, HOUR],
+  ['min_interval', { limits: { minInterval: '2h' } }, 2 * HOUR],
+])('a trigger outside of its %s waits for it, and nobody is told of a hold', async (guard, policy, wait) => {
+  const w = triggered({ policy });
+  if (guard === 'min_interval') {
+    await fire(w, { ...ALERT, key: 'opsd/earlier/1' });
+    w.dlq.add({ labels: ['billing'] });
+  }
+  const before = sentIds(w).length;
+  await fire(w);
+  await pass(w, wait - 5 * MINUTE);
+  expect(sentIds(w)).toHaveLength(before);
+  expect(pending(w)).toMatchObject({ count: 1 });
+  expect(held(w)).toBeUndefined();
+  await pass(w, 10 * MINUTE);
+  expect(sentIds(w)).toHaveLength(before + 1);
+  expect(pending(w)).toBeUndefined();
+});
+
+test('while paused, a pending trigger writes no further runs', async () => {
+  const w = triggered();
+  w.pause = 'PAUSE exists';
+  await fire(w);
+  await pass(w, HOUR);
+  expect(alertRuns(w)).toEqual(['held']);
+  w.pause = undefined;
+  await pass(w, 15_000);
+  expect(alertRuns(w)).toEqual(['held', 'acted']);
+});
+
+test('repeats of the alert add nothing', async () => {
+  const w = triggered();
+  w.pause = 'PAUSE exists';
+  for (let n = 0; n < 5; n++) await fire(w);
+  expect(pending(w)).toMatchObject({ count: 1 });
+  w.pause = undefined;
+  for (let n = 0; n < 5; n++) await fire(w);
+  await pass(w, 20 * MINUTE);
+  expect(alertRuns(w)).toEqual(['held', 'acted']);
+});
+
+test('a crash before the run loses no trigger, even while paused', async () => {
+  const w = triggered();
+  w.pause = 'PAUSE exists';
+  w.ledger.noteAlert({ ...firing, at: START });
+  w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at: START });
+  w.restart();
+  await pass(w, MINUTE);
+  expect(held(w)).toBe('kill_switch');
+  w.pause = undefined;
+  await pass(w, MINUTE);
+  expect(sentIds(w)).toHaveLength(1);
+});
+
+test('a run that a stop interrupts leaves its trigger pending', async () => {
+  const w = triggered();
+  const at = w.clock.now();
+  w.ledger.noteAlert({ ...firing, at });
+  w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at });
+  await w.engine.run(POLICY, AbortSignal.abort(new Error('the daemon stops')), ALERT);
+  expect(pending(w)).toMatchObject({ count: 1 });
+  w.restart();
+  await pass(w, MINUTE);
+  expect(sentIds(w)).toHaveLength(1);
+});
+
+test('one run deals with all that is pending', async () => {
+  const w = triggered();
+  w.pause = 'PAUSE exists';
+  for (const n of [1, 2, 3]) await fire(w, { ...ALERT, key: `opsd/f${n}/1` });
+  expect(pending(w)).toMatchObject({ count: 3, since: START });
+  w.pause = undefined;
+  await pass(w, 10 * MINUTE);
+  expect(alertRuns(w)).toEqual(['held', 'held', 'held', 'acted']);
+  expect(pending(w)).toBeUndefined();
+});
+
+test('a run by the schedule leaves the trigger to a run that is told of it', async () => {
+  const w = triggered({
+    policy: { every: '1m', where: 'trigger.kind == "alert" && entry.cause == "transient"' },
+  });
+  w.pause = 'PAUSE exists';
+  await fire(w);
+  w.pause = undefined;
+  await w.engine.run(POLICY, NEVER);
+  expect(sentIds(w)).toEqual([]);
+  await pass(w, MINUTE);
+  expect(sentIds(w)).toHaveLength(1);
+});
+
+test('the probation of a delete is one run for each trigger', async () => {
+  const w = triggered({
+    policy: {
+      where: 'entry.cause == "transient"',
+      action: { type: 'workflow-dlq.delete', archive: { dir: '/nowhere' }, grace: '1h' },
+    },
+  });
+  w.ledger.noteMatches(POLICY, ['dlq-001'], START - 2 * HOUR);
+  await fire(w);
+  await pass(w, HOUR);
+  expect(w.lastRun()).toMatchObject({ stopped: { guard: 'probation' } });
+  expect(alertRuns(w)).toHaveLength(1);
+  expect(pending(w)).toBeUndefined();
+});
+
+test('a plan that waits for approval has dealt with its trigger', async () => {
+  const w = triggered({ policy: { mode: 'approve' } });
+  await fire(w);
+  await pass(w, 20 * MINUTE);
+  expect(alertRuns(w)).toEqual(['waiting']);
+  expect(pending(w)).toBeUndefined();
+});
+
+test.each([
+  ['another alert', { on: { alert: 'Other' } }],
+  ['another account', { account: 'staging' }],
+  ['nothing', { mode: 'off' }],
+  ['failure callbacks', { on: { failureCallback: true } }],
+])('a trigger is dropped when the policy waits for %s since', async (_what, policy) => {
+  const w = triggered();
+  w.pause = 'PAUSE exists';
+  await fire(w);
+  const changed = triggered({ policy, ledger: w.ledger });
+  await pass(changed, 10 * MINUTE);
+  expect(pending(changed)).toBeUndefined();
+  expect(changed.runs()).toEqual([]);
+});
+
+test('failure callbacks are pending as alerts are', async () => {
+  const w = triggered({ policy: { on: { failureCallback: true } } });
+  const trigger: EventTrigger = { kind: 'callback', key: 'production/dlq-1' };
+  w.pause = 'PAUSE exists';
+  await fire(w, trigger);
+  await pass(w, MINUTE);
+  expect(pending(w)).toEqual({ trigger: 'callback', count: 1, since: START });
+  w.pause = undefined;
+  await pass(w, MINUTE);
+  expect(w.runs()).toEqual(['held', 'acted']);
+  expect(pending(w)).toBeUndefined();
+});
+
+describe('a hold ends with its reason', () => {
+  test.each(HOLDS.filter(({ guard }) => guard !== 'complete_read'))(
+    'of a policy without a next run: $what',
+    async ({ guard, options, hold, release }) => {
+      const w = triggered({ ...options, policy: { ...options?.policy, on: { hand: true } } });
+      hold(w);
+      await w.engine.run(POLICY, NEVER, { kind: 'hand' });
+      release(w);
+      await pass(w, 15_000);
+      expect(held(w)).toBeUndefined();
+      expect(w.engine.conditions().filter(({ key }) => key.startsWith('held/'))).toEqual([]);
+      expect(guard).toBeDefined();
+    },
+  );
+
+  test('of a policy with a schedule, before its next run', async () => {
+    const w = world({ policy: { every: '1d' } });
+    w.pause = 'PAUSE exists';
+    await w.engine.run(POLICY, NEVER);
+    await pass(w, MINUTE);
+    expect(held(w)).toBe('kill_switch');
+    w.pause = undefined;
+    await pass(w, 15_000);
+    expect(held(w)).toBeUndefined();
+  });
+
+  test('and a lower mode takes its place with the next run only', async () => {
+    const w = world({ policy: { every: '1d' }, deps: { ceiling: 'audit' } });
+    w.pause = 'PAUSE exists';
+    await w.engine.run(POLICY, NEVER);
+    w.pause = undefined;
+    await pass(w, 15_000);
+    expect(held(w)).toBeUndefined();
+  });
+});
+
+test('a group that is held keeps the trigger pending, though another group was repaired', async () => {
+  const w = triggered();
+  w.dlq.add({ labels: ['billing'], workflowUrl: 'https://other.example.com/ship' });
+  const failing = 'other.example.com';
+  w.facts = { deliveries: (_account, host) => ({ delivered: host === failing ? 1 : 100, all: 100 }) };
+  await fire(w);
+  expect(sentIds(w)).toHaveLength(1);
+  expect(pending(w)).toMatchObject({ count: 1 });
+  w.facts = {};
+  await pass(w, 10 * MINUTE);
+  expect(sentIds(w)).toHaveLength(2);
+  expect(pending(w)).toBeUndefined();
+});

@@ -1,0 +1,300 @@
+/** Runs that look the same: what is known of one is never held against another. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { candidates } from '#automate/engine/candidates.ts';
+import { Rejections } from '#automate/engine/rejections.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import type { ResumeAnswer } from '../../support/fake-dlq.ts';
+import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World } from './world.ts';
+
+/** One policy run resumes one entry. */
+const ONE = { policy: { limits: { maxPerRun: 1 } } };
+
+const outcomes = (w: World): readonly unknown[] => w.ledger.recentActions(10).map(({ outcome }) => outcome);
+
+async function settled(w: World): Promise<void> {
+  await w.clock.advance(SETTLE);
+  await w.engine.settle(NEVER);
+}
+
+describe('of two runs that look the same', () => {
+  test('the one that was listed before is not the other one failed again, and was never attempted', async () => {
+    const w = world(ONE);
+    w.dlq.add({ fingerprint: 'f-1' });
+    w.dlq.add({ fingerprint: 'f-1' });
+    await run(w);
+    w.observe();
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['acked']);
+    expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
+    w.restart();
+    await settled(w);
+    expect(outcomes(w)).toEqual(['verified']);
+  });
+
+  test('the one that fails after the other was resumed is told apart by its run id', async () => {
+    const w = world(ONE);
+    w.dlq.add({ fingerprint: 'f-1' });
+    await run(w);
+    await w.clock.advance(MINUTE);
+    w.dlq.add({ fingerprint: 'f-1', createdAt: w.clock.now() });
+    expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
+    await settled(w);
+    expect(outcomes(w)).toEqual(['verified']);
+  });
+
+  test('a group with a ramp goes on', async () => {
+    const w = world({ ...ONE, guards: GUARDS });
+    w.dlq.add({ fingerprint: 'f-1' });
+    w.dlq.add({ fingerprint: 'f-1' });
+    await run(w);
+    await settled(w);
+    expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, verified: 1, halts: 0 }]);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+  });
+
+  describe('where the answer was lost', () => {
+    async function lost(options: Parameters<typeof world>[0] = ONE): Promise<World> {
+      const w = world(options);
+      w.dlq.add({ fingerprint: 'f-1' });
+      w.dlq.answers = ['lost'];
+      await run(w);
+      await w.clock.advance(MINUTE);
+      w.dlq.add({ fingerprint: 'f-1', createdAt: w.clock.now() });
+      return w;
+    }
+
+    test('nobody can tell, so the act is neither verified nor failed, and its group neither grows nor halts', async () => {
+      const w = await lost({ ...ONE, guards: GUARDS });
+      await settled(w);
+      const detail =
+        'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
+      expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'undecidable', detail }]);
+      expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, size: 1, judged: 0, halts: 0 }]);
+      expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
+    });
+
+    test.each([
+      [
+        'its delivery is in the log',
+        (w: World) => void (w.facts = { resumeEnded: (_account, _resume, end) => end === 'delivered' }),
+      ],
+      [
+        'the other one is the return of another resume',
+        (w: World) => {
+          const { proposal, runId } = w.ledger.recentActions(1)[0]!;
+          const other = { ...proposal, target: 'dlq-900', lineage: 'another' } as typeof proposal;
+          const reserved = w.ledger.reserve(runId, other, w.clock.now(), []);
+          if (!reserved.ok) throw new Error(reserved.reason);
+          w.ledger.recordOutcome(reserved.intent.id, { at: w.clock.now(), outcome: 'acked', newRunId: 'wfr-2' });
+          w.ledger.recordOutcome(reserved.intent.id, { at: w.clock.now(), outcome: 'verified' });
+        },
+      ],
+      [
+        'the other one carries a stamp',
+        (w: World) => {
+          const twin = w.dlq.entries.get('dlq-002')!;
+          w.dlq.entries.set('dlq-002', { ...twin, labels: ['billing', `opsd:${w.ledger.instance}:another:1`] });
+        },
+      ],
+    ])('it was done where %s', async (_what, also) => {
+      const w = await lost();
+      also(w);
+      await settled(w);
+      expect(w.ledger.recentActions(10).find(({ proposal }) => proposal.target === 'dlq-001')).toMatchObject({
+        outcome: 'resolved_done',
+      });
+    });
+
+    test('it came back where the log shows that it failed', async () => {
+      const w = await lost();
+      w.facts = { resumeEnded: (_account, _message, end) => end === 'failed' };
+      await settled(w);
+      expect(outcomes(w)).toEqual(['came_back']);
+    });
+
+    test('a run that looked the same when it was resumed says nothing', async () => {
+      const w = world(ONE);
+      w.dlq.add({ fingerprint: 'f-1' });
+      w.dlq.add({ fingerprint: 'f-1', labels: ['of another policy'] });
+      w.observe();
+      w.dlq.answers = ['lost'];
+      await run(w);
+      w.restart();
+      await settled(w);
+      expect(outcomes(w)).toEqual(['resolved_done']);
+    });
+  });
+});
+
+describe('of the entries of one run that keeps its id', () => {
+  test('one that was listed before is no return, over a restart too', async () => {
+    const w = world(ONE);
+    w.dlq.keepsRunIds = true;
+    w.dlq.labelOverride = 'ignored';
+    w.dlq.add({ workflowRunId: 'wfr-same' });
+    w.dlq.add({ workflowRunId: 'wfr-same' });
+    await run(w);
+    w.restart();
+    w.observe();
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['acked']);
+    await settled(w);
+    expect(outcomes(w)).toEqual(['verified']);
+  });
+
+  test('one that was resumed later, though it was listed before, is no return', async () => {
+    const w = world(ONE);
+    w.dlq.keepsRunIds = true;
+    w.dlq.labelOverride = 'ignored';
+    w.dlq.add({ workflowRunId: 'wfr-same' });
+    w.dlq.add({ workflowRunId: 'wfr-same' });
+    await run(w);
+    await w.clock.advance(10 * MINUTE);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['acked', 'verified']);
+  });
+
+  test('one that the board showed while the plan was acted on is no return', async () => {
+    const w = world();
+    w.dlq.keepsRunIds = true;
+    w.dlq.add({ workflowRunId: 'wfr-other' });
+    w.dlq.add({ workflowRunId: 'wfr-same' });
+    w.dlq.onResume = (dlqId) => {
+      if (dlqId !== 'dlq-001') return;
+      w.dlq.add({ workflowRunId: 'wfr-same', labels: ['of another policy'], createdAt: w.clock.now() });
+      w.observe();
+    };
+    await run(w);
+    w.observe();
+    await w.engine.settle(NEVER);
+    expect(outcomes(w)).toEqual(['acked', 'acked']);
+  });
+
+  test.each([['good'], ['lost']] as const)('one that came after is a return (answer %s)', async (answer) => {
+    const w = world(ONE);
+    w.dlq.keepsRunIds = true;
+    w.dlq.labelOverride = 'ignored';
+    w.dlq.add({ workflowRunId: 'wfr-same' });
+    w.dlq.answers = [answer];
+    await run(w);
+    await w.clock.advance(MINUTE);
+    w.dlq.failAgain(0);
+    await settled(w);
+    expect(outcomes(w)).toEqual(['came_back']);
+  });
+});
+
+type Step =
+  | { readonly do: 'run'; readonly answer: ResumeAnswer }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'settle' | 'observe' | 'restart' | 'delivered' }
+  | { readonly do: 'twin'; readonly body: number; readonly isMeant: boolean }
+  | { readonly do: 'return'; readonly index: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('run' as const),
+      answer: fc.constantFrom('good', 'lost', 'refused', 'never_arrived'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('wait' as const),
+      ms: fc.constantFrom(0, MINUTE, SETTLE, 11 * MINUTE, HOUR),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('settle', 'observe', 'restart', 'delivered') }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('twin' as const), body: fc.nat(1), isMeant: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('return' as const), index: fc.nat(8) }) },
+);
+
+const SERVICE = fc.record({
+  keepsRunIds: fc.boolean(),
+  labelOverride: fc.constantFrom('replaces' as const, 'adds' as const, 'ignored' as const),
+  pageSize: fc.integer({ min: 1, max: 4 }),
+  lagMs: fc.constantFrom(0, MINUTE),
+});
+
+/** Bodies as the service shows them: a redacted one is a hash of itself. */
+const BODIES = ['{}', 'REDACTED:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'];
+
+test('with any twins in any order, what was never resumed was never attempted, and what went well did not come back', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 30 }), SERVICE, async (steps, service) => {
+      const w = world({ policy: { limits: { maxPerRun: 1, attempts: { max: 3, backoff: ['10m'] } } } });
+      Object.assign(w.dlq, service);
+      const untried = new Set<string>();
+      const returned = new Set<number>();
+      w.facts = {
+        resumeEnded: (_account, { lineage, attempt }, end) =>
+          w.dlq.sent.some(({ overrides, newRunId }, index) => {
+            const isIt = overrides.labels?.[0]?.endsWith(`:${lineage}:${attempt}`) === true && newRunId !== undefined;
+            return isIt && knowsDeliveries && (end === 'failed') === returned.has(index);
+          }),
+      };
+      let knowsDeliveries = false;
+      const twin = (body: number, isMeant: boolean): void => {
+        const labels = [isMeant ? 'billing' : 'other'];
+        untried.add(w.dlq.add({ fingerprint: BODIES[body]!, labels, createdAt: w.clock.now() }).dlqId);
+      };
+      twin(0, true);
+      twin(0, true);
+      for (const action of steps) {
+        switch (action.do) {
+          case 'run':
+            w.dlq.answers = [action.answer];
+            await run(w);
+            for (const { dlqIds } of w.dlq.sent) untried.delete(dlqIds[0]!);
+            break;
+          case 'wait':
+            await w.clock.advance(action.ms);
+            break;
+          case 'settle':
+            await w.engine.settle(NEVER);
+            break;
+          case 'observe':
+            w.observe();
+            break;
+          case 'restart':
+            w.restart();
+            await w.engine.recover(NEVER);
+            break;
+          case 'delivered':
+            knowsDeliveries = !knowsDeliveries;
+            break;
+          case 'twin':
+            twin(action.body, action.isMeant);
+            break;
+          case 'return':
+            if (w.dlq.sent[action.index]?.newRunId === undefined || returned.has(action.index)) break;
+            returned.add(action.index);
+            // A run that failed at once did so later than what was listed before it was resumed.
+            await w.clock.advance(1);
+            w.dlq.failAgain(action.index);
+            break;
+        }
+        const known = candidates('production', [...w.dlq.entries.values()], {
+          ledger: w.ledger,
+          rejections: new Rejections(),
+        });
+        for (const { entry, attempts } of known) if (untried.has(entry.dlqId)) expect(attempts, entry.dlqId).toBe(0);
+        for (const { proposal, outcome } of w.ledger.recentActions(100)) {
+          if (outcome !== 'came_back') continue;
+          const sent = w.dlq.sent.findIndex(
+            ({ dlqIds, newRunId }) => dlqIds[0] === proposal.target && newRunId !== undefined,
+          );
+          expect(returned.has(sent), `${proposal.target} did not fail again`).toBe(true);
+        }
+      }
+      for (const { halts } of w.ledger.campaigns()) expect(halts === 0 || returned.size > 0).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});

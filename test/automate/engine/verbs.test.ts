@@ -1,0 +1,256 @@
+/** What people ask of the engine: plans that are applied, approved, rejected; pauses. */
+import { describe, expect, test } from 'vitest';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
+import {
+  ASKED,
+  HOUR,
+  MINUTE,
+  NEVER,
+  policyOf,
+  run,
+  sentIds,
+  START,
+  type World,
+  world,
+  type WorldOptions,
+} from './world.ts';
+
+const ME = { by: 'tom', reason: 'looked at it' };
+const SAVED = { by: 'tom', save: true } as const;
+
+async function shown(w: World, over: object = {}): Promise<Plan> {
+  const planned = await w.engine.plan('resume-billing', { ...SAVED, ...over }, NEVER);
+  if (!planned.ok) throw new Error(planned.message);
+  return planned.plan;
+}
+
+/** Three entries of three workflows, so that no ramp is in the way. */
+function three(options: WorldOptions = {}): World {
+  const w = world({ ...options, guards: GUARDS });
+  for (const host of ['a', 'b', 'c']) w.dlq.add({ workflowUrl: `https://${host}.example.com/run` });
+  return w;
+}
+
+describe('approval', () => {
+  test('a plan waits once, is approved, and its acts are done by the policy’s own runs', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    await run(w);
+    const [waiting, ...more] = w.ledger.storedPlans(['waiting'], w.clock.now());
+    expect(more).toEqual([]);
+    expect(w.engine.conditions()).toMatchObject([
+      {
+        key: 'approval/resume-billing',
+        guard: 'approval',
+        summary: expect.stringContaining(waiting!.plan.id) as string,
+      },
+    ]);
+    expect(w.engine.approve(waiting!.plan.id, ME)).toMatchObject({ ok: true, plan: { state: 'approved', by: 'tom' } });
+    expect(w.soon).toEqual(['resume-billing']);
+    expect(w.engine.conditions()).toEqual([]);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
+    expect(w.engine.approve(waiting!.plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
+  });
+
+  test('covers what was shown and nothing that came later', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    w.engine.approve(w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan.id, ME);
+    w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
+    await run(w);
+    expect(sentIds(w)).toHaveLength(3);
+    expect(w.ledger.storedPlans(['approved'], w.clock.now())).toEqual([]);
+    expect(w.ledger.storedPlans(['waiting'], w.clock.now())).toMatchObject([{ targets: ['dlq-004'] }]);
+  });
+
+  test('lasts over the steps of a campaign', async () => {
+    const w = world({ policy: { mode: 'approve' }, guards: GUARDS });
+    for (let i = 0; i < 4; i++) w.dlq.add();
+    await run(w);
+    w.engine.approve(w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan.id, ME);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001']);
+    await w.clock.advance(6 * MINUTE);
+    await w.engine.settle(NEVER);
+    expect(w.soon).toEqual(['resume-billing', 'resume-billing']);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']);
+  });
+
+  test('expires', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const { id } = w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan;
+    await w.clock.advance(5 * HOUR);
+    expect(w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
+    await w.engine.settle(NEVER);
+    expect(w.engine.conditions()).toEqual([]);
+    expect(w.dlq.sent).toEqual([]);
+  });
+
+  test('that was refused is not asked for again', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const { id } = w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan;
+    expect(w.engine.reject(id, ME)).toMatchObject({ ok: true, plan: { state: 'rejected' } });
+    await run(w);
+    expect(w.ledger.storedPlans(['waiting'], w.clock.now())).toEqual([]);
+    expect(w.engine.conditions()).toEqual([]);
+    expect(w.engine.approve(id, ME)).toMatchObject({
+      ok: false,
+      code: 'decided',
+      message: expect.stringContaining('rejected by tom') as string,
+    });
+    expect(w.dlq.sent).toEqual([]);
+  });
+
+  test('is asked for above the tripwire, in enforce too', async () => {
+    const w = three({ policy: { limits: { maxMatched: 2 } } });
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
+    expect(w.dlq.sent).toEqual([]);
+    w.engine.approve(w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan.id, ME);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
+  });
+});
+
+describe('apply', () => {
+  test('does what was shown as far as it still holds, once', async () => {
+    const w = three();
+    const plan = await shown(w);
+    w.dlq.entries.delete('dlq-002');
+    w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
+    expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({
+      ok: true,
+      result: { outcome: 'acted', acted: 2 },
+    });
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-003']);
+    expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({ ok: false, code: 'decided' });
+  });
+
+  test('overrules a limit once, and no more than limits', async () => {
+    const w = three({ policy: { limits: { maxPerRun: 1 } } });
+    const overrule = { settings: { 'limits.maxPerRun': '3' }, reason: 'the queue is on fire' };
+    const plan = await shown(w, { overrule });
+    expect(plan).toMatchObject({ overruled: overrule, chosen: { length: 3 } });
+    await w.engine.apply(plan.id, ME, NEVER);
+    expect(sentIds(w)).toHaveLength(3);
+    for (const [settings, message] of [
+      [{ mode: 'enforce' }, 'mode cannot be overruled'],
+      [{ 'engine.protectedLabels': '[]' }, 'cannot be overruled'],
+      [{ 'limits.maxPerRun': '0' }, 'must be a whole number above 0'],
+      [{ 'ramp.settle': 'soon' }, 'must be a duration'],
+      [{ 'limits.maxPerMonth': '4' }, 'has no limits.maxPerMonth'],
+    ] as const) {
+      const refused = await w.engine.plan('resume-billing', { ...SAVED, overrule: { settings, reason: 'x' } }, NEVER);
+      expect(refused).toMatchObject({
+        ok: false,
+        code: 'bad_override',
+        message: expect.stringContaining(message) as string,
+      });
+    }
+  });
+
+  test('is refused in audit, and held while paused', async () => {
+    const audit = three({ policy: { mode: 'audit' } });
+    const { id } = await shown(audit);
+    expect(await audit.engine.apply(id, ME, NEVER)).toMatchObject({ ok: false, code: 'mode' });
+    const w = three();
+    const plan = await shown(w);
+    w.engine.pause({ reason: 'freeze', by: 'tom' });
+    expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({
+      ok: true,
+      result: { outcome: 'held', stopped: { guard: 'kill_switch' } },
+    });
+    expect(w.dlq.sent).toEqual([]);
+  });
+
+  test('of what is not known, or expired, says so', async () => {
+    const w = three();
+    expect(await w.engine.apply('abcdef', ME, NEVER)).toMatchObject({ ok: false, code: 'unknown_plan' });
+    const { id } = await shown(w);
+    await w.clock.advance(2 * HOUR);
+    expect(await w.engine.apply(id, ME, NEVER)).toMatchObject({ ok: false, code: 'expired' });
+  });
+});
+
+describe('pauses', () => {
+  test('of a policy stop that policy alone, across a restart, until a person lifts them', async () => {
+    const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
+    const w = three({ policies: [policyOf(), other] });
+    w.dlq.add({ labels: ['other'] });
+    w.engine.pause({ policy: 'resume-billing', reason: 'freeze', by: 'tom' });
+    w.restart();
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
+    await w.engine.run('other', NEVER);
+    expect(sentIds(w)).toEqual(['dlq-004']);
+    expect(w.engine.unpause({ policy: 'other', reason: 'x', by: 'tom' })).toBe(0);
+    expect(w.engine.unpause({ policy: 'resume-billing', reason: 'over', by: 'tom' })).toBe(1);
+    expect(w.ledger.pauses()).toEqual([]);
+  });
+
+  test('lifting a group’s halt lets one canary go at once', async () => {
+    const w = world({ guards: GUARDS });
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    await run(w);
+    w.dlq.failAgain(0);
+    w.observe();
+    await w.engine.settle(NEVER);
+    expect(w.ledger.campaigns()).toMatchObject([{ state: 'halted', until: START + 30 * MINUTE }]);
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1);
+    expect(w.engine.unpause({ policy: 'resume-billing', reason: 'mended', by: 'tom' })).toBe(1);
+    await run(w);
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+  });
+});
+
+test('a plan writes nothing, whatever it finds', async () => {
+  const w = three({ policy: { mode: 'approve' } });
+  const { plan } = (await w.engine.plan('resume-billing', ASKED, NEVER)) as { plan: Plan };
+  expect(plan.chosen).toHaveLength(3);
+  expect(w.ledger.storedPlans(['shown', 'waiting'], w.clock.now())).toEqual([]);
+  expect(w.ledger.campaigns()).toEqual([]);
+  expect(w.ledger.runs({ limit: 10 })).toEqual([]);
+});
+
+describe('an engine that follows another in the same process', () => {
+  test('keeps a pause that could not be written down', async () => {
+    const w = world();
+    w.dlq.add();
+    w.restart({
+      ledger: {
+        ...w.ledger,
+        pause: () => {
+          throw new Error('disk full');
+        },
+      },
+    });
+    w.engine.pause({ reason: 'freeze', by: 'tom' });
+    w.restart({ unwrittenPauses: w.engine.unwrittenPauses() });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.engine.unpause({ reason: 'over', by: 'tom' })).toBe(1);
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1);
+  });
+
+  test('acts on nothing while the policies are not known, and says why', async () => {
+    const w = world();
+    w.dlq.add();
+    let why: string | undefined = 'a typo';
+    w.restart({ auditOnly: () => why });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.engine.statuses()).toMatchObject([{ mode: 'enforce', effectiveMode: 'audit', reducedBy: 'a typo' }]);
+    why = undefined;
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1);
+  });
+});

@@ -1,0 +1,182 @@
+/** An engine and all that it stands on: real ledger, real actions, a DLQ that does as told, and time that stands still. */
+import { createActions } from '#automate/actions/index.ts';
+import type { Plan, PolicyMode, Trigger } from '#foundation/domain/plan.ts';
+import type { EngineDeps, EngineFacts } from '#automate/engine/engine-deps.ts';
+import { createEngine, type Engine } from '#automate/engine/engine.ts';
+import type { Guard } from '#automate/guardrails/guard.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import type { Policy } from '#automate/policies/policy.ts';
+import { engineSettings, policySettings } from '#automate/policies/settings.ts';
+import { FakeDlq } from '../../support/fake-dlq.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
+
+export const START = Date.UTC(2025, 10, 20, 12);
+export const MINUTE = 60_000;
+export const HOUR = 3_600_000;
+export const SETTLE = 5 * MINUTE;
+export const NEVER = new AbortController().signal;
+
+/** Tests of campaigns ask for all guards; the others are about what is done to an entry, whatever its group has earned. */
+export const WITHOUT_RAMP = GUARDS.filter(({ name }) => name !== 'ramp');
+
+export const NOTHING_KNOWN: EngineFacts = {
+  deliveries: () => undefined,
+  refusedAt: () => undefined,
+  clockSkewMs: () => 0,
+  steadySince: () => -Infinity,
+  preconditions: () => {
+    throw new Error('no policy of this test has preconditions');
+  },
+  budget: () => ({ spend: { fresh: false } }),
+  resumeEnded: () => false,
+  dlqMessages: () => undefined,
+};
+
+export interface World {
+  readonly clock: ManualClock;
+  readonly dlq: FakeDlq;
+  readonly ledger: Ledger;
+  readonly board: ObservationBoard;
+  readonly events: OpsEvent[];
+  engine: Engine;
+  /** Why everything is paused; a function is asked, and may throw. */
+  pause: string | undefined | (() => string | undefined);
+  /** Another daemon over the same ledger: what a restart is. */
+  restart(over?: Partial<EngineDeps>): void;
+  readonly guards: readonly Guard[];
+  /** Runs that the engine asked for, in order. */
+  readonly soon: string[];
+  /** What triggers these runs. */
+  readonly soonFor: Trigger[];
+  /** What is known; nothing, until a test says so. */
+  facts: Partial<EngineFacts>;
+  /** Publishes what the DLQ holds as a complete batch. */
+  observe(): void;
+  /** Outcomes of the policy's runs, in order. */
+  runs(): readonly string[];
+  lastRun(): Extract<OpsEvent, { type: 'policy.run' }>;
+}
+
+export interface WorldOptions {
+  readonly policies?: readonly Policy[];
+  readonly policy?: Readonly<Record<string, unknown>>;
+  readonly engine?: Readonly<Record<string, unknown>>;
+  readonly ledger?: Ledger;
+  /** Default: all but the ramp. */
+  readonly guards?: readonly Guard[];
+  readonly deps?: Partial<EngineDeps>;
+}
+
+export function policyOf(over: Readonly<Record<string, unknown>> = {}): Policy {
+  return compilePolicy(
+    policySettings.parse({
+      name: 'resume-billing',
+      account: 'production',
+      mode: 'enforce' satisfies PolicyMode,
+      select: { resource: 'workflow-dlq', anyLabel: ['billing'] },
+      action: { type: 'workflow-dlq.resume' },
+      ...over,
+    }),
+    'opsd.yaml:7',
+  );
+}
+
+export function world(options: WorldOptions = {}): World {
+  const clock = new ManualClock(START);
+  const dlq = new FakeDlq(clock);
+  const ledger = options.ledger ?? memoryLedger();
+  const board = new ObservationBoard(clock);
+  board.register({
+    account: 'production',
+    collector: 'workflowDlq',
+    schedule: 'every 1m',
+    intervalMs: MINUTE,
+    maxStalenessMs: HOUR,
+  });
+  const bus = new EventBus();
+  const events: OpsEvent[] = [];
+  bus.subscribe((event) => void events.push(event));
+  const made: World = {
+    clock,
+    dlq,
+    ledger,
+    board,
+    events,
+    engine: undefined as unknown as Engine,
+    pause: undefined,
+    guards: options.guards ?? WITHOUT_RAMP,
+    soon: [],
+    soonFor: [],
+    facts: {},
+    restart(over = {}) {
+      made.engine = createEngine({
+        policies: options.policies ?? [policyOf(options.policy)],
+        settings: engineSettings.parse(options.engine ?? {}),
+        accounts: new Map([['production', { mode: 'enforce' }]]),
+        actions: createActions(new Map([['production', dlq.client()]]), {
+          clock,
+          events: bus,
+          accountIds: new Map([['production', 'acc-1']]),
+          maxPages: 50,
+        }),
+        facts: {
+          // A healthy destination, so that it holds nothing where a test is about something else.
+          deliveries: (...of) => (made.facts.deliveries ?? (() => ({ delivered: 100, all: 100 })))(...of),
+          refusedAt: (account) => made.facts.refusedAt?.(account),
+          clockSkewMs: (account) => (made.facts.clockSkewMs ?? (() => 0))(account),
+          steadySince: () => (made.facts.steadySince ?? (() => -Infinity))(),
+          preconditions: (account) => made.facts.preconditions!(account),
+          budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
+          resumeEnded: (...of) => made.facts.resumeEnded?.(...of) ?? false,
+          dlqMessages: (account) => made.facts.dlqMessages?.(account),
+        },
+        guards: made.guards,
+        listEveryMs: 0,
+        runSoon(policy, trigger) {
+          made.soon.push(policy);
+          made.soonFor.push(trigger);
+        },
+        ledger,
+        board,
+        clock,
+        events: bus,
+        killSwitch: () => (typeof made.pause === 'function' ? made.pause() : made.pause),
+        settleMs: SETTLE,
+        ...options.deps,
+        ...over,
+      });
+    },
+    observe() {
+      const rows = [...dlq.entries.values()];
+      board.publish({ account: 'production', collector: 'workflowDlq', at: clock.now(), rows, dropped: 0 }, 10);
+    },
+    runs: () => events.filter((event) => event.type === 'policy.run').map((event) => event.outcome),
+    lastRun: () => events.findLast((event) => event.type === 'policy.run')!,
+  };
+  made.restart();
+  return made;
+}
+
+export async function run(world: World, signal = NEVER, policy = 'resume-billing'): Promise<void> {
+  await world.engine.run(policy, signal);
+}
+
+/** Ids that were sent, in order. */
+export function sentIds(world: World): readonly string[] {
+  return world.dlq.sent.flatMap((sent) => sent.dlqIds);
+}
+
+/** Who asks, where it does not matter. */
+export const ASKED = { by: 'test', save: false } as const;
+
+/** What `opsd plan` would show. */
+export async function planOf(world: World, signal = NEVER, policy = 'resume-billing'): Promise<Plan> {
+  const planned = await world.engine.plan(policy, ASKED, signal);
+  if (!planned.ok) throw new Error(planned.message);
+  return planned.plan;
+}

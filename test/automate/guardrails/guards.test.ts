@@ -1,0 +1,724 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { begin } from '#automate/guardrails/campaign.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { arrivals } from '#automate/guardrails/arrivals.ts';
+import { approval } from '#automate/guardrails/approval.ts';
+import { attempts } from '#automate/guardrails/attempts.ts';
+import { books } from '#automate/guardrails/books.ts';
+import { caps } from '#automate/guardrails/caps.ts';
+import { claim } from '#automate/guardrails/claim.ts';
+import { clock } from '#automate/guardrails/clock.ts';
+import { completeRead } from '#automate/guardrails/complete-read.ts';
+import { confirmation } from '#automate/guardrails/confirmation.ts';
+import { coolDown } from '#automate/guardrails/cool-down.ts';
+import { destination } from '#automate/guardrails/destination.ts';
+import { echoCheck } from '#automate/guardrails/echo-check.ts';
+import { failureFunction } from '#automate/guardrails/failure-function.ts';
+import { foreignActor } from '#automate/guardrails/foreign-actor.ts';
+import { grace } from '#automate/guardrails/grace.ts';
+import type {
+  AccountFacts,
+  AuthorityFacts,
+  BooksFacts,
+  Candidate,
+  EntryRules,
+  GroupFacts,
+  MatchedFacts,
+  RaiseFacts,
+  ReadFacts,
+  RunFacts,
+  SentFilter,
+} from '#automate/guardrails/guard.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import { killSwitch } from '#automate/guardrails/kill-switch.ts';
+import { lease } from '#automate/guardrails/lease.ts';
+import { minInterval } from '#automate/guardrails/min-interval.ts';
+import { knownBudget } from '#automate/guardrails/known-budget.ts';
+import { mode } from '#automate/guardrails/mode.ts';
+import { moreThanAsked } from '#automate/guardrails/more-than-asked.ts';
+import { precondition } from '#automate/guardrails/precondition.ts';
+import { probation } from '#automate/guardrails/probation.ts';
+import { protectedLabel } from '#automate/guardrails/protected.ts';
+import { quota } from '#automate/guardrails/quota.ts';
+import { raiseLimits } from '#automate/guardrails/raise-limits.ts';
+import { ramp } from '#automate/guardrails/ramp.ts';
+import { sanity } from '#automate/guardrails/sanity.ts';
+import { surge } from '#automate/guardrails/surge.ts';
+import { tripwire } from '#automate/guardrails/tripwire.ts';
+import { where } from '#automate/guardrails/where.ts';
+import { window } from '#automate/guardrails/window.ts';
+
+const NOW = Date.UTC(2025, 10, 20, 12);
+const HOUR = 3_600_000;
+
+function entry(over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
+  return {
+    dlqId: 'dlq-1',
+    workflowRunId: 'wfr-1',
+    workflowUrl: 'https://app.example.com/invoice',
+    createdAt: NOW - HOUR,
+    labels: ['billing'],
+    ...over,
+  };
+}
+
+function read(over: Partial<ReadFacts> = {}): ReadFacts {
+  return { complete: true, entries: [entry()], dropped: 0, filter: {}, now: NOW, ...over };
+}
+
+function candidate(over: Partial<Candidate> = {}): Candidate {
+  return {
+    entry: entry(),
+    lineage: 'l1',
+    attempts: 0,
+    rejections: 0,
+    sentBefore: false,
+    lineageTaken: false,
+    ...over,
+  };
+}
+
+const RULES: EntryRules = {
+  action: 'workflow-dlq.resume',
+  now: NOW,
+  protectedLabels: ['no-auto'],
+  failureFunctionStates: [],
+  maxAttempts: 3,
+  backoff: [HOUR, 2 * HOUR],
+  grace: 0,
+};
+
+const DELETES: EntryRules = { ...RULES, action: 'workflow-dlq.delete' };
+
+function run(over: Partial<RunFacts> = {}): RunFacts {
+  return { unmet: [], minInterval: 0, now: NOW, ...over };
+}
+
+function authority(over: Partial<AuthorityFacts> = {}): AuthorityFacts {
+  return { mode: 'enforce', isApproved: false, probationLeft: 0, ...over };
+}
+
+function group(over: Partial<GroupFacts> = {}): GroupFacts {
+  return {
+    action: 'workflow-dlq.resume',
+    group: 'g',
+    matched: 7,
+    arrivals: { last10m: 0, baseline10m: 0 },
+    now: NOW,
+    ...over,
+  };
+}
+
+test('the list holds each file of the room once, under its name', () => {
+  const room = join(import.meta.dirname, '../../../src/automate/guardrails');
+  const files = readdirSync(room).filter((file) => !['guard.ts', 'index.ts', 'campaign.ts'].includes(file));
+  const names = GUARDS.map((guard) => guard.name);
+  expect(names.map((name) => `${name.replaceAll('_', '-')}.ts`).toSorted()).toEqual(files.toSorted());
+  for (const name of names) expect(name).toMatch(/^[a-z_]+$/);
+});
+
+test('the list stands in the order in which the stages are asked', () => {
+  const stages = GUARDS.map((guard) => guard.stage);
+  const order = 'run read evaluated entry account matched group budget plan act answer books';
+  expect([...new Set(stages)].join(' ')).toBe(order);
+  // A stage that began again would stand twice.
+  expect(stages.filter((stage, i) => stage !== stages[i - 1])).toEqual([...new Set(stages)]);
+});
+
+test('kill_switch, lease and window repeat why', () => {
+  expect(killSwitch(run({ paused: 'file PAUSE' }))).toBe('file PAUSE');
+  expect(killSwitch(run())).toBeUndefined();
+  expect(lease(run({ leaseLost: 'epoch 4 has it' }))).toBe('epoch 4 has it');
+  expect(lease(run())).toBeUndefined();
+  expect(window(run({ outsideWindow: 'opens at 06:00' }))).toBe('opens at 06:00');
+  expect(window(run())).toBeUndefined();
+});
+
+test('precondition names what is false and what is not known', () => {
+  expect(precondition(run())).toBeUndefined();
+  expect(precondition(run({ unmet: [{ name: 'no incident', verdict: 'no' }] }))).toBe('no incident is false');
+  expect(
+    precondition(
+      run({
+        unmet: [
+          { name: 'a', verdict: 'error' },
+          { name: 'b', verdict: 'no' },
+        ],
+      }),
+    ),
+  ).toBe('a is not known, b is false');
+});
+
+test.each([
+  ['no act before', { minInterval: HOUR }, true],
+  ['none asked for', { lastIntentAt: NOW, minInterval: 0 }, true],
+  ['none asked for, and the clock went back', { lastIntentAt: NOW + 1, minInterval: 0 }, true],
+  ['one moment short', { lastIntentAt: NOW - HOUR + 1, minInterval: HOUR }, false],
+  ['just long enough', { lastIntentAt: NOW - HOUR, minInterval: HOUR }, true],
+])('min_interval: %s', (_what, over, passes) => {
+  const said = minInterval(run(over));
+  if (passes) expect(said).toBeUndefined();
+  else expect(said).toBe('the last act was at 2025-11-20T11:00:00.001Z, the next may be at 2025-11-20T12:00:00.001Z');
+});
+
+test.each([
+  ['none', {}, true],
+  ['one moment short', { lastUnknownAt: NOW - HOUR + 1 }, false],
+  ['just long enough', { lastUnknownAt: NOW - HOUR }, true],
+])('cool_down after a prune of which nobody knows: %s', (_what, over, passes) => {
+  const reason =
+    'what the prune at 2025-11-20T11:00:00.001Z deleted is not known; the next may be at 2025-11-20T12:00:00.001Z';
+  expect(coolDown(run(over))).toBe(passes ? undefined : reason);
+});
+
+test.each([
+  [{ mode: 'off', isApproved: true }, ['mode']],
+  [{ mode: 'audit', isApproved: true }, ['mode']],
+  [{ mode: 'approve' }, ['approval']],
+  [{ mode: 'approve', isApproved: true }, []],
+  [{ mode: 'approve', probationLeft: 3 }, ['approval']],
+  [{ mode: 'enforce' }, []],
+  [{ mode: 'enforce', needsApproval: 'tripped' }, ['approval']],
+  [{ mode: 'enforce', needsApproval: 'tripped', isApproved: true }, []],
+  [{ mode: 'enforce', probationLeft: 1 }, ['probation']],
+  [{ mode: 'enforce', probationLeft: 1, isApproved: true }, []],
+] as [Partial<AuthorityFacts>, string[]][])('mode, probation, approval: %o', (over, expected) => {
+  const asked = Object.entries({ mode, probation, approval });
+  expect(asked.filter(([, check]) => check(authority(over)) !== undefined).map(([name]) => name)).toEqual(expected);
+});
+
+test('mode, probation and approval say what they wait for', () => {
+  expect(mode(authority({ mode: 'off' }))).toBe('the mode is off: nothing is sent');
+  expect(probation(authority({ probationLeft: 1 }))).toBe('on probation: 1 more run in audit');
+  expect(probation(authority({ probationLeft: 3 }))).toBe('on probation: 3 more runs in audit');
+  expect(approval(authority({ mode: 'approve' }))).toBe('waits for the approval of a person');
+  expect(approval(authority({ needsApproval: '9 of 10' }))).toBe('waits for the approval of a person: 9 of 10');
+});
+
+test('complete_read says why', () => {
+  expect(completeRead(read())).toBeUndefined();
+  expect(completeRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is not complete: timeout');
+});
+
+describe('echo_check', () => {
+  test.each([
+    ['label', { label: ['billing', 'x'] }, { labels: ['y', 'x'] }, { labels: ['y'] }],
+    ['workflowUrl', { workflowUrl: ['https://a/1'] }, { workflowUrl: 'https://a/1' }, { workflowUrl: 'https://a/11' }],
+    ['flowControlKey', { flowControlKey: ['k'] }, { flowControlKey: 'k' }, {}],
+    [
+      'failureFunctionState',
+      { failureFunctionState: ['CALLBACK_FAIL'] },
+      { failureFunctionState: 'CALLBACK_FAIL' },
+      { failureFunctionState: 'CALLBACK_SUCCESS' },
+    ],
+    ['callerIp', { callerIp: ['10.0.0.1'] }, { callerIp: '10.0.0.1' }, { callerIp: '10.0.0.11' }],
+    ['callerIp', { callerIp: ['10.0.0.1'] }, { callerIp: '10.0.0.1' }, {}],
+    ['fromDate', { fromDate: NOW }, { createdAt: NOW }, { createdAt: NOW - 1 }],
+    ['fromDate', { fromDate: NOW }, { createdAt: NOW - 1, workflowCreatedAt: NOW }, { workflowCreatedAt: NOW - 1 }],
+    ['toDate', { toDate: NOW }, { createdAt: NOW }, { createdAt: NOW + 1 }],
+    ['toDate', { toDate: NOW }, { createdAt: NOW + 1, workflowCreatedAt: NOW }, { createdAt: NOW + 1 }],
+  ] as [string, SentFilter, Partial<WorkflowDlqEntry>, Partial<WorkflowDlqEntry>][])(
+    '%s: %o passes %o and catches %o among others',
+    (name, filter, good, bad) => {
+      expect(echoCheck(read({ filter, entries: [entry(good)] }))).toBeUndefined();
+      expect(echoCheck(read({ filter, entries: [entry(good), entry({ ...bad, dlqId: 'dlq-2' })] }))).toBe(
+        `the service ignored the filter ${name}: it listed dlq-2`,
+      );
+    },
+  );
+});
+
+test.each([
+  [undefined, 'the service has not answered since the daemon started, so the local clock is not checked'],
+  [0, undefined],
+  [60_000, undefined],
+  [-60_000, undefined],
+  [60_001, "the local clock is 60 s ahead of the service's"],
+  [-31 * 24 * HOUR, "the local clock is 2678400 s behind the service's"],
+])('clock: %o', (clockSkewMs, reason) => {
+  const skew = clockSkewMs === undefined ? {} : { clockSkewMs };
+  expect(clock({ unmet: [], minInterval: 0, now: NOW, ...skew })).toBe(reason);
+});
+
+describe('sanity', () => {
+  test.each([
+    [{}, undefined],
+    [{ clockSkewMs: 60_000 }, undefined],
+    [{ clockSkewMs: -60_000 }, undefined],
+    [{ clockSkewMs: 60_001 }, "the local clock is 60 s ahead of the service's"],
+    [{ clockSkewMs: 61_000 }, "the local clock is 61 s ahead of the service's"],
+    [{ clockSkewMs: -3_600_000 }, "the local clock is 3600 s behind the service's"],
+    [{ dropped: 1 }, '1 listed entry could not be understood'],
+    [{ dropped: 2 }, '2 listed entries could not be understood'],
+    [{ entries: [entry({ dlqId: '' })] }, 'an entry without dlqId was listed'],
+    [{ entries: [entry({ workflowRunId: '' })] }, 'an entry without workflowRunId was listed'],
+    [{ entries: [entry({ workflowUrl: '' })] }, 'an entry without workflowUrl was listed'],
+    [{ entries: [entry(), entry({ createdAt: 1 })] }, 'createdAt of dlq-1 cannot be: 1'],
+    [{ entries: [entry({ createdAt: Number.NaN })] }, 'createdAt of dlq-1 cannot be: NaN'],
+    [{ entries: [entry({ createdAt: NOW + 24 * HOUR })] }, undefined],
+    [{ entries: [entry({ createdAt: NOW + 24 * HOUR + 1 })] }, /createdAt of dlq-1 cannot be/],
+    [{ entries: [entry({ timesIn: 'seconds' })] }, 'the times of dlq-1 are in seconds, not milliseconds'],
+    [{ entries: [entry({ workflowCreatedAt: Date.UTC(2014, 0) })] }, /workflowCreatedAt of dlq-1 cannot be/],
+  ] as [Partial<ReadFacts>, string | RegExp | undefined][])('%o', (facts, reason) => {
+    const said = sanity(read(facts));
+    if (reason instanceof RegExp) expect(said).toMatch(reason);
+    else expect(said).toBe(reason);
+  });
+});
+
+test('where tolerates a twentieth', () => {
+  expect(where({ entries: 0, errors: 0 })).toBeUndefined();
+  expect(where({ entries: 100, errors: 5 })).toBeUndefined();
+  expect(where({ entries: 100, errors: 6 })).toBe('the expression failed on 6 of 100 entries');
+});
+
+test('protected compares labels whole', () => {
+  expect(protectedLabel(candidate({ entry: entry({ labels: ['a', 'no-auto'] }) }), RULES)).toEqual({
+    reason: 'no-auto',
+  });
+  expect(protectedLabel(candidate({ entry: entry({ labels: ['no-auto-really'] }) }), RULES)).toBeUndefined();
+});
+
+test.each([
+  [undefined, [], true],
+  ['CALLBACK_FAIL', [], true],
+  ['CALLBACK_SUCCESS', [], false],
+  ['CALLBACK_SUCCESS', ['CALLBACK_SUCCESS'], true],
+  ['CALLBACK_CANCELED', ['CALLBACK_SUCCESS'], false],
+  ['CALLBACK_CANCELED', ['CALLBACK_CANCELED'], true],
+  ['CALLBACK_INPROGRESS', ['CALLBACK_INPROGRESS'], false],
+  ['SOMETHING_NEW', ['SOMETHING_NEW'], false],
+])('failure_function: %s with %j asked for passes: %s', (state, listed, passes) => {
+  const one = candidate({ entry: entry(state === undefined ? {} : { failureFunctionState: state }) });
+  const said = failureFunction(one, { ...RULES, failureFunctionStates: listed });
+  expect(said).toEqual(passes ? undefined : { reason: state });
+});
+
+test('foreign_actor names the other instance', () => {
+  expect(foreignActor(candidate({ foreignInstance: 'elsewhere' }))).toEqual({
+    reason: 'stamped by instance elsewhere',
+  });
+  expect(foreignActor(candidate())).toBeUndefined();
+});
+
+describe('attempts', () => {
+  test.each([
+    ['none so far', {}, undefined],
+    ['the last one', { attempts: 3, lastAttemptAt: 0 }, { reason: '3 of 3' }],
+    ['one, a moment ago', { attempts: 1, lastAttemptAt: NOW - 1 }, { reason: 'backing off', until: NOW - 1 + HOUR }],
+    ['one, long enough ago', { attempts: 1, lastAttemptAt: NOW - HOUR }, undefined],
+    ['two wait longer', { attempts: 2, lastAttemptAt: NOW - HOUR }, { reason: 'backing off', until: NOW + HOUR }],
+    ['one that only a stamp knows', { attempts: 1 }, undefined],
+    [
+      'one that only a stamp knows, failed just now',
+      { attempts: 1, entry: entry({ createdAt: NOW }) },
+      { reason: 'backing off', until: NOW + HOUR },
+    ],
+    [
+      'refused a moment ago',
+      { rejections: 5, lastRejectedAt: NOW },
+      { reason: 'refused by the service, backing off', until: NOW + 2 * HOUR },
+    ],
+    [
+      'a label with a comma',
+      { entry: entry({ labels: ['a,b'] }) },
+      { reason: 'a label cannot be sent again beside the stamp' },
+    ],
+    [
+      'a label that no header can carry',
+      { entry: entry({ labels: ['größe'] }) },
+      { reason: 'a label cannot be sent again beside the stamp' },
+    ],
+    ['labels with spaces and signs', { entry: entry({ labels: ['tenant 14 (a=b)', '-', 'opsd:x:y:1'] }) }, undefined],
+  ] as [string, Partial<Candidate>, unknown][])('%s', (_what, over, expected) => {
+    expect(attempts(candidate(over), RULES)).toEqual(expected);
+  });
+
+  test('the last wait holds for all further attempts', () => {
+    const rules = { ...RULES, maxAttempts: 10 };
+    expect(attempts(candidate({ attempts: 7, lastAttemptAt: NOW - 2 * HOUR + 1 }), rules)).toBeDefined();
+    expect(attempts(candidate({ attempts: 7, lastAttemptAt: NOW - 2 * HOUR }), rules)).toBeUndefined();
+  });
+});
+
+test('attempts: a delete counts none, but waits where it was refused', () => {
+  expect(attempts(candidate({ attempts: 3, lastAttemptAt: NOW }), DELETES)).toBeUndefined();
+  expect(attempts(candidate({ entry: entry({ labels: ['a,b'] }) }), DELETES)).toBeUndefined();
+  expect(attempts(candidate({ rejections: 1, lastRejectedAt: NOW }), DELETES)).toEqual({
+    reason: 'refused by the service, backing off',
+    until: NOW + HOUR,
+  });
+});
+
+test('failure_function is asked of resumes alone', () => {
+  const one = candidate({ entry: entry({ failureFunctionState: 'CALLBACK_INPROGRESS' }) });
+  expect(failureFunction(one, DELETES)).toBeUndefined();
+});
+
+describe('claim', () => {
+  const DAY = 24 * HOUR;
+  test.each([
+    ['nothing known', {}, undefined, undefined],
+    ['sent before', { sentBefore: true }, { reason: 'sent before' }, { reason: 'sent before' }],
+    [
+      'lineage taken',
+      { lineageTaken: true },
+      { reason: 'another entry of the same run is listed' },
+      { reason: 'another entry of the same run is listed' },
+    ],
+    ['owned', { ownedBy: 'hold-all' }, { reason: 'belongs to hold-all' }, { reason: 'belongs to hold-all' }],
+    [
+      'resumed within a day',
+      { attempts: 1, lastAttemptAt: NOW - DAY + 1 },
+      undefined,
+      { reason: 'resumed within a day', until: NOW + 1 },
+    ],
+    ['resumed a day ago', { attempts: 1, lastAttemptAt: NOW - DAY }, undefined, undefined],
+    [
+      'resumed as a stamp tells, failed within a day',
+      { attempts: 1, entry: entry({ createdAt: NOW - DAY + 1 }) },
+      undefined,
+      { reason: 'resumed within a day', until: NOW + 1 },
+    ],
+    [
+      'resumed as a stamp tells, failed a day ago',
+      { attempts: 1, entry: entry({ createdAt: NOW - DAY }) },
+      undefined,
+      undefined,
+    ],
+  ] as [string, Partial<Candidate>, unknown, unknown][])('%s', (_what, over, resume, remove) => {
+    expect(claim(candidate(over), RULES)).toEqual(resume);
+    expect(claim(candidate(over), DELETES)).toEqual(remove);
+  });
+});
+
+describe('grace', () => {
+  const rules = { ...DELETES, grace: HOUR };
+  test.each([
+    ['first match', {}, rules, { reason: 'matched for the first time', until: NOW + HOUR }],
+    [
+      'one moment short',
+      { firstMatchedAt: NOW - HOUR + 1 },
+      rules,
+      { reason: 'matched a short time ago', until: NOW + 1 },
+    ],
+    ['just long enough', { firstMatchedAt: NOW - HOUR }, rules, undefined],
+    ['no grace', {}, DELETES, undefined],
+    ['a resume', {}, { ...rules, action: 'workflow-dlq.resume' }, undefined],
+  ] as [string, Partial<Candidate>, EntryRules, unknown][])('%s', (_what, over, rules, expected) => {
+    expect(grace(candidate(over), rules)).toEqual(expected);
+  });
+});
+
+describe('quota', () => {
+  const MINUTE = 60_000;
+  test.each([
+    [{}, undefined],
+    [{ refusedAt: NOW - 10 * MINUTE }, undefined],
+    [{ refusedAt: NOW - 10 * MINUTE + 1 }, /^the service refused a request with 429 .* at 2025-11-20T11:50:00.001Z$/],
+    [{ refusedAt: NOW + MINUTE }, /^the service refused/],
+    [{ refusedAt: NOW, action: 'workflow-dlq.delete' }, /^the service refused/],
+    [{ refusedAt: NOW, action: 'budget.raise', recentArrivals: { all: 1, quota: 1 } }, undefined],
+    [{ recentArrivals: { all: 10, quota: 2 } }, undefined],
+    [{ recentArrivals: { all: 10, quota: 3 } }, /^3 of 10 runs that failed in the last 15 minutes failed with 429$/],
+  ] as [Partial<AccountFacts>, RegExp | undefined][])('%o', (over, reason) => {
+    const said = quota({
+      action: 'workflow-dlq.resume',
+      recentArrivals: { all: 0, quota: 0 },
+      now: NOW,
+      ...over,
+    });
+    if (reason === undefined) expect(said).toBeUndefined();
+    else expect(said).toMatch(reason);
+  });
+});
+
+describe('tripwire', () => {
+  const REMOVE = { action: 'workflow-dlq.delete', maxMatched: 200, onTrip: 'abort' } as const;
+  test.each([
+    [{ matched: 10_000 }, undefined],
+    [{ matched: 10_001 }, { onTrip: 'approve', reason: '10001 matched, more than 10000' }],
+    [
+      { matched: 10_001, onTrip: 'abort' },
+      { onTrip: 'abort', reason: '10001 matched, more than 10000' },
+    ],
+    [{ matched: 10_001, isApproved: true }, undefined],
+    [{ matched: Number.NaN }, { onTrip: 'approve', reason: 'NaN matched, more than 10000' }],
+    [{ matched: 100, population: 100 }, undefined],
+    [{ ...REMOVE, matched: 200 }, undefined],
+    [
+      { ...REMOVE, matched: 201 },
+      { onTrip: 'abort', reason: '201 matched, more than 200' },
+    ],
+    [
+      { ...REMOVE, matched: 201, onTrip: 'approve' },
+      { onTrip: 'approve', reason: '201 matched, more than 200' },
+    ],
+    [{ ...REMOVE, matched: 24, population: 24 }, undefined],
+    [{ ...REMOVE, matched: 6, population: 25 }, undefined],
+    [
+      { ...REMOVE, matched: 7, population: 25 },
+      { onTrip: 'abort', reason: '7 of 25 matched, more than 25 %' },
+    ],
+    [{ ...REMOVE, matched: 25, population: 100 }, undefined],
+    [
+      { ...REMOVE, matched: 26, population: 100 },
+      { onTrip: 'abort', reason: '26 of 100 matched, more than 25 %' },
+    ],
+    [{ ...REMOVE, matched: 26, population: 100, isApproved: true }, undefined],
+    [
+      { ...REMOVE, action: 'message-dlq.delete', matched: 26, population: 100 },
+      { onTrip: 'abort', reason: '26 of 100 matched, more than 25 %' },
+    ],
+    [
+      { ...REMOVE, action: 'message-dlq.prune', matched: 201 },
+      { onTrip: 'abort', reason: '201 matched, more than 200' },
+    ],
+  ] as [Partial<MatchedFacts>, unknown][])('%o', (over, expected) => {
+    const facts = {
+      matched: 0,
+      maxMatched: 10_000,
+      maxMatchedShare: 0.25,
+      onTrip: 'approve',
+      isApproved: false,
+    } as const;
+    expect(tripwire({ action: 'workflow-dlq.resume', ...facts, ...over })).toEqual(expected);
+  });
+});
+
+describe('destination', () => {
+  const DELETE = { action: 'workflow-dlq.delete' } as const;
+  test.each([
+    [{ deliveries: { delivered: 18, all: 20 } }, { allowed: 7, reason: '0.90 of 20', passed: true }],
+    [{ deliveries: { delivered: 17, all: 20 } }, { allowed: 0, reason: '0.85 of 20', passed: false }],
+    [{ deliveries: { delivered: 8_999, all: 10_000 } }, { allowed: 0, reason: '0.89 of 10000', passed: false }],
+    [
+      { deliveries: { delivered: 19, all: 19 } },
+      { allowed: 1, reason: '19 of 19, too few: one canary', passed: false },
+    ],
+    [{ deliveries: { delivered: 0, all: 0 } }, { allowed: 1, reason: '0 of 0, too few: one canary', passed: false }],
+    [{}, { allowed: 1, reason: 'not known: one canary', passed: false }],
+    [{ matched: 1 }, { allowed: 1, reason: 'not known: one canary', passed: true }],
+    [{ matched: 0 }, { allowed: 0, reason: 'not known: one canary', passed: true }],
+    [{ deliveries: { delivered: Number.NaN, all: 20 } }, { allowed: 0, reason: 'NaN of 20', passed: false }],
+    [
+      { ...DELETE, deliveries: { delivered: 0, all: 20 } },
+      { allowed: 7, reason: 'not asked', passed: true },
+    ],
+  ] as [Partial<GroupFacts>, unknown][])('%o', (over, expected) => {
+    expect(destination(group(over))).toEqual(expected);
+  });
+
+  describe('where little is known, a verified canary decides', () => {
+    const base = begin({
+      id: 'p/1',
+      policy: 'p',
+      account: 'a',
+      group: 'g',
+      now: NOW,
+      ramp: { start: 1, factor: 3, max: 500, settle: 1 },
+    });
+    test.each([
+      ['nothing verified', {}, undefined, 1],
+      ['verified 15 minutes ago', { verifiedAt: NOW - HOUR / 4 }, undefined, 7],
+      ['verified earlier', { verifiedAt: NOW - HOUR / 4 - 1 }, undefined, 1],
+      ['verified, no traffic', { verifiedAt: NOW }, { delivered: 0, all: 0 }, 7],
+      ['verified, the few arrive', { verifiedAt: NOW }, { delivered: 9, all: 10 }, 7],
+      ['verified, but of the few some do not', { verifiedAt: NOW }, { delivered: 8, all: 10 }, 1],
+      ['verified, but the destination is down', { verifiedAt: NOW }, { delivered: 17, all: 20 }, 0],
+    ] as [string, { verifiedAt?: number }, GroupFacts['deliveries'], number][])(
+      '%s',
+      (_what, over, deliveries, allowed) => {
+        const facts = group({ campaign: { ...base, ...over }, ...(deliveries !== undefined && { deliveries }) });
+        expect(destination(facts).allowed).toBe(allowed);
+      },
+    );
+  });
+});
+
+describe('arrivals', () => {
+  test.each([
+    [
+      { last10m: 25, baseline10m: 0 },
+      { allowed: 7, reason: '25 in 10 minutes (≤ 25)', passed: true },
+    ],
+    [
+      { last10m: 26, baseline10m: 0 },
+      { allowed: 0, reason: '26 in 10 minutes (> 25)', passed: false },
+    ],
+    [
+      { last10m: 30, baseline10m: 10 },
+      { allowed: 7, reason: '30 in 10 minutes (≤ 30)', passed: true },
+    ],
+    [
+      { last10m: 31, baseline10m: 10 },
+      { allowed: 0, reason: '31 in 10 minutes (> 30)', passed: false },
+    ],
+    [
+      { last10m: Number.NaN, baseline10m: 0 },
+      { allowed: 0, reason: 'NaN in 10 minutes (> 25)', passed: false },
+    ],
+  ])('%o', (facts, expected) => {
+    expect(arrivals(group({ arrivals: facts }))).toEqual(expected);
+    const asked = arrivals(group({ arrivals: facts, action: 'workflow-dlq.delete' }));
+    expect(asked).toEqual({ allowed: 7, reason: 'not asked', passed: true });
+  });
+});
+
+describe('ramp', () => {
+  const growth = { start: 5, factor: 3, max: 500, settle: 1 };
+  const at = { id: 'p/1', policy: 'p', account: 'a', group: 'g', now: NOW };
+  const begun = begin({ ...at, ramp: growth });
+  test.each([
+    [begun, { allowed: 5, reason: 'step 1: at most 5', passed: false }],
+    [
+      { ...begun, size: 7, step: 2 },
+      { allowed: 7, reason: 'step 2: at most 7', passed: true },
+    ],
+    [
+      { ...begun, state: 'settling', until: NOW + 1 },
+      { allowed: 0, reason: 'step 1 settles until 2025-11-20T12:00:00.001Z', passed: false },
+    ],
+    [
+      { ...begun, state: 'settling', until: NOW },
+      { allowed: 0, reason: 'step 1 is judged by the next listing', passed: false },
+    ],
+    [
+      { ...begun, state: 'halted', until: NOW, reason: 'x' },
+      { allowed: 0, reason: 'halted until 2025-11-20T12:00:00.000Z: x', passed: false },
+    ],
+    [
+      { ...begun, state: 'audit', reason: 'x' },
+      { allowed: 0, reason: 'in audit until a person lifts it: x', passed: false },
+    ],
+    [
+      { ...begun, state: 'ended' },
+      { allowed: 0, reason: 'the campaign has ended', passed: false },
+    ],
+  ] as [typeof begun, unknown][])('%o', (campaign, expected) => {
+    expect(ramp(group({ campaign }))).toEqual(expected);
+  });
+
+  test('without a campaign a resume is one canary, and other actions pass', () => {
+    expect(ramp(group())).toEqual({ allowed: 1, reason: 'no campaign', passed: false });
+    expect(ramp(group({ action: 'workflow-dlq.delete' }))).toEqual({ allowed: 7, reason: 'no campaign', passed: true });
+  });
+});
+
+test('caps: the smallest limit counts', () => {
+  const cap = (scope: string, used: number, limit: number) => ({ scope, window: 'hour', used, limit });
+  const take = (matched: number, maxPerRun: number, ...list: ReturnType<typeof cap>[]) =>
+    caps({ matched, maxPerRun, caps: list });
+  expect(take(5, 10, cap('policy', 0, 10))).toEqual({ allowed: 5 });
+  expect(take(15, 10, cap('policy', 0, 10))).toEqual({ allowed: 10, reason: 'a run acts on at most 10' });
+  expect(take(15, 10, cap('policy', 7, 10), cap('engine', 8, 10))).toEqual({
+    allowed: 2,
+    reason: 'engine hour: 8 of 10 used',
+  });
+  expect(take(15, 10, cap('policy', 12, 10)).allowed).toBe(0);
+  expect(take(0, 10, cap('policy', 12, 10))).toEqual({ allowed: 0 });
+});
+
+test('caps: what is not a number allows nothing', () => {
+  const cap = { scope: 'policy', window: 'hour', used: Number.NaN, limit: 10 };
+  expect(caps({ matched: 5, maxPerRun: 10, caps: [cap] }).allowed).toBe(0);
+});
+
+test('more_than_asked: no more than was named', () => {
+  expect(moreThanAsked({ asked: 1, done: 1 })).toBeUndefined();
+  expect(moreThanAsked({ asked: 100, done: 0 })).toBeUndefined();
+  expect(moreThanAsked({ asked: 1, done: 2 })).toBe('2 entries were acted on where 1 was asked for');
+  expect(moreThanAsked({ asked: 100, done: 101 })).toBe('101 entries were acted on where 100 were asked for');
+});
+
+test('books: each planned act is somewhere, once', () => {
+  const even: BooksFacts = { planned: 15, acted: 5, skipped: 4, failed: 3, unknown: 2, left: 1 };
+  expect(books(even)).toBeUndefined();
+  expect(books({ ...even, planned: 16 })).toBe('16 planned are not 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left');
+  for (const part of ['acted', 'skipped', 'failed', 'unknown', 'left'] as const) {
+    expect(books({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
+  }
+});
+
+describe('raises of the budget', () => {
+  const known = { knownUsd: 100, assertedAt: NOW - HOUR, maxAgeMs: HOUR };
+  const spend = { monthUsd: 110, last24hUsd: 25, medianDayUsd: 10, hoursLeft: 5, fresh: true };
+  const facts: RaiseFacts = {
+    spend,
+    known,
+    toUsd: 120,
+    isApproved: false,
+    ceilingUsd: 120,
+    raisesThisMonth: 2,
+    raisedThisMonthUsd: 130,
+    maxPerMonth: 3,
+    maxRaisePerMonthUsd: 150,
+    now: NOW,
+  };
+  const { known: _known, ...unknown } = facts;
+  const { monthUsd: _monthUsd, ...noMonth } = spend;
+  const { medianDayUsd: _medianDayUsd, ...noMedian } = spend;
+  const own = (ownMessagesLastDay: number) => ({ ...spend, messagesLastDay: 100, ownMessagesLastDay });
+
+  test('each lets its bound pass', () => {
+    const asked = GUARDS.flatMap((guard) => (guard.stage === 'budget' ? [guard.check(facts)] : []));
+    expect(asked).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  test.each([
+    [unknown, 'the budget is not known'],
+    [{ ...facts, now: NOW + 1 }, 'what is known of the budget is too old'],
+    [{ ...facts, spend: { ...spend, fresh: false } }, 'the spend of the month is not known'],
+    [{ ...facts, spend: noMonth }, 'the spend of the month is not known'],
+    [{ ...facts, spend: { ...spend, monthUsd: 110.01 } }, 'the spend of $110.01 proves that the budget is not $100'],
+  ])('known_budget: %#', (facts, reason) => {
+    expect(knownBudget({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
+  });
+
+  test('known_budget asks a person where one can decide, and holds where none can', () => {
+    const [hold, approve] = [
+      { verdict: 'hold', reason: 'older' } as const,
+      { verdict: 'approve', reason: 'old' } as const,
+    ];
+    expect(knownBudget({ ...facts, doubt: approve })).toEqual(approve);
+    expect(knownBudget({ ...facts, doubt: approve, isApproved: true })).toBeUndefined();
+    expect(knownBudget({ ...facts, doubt: hold, isApproved: true })).toEqual(hold);
+  });
+
+  test('confirmation waits for the readings, or for a person', () => {
+    const one = { ...facts, unconfirmed: 'reading 1 of 2' };
+    expect(confirmation(one)).toEqual({ verdict: 'hold', reason: 'reading 1 of 2' });
+    expect(confirmation({ ...one, isApproved: true })).toBeUndefined();
+  });
+
+  test.each([
+    [unknown, 'what it would be raised to is not known'],
+    [{ ...facts, toUsd: 121 }, '$121 is above the ceiling of $120'],
+    [{ ...facts, toUsd: 100 }, '$100 cannot be raised: the ceiling is $120'],
+    [{ ...facts, toUsd: Number.NaN }, '$NaN is above the ceiling of $120'],
+    [{ ...facts, raisesThisMonth: 3 }, '3 of 3 raises of the month are made'],
+    [{ ...facts, raisedThisMonthUsd: 131 }, '$151 would be added in this month, more than $150'],
+  ])('raise_limits: %#', (facts, reason) => {
+    expect(raiseLimits({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
+  });
+
+  test.each([
+    [{ ...spend, last24hUsd: 25.01 }, '$25.01 in 24 hours, more than 2.5 times the usual $10.00; 5.0 hours left'],
+    [noMedian, 'the usual spend of a day is not known; 5.0 hours left'],
+    [own(11), '11 of 100 messages of the last day come from acts of this daemon; 5.0 hours left'],
+  ])('surge: %#', (spend, reason) => {
+    expect(surge({ ...facts, spend })).toEqual({ verdict: 'approve', reason });
+    expect(surge({ ...facts, spend, isApproved: true })).toBeUndefined();
+  });
+
+  test('surge asks nobody where the messages are not counted: the spend has shown a loop', () => {
+    expect(surge({ ...facts, spend: { ...spend, ownMessagesLastDay: 9 } })).toBeUndefined();
+    expect(surge({ ...facts, spend: { ...spend, messagesLastDay: 9 } })).toBeUndefined();
+  });
+
+  test('surge tolerates a tenth of own messages', () => {
+    expect(surge({ ...facts, spend: own(10) })).toBeUndefined();
+  });
+});

@@ -1,0 +1,48 @@
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fileSwitch } from '#foundation/platform/file-switch.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { unprivileged } from '../../support/unprivileged.ts';
+
+test('a file is a switch: set while it exists', () => {
+  const path = join(tempDir(), 'PAUSE');
+  expect(fileSwitch(path)).toBeUndefined();
+  writeFileSync(path, '');
+  expect(fileSwitch(path)).toBe(`${path} exists`);
+  rmSync(path);
+  mkdirSync(path);
+  expect(fileSwitch(path)).toBe(`${path} exists`);
+});
+
+test('a folder that does not exist has no switch', () => {
+  expect(fileSwitch(join(tempDir(), 'none/deeper/PAUSE'))).toBeUndefined();
+});
+
+test('a link that leads nowhere is set, and so is one that leads to itself', () => {
+  const folder = tempDir();
+  const path = join(folder, 'PAUSE');
+  symlinkSync(join(folder, 'none'), path);
+  expect(fileSwitch(path)).toBe(`${path} exists`);
+  rmSync(path);
+  symlinkSync(path, path);
+  expect(fileSwitch(path)).toBe(`${path} exists`);
+});
+
+test('a switch behind a folder that is a link which leads nowhere is set', () => {
+  const folder = tempDir();
+  symlinkSync(join(folder, 'none'), join(folder, 'mount'));
+  const path = join(folder, 'mount', 'switches', 'PAUSE');
+  expect(fileSwitch(path)).toBe(`${path} cannot be looked at: ${join(folder, 'mount')} is a link that leads nowhere`);
+  mkdirSync(join(folder, 'none'));
+  expect(fileSwitch(path)).toBeUndefined();
+});
+
+test('a switch that cannot be looked at is set', async () => {
+  const folder = tempDir();
+  writeFileSync(join(folder, 'file'), '');
+  expect(fileSwitch(join(folder, 'file', 'PAUSE'))).toMatch(/cannot be looked at \(ENOTDIR\)/);
+  mkdirSync(join(folder, 'closed'));
+  chmodSync(join(folder, 'closed'), 0o000);
+  await unprivileged(() => expect(fileSwitch(join(folder, 'closed', 'PAUSE'))).toMatch(/\(EACCES\)/));
+});

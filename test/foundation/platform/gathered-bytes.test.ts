@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { GatheredBytes } from '#foundation/platform/gathered-bytes.ts';
+
+test('chunks of any size become one body', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 12 }), (chunks) => {
+      const gathered = new GatheredBytes();
+      for (const chunk of chunks) gathered.add(chunk);
+      const whole = Buffer.concat(chunks);
+      expect(gathered.length).toBe(whole.length);
+      expect(gathered.take().equals(whole)).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a body of many blocks is whole, and one that is discarded holds no memory', () => {
+  const chunk = Buffer.from(Array.from({ length: 300_001 }, (_, at) => at % 251));
+  const whole = new GatheredBytes();
+  const discarded = new GatheredBytes();
+  for (let n = 0; n < 15; n++) {
+    whole.add(chunk);
+    discarded.add(chunk);
+  }
+  expect(whole.take().equals(Buffer.concat(Array.from({ length: 15 }, () => chunk)))).toBe(true);
+  const first = new GatheredBytes();
+  first.add(chunk.subarray(0, 10));
+  const shown = first.take();
+  first.discard();
+  expect(shown).toHaveLength(0);
+  const before = process.memoryUsage().arrayBuffers;
+  discarded.discard();
+  expect(before - process.memoryUsage().arrayBuffers).toBeGreaterThan(4_000_000);
+});

@@ -1,0 +1,487 @@
+import { describe, expect, test } from 'vitest';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { TimeoutError } from '#foundation/platform/sleep.ts';
+import { Scheduler, type Task } from '#foundation/scheduler/scheduler.ts';
+
+const START = Date.parse('2026-11-20T10:00:00Z');
+const SECOND = 1_000;
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
+
+function world(options: { readonly wall?: number; readonly random?: number; readonly graceMs?: number } = {}) {
+  const clock = new ManualClock(options.wall ?? START);
+  const events = new EventBus();
+  const heard: OpsEvent[] = [];
+  events.subscribe((event) => heard.push(event));
+  const scheduler = new Scheduler({
+    clock,
+    events,
+    random: () => options.random ?? 0,
+    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
+  });
+  return { clock, scheduler, heard };
+}
+
+type World = ReturnType<typeof world>;
+
+/** A task that notes when it ran (`HH:MM:SS` of the wall clock). */
+function noting({ clock }: World, task: Partial<Task> & Pick<Task, 'schedule'>) {
+  const runs: string[] = [];
+  const skips: string[] = [];
+  const full: Task = {
+    name: 'task',
+    timeoutMs: HOUR,
+    jitter: 0,
+    onSkip: () => skips.push(wallOf(clock)),
+    ...task,
+    run: async (signal) => {
+      runs.push(wallOf(clock));
+      return await task.run?.(signal);
+    },
+  };
+  return { task: full, runs, skips };
+}
+
+function wallOf(clock: ManualClock): string {
+  return new Date(clock.now()).toISOString().slice(11, 19);
+}
+
+/** Runs that end when they are told to, or when their signal says so. */
+function held() {
+  const open: (() => void)[] = [];
+  const seen: AbortSignal[] = [];
+  const run = (signal: AbortSignal): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    seen.push(signal);
+    open.push(resolve);
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+    return promise;
+  };
+  const finish = (): void => {
+    for (const resolve of open) resolve();
+  };
+  return { run, finish, seen };
+}
+
+describe('a run that asks to be repeated', () => {
+  test('is, before its next slot, and the grid stays where it was', async () => {
+    const w = world();
+    let failures = 2;
+    const { task, runs } = noting(w, {
+      schedule: { every: 60 * SECOND },
+      run: () => Promise.resolve(failures-- > 0 ? { againInMs: 5 * SECOND } : undefined),
+    });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(61 * SECOND);
+    expect(runs).toEqual(['10:00:00', '10:00:05', '10:00:10', '10:01:00']);
+    await w.scheduler.stop();
+  });
+
+  test('is not, when the next slot comes sooner or the scheduler was stopped', async () => {
+    const w = world();
+    const { task, runs } = noting(w, {
+      schedule: { every: 10 * SECOND },
+      run: () => Promise.resolve({ againInMs: 10 * SECOND }),
+    });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(21 * SECOND);
+    expect(runs).toEqual(['10:00:00', '10:00:10', '10:00:20']);
+
+    const stopped = world();
+    const late = noting(stopped, { schedule: { every: HOUR }, run: () => Promise.resolve({ againInMs: SECOND }) });
+    stopped.scheduler.add(late.task);
+    stopped.scheduler.start();
+    await stopped.clock.advance(0);
+    await stopped.scheduler.stop();
+    await stopped.clock.advance(HOUR);
+    expect(late.runs).toEqual(['10:00:00']);
+    expect(stopped.clock.timers).toBe(0);
+    await w.scheduler.stop();
+  });
+});
+
+describe('every', () => {
+  test('runs at once, then on the grid', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
+    w.scheduler.add(task);
+    await w.clock.advance(MINUTE);
+    expect(runs).toEqual([]);
+    w.scheduler.start();
+    await w.clock.advance(25 * SECOND);
+    expect(runs).toEqual(['10:01:00', '10:01:10', '10:01:20']);
+    expect(w.scheduler.nextRunAt('task')).toBe(START + 90 * SECOND);
+    await w.scheduler.stop();
+  });
+
+  test('jitter puts the first run off, by a second at most, and moves the grid with it', async () => {
+    const w = world({ random: 0.999 });
+    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, jitter: 1 });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(998);
+    expect(runs).toEqual([]);
+    await w.clock.advance(2);
+    expect(runs).toHaveLength(1);
+    await w.clock.advance(10 * SECOND - 2);
+    expect(runs).toHaveLength(1);
+    await w.clock.advance(2);
+    expect(runs).toHaveLength(2);
+    await w.scheduler.stop();
+  });
+
+  test('a task added later begins at once', async () => {
+    const w = world();
+    w.scheduler.start();
+    await w.clock.advance(3 * SECOND);
+    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
+    w.scheduler.add(task);
+    await w.clock.advance(10 * SECOND);
+    expect(runs).toEqual(['10:00:03', '10:00:13']);
+    await w.scheduler.stop();
+  });
+
+  test('does not drift with the time that runs take', async () => {
+    const w = world();
+    const { task, runs } = noting(w, {
+      schedule: { every: 10 * SECOND },
+      run: () => new Promise((resolve) => void w.clock.after(3_700, resolve)),
+    });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(10 * MINUTE - 1);
+    expect(runs).toHaveLength(60);
+    expect(runs.at(-1)).toBe('10:09:50');
+    await w.scheduler.stop();
+  });
+
+  test('a run that takes long makes ticks be skipped and counted, not queued', async () => {
+    const w = world();
+    const long = held();
+    const { task, runs, skips } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(35 * SECOND);
+    expect(runs).toEqual(['10:00:00']);
+    expect(skips).toEqual(['10:00:10', '10:00:20', '10:00:30']);
+    long.finish();
+    await w.clock.advance(10 * SECOND);
+    expect(runs).toEqual(['10:00:00', '10:00:40']);
+    long.finish();
+    await w.scheduler.stop();
+  });
+
+  test('a setting of the wall clock changes nothing', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(5 * SECOND);
+    w.clock.jump(-HOUR);
+    await w.clock.advance(10 * SECOND);
+    w.clock.jump(2 * HOUR);
+    await w.clock.advance(10 * SECOND);
+    expect(runs).toEqual(['10:00:00', '09:00:10', '11:00:20']);
+    expect(w.heard).toEqual([]);
+    await w.scheduler.stop();
+  });
+
+  test('what a blocked event loop missed is made good by one run, on the grid thereafter', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
+    const blocked = blockable(w.clock);
+    const scheduler = new Scheduler({ clock: blocked.clock, events: new EventBus(), random: () => 0 });
+    scheduler.add(task);
+    scheduler.start();
+    await w.clock.advance(SECOND);
+    blocked.block();
+    await w.clock.advance(34 * SECOND);
+    blocked.unblock();
+    await w.clock.advance(10 * SECOND);
+    expect(runs).toEqual(['10:00:00', '10:00:35', '10:00:40']);
+    await scheduler.stop();
+  });
+});
+
+/** A clock whose timers are held up, as those of a process whose event loop is blocked. */
+function blockable(clock: ManualClock) {
+  let isBlocked = false;
+  const late: (() => void)[] = [];
+  return {
+    clock: {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      after: (ms: number, run: () => void) => clock.after(ms, () => (isBlocked ? void late.push(run) : run())),
+    },
+    block: () => {
+      isBlocked = true;
+    },
+    unblock: () => {
+      isBlocked = false;
+      for (const run of late.splice(0)) run();
+    },
+  };
+}
+
+describe('cron', () => {
+  const everyQuarter = { cron: '*/15 * * * *', timezone: 'UTC' };
+
+  test('runs at its slots alone', async () => {
+    const w = world({ wall: START + 7 * MINUTE });
+    const { task, runs } = noting(w, { schedule: everyQuarter });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    expect(w.scheduler.nextRunAt('task')).toBe(START + 15 * MINUTE);
+    await w.clock.advance(40 * MINUTE);
+    expect(runs).toEqual(['10:15:00', '10:30:00', '10:45:00']);
+    await w.scheduler.stop();
+  });
+
+  test('runs at the start too when asked to', async () => {
+    const w = world({ wall: START + 7 * MINUTE });
+    const { task, runs } = noting(w, { schedule: everyQuarter, runAtStart: true });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(10 * MINUTE);
+    expect(runs).toEqual(['10:07:00', '10:15:00']);
+    await w.scheduler.stop();
+  });
+
+  test('an expression that is not one is refused when the task is added', () => {
+    const w = world();
+    const { task } = noting(w, { schedule: { cron: '61 * * * *', timezone: 'UTC' } });
+    expect(() => w.scheduler.add(task)).toThrow(/minute/);
+  });
+
+  test('a blocked event loop loses no slot and runs several only once', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: everyQuarter });
+    const blocked = blockable(w.clock);
+    const scheduler = new Scheduler({ clock: blocked.clock, events: new EventBus(), random: () => 0 });
+    scheduler.add(task);
+    scheduler.start();
+    blocked.block();
+    await w.clock.advance(50 * MINUTE);
+    blocked.unblock();
+    await w.clock.advance(15 * MINUTE);
+    expect(runs).toEqual(['10:50:00', '11:00:00']);
+    await scheduler.stop();
+  });
+
+  test('a wall clock set ahead runs what it jumped over once, and tells of it', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: everyQuarter });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(MINUTE);
+    w.clock.jump(5 * HOUR);
+    await w.clock.advance(20 * MINUTE);
+    // The watchdog looks every five seconds.
+    expect(runs).toEqual(['15:01:05', '15:15:00']);
+    expect(w.heard).toEqual([{ type: 'schedule.rearmed', name: 'task', jumpMs: 5 * HOUR }]);
+    await w.scheduler.stop();
+  });
+
+  test('a wall clock set ahead within the wait brings the slot forward', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: everyQuarter });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    w.clock.jump(10 * MINUTE);
+    await w.clock.advance(6 * MINUTE);
+    expect(runs).toEqual(['10:15:00']);
+    await w.scheduler.stop();
+  });
+
+  test('a wall clock set back does not silence the task until it has caught up', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: everyQuarter });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(16 * MINUTE);
+    w.clock.jump(-3 * HOUR);
+    await w.clock.advance(30 * MINUTE);
+    expect(runs).toEqual(['10:15:00', '07:30:00', '07:45:00']);
+    expect(w.heard).toEqual([{ type: 'schedule.rearmed', name: 'task', jumpMs: -3 * HOUR }]);
+    await w.scheduler.stop();
+  });
+
+  test('a wall clock set back a little does not repeat the slot', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: everyQuarter });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(15 * MINUTE + 2 * SECOND);
+    w.clock.jump(-10 * SECOND);
+    await w.clock.advance(15 * MINUTE + 10 * SECOND);
+    expect(runs).toEqual(['10:15:00', '10:30:00']);
+    await w.scheduler.stop();
+  });
+
+  test('a wall clock that runs slow does not fire early', async () => {
+    const w = world();
+    const { task, runs } = noting(w, { schedule: everyQuarter });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(14 * MINUTE);
+    w.clock.jump(-900);
+    await w.clock.advance(MINUTE);
+    expect(runs).toEqual([]);
+    await w.clock.advance(900);
+    expect(runs).toEqual(['10:15:00']);
+    await w.scheduler.stop();
+  });
+
+  test.each([
+    ['goes back', '2026-10-24T22:00:00Z', 25 * 4],
+    ['goes on', '2026-03-28T23:00:00Z', 23 * 4],
+  ])('when Berlin %s, a quarter of an hour stays one', async (_what, midnight, quarters) => {
+    const w = world({ wall: Date.parse(midnight) });
+    const starts: number[] = [];
+    w.scheduler.add({
+      name: 'task',
+      schedule: { cron: '*/15 * * * *', timezone: 'Europe/Berlin' },
+      timeoutMs: MINUTE,
+      jitter: 0,
+      run: async () => void starts.push(w.clock.now()),
+    });
+    w.scheduler.start();
+    // One local day, which is 25 or 23 hours long.
+    await w.clock.advance(quarters * 15 * MINUTE);
+    expect(starts).toHaveLength(quarters);
+    const gaps = starts.slice(1).map((at, n) => at - starts[n]!);
+    expect(new Set(gaps)).toEqual(new Set([15 * MINUTE]));
+    await w.scheduler.stop();
+  });
+
+  test('a daily run happens once on each day of the changes', async () => {
+    for (const start of ['2026-03-27T12:00:00Z', '2026-10-23T12:00:00Z']) {
+      const w = world({ wall: Date.parse(start) });
+      const { task, runs } = noting(w, { schedule: { cron: '30 2 * * *', timezone: 'Europe/Berlin' } });
+      w.scheduler.add(task);
+      w.scheduler.start();
+      await w.clock.advance(4 * 24 * HOUR);
+      expect(runs).toHaveLength(4);
+      await w.scheduler.stop();
+    }
+  });
+});
+
+describe('a run', () => {
+  test('that takes too long is aborted, and the next one comes', async () => {
+    const w = world();
+    const long = held();
+    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, timeoutMs: 4 * SECOND, run: long.run });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(4 * SECOND);
+    expect(long.seen[0]?.reason).toBeInstanceOf(TimeoutError);
+    await w.clock.advance(6 * SECOND);
+    expect(runs).toHaveLength(2);
+    long.finish();
+    await w.scheduler.stop();
+  });
+
+  test('that fails is reported and does not end the schedule', async () => {
+    const w = world();
+    const errors: unknown[] = [];
+    const boom = new Error('boom');
+    const { task, runs } = noting(w, {
+      schedule: { every: 10 * SECOND },
+      run: () => Promise.reject(boom),
+      onError: (error) => errors.push(error),
+    });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(10 * SECOND);
+    expect(runs).toHaveLength(2);
+    expect(errors).toEqual([boom, boom]);
+    await w.scheduler.stop();
+  });
+
+  test('by hand follows the same rule: never two at once', async () => {
+    const w = world();
+    const long = held();
+    const { task, runs, skips } = noting(w, { schedule: { every: HOUR }, run: long.run });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(SECOND);
+    await w.scheduler.runNow('task');
+    expect(runs).toHaveLength(1);
+    expect(skips).toHaveLength(1);
+    long.finish();
+    await w.clock.advance(0);
+    const second = w.scheduler.runNow('task');
+    expect(runs).toHaveLength(2);
+    long.finish();
+    await second;
+    await w.scheduler.stop();
+  });
+
+  test('by hand tells its failure to whoever asked', async () => {
+    const w = world();
+    const { task } = noting(w, { schedule: { every: HOUR }, run: () => Promise.reject(new Error('boom')) });
+    w.scheduler.add(task);
+    await expect(w.scheduler.runNow('task')).rejects.toThrow('boom');
+    await expect(w.scheduler.runNow('nobody')).rejects.toThrow('no task named nobody');
+  });
+});
+
+describe('stopping', () => {
+  test('waits for runs in progress and starts no more', async () => {
+    const w = world();
+    const long = held();
+    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(SECOND);
+    let stopped = false;
+    const stop = w.scheduler.stop().then(() => {
+      stopped = true;
+    });
+    await w.clock.advance(9 * SECOND);
+    expect(stopped).toBe(false);
+    expect(long.seen[0]?.aborted).toBe(false);
+    long.finish();
+    await stop;
+    await w.clock.advance(HOUR);
+    expect(runs).toHaveLength(1);
+    expect(w.clock.timers).toBe(0);
+  });
+
+  test('aborts what is not over after the grace', async () => {
+    const w = world({ graceMs: 3 * SECOND });
+    const long = held();
+    const { task } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await w.clock.advance(SECOND);
+    const stop = w.scheduler.stop();
+    await w.clock.advance(3 * SECOND);
+    await stop;
+    expect(long.seen[0]?.reason).toMatchObject({ name: 'AbortError' });
+    expect(w.clock.timers).toBe(0);
+  });
+
+  test('twice is once; afterwards nothing can be begun', async () => {
+    const w = world();
+    const { task } = noting(w, { schedule: { cron: '* * * * *', timezone: 'UTC' } });
+    w.scheduler.add(task);
+    w.scheduler.start();
+    await Promise.all([w.scheduler.stop(), w.scheduler.stop()]);
+    expect(w.clock.timers).toBe(0);
+    expect(w.scheduler.nextRunAt('task')).toBeUndefined();
+    await expect(w.scheduler.runNow('task')).rejects.toThrow('stopped');
+    expect(() => w.scheduler.add({ ...task, name: 'late' })).toThrow('stopped');
+  });
+});
+
+test('two tasks of one name are refused', () => {
+  const w = world();
+  const { task } = noting(w, { schedule: { every: SECOND } });
+  w.scheduler.add(task);
+  expect(() => w.scheduler.add(task)).toThrow('two tasks named task');
+});

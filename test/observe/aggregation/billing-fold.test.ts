@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountStats } from '#foundation/domain/statistics.ts';
+import { foldBilling } from '#observe/aggregation/billing-fold.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NOVEMBER = Date.UTC(2026, 10, 1);
+const DECEMBER = Date.UTC(2026, 11, 1);
+
+/** Billing of the days of a month, the future ones nothing. */
+function stats(month: number, amounts: readonly number[], total = amounts.reduce((a, b) => a + b, 0)): AccountStats {
+  const dailyBillings = Array.from({ length: 30 }, (_, day) => ({ at: month + day * DAY, value: amounts[day] ?? 0 }));
+  return { dailyBillings, monthBillingUsd: total };
+}
+
+function counted(answers: readonly (readonly [at: number, stats: AccountStats])[]) {
+  const sums = new Map<string, number>();
+  let record: string | undefined;
+  for (const [at, answer] of answers) {
+    const folded = foldBilling(record, answer, at);
+    if (folded === undefined) continue;
+    record = folded.record;
+    for (const { metric, by } of folded.increments) sums.set(metric, (sums.get(metric) ?? 0) + by);
+  }
+  return {
+    dollars: sums.get('msgsvc_account_billing_dollars_total'),
+    corrections: sums.get('opsd_stats_corrections_total'),
+  };
+}
+
+describe('billing', () => {
+  test('is there at 0 with the first answer, and grows across days', () => {
+    const end = NOVEMBER + 20 * DAY;
+    expect(counted([[end, stats(NOVEMBER, [5])]])).toEqual({ dollars: 0, corrections: 0 });
+    expect(
+      counted([
+        [end, stats(NOVEMBER, [5, 1])],
+        [end + DAY, stats(NOVEMBER, [5, 3, 2])],
+      ]),
+    ).toEqual({ dollars: 4, corrections: 0 });
+  });
+
+  test('goes on over the turn of the month, though the new total is higher than the old one', () => {
+    expect(
+      counted([
+        [DECEMBER - HOUR, stats(NOVEMBER, [1])],
+        [DECEMBER - 60_000, stats(NOVEMBER, [1.5])],
+        [DECEMBER + HOUR, stats(DECEMBER, [4])],
+        [DECEMBER + 2 * HOUR, stats(DECEMBER, [6])],
+      ]),
+    ).toEqual({ dollars: 0.5 + 6, corrections: 0 });
+  });
+
+  test('a total that lags behind its days is still that of the month before', () => {
+    expect(
+      counted([
+        [DECEMBER - HOUR, stats(NOVEMBER, [100])],
+        [DECEMBER + 60_000, stats(DECEMBER, [0], 101)],
+        [DECEMBER + HOUR, stats(DECEMBER, [0.25], 102)],
+        [DECEMBER + 2 * HOUR, stats(DECEMBER, [0.5])],
+        [DECEMBER + 3 * HOUR, stats(DECEMBER, [0.75])],
+      ]),
+    ).toEqual({ dollars: 2 + 0.75, corrections: 0 });
+  });
+
+  test('a credit is a correction', () => {
+    const end = NOVEMBER + 20 * DAY;
+    expect(
+      counted([
+        [end, stats(NOVEMBER, [50])],
+        [end + HOUR, stats(NOVEMBER, [40])],
+        [end + 2 * HOUR, stats(NOVEMBER, [55])],
+      ]),
+    ).toEqual({ dollars: 5, corrections: 1 });
+  });
+
+  test('is what the days add up to when there is no total, and nothing when there is neither', () => {
+    const end = NOVEMBER + 20 * DAY;
+    const { dailyBillings } = stats(NOVEMBER, [5]);
+    const { dailyBillings: later } = stats(NOVEMBER, [5, 2]);
+    expect(
+      counted([
+        [end, { dailyBillings: dailyBillings! }],
+        [end + HOUR, { dailyBillings: later! }],
+      ]),
+    ).toMatchObject({ dollars: 2 });
+    expect(foldBilling(undefined, { dlqMessages: 1 }, end)).toBeUndefined();
+    expect(foldBilling(undefined, { monthBillingUsd: -1 }, end)).toBeUndefined();
+  });
+});

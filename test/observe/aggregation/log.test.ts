@@ -1,0 +1,590 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
+import type { StatedEntry } from '#observe/aggregation/log-entry.ts';
+import { GIVE_UP_AFTER_MS, WindowFold, type LogFold, type LogWindow } from '#observe/aggregation/log.ts';
+import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
+import { countersOf, hasEnded, histories, truthOf } from '../../support/log-history.ts';
+import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
+
+const T0 = Date.UTC(2026, 10, 20, 10);
+const ACCOUNT = 'production';
+
+/** Folds a window over what a store holds, without committing. */
+function fold(store: MemoryFoldStore, entries: readonly StatedEntry[], more: Partial<LogWindow> = {}): LogFold {
+  const folding = new WindowFold({
+    account: ACCOUNT,
+    from: T0,
+    memory: store.memory(ACCOUNT),
+    admit: (_label, value) => value,
+    ...more,
+  });
+  for (const one of entries) folding.take(one);
+  return folding.finish((...asked) => store.openRecords(...asked));
+}
+
+/** @returns what it tells of messages that ended with it */
+function foldAndCommit(
+  store: MemoryFoldStore,
+  entries: readonly StatedEntry[],
+  to: number,
+  more: Partial<LogWindow> = {},
+): MessageProgress[] {
+  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = fold(store, entries, more);
+  store.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
+  return progress().filter(({ news }) => news.ended);
+}
+
+function entry(time: number, state: MessageState, more: Partial<LogEntry> = {}): StatedEntry {
+  return { time: T0 + time, messageId: 'msg-1', state, labels: [], url: 'https://api.example.com/x', ...more };
+}
+
+function counters(store: MemoryFoldStore): Record<string, number> {
+  return countersOf(store.counters(ACCOUNT));
+}
+
+const end = T0 + 24 * 3_600_000;
+
+describe('whatever the pieces', () => {
+  const cuts = fc.array(fc.integer({ min: 0, max: 900_000 }), { maxLength: 12 });
+  const noise = fc.record({
+    seed: fc.integer(),
+    /** Reads every n-th entry twice. */
+    repeatEvery: fc.integer({ min: 2, max: 9 }),
+    /** Windows that reach back behind the one before. */
+    overlap: fc.integer({ min: 0, max: 120_000 }),
+    crashEvery: fc.integer({ min: 2, max: 5 }),
+  });
+
+  test('the counters are the truth, and each end is told once, whole', () => {
+    fc.assert(
+      fc.property(histories(T0), cuts, noise, (messages, offsets, { seed, repeatEvery, overlap, crashEvery }) => {
+        const all = messages.flatMap((message) => message.entries);
+        const borders = [T0, ...offsets.map((offset) => T0 + offset).sort((a, b) => a - b), end];
+        const store = new MemoryFoldStore();
+        const ended: MessageProgress[] = [];
+        for (let n = 1; n < borders.length; n += 1) {
+          const from = borders[n - 1]! - overlap;
+          const to = borders[n]!;
+          const window = all.filter(({ time }) => time >= from && time <= to);
+          const read = shuffled([...window, ...window.filter((_, at) => at % repeatEvery === 0)], seed + n);
+          // A crash after the fold and before the commit: the window is read again, in another order.
+          if (n % crashEvery === 0) fold(store, shuffled(read, seed - n), { from });
+          ended.push(...foldAndCommit(store, read, to, { from }));
+        }
+        expect(counters(store)).toEqual(truthOf(messages));
+        expect(ended.map(({ messageId }) => messageId).toSorted()).toEqual(
+          messages
+            .filter(hasEnded)
+            .map(({ messageId }) => messageId)
+            .toSorted(),
+        );
+        const atOnce = foldAndCommit(new MemoryFoldStore(), all, end);
+        expect(byId(ended)).toEqual(byId(atOnce));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('only messages without an end are remembered, and those that end are so no more', () => {
+    fc.assert(
+      fc.property(histories(T0), (messages) => {
+        const store = new MemoryFoldStore();
+        foldAndCommit(
+          store,
+          messages.flatMap(({ entries }) => entries),
+          end,
+        );
+        const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
+        const inFlight = [...store.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
+        expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+/** What is known of each message, whatever of it was news. */
+function byId(ended: readonly MessageProgress[]): Record<string, Omit<MessageProgress, 'news'>> {
+  return Object.fromEntries(ended.map(({ news: _news, ...known }) => [known.messageId, known]));
+}
+
+/** The same values in an order that the seed decides. */
+function shuffled<T>(values: readonly T[], seed: number): T[] {
+  return values
+    .map((value, at) => ({ value, rank: Math.sin((at + 1) * 12.9898 + seed * 78.233) * 43_758.5453 }))
+    .sort((a, b) => a.rank - Math.floor(a.rank) - (b.rank - Math.floor(b.rank)))
+    .map(({ value }) => value);
+}
+
+describe('attempts that ended', () => {
+  const attempts = (entries: readonly StatedEntry[], store = new MemoryFoldStore()) => fold(store, entries).attempts;
+  const MINUTE = 60_000;
+  const host = 'api.example.com';
+
+  test('are counted by host and minute of their entries: each try, not each message', () => {
+    const entries = [
+      entry(1, 'CREATED'),
+      entry(2, 'ACTIVE'),
+      entry(3, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + MINUTE }),
+      entry(4, 'RETRY'),
+      entry(MINUTE, 'DELIVERED', { responseStatus: 200 }),
+      entry(5, 'DELIVERED', { messageId: 'msg-2', url: 'https://other.example:8443/?q' }),
+      entry(6, 'CANCELLED', { messageId: 'msg-3' }),
+    ];
+    const none = { delivered: 0, failed: 0, failedFrom: Infinity, lost: 0, reasons: new Map() };
+    const failed = { ...none, failed: 1, failedFrom: T0 + 3, reasons: new Map([['HTTP 500', 1]]) };
+    expect(attempts(entries)).toEqual([
+      { host, minute: T0, ...failed },
+      { host, minute: T0 + MINUTE, ...none, delivered: 1 },
+      { host: 'other.example:8443', minute: T0, ...none, delivered: 1 },
+    ]);
+  });
+
+  test('a FAILED counts where no ERROR told of the attempt, and always as a message that failed for good', () => {
+    const reasons = new Map([['no_response', 1]]);
+    const failed = { host, minute: T0, delivered: 0, failed: 1, failedFrom: T0 + 1, lost: 1, reasons };
+    expect(attempts([entry(1, 'FAILED')])).toEqual([failed]);
+    expect(attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([failed]);
+    const lost = [{ ...failed, failed: 0, failedFrom: Infinity, reasons: new Map() }];
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
+    expect(attempts([entry(9, 'FAILED')], store)).toEqual(lost);
+    const past = new MemoryFoldStore();
+    const whole = [entry(1, 'CREATED'), entry(2, 'ACTIVE'), entry(3, 'ERROR', { responseStatus: 500 })];
+    foldAndCommit(past, whole, T0 + 4);
+    expect(past.memory(ACCOUNT).open.size).toBe(0);
+    expect(attempts([entry(9, 'FAILED')], past)).toEqual(lost);
+  });
+
+  test('a resume ends as a message with its stamp does, and failed when that did for good', () => {
+    const ends = (...entries: readonly StatedEntry[]) => fold(new MemoryFoldStore(), entries).resumeEnds;
+    const labels = ['billing', 'opsd:here:lin-1:2'];
+    const failed = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x', end: 'failed' };
+    const delivered = { ...failed, end: 'delivered' };
+    expect(ends(entry(1, 'CREATED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([failed]);
+    expect(ends(entry(2, 'FAILED', { labels }), entry(1, 'ERROR', { labels }))).toEqual([failed]);
+    expect(ends(entry(2, 'ERROR', { labels, nextDeliveryTime: T0 + 9 }))).toEqual([]);
+    expect(ends(entry(2, 'ERROR', { labels }), entry(3, 'DELIVERED', { labels }))).toEqual([delivered]);
+    expect(ends(entry(3, 'DELIVERED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([delivered]);
+    expect(ends(entry(2, 'CANCELLED', { labels }), entry(3, 'ERROR', { labels: ['billing'] }))).toEqual([]);
+    // Where the service adds labels, the stamps of earlier resumes stand beside the newest.
+    const added = ['opsd:here:lin-1:1', 'opsd:here:lin-1:2'];
+    expect(ends(entry(2, 'FAILED', { labels: added }))).toEqual([failed]);
+  });
+
+  test('what was counted is not counted again', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
+    expect(attempts([entry(2, 'DELIVERED')], store)).toEqual([]);
+  });
+});
+
+describe('a final failure', () => {
+  const failures = 'msgsvc_message_failures_total api.example.com http 500';
+  const last = entry(10, 'ERROR', { responseStatus: 500 });
+
+  test('is an ERROR without a next delivery', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [last], T0 + 20);
+    expect(counters(store)[failures]).toBe(1);
+  });
+
+  test('is not an ERROR with one, nor one after which the message went on', () => {
+    for (const entries of [
+      [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })],
+      [last, entry(10, 'RETRY')],
+      [last, entry(15, 'ACTIVE')],
+    ]) {
+      const store = new MemoryFoldStore();
+      foldAndCommit(store, entries, T0 + 20);
+      expect(counters(store)).not.toHaveProperty([failures]);
+      expect(counters(store)).not.toHaveProperty(['msgsvc_messages_finished_total api.example.com']);
+    }
+  });
+
+  test.each([
+    ['in one window', [[last, entry(12, 'FAILED', { responseStatus: 500 })]]],
+    ['in two windows', [[last], [entry(12, 'FAILED', { responseStatus: 500 })]]],
+    ['in two windows, FAILED first', [[entry(12, 'FAILED', { responseStatus: 500 })], [last]]],
+  ])('is one when ERROR and FAILED both tell of it, %s', (_how, windows) => {
+    const store = new MemoryFoldStore();
+    for (const entries of windows) foldAndCommit(store, entries, T0 + 20);
+    expect(counters(store)[failures]).toBe(1);
+    expect(counters(store)['msgsvc_messages_finished_total api.example.com']).toBe(1);
+    expect(counters(store)['msgsvc_log_events_total FAILED']).toBe(1);
+  });
+
+  test('told by a FAILED without status has the reason of the last ERROR', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
+    foldAndCommit(store, [entry(30, 'FAILED')], T0 + 40);
+    expect(counters(store)[failures]).toBe(1);
+  });
+});
+
+describe('a cancellation during an attempt', () => {
+  const first = [
+    entry(0, 'CREATED'),
+    entry(10, 'ACTIVE'),
+    entry(15, 'CANCEL_REQUESTED'),
+    entry(20, 'ERROR', { responseStatus: 503 }),
+  ];
+  const last = entry(20, 'CANCELLED');
+
+  test.each([
+    ['in one window', [[...first, last]]],
+    ['in two windows', [first, [last]]],
+  ])('is no failure, %s', (_how, windows) => {
+    const store = new MemoryFoldStore();
+    for (const entries of windows) foldAndCommit(store, entries, T0 + 30);
+    expect(counters(store)).toMatchObject({
+      'msgsvc_message_cancellations_total api.example.com': 1,
+      'msgsvc_messages_finished_total api.example.com': 1,
+    });
+    expect(counters(store)).not.toHaveProperty(['msgsvc_message_failures_total api.example.com http 503']);
+  });
+});
+
+test('an attempt that begins in the millisecond in which the one before failed is another', () => {
+  const store = new MemoryFoldStore();
+  foldAndCommit(
+    store,
+    [
+      entry(0, 'CREATED'),
+      entry(10, 'ACTIVE'),
+      entry(20, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 20 }),
+      entry(20, 'ACTIVE'),
+      entry(25, 'DELIVERED'),
+    ],
+    T0 + 30,
+  );
+  const attempts = store.histograms(ACCOUNT).find(({ metric }) => metric.includes('attempt_duration'))!;
+  expect([attempts.buckets[0], attempts.sum]).toEqual([2, 0.015]);
+});
+
+describe('labels', () => {
+  test('a destination beyond what is admitted is folded', () => {
+    const { increments } = fold(
+      new MemoryFoldStore(),
+      [entry(1, 'CREATED'), entry(1, 'CREATED', { messageId: 'msg-2', url: 'https://b.example.com' })],
+      { admit: (_label, value) => (value === 'b.example.com' ? 'other' : value) },
+    );
+    const created = increments.filter(({ metric }) => metric === 'msgsvc_messages_created_total');
+    expect(created.map(({ labels, by }) => [...labels, by])).toEqual([
+      ['api.example.com', 1],
+      ['other', 1],
+    ]);
+  });
+
+  test('an entry that names no destination has that of its message', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(1, 'CREATED')], T0 + 5);
+    const { url: _url, ...bare } = entry(10, 'DELIVERED', { responseStatus: 200 });
+    foldAndCommit(store, [bare], T0 + 20);
+    expect(counters(store)['msgsvc_messages_finished_total api.example.com']).toBe(1);
+  });
+
+  test('a message that never names one is unknown', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(1, 'CREATED', { url: 'not a url' })], T0 + 5);
+    expect(counters(store)['msgsvc_messages_created_total unknown']).toBe(1);
+  });
+});
+
+describe('repetitions', () => {
+  const repeated = (store: MemoryFoldStore): number | undefined =>
+    store.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_logs_duplicate_entries_total')?.value;
+
+  test('within a window, and of another window, are counted as such', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(1, 'CREATED'), entry(1, 'CREATED')], T0 + 5);
+    expect(repeated(store)).toBe(1);
+    foldAndCommit(store, [entry(1, 'CREATED')], T0 + 9);
+    expect(repeated(store)).toBe(2);
+  });
+
+  test('at the border where two windows meet are no news', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(5, 'CREATED')], T0 + 5);
+    foldAndCommit(store, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
+    expect(repeated(store)).toBeUndefined();
+    expect(counters(store)['msgsvc_log_events_total CREATED']).toBe(1);
+  });
+
+  test('entries that differ in endpoint, status, state or time are none', () => {
+    const { url: _url, ...bare } = entry(1, 'CREATED');
+    const different = [
+      { ...bare, endpointName: 'a' },
+      { ...bare, endpointName: 'b' },
+      entry(1, 'CREATED'),
+      entry(2, 'CREATED'),
+      entry(2, 'ACTIVE'),
+      entry(3, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 9 }),
+      entry(3, 'ERROR', { responseStatus: 502, nextDeliveryTime: T0 + 9 }),
+    ];
+    expect(fold(new MemoryFoldStore(), different).seen.size).toBe(different.length);
+  });
+});
+
+describe('entries that come later than what follows them', () => {
+  const life = [
+    entry(0, 'CREATED'),
+    entry(10, 'ACTIVE'),
+    entry(30, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 1_000 }),
+    entry(30, 'RETRY', { nextDeliveryTime: T0 + 1_000 }),
+    entry(1_007, 'ACTIVE'),
+    entry(1_300, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 70_000 }),
+    entry(1_300, 'RETRY', { nextDeliveryTime: T0 + 70_000 }),
+    entry(70_001, 'ACTIVE'),
+  ];
+  const failure = [entry(70_500, 'ERROR', { responseStatus: 503 }), entry(70_500, 'FAILED', { responseStatus: 503 })];
+  const pairs = (of: readonly StatedEntry[]): number[][] => of.flatMap((_a, at) => of.map((_b, other) => [at, other]));
+
+  test.each([
+    ['delivered', [...life, entry(70_500, 'DELIVERED', { responseStatus: 200 })]],
+    ['failed', [...life, ...failure]],
+    ['failed at once', [...life.slice(0, 2), ...failure]],
+    ['cancelled', [...life.slice(0, 4), entry(500, 'CANCEL_REQUESTED'), entry(500, 'CANCELLED')]],
+  ])('change nothing of what is measured of a message that is %s, whichever two they are', (_end, all) => {
+    const atOnce = new MemoryFoldStore();
+    foldAndCommit(atOnce, all, end);
+    for (const late of pairs(all)) {
+      const store = new MemoryFoldStore();
+      const inTime = all.filter((_, at) => !late.includes(at));
+      foldAndCommit(store, inTime, end);
+      for (const at of late) foldAndCommit(store, [all[at]!], end, { isSweep: true });
+      const doubts = store.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
+      expect([late, doubts]).toEqual([late, []]);
+      expect([late, measuredIn(store)]).toEqual([late, measuredIn(atOnce)]);
+    }
+  });
+
+  test('are not waited for where a RETRY is told of before its ERROR', () => {
+    const store = new MemoryFoldStore();
+    const skewed = [
+      ...life.slice(0, 2),
+      entry(29, 'RETRY', { nextDeliveryTime: T0 + 1_000 }),
+      life[2]!,
+      life[4]!,
+      entry(1_100, 'DELIVERED', { responseStatus: 200 }),
+    ];
+    foldAndCommit(store, skewed, end);
+    expect(measuredIn(store)['msgsvc_message_delivery_attempts']!.slice(0, 3)).toEqual([2_000, 0, 1]);
+    expect(store.sizes(ACCOUNT).open).toBe(0);
+  });
+});
+
+function measuredIn(store: MemoryFoldStore): Record<string, readonly number[]> {
+  return Object.fromEntries(
+    store.histograms(ACCOUNT).map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
+  );
+}
+
+describe('what is told of an end', () => {
+  const created = entry(0, 'CREATED', {
+    url: 'https://user:pw@api.example.com/x?id=1&token=s3cret',
+    traceparent: '00-abc',
+    method: 'POST',
+  });
+
+  test('has the attempts of a message that came through', () => {
+    const store = new MemoryFoldStore();
+    const told = foldAndCommit(
+      store,
+      [
+        created,
+        entry(10, 'ACTIVE'),
+        entry(20, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 40 }),
+        entry(21, 'RETRY'),
+        entry(40, 'ACTIVE'),
+        entry(55, 'DELIVERED', { responseStatus: 200 }),
+      ],
+      T0 + 60,
+    );
+    expect(told).toEqual([
+      {
+        account: ACCOUNT,
+        messageId: 'msg-1',
+        createdAt: T0,
+        dueAt: T0,
+        end: { at: T0 + 55, outcome: 'delivered' },
+        url: 'https://api.example.com/x?id=1&token=REDACTED',
+        method: 'POST',
+        traceparent: '00-abc',
+        attempts: [
+          { dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, responseStatus: 503, failure: 'http' },
+          { dueAt: T0 + 40, startedAt: T0 + 40, endedAt: T0 + 55, responseStatus: 200 },
+        ],
+        news: { created: true, attempts: [0, 1], outcomes: [0, 1], ended: true },
+      },
+    ]);
+  });
+
+  test('what put a message off is remembered until its wait ends', () => {
+    const store = new MemoryFoldStore();
+    const postponed = entry(0, 'CREATED', { postponedBy: 'not_before', nextDeliveryTime: T0 + 30 });
+    foldAndCommit(store, [postponed], T0 + 20);
+    const later = fold(store, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')]).progress();
+    expect(later).toMatchObject([{ postponedBy: 'not_before', dueAt: T0 + 30 }]);
+  });
+
+  test('has the failure that ended it, whether FAILED comes in the same window or not', () => {
+    const entries = [created, entry(10, 'ACTIVE'), entry(20, 'ERROR', { error: 'ECONNRESET' })];
+    const again = entry(21, 'FAILED', { error: 'ECONNRESET' });
+    const one = foldAndCommit(new MemoryFoldStore(), [...entries, again], T0 + 30);
+    const store = new MemoryFoldStore();
+    const two = [...foldAndCommit(store, entries, T0 + 20), ...foldAndCommit(store, [again], T0 + 30)];
+    expect(two).toEqual(one);
+    expect(one[0]).toMatchObject({ end: { at: T0 + 20, outcome: 'failed' } });
+    expect(one[0]?.attempts).toEqual([{ dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, failure: 'connection' }]);
+  });
+
+  test('a FAILED that no ERROR precedes is an attempt', () => {
+    const told = foldAndCommit(
+      new MemoryFoldStore(),
+      [created, entry(10, 'ACTIVE'), entry(20, 'FAILED', { responseStatus: 489 })],
+      T0 + 30,
+    );
+    expect(told[0]?.attempts).toEqual([
+      { dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, responseStatus: 489, failure: 'http' },
+    ]);
+  });
+
+  test('an attempt whose beginning was not seen does not borrow that of the one before', () => {
+    const told = foldAndCommit(
+      new MemoryFoldStore(),
+      [
+        created,
+        entry(10, 'ACTIVE'),
+        entry(20, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 40 }),
+        entry(45, 'DELIVERED', { responseStatus: 200 }),
+      ],
+      T0 + 50,
+    );
+    expect(told[0]?.attempts[1]).toEqual({ dueAt: T0 + 40, endedAt: T0 + 45, responseStatus: 200 });
+  });
+
+  test('a FAILED after the ERROR that told of the attempt is not another', () => {
+    const told = foldAndCommit(
+      new MemoryFoldStore(),
+      [
+        created,
+        entry(10, 'ACTIVE'),
+        entry(20, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 40 }),
+        entry(30, 'FAILED', { responseStatus: 503 }),
+      ],
+      T0 + 50,
+    );
+    expect(told[0]).toMatchObject({ end: { at: T0 + 30, outcome: 'failed' } });
+    expect(told[0]?.attempts).toHaveLength(1);
+  });
+
+  test('may have no attempts, where the message was cancelled', () => {
+    const told = foldAndCommit(
+      new MemoryFoldStore(),
+      [created, entry(5, 'CANCEL_REQUESTED'), entry(6, 'CANCELLED')],
+      T0 + 30,
+    );
+    expect(told).toMatchObject([{ end: { at: T0 + 6, outcome: 'cancelled' }, attempts: [] }]);
+  });
+
+  test('has no beginning where the creation was not seen', () => {
+    const told = foldAndCommit(new MemoryFoldStore(), [entry(5, 'DELIVERED')], T0 + 30);
+    expect(told).toMatchObject([{ end: { at: T0 + 5, outcome: 'delivered' } }]);
+    expect(told[0]).not.toHaveProperty('createdAt');
+    expect(told[0]).not.toHaveProperty('dueAt');
+  });
+});
+
+describe('progress', () => {
+  test('tells what became known with each commit', () => {
+    const store = new MemoryFoldStore();
+    const step = (...entries: StatedEntry[]) => {
+      const [progress] = fold(store, entries).progress();
+      foldAndCommit(store, entries, T0 + 99);
+      return progress;
+    };
+    expect(step(entry(0, 'CREATED', { nextDeliveryTime: T0 + 5 }), entry(6, 'ACTIVE'))).toEqual({
+      account: ACCOUNT,
+      messageId: 'msg-1',
+      url: 'https://api.example.com/x',
+      createdAt: T0,
+      dueAt: T0 + 5,
+      attempts: [],
+      activeSince: T0 + 6,
+      news: { created: true, attempts: [], outcomes: [], ended: false },
+    });
+    const failed = { dueAt: T0 + 5, startedAt: T0 + 6, endedAt: T0 + 9, responseStatus: 503, failure: 'http' };
+    expect(step(entry(9, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 40 }))).toMatchObject({
+      attempts: [failed],
+      news: { created: false, attempts: [0], outcomes: [0], ended: false },
+    });
+    expect(step(entry(41, 'ACTIVE'), entry(44, 'DELIVERED', { responseStatus: 200 }))).toMatchObject({
+      attempts: [failed, { dueAt: T0 + 40, startedAt: T0 + 41, endedAt: T0 + 44, responseStatus: 200 }],
+      end: { at: T0 + 44, outcome: 'delivered' },
+      news: { created: false, attempts: [1], outcomes: [1], ended: true },
+    });
+  });
+
+  test('tells a beginning that comes late from an outcome that is new, and says of what is past that it is', () => {
+    const store = new MemoryFoldStore();
+    const step = (...entries: StatedEntry[]) => {
+      const [progress] = fold(store, entries).progress();
+      foldAndCommit(store, entries, T0 + 99);
+      return progress?.news;
+    };
+    step(entry(0, 'CREATED'), entry(9, 'DELIVERED'));
+    expect(step(entry(5, 'ACTIVE'))).toMatchObject({ attempts: [0], outcomes: [], ended: false });
+    expect(step(entry(10, 'FAILED'))).toMatchObject({ isPast: true });
+  });
+});
+
+describe('hours', () => {
+  test('count fresh entries by the hour of their time and by state', () => {
+    const store = new MemoryFoldStore();
+    const hour = 3_600_000;
+    const entries = [
+      entry(0, 'CREATED'),
+      entry(hour - 1, 'CREATED', { messageId: 'msg-2' }),
+      entry(hour, 'ACTIVE'),
+      entry(hour + 1, 'DELIVERED'),
+    ];
+    foldAndCommit(store, [...entries, entries[0]!], T0 + 2 * hour);
+    foldAndCommit(store, entries, T0 + 2 * hour);
+    expect(store.hourCounts(ACCOUNT, T0)).toEqual(new Map([['CREATED', 2]]));
+    expect(store.hourCounts(ACCOUNT, T0 + hour)).toEqual(
+      new Map([
+        ['ACTIVE', 1],
+        ['DELIVERED', 1],
+      ]),
+    );
+  });
+});
+
+describe('what is kept of an open message', () => {
+  test('holds no secret and no error text', () => {
+    const store = new MemoryFoldStore();
+    const { opened } = fold(store, [
+      entry(0, 'CREATED', { url: 'https://user:pw@api.example.com/x?api_key=s3cret' }),
+      entry(9, 'ERROR', { error: 'password s3cret refused', nextDeliveryTime: T0 + 50 }),
+    ]);
+    expect(opened[0]?.record).not.toMatch(/s3cret|user|pw/);
+  });
+
+  test('is let go when the end comes in a later window', () => {
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
+    expect(store.sizes(ACCOUNT).open).toBe(1);
+    foldAndCommit(store, [entry(9, 'DELIVERED')], T0 + 10);
+    expect(store.sizes(ACCOUNT).open).toBe(0);
+  });
+
+  test('waits for as long as the next delivery is due', () => {
+    const due = T0 + 3 * GIVE_UP_AFTER_MS;
+    const store = new MemoryFoldStore();
+    foldAndCommit(store, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
+    expect(store.expired(ACCOUNT, due + GIVE_UP_AFTER_MS, 10)).toEqual([]);
+    expect(store.expired(ACCOUNT, due + GIVE_UP_AFTER_MS + 1, 10).map(({ messageId }) => messageId)).toEqual(['msg-1']);
+  });
+});

@@ -1,0 +1,377 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  foldPoints,
+  intervalsOf,
+  periodsToFill,
+  sumWithin,
+  type FoldPoints,
+  type Interval,
+  type SeriesState,
+} from '#observe/aggregation/points.ts';
+import { readPoints, writePoints } from '#observe/aggregation/series-record.ts';
+import { HISTORIES, outcomeOf } from './points-history.ts';
+
+const MINUTE = 60_000;
+/** A midnight. */
+const T0 = Date.UTC(2026, 10, 20);
+const at = (minute: number): number => T0 + minute * MINUTE;
+
+/** What a minute has; undefined when its point is missing. */
+type Amount = (minute: number) => number | undefined;
+
+/** Points of the last hour at `now` (minutes after T0). */
+function hour(now: number, amount: Amount): Interval[] {
+  const points = Array.from({ length: 60 }, (_, index) => Math.floor(now) - 59 + index).flatMap((minute) => {
+    const value = amount(minute);
+    return value === undefined ? [] : [{ at: at(minute), value }];
+  });
+  return intervalsOf(points, '1h', { value: 'sum', at: 'start' });
+}
+
+function window(now: number, fine: readonly Interval[], coarse?: FoldPoints['coarse']): FoldPoints {
+  return {
+    fine,
+    servedAt: at(now),
+    settleMs: 2 * MINUTE,
+    intervalMs: MINUTE,
+    ...(coarse && { coarse }),
+  };
+}
+
+/** An answer for the last hour at `now`. */
+function lastHour(now: number, amount: Amount, coarse?: FoldPoints['coarse']): FoldPoints {
+  return window(now, hour(now, amount), coarse);
+}
+
+function begun(now: number, amount: Amount): SeriesState {
+  return foldPoints(undefined, lastHour(now, amount))!.state;
+}
+
+describe('a series of points', () => {
+  test('begins at the newest settled point and counts nothing of before', () => {
+    const result = foldPoints(
+      undefined,
+      lastHour(100.5, () => 7),
+    )!;
+    expect(result).toMatchObject({ increase: 0, points: 0, missed: 0 });
+    // Minute 98 ended at 99, which is less than two minutes ago.
+    expect(result.state.watermark).toBe(at(98));
+    expect(result.state.base).toBe(at(98));
+  });
+
+  test('does not begin without a settled point', () => {
+    expect(foldPoints(undefined, window(100, []))).toBeUndefined();
+    expect(
+      foldPoints(
+        undefined,
+        lastHour(100, (minute) => (minute >= 99 ? 1 : undefined)),
+      ),
+    ).toBeUndefined();
+  });
+
+  test('counts each point once, when it is settled', () => {
+    const state = begun(100, () => 1);
+    const result = foldPoints(
+      state,
+      lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
+    )!;
+    expect(result).toMatchObject({ increase: 30, points: 3, revised: 0, missed: 0 });
+    expect(
+      foldPoints(
+        result.state,
+        lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
+      ),
+    ).toMatchObject({
+      increase: 0,
+      points: 0,
+    });
+  });
+
+  test('adds what reads higher later, and only counts what reads lower, once', () => {
+    const state = foldPoints(
+      begun(100, () => 0),
+      lastHour(105, () => 5),
+    )!.state;
+    const higher = foldPoints(
+      state,
+      lastHour(106, (minute) => (minute === 99 ? 8 : 5)),
+    )!;
+    expect(higher).toMatchObject({ increase: 3 + 5, revised: 1 });
+    const lower = foldPoints(
+      higher.state,
+      lastHour(107, (minute) => (minute === 99 ? 2 : 5)),
+    )!;
+    expect(lower).toMatchObject({ increase: 5, revised: 1 });
+    const still = foldPoints(
+      lower.state,
+      lastHour(108, (minute) => (minute === 99 ? 2 : 5)),
+    )!;
+    expect(still).toMatchObject({ increase: 5, revised: 0 });
+    // Back to what was counted: nothing is added twice.
+    const back = foldPoints(
+      still.state,
+      lastHour(109, (minute) => (minute === 99 ? 9 : 5)),
+    )!;
+    expect(back).toMatchObject({ increase: 1 + 5, revised: 1 });
+  });
+
+  test('what is before the beginning is never counted, however it is revised', () => {
+    const state = begun(100, () => 1);
+    expect(
+      foldPoints(
+        state,
+        lastHour(101, (minute) => (minute < 98 ? 50 : 0)),
+      )!.increase,
+    ).toBe(0);
+  });
+
+  test('waits for points at the end of the window that are not there yet', () => {
+    const state = begun(100, () => 1);
+    const waiting = foldPoints(
+      state,
+      lastHour(110, (minute) => (minute < 100 ? 1 : undefined)),
+    )!;
+    expect(waiting).toMatchObject({ increase: 2, missed: 0 });
+    const whole = foldPoints(
+      waiting.state,
+      lastHour(111, () => 1),
+    )!;
+    expect(whole).toMatchObject({ increase: 9, missed: 0 });
+  });
+
+  test('a hole is filled when its point comes, and missed when it never does', () => {
+    const state = begun(100, () => 1);
+    const holey = foldPoints(
+      state,
+      lastHour(110, (m) => (m === 101 || m === 103 ? undefined : 1)),
+    )!;
+    expect(holey).toMatchObject({ increase: 8, missed: 0 });
+    const filled = foldPoints(
+      holey.state,
+      lastHour(112, (m) => (m === 101 ? undefined : 1)),
+    )!;
+    expect(filled).toMatchObject({ increase: 3, missed: 0 });
+    let last = filled;
+    let missed = 0;
+    for (let now = 113; now < 200; now++) {
+      last = foldPoints(
+        last.state,
+        lastHour(now, (m) => (m === 101 ? undefined : 1)),
+      )!;
+      missed += last.missed;
+    }
+    expect(missed).toBe(1);
+  });
+
+  test('points that are missing at the front of the window are holes, and not before it', () => {
+    const state = begun(170, () => 1);
+    const late = foldPoints(
+      state,
+      lastHour(201, (minute) => (minute < 180 ? undefined : 1)),
+    )!;
+    const whole = foldPoints(
+      late.state,
+      lastHour(202, () => 1),
+    )!;
+    expect(late.increase + whole.increase).toBe(202 - 170);
+    expect(late.missed + whole.missed).toBe(0);
+  });
+
+  test('points that make no sense are no points, and a point that comes twice is one', () => {
+    const meaning = { value: 'sum', at: 'start' } as const;
+    const points = [NaN, -1, Infinity, 4, 4].map((value, index) => ({ at: at(Math.min(index, 3)), value }));
+    expect(intervalsOf(points, '1h', meaning)).toEqual([{ from: at(3), to: at(4), value: 4 }]);
+  });
+
+  test('rates and ends of intervals are taken as they are meant', () => {
+    expect(intervalsOf([{ at: at(3), value: 0.5 }], '3h', { value: 'rate', at: 'end' })).toEqual([
+      { from: at(0), to: at(3), value: 90 },
+    ]);
+  });
+
+  test('points that are cut anew at the moment of each question are counted from where the last ended', () => {
+    // 60 a minute, evenly; the last hour of minutes that end now.
+    const rolling = (now: number): FoldPoints => {
+      const points = Array.from({ length: 60 }, (_, index) => ({ at: at(now - 60 + index), value: 60 }));
+      return window(now, intervalsOf(points, '1h', { value: 'sum', at: 'start' }));
+    };
+    let state = foldPoints(undefined, rolling(100))!.state;
+    let counted = 0;
+    let points = 0;
+    for (const now of [100.5, 101.25, 102, 102.9, 104.1, 105, 105.05, 130, 131.75]) {
+      const result = foldPoints(state, rolling(now))!;
+      counted += result.increase;
+      expect(counted).toBeCloseTo((result.state.watermark - state.base) / 1_000, 6);
+      expect(result).toMatchObject({ revised: 0, missed: 0 });
+      points += result.points;
+      expect(points).toBeCloseTo(counted / 60, 6);
+      expect(foldPoints(result.state, rolling(now))).toMatchObject({ increase: 0, points: 0 });
+      state = result.state;
+    }
+    expect(state.watermark).toBe(at(131.75 - 2));
+  });
+
+  test('a service clock that was wrong does no lasting harm', () => {
+    const state = begun(100, () => 1);
+    // A day ahead: the newest point is taken as settled while it fills.
+    const ahead = foldPoints(state, {
+      ...lastHour(101, (m) => (m === 101 ? 3 : 10)),
+      servedAt: at(101 + 1_440),
+    })!;
+    const after = foldPoints(
+      ahead.state,
+      lastHour(110, () => 10),
+    )!;
+    expect(ahead.increase + after.increase).toBe(10 * 10);
+  });
+});
+
+describe('a gap', () => {
+  /** Minutes hold 1 each; the coarse windows are sums of them. */
+  const coarseOf = (now: number, step: number, count = 60): Interval[] => {
+    const newest = Math.floor(now / step) * step;
+    return Array.from({ length: count }, (_, index) => {
+      const from = newest - (count - 1 - index) * step;
+      return { from: at(from), to: at(from + step), value: Math.min(step, now - from) };
+    });
+  };
+
+  test('asks for the smallest period that reaches back far enough, and one between where it is very coarse', () => {
+    const state = begun(1_000, () => 1);
+    const asked = (minutes: number) => periodsToFill(state, at(1_000 + minutes));
+    expect(asked(1)).toEqual([]);
+    expect(asked(30)).toEqual([]);
+    expect(asked(45)).toEqual(['3h']);
+    expect(asked(140)).toEqual(['3h']);
+    expect(asked(200)).toEqual(['12h']);
+    expect(asked(15 * 60)).toEqual(['1d']);
+    expect(asked(2 * 1_440)).toEqual(['3d', '12h']);
+    expect(asked(29 * 1_440)).toEqual(['30d', '12h']);
+    expect(asked(50 * 1_440)).toEqual(['30d', '12h']);
+    expect(periodsToFill(undefined, at(0))).toEqual([]);
+  });
+
+  test('is filled exactly, less what the straddling points share with what was counted and what the hour tells', () => {
+    const state = begun(100, () => 1);
+    const now = 400;
+    const result = foldPoints(
+      state,
+      lastHour(now, () => 1, [coarseOf(now, 12)]),
+    )!;
+    expect(result.increase).toBe(now - 2 - 98);
+    expect(result).toMatchObject({ missed: 0, revised: 0 });
+    expect(result.backfilled).toBeGreaterThan(240);
+  });
+
+  test('that no period covers is missed, and counted as such', () => {
+    const state = begun(100, () => 1);
+    const now = 100 + 60 * 1_440;
+    const windows = [coarseOf(now, 180, 240), coarseOf(now, 12)];
+    const result = foldPoints(
+      state,
+      lastHour(now, () => 1, windows),
+    )!;
+    expect(result.increase + result.missed).toBe(now - 2 - 98);
+    expect(result.missed).toBeGreaterThan(29 * 1_440);
+  });
+
+  test('whose coarse answer is empty is missed rather than guessed', () => {
+    const state = begun(100, () => 1);
+    const result = foldPoints(
+      state,
+      lastHour(400, () => 1, [[]]),
+    )!;
+    expect(result).toMatchObject({ increase: 57, missed: 341 - 98 });
+  });
+
+  test('finds what came late to what was counted before it', () => {
+    const state = foldPoints(
+      begun(100, () => 1),
+      lastHour(130, () => 1),
+    )!.state;
+    const now = 250;
+    const more = coarseOf(now, 3).map((point) => (point.from === at(120) ? { ...point, value: 9 } : point));
+    const result = foldPoints(
+      state,
+      lastHour(now, () => 1, [more]),
+    )!;
+    expect(result).toMatchObject({ increase: now - 130 + 6, revised: 1, missed: 0 });
+  });
+});
+
+describe('a coarse point', () => {
+  const bucket = (from: number, value: number): Interval => ({ from: at(from), to: at(from + 3), value });
+
+  test('that reaches over the beginning of counting revises nothing: it may be what came late before it', () => {
+    const state = foldPoints(
+      begun(100, () => 1),
+      lastHour(130, () => 1),
+    )!.state;
+    const now = 180;
+    const result = foldPoints(
+      state,
+      lastHour(now, () => 1, [[bucket(96, 9), bucket(99, 3)]]),
+    )!;
+    expect(result).toMatchObject({ revised: 0, increase: now - 130 });
+  });
+
+  test('does not fill a hole that the hour still shows', () => {
+    const isHole = (minute: number) => minute === 143;
+    const one = (minute: number) => (isHole(minute) ? undefined : 1);
+    const state = foldPoints(
+      begun(130, () => 1),
+      lastHour(167, one),
+    )!.state;
+    const holey = foldPoints(state, lastHour(201, one, [[bucket(141, 3)]]))!;
+    const filled = foldPoints(
+      holey.state,
+      lastHour(202, () => 1),
+    )!;
+    expect(holey.increase + filled.increase).toBe(202 - 167 + 1);
+    expect(holey.missed + filled.missed).toBe(0);
+  });
+});
+
+test('an interval is a sum of others only where they cover it whole', () => {
+  const parts = [0, 1, 2].map((minute) => ({ from: minute, to: minute + 1, value: 1 }));
+  expect(sumWithin(parts, 0, 3)).toBe(3);
+  expect(sumWithin(parts, 1, 2)).toBe(1);
+  expect(sumWithin(parts, 1, 1)).toBe(0);
+  expect(sumWithin(parts, 0, 4)).toBeUndefined();
+  expect(sumWithin([{ from: 0, to: 2, value: 1 }], 1, 2)).toBeUndefined();
+  expect(sumWithin([parts[0]!, parts[2]!], 0, 3)).toBeUndefined();
+});
+
+test('a state is the same after it was written and read', () => {
+  const counted = fc.record({
+    value: fc.nat(),
+    read: fc.option(fc.nat(), { nil: undefined }),
+    minutes: fc.constantFrom(1, 3, 12),
+  });
+  fc.assert(
+    fc.property(fc.array(counted, { maxLength: 40 }), (parts) => {
+      let from = at(0);
+      const last = parts.map(({ value, read, minutes }) => {
+        const interval = { from, to: from + minutes * MINUTE, value, read };
+        from = interval.to + (value % 3 === 0 ? MINUTE : 0);
+        return interval;
+      });
+      const state = { base: at(0), watermark: from, last };
+      expect(readPoints(writePoints(state))).toEqual(state);
+    }),
+  );
+  for (const bad of [undefined, '', 'null', '{}', '{"v":2}', '{"v":1,"base":1,"watermark":2}']) {
+    expect(readPoints(bad)).toBeUndefined();
+  }
+});
+
+/** Three hundred histories of each kind are lived through by the long campaign (test/soak). */
+describe('random histories', () => {
+  test.each(Object.entries(HISTORIES))('%s', (_name, { options, seeds, isExact }) => {
+    const { runs, exact, worst, missed, wrong } = outcomeOf(options, seeds);
+    expect(wrong).toBe(0);
+    if (isExact) expect({ exact, missed }).toEqual({ exact: runs, missed: 0 });
+    else expect(worst).toBeLessThan(0.004);
+  });
+});

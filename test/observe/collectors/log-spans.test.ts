@@ -1,0 +1,136 @@
+/** From the log to the outbox: whatever the windows, crashes and restarts, each span is made once, and as the whole log tells it. */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { logs } from '#observe/collectors/logs.ts';
+import type { Batch } from '#foundation/domain/observation.ts';
+import { traceFromLog } from '#observe/tracing/log-trace.ts';
+import { jsonSpan } from '#observe/tracing/otlp-json.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { requestOf } from '#observe/tracing/span-frames.ts';
+import { createSpanSource } from '#observe/tracing/span-source.ts';
+import { spanIdOf } from '#observe/tracing/trace-ids.ts';
+import type { SpanSource } from '#observe/aggregation/span-outbox.ts';
+import type { FoldStores } from '#observe/aggregation/stores.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createSpanOutbox, type SqliteSpanOutbox } from '#storage/sqlite-span-outbox.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore } from '#storage/sqlite.ts';
+import { histories } from '../../support/log-history.ts';
+import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { ACCOUNT, context, target } from './fake-context.ts';
+import { FakeLog } from './fake-service.ts';
+
+const T0 = Date.UTC(2026, 10, 20, 10);
+const MINUTE = 60_000;
+const settings = telemetrySettings.parse({
+  traces: { sampleRatio: 1, maxAge: '31d', maxSpansPerSecond: 100_000 },
+}).traces;
+
+type Happening = 'run' | 'commit fails' | 'restart';
+
+interface Process {
+  readonly stores: FoldStores;
+  readonly outbox: SqliteSpanOutbox;
+  readonly spans: SpanSource;
+}
+
+/** All that is wrong when a span is dropped here is that it was. */
+function eventsThatDropNothing(): EventBus {
+  const events = new EventBus();
+  events.subscribe((event) => {
+    throw new Error(JSON.stringify(event));
+  });
+  return events;
+}
+
+test('each span once, as the whole log tells it', async () => {
+  const happenings = fc.array(
+    fc.record({
+      what: fc.constantFrom<Happening>('run', 'run', 'commit fails', 'restart'),
+      ms: fc.integer({ min: 1_000, max: 5 * MINUTE }),
+    }),
+    { maxLength: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(histories(T0, 10), happenings, async (messages, happened) => {
+      const clock = new ManualClock(T0 - MINUTE);
+      const log = new FakeLog({ clock });
+      log.entries.push(...messages.flatMap(({ entries }) => entries));
+      using store = openStore(join(tempDir(), 'opsd.db'));
+      let fails = false;
+      const begin = (): Process => {
+        const outbox = createSpanOutbox(store);
+        const failing: Pick<SqliteSpanOutbox, 'write'> = {
+          write(...commit) {
+            const afterwards = outbox.write(...commit);
+            if (fails) throw new Error('the disk is full');
+            return afterwards;
+          },
+        };
+        const spans = createSpanSource({
+          settings,
+          protocol: 'http/json',
+          outbox,
+          clock,
+          events: eventsThatDropNothing(),
+          headOf: () => ({ resource: [], scope: { name: 'x', version: '1' } }),
+          failedRun: () => undefined,
+        });
+        const folds = createLogFoldStore(store, createTotals(store), failing);
+        return { stores: { ...memoryStores(), log: folds }, outbox, spans };
+      };
+      let process = begin();
+      let previous: Batch<'logs'> | undefined;
+      const run = async (): Promise<void> => {
+        const { stores, spans } = process;
+        const { rows, dropped } = await logs.collect(
+          log.client,
+          context<'logs'>({ target: target(), clock, stores, spans, ...(previous && { previous }) }),
+        );
+        previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), rows, dropped };
+      };
+      await run();
+      for (const { what, ms } of happened) {
+        await clock.advance(ms);
+        if (what === 'restart') {
+          process = begin();
+          previous = undefined;
+        }
+        fails = what === 'commit fails';
+        await run().catch((error: unknown) => {
+          if (!fails) throw error;
+        });
+        fails = false;
+      }
+      await clock.advance(3 * 60 * MINUTE);
+      await run();
+
+      const made: string[] = [];
+      for (let batch = process.outbox.next(); batch !== undefined; batch = process.outbox.next(batch.id)) {
+        const { resourceSpans } = JSON.parse(Buffer.from(requestOf(batch, 0).body!).toString('utf8')) as {
+          resourceSpans: { scopeSpans: { spans: object[] }[] }[];
+        };
+        made.push(...resourceSpans[0]!.scopeSpans[0]!.spans.map((span) => JSON.stringify(span)));
+      }
+      const expected: string[] = [];
+      const open: string[] = [];
+      for (const { messageId, entries } of messages) {
+        const trace = (await traceFromLog({ account: ACCOUNT, settings }, async () => entries))!;
+        if (trace.isOpen) open.push(spanIdOf(ACCOUNT, messageId, 'deliver'));
+        expected.push(...trace.spans.slice(trace.isOpen ? 1 : 0).map(jsonSpan));
+      }
+      // Roots of open messages end at another moment there.
+      const roots = made.filter((text) =>
+        open.some((id) => text.includes(`"spanId":"${id}"`) && !text.includes('"parentSpanId"')),
+      );
+      expect(roots.every((text) => text.includes('"messaging.msgsvc.open"'))).toBe(true);
+      expect(roots).toHaveLength(open.length);
+      expect(made.filter((text) => !roots.includes(text)).toSorted()).toEqual(expected.toSorted());
+    }),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,106 @@
+/** The collector of the log over a service in small, with a store in memory and a clock that stands still. */
+import type { ServiceClient } from '#service/api.ts';
+import { logs } from '#observe/collectors/logs.ts';
+import { timing } from '#observe/collectors/settings.ts';
+import type { EndedAttemptsRead } from '#foundation/domain/ended-attempts.ts';
+import type { Batch, LogProgress } from '#foundation/domain/observation.ts';
+import { deliveryLines } from '#observe/tracing/delivery-line.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { withTimeout } from '#foundation/platform/sleep.ts';
+import { countersOf, type HistoryEntry } from '../../support/log-history.ts';
+import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
+import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { ACCOUNT, context, target } from './fake-context.ts';
+import { FakeLog, type FakeLogOptions } from './fake-service.ts';
+
+export const T0 = Date.UTC(2026, 10, 20, 10);
+export const SECOND = 1_000;
+export const LAG = 15 * SECOND;
+
+export interface WorldOptions extends Omit<FakeLogOptions, 'clock'> {
+  readonly pageBudget?: number;
+  readonly sweep?: { readonly every: string; readonly reach: string };
+  readonly dimension?: string;
+}
+
+export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions = {}) {
+  const clock = new ManualClock(T0);
+  const log = new FakeLog({ clock, ...options });
+  const store = new MemoryFoldStore();
+  const reads: EndedAttemptsRead[] = [];
+  const resets: { readonly from: number; readonly to: number }[] = [];
+  let previous: Batch<'logs'> | undefined;
+  const chosen = { pageBudget, ...(sweep && { sweep }), ...(dimension !== undefined && { dimension }) };
+  const watched = target({ settings: { logs: chosen } });
+  let client = log.client;
+  /** Another client from now on. */
+  const through = (other: ServiceClient): void => void (client = other);
+  /** A run of the collector, as the daemon does it. */
+  const run = async (signal = new AbortController().signal): Promise<LogProgress> => {
+    const { rows, dropped } = await logs.collect(
+      client,
+      context<'logs'>({
+        signal,
+        target: watched,
+        clock,
+        stores: { ...memoryStores(), log: store },
+        lines: deliveryLines,
+        onAttempts: (read) => void reads.push(read),
+        onSetBack: (from, to) => void resets.push({ from, to }),
+        ...(previous && { previous }),
+      }),
+    );
+    previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), rows, dropped };
+    return rows[0]!;
+  };
+  /**
+   * A run over a service whose answers take time, with the timeout of the collector. The clock moves with the run.
+   *
+   * @returns what the run failed with
+   */
+  const slowRun = async (): Promise<unknown> => {
+    const state = { isOver: false };
+    const never = new AbortController().signal;
+    const ran = withTimeout(clock, timing('logs', watched.settings).timeoutMs, never, run)
+      .then(() => undefined)
+      .catch((error: unknown) => error)
+      .finally(() => (state.isOver = true));
+    await clock.advance(0);
+    while (!state.isOver) await clock.advance(clock.nextIn ?? 0);
+    return ran;
+  };
+  /** Forgets what a new process would not know. */
+  const restart = (): void => {
+    previous = undefined;
+  };
+  /** Runs until the watermark has passed a moment. */
+  const runUntil = async (moment: number): Promise<number> => {
+    for (let runs = 1; runs < 500; runs += 1) {
+      const { watermark } = await run();
+      if (watermark >= moment) return runs;
+      await clock.advance(SECOND);
+    }
+    throw new Error('the watermark does not get there');
+  };
+  const counters = (): Record<string, number> => countersOf(store.counters(ACCOUNT));
+  const own = (metric: string): number | undefined =>
+    store.counters(ACCOUNT).find((counter) => counter.metric === metric)?.value;
+  /** Observations of each histogram. */
+  const counts = (): Record<string, number> =>
+    Object.fromEntries(
+      store
+        .histograms(ACCOUNT)
+        .map(({ metric, labels, buckets }) => [[metric, ...labels].join(' '), buckets.reduce((sum, n) => sum + n, 0)]),
+    );
+  /** Messages of which the end was committed, with how they ended. */
+  const ends = (): { id: string; outcome: string }[] =>
+    store.commits
+      .flatMap(({ lines = [] }) => lines)
+      .map((line) => JSON.parse(line) as Record<string, string>)
+      .map((line) => ({ id: line['messaging.message.id']!, outcome: line['messaging.msgsvc.outcome']! }));
+  return { clock, log, store, reads, resets, ends, run, slowRun, restart, runUntil, through, counters, counts, own };
+}
+
+export function entry(time: number, more: Partial<HistoryEntry> = {}): HistoryEntry {
+  return { time: T0 + time, messageId: `msg-${time}`, state: 'CREATED', labels: [], url: 'https://a.example', ...more };
+}

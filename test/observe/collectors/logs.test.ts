@@ -1,0 +1,626 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { logs } from '#observe/collectors/logs.ts';
+import { WindowFold } from '#observe/aggregation/log.ts';
+import { endsOf, hasEnded, histories, truthOf, type HistoryEntry } from '../../support/log-history.ts';
+import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
+import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { ACCOUNT, context } from './fake-context.ts';
+import { clientOf, FakeServiceError } from './fake-service.ts';
+import { entry, LAG, SECOND, T0, world } from './log-world.ts';
+
+describe('the first run', () => {
+  test('counts nothing of what was before', async () => {
+    const w = world();
+    w.log.entries.push(entry(-3_600_000), entry(-20_000));
+    expect(await w.run()).toEqual({ watermark: T0 - LAG });
+    await w.clock.advance(60 * SECOND);
+    await w.run();
+    expect(w.counters()).toEqual({});
+  });
+
+  test('makes the totals known at 0', async () => {
+    const w = world();
+    await w.run();
+    const zero = w.store.counters(ACCOUNT).map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
+    expect(zero).toContain('msgsvc_log_events_total DELIVERED 0');
+    expect(zero).toContain('opsd_logs_pages_total 0');
+    expect(zero).toContain('opsd_logs_windows_halved_total 0');
+    expect(zero).toContain('opsd_logs_duplicate_entries_total 0');
+  });
+});
+
+describe('each further run', () => {
+  test('reads from the watermark to the lag, both included', async () => {
+    const w = world();
+    await w.run();
+    await w.clock.advance(30 * SECOND);
+    w.log.entries.push(entry(-15_000), entry(15_000), entry(15_001), entry(14_999));
+    expect(await w.run()).toMatchObject({ watermark: T0 + 15_000 });
+    expect(w.log.queries.at(-1)).toMatchObject({ fromDate: T0 - LAG, toDate: T0 + 15_000, count: 100 });
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(3);
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(4);
+  });
+
+  test('tells the attempts that ended, and from when on it has watched', async () => {
+    const w = world();
+    await w.run();
+    await w.clock.advance(30 * SECOND);
+    w.log.entries.push(entry(10_000, { state: 'DELIVERED' }), entry(11_000, { state: 'ERROR' }));
+    await w.run();
+    const attempts = [
+      {
+        host: 'a.example',
+        minute: T0,
+        delivered: 1,
+        failed: 1,
+        failedFrom: T0 + 11_000,
+        lost: 0,
+        reasons: new Map([['no_response', 1]]),
+      },
+    ];
+    expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts, resumeEnds: [] }]);
+  });
+
+  test('that sweeps for what came late tells it as watched since the watermark, not since the sweep', async () => {
+    const w = world();
+    await w.run();
+    for (let minute = 1; minute <= 6; minute += 1) {
+      await w.clock.advance(60 * SECOND);
+      if (minute === 5) w.log.entries.push(entry(30_000, { state: 'DELIVERED' }));
+      await w.run();
+    }
+    const [sweep] = w.reads.filter(({ attempts }) => attempts.length > 0);
+    expect(sweep?.attempts).toMatchObject([{ host: 'a.example', minute: T0, delivered: 1, failed: 0 }]);
+    expect(sweep?.from).toBe(sweep?.watermark);
+    for (const [at, { from }] of w.reads.entries()) expect(from).toBe(w.reads[at - 1]?.watermark ?? T0 - LAG);
+  });
+
+  test('goes on after a restart where it had come', async () => {
+    const w = world();
+    await w.run();
+    w.log.entries.push(entry(1_000), entry(4_000_000));
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+    w.restart();
+    await w.clock.advance(4_100 * SECOND);
+    await w.run();
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
+  });
+
+  test('that fails leaves all as it was', async () => {
+    const w = world({ pageSize: 1 });
+    await w.run();
+    w.log.entries.push(entry(1_000), entry(2_000));
+    await w.clock.advance(30 * SECOND);
+    w.log.beforeAnswer = () => {
+      throw new FakeServiceError('server_error');
+    };
+    await expect(w.run()).rejects.toMatchObject({ code: 'server_error' });
+    expect(w.counters()).toEqual({});
+    expect(w.store.loadLogState(ACCOUNT).watermark).toBe(T0 - LAG);
+    w.log.beforeAnswer = () => undefined;
+    await w.run();
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
+  });
+
+  test('a cursor that comes back is an error, and nothing is counted', async () => {
+    const w = world({ pageSize: 1 });
+    await w.run();
+    await w.clock.advance(30 * SECOND);
+    const loop = { value: [entry(1_000)], dropped: 0, cursor: 'again' };
+    const listLogs = (): Promise<typeof loop> => Promise.resolve(loop);
+    const { client } = w.log;
+    const looping = { ...client, message: { ...client.message!, listLogs } };
+    const at = context<'logs'>({ clock: w.clock, stores: { ...memoryStores(), log: w.store } });
+    await expect(logs.collect(looping, at)).rejects.toMatchObject({ code: 'cursor_loop' });
+    expect(w.counters()).toEqual({});
+  });
+
+  test('tells of an end with the commit that counts it', async () => {
+    const w = world();
+    await w.run();
+    w.log.entries.push(
+      entry(1_000, { messageId: 'm' }),
+      entry(2_000, { messageId: 'm', state: 'DELIVERED', responseStatus: 200 }),
+    );
+    await w.clock.advance(30 * SECOND);
+    w.store.beforeCommit = () => {
+      throw new Error('disk full');
+    };
+    await expect(w.run()).rejects.toThrow('disk full');
+    expect(w.ends()).toEqual([]);
+    w.store.beforeCommit = () => undefined;
+    await w.run();
+    expect(w.ends()).toEqual([{ id: 'm', outcome: 'delivered' }]);
+  });
+
+  test('forgets keys and open messages when their time is over', async () => {
+    const w = world({ skew: 0 });
+    await w.run();
+    w.log.entries.push(entry(1_000), entry(86_400_000));
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+    expect(w.store.sizes(ACCOUNT)).toEqual({ seen: 1, open: 1 });
+    await w.clock.advance(86_400_000 + 60 * SECOND);
+    await w.run();
+    expect(w.store.sizes(ACCOUNT)).toEqual({ seen: 1, open: 1 });
+    await w.clock.advance(86_400_000 + 60 * SECOND);
+    await w.run();
+    expect(w.store.sizes(ACCOUNT)).toEqual({ seen: 0, open: 0 });
+  });
+});
+
+describe('clocks that disagree', () => {
+  test.each([
+    ['behind', -120_000],
+    ['ahead', 120_000],
+  ])('the service’s is %s: no entry is lost', async (_how, skew) => {
+    const w = world({ skew });
+    await w.run();
+    for (let n = 0; n < 40; n += 1) {
+      // An entry is written now, by the service's clock.
+      w.log.entries.push(entry(w.clock.now() + skew - T0));
+      await w.clock.advance(7 * SECOND);
+      if (n % 3 === 0) await w.run();
+    }
+    await w.clock.advance(300 * SECOND);
+    await w.run();
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(40);
+  });
+
+  test('our clock set ahead does not put the watermark ahead', async () => {
+    const w = world({ skew: -3_600_000 });
+    await w.run();
+    expect(w.store.loadLogState(ACCOUNT).watermark).toBe(T0 - 3_600_000 - LAG);
+  });
+});
+
+test('our clock, ahead for a while and set right, does not stop the looking for late entries', async () => {
+  const day = 86_400_000;
+  let ahead = 0;
+  const w = world({ skew: () => -ahead, lateBy: () => 120 * SECOND });
+  const jump = (ms: number): void => {
+    ahead += ms;
+    w.clock.jump(ms);
+  };
+  await w.run();
+  jump(day);
+  await w.clock.advance(360 * SECOND);
+  await w.run();
+  jump(-day);
+  w.log.entries.push(entry(400 * SECOND));
+  for (let n = 0; n < 30; n += 1) {
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+  }
+  expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
+  expect(w.own('opsd_logs_late_entries_total')).toBe(1);
+});
+
+describe('more than a run may read', () => {
+  test('the window is halved until it fits: late, and nothing lost', async () => {
+    const w = world({ pageSize: 10, pageBudget: 4 });
+    await w.run();
+    for (let n = 0; n < 1_000; n += 1) w.log.entries.push(entry(n * 50));
+    await w.clock.advance(70 * SECOND);
+    const runs = await w.runUntil(T0 + 50_000);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1_000);
+    expect(w.own('opsd_logs_windows_halved_total')).toBeGreaterThan(1);
+    expect(runs).toBeLessThan(100);
+  });
+
+  test('no run reads more pages than it may, and all that were read are counted', async () => {
+    const w = world({ pageSize: 10, pageBudget: 4 });
+    await w.run();
+    for (let n = 0; n < 300; n += 1) w.log.entries.push(entry(n * 50));
+    await w.clock.advance(70 * SECOND);
+    let before = w.log.queries.length;
+    for (let n = 0; n < 30; n += 1) {
+      await w.run();
+      expect(w.log.queries.length - before).toBeLessThanOrEqual(4);
+      before = w.log.queries.length;
+      await w.clock.advance(SECOND);
+    }
+    // The first run asked once to learn the service's time, which is no page.
+    expect(w.own('opsd_logs_pages_total')).toBe(w.log.queries.length - 1);
+  });
+
+  test('a moment that is too dense by itself is an error that says what to do', async () => {
+    const w = world({ pageSize: 1, pageBudget: 3 });
+    await w.run();
+    for (let n = 0; n < 9; n += 1) w.log.entries.push(entry(1_000, { messageId: `m-${n}` }));
+    await w.clock.advance(30 * SECOND);
+    await expect(w.runUntil(T0 + 2_000)).rejects.toThrow(/raise collectors\.logs\.pageBudget/);
+  });
+});
+
+describe('entries without a state', () => {
+  test('get it from the filters, and what no filter returns has failed', async () => {
+    const w = world({ withState: false });
+    await w.run();
+    w.log.entries.push(
+      entry(1_000, { messageId: 'm' }),
+      entry(2_000, { messageId: 'm', state: 'ACTIVE' }),
+      entry(3_000, { messageId: 'm', state: 'FAILED', responseStatus: 500 }),
+    );
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+    expect(w.counters()).toMatchObject({
+      'msgsvc_log_events_total CREATED': 1,
+      'msgsvc_log_events_total ACTIVE': 1,
+      'msgsvc_log_events_total FAILED': 1,
+      'msgsvc_message_failures_total a.example http 500': 1,
+    });
+    const asked = w.log.queries.map(({ state }) => state);
+    expect(asked).not.toContain('IN_PROGRESS');
+    expect(asked).not.toContain('FAILED');
+  });
+
+  test('cost no passes while there are none', async () => {
+    const w = world({ withState: false });
+    await w.run();
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+    expect(w.log.queries).toHaveLength(2);
+  });
+});
+
+describe('entries that come late', () => {
+  test('are found by a sweep every five minutes, and counted as late', async () => {
+    const w = world({ lateBy: ({ messageId }) => (messageId === 'late' ? 120 * SECOND : 0) });
+    await w.run();
+    w.log.entries.push(entry(1_000), entry(2_000, { messageId: 'late' }));
+    await w.clock.advance(60 * SECOND);
+    await w.run();
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
+    await w.clock.advance(240 * SECOND);
+    await w.run();
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(1);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+    const asked = w.log.queries.length;
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+    expect(w.log.queries.length).toBe(asked + 1);
+  });
+
+  test('a sweep reads nothing of before counting began, and a restart does not put it off', async () => {
+    const w = world();
+    w.log.entries.push(entry(-60_000));
+    await w.run();
+    await w.clock.advance(200 * SECOND);
+    await w.run();
+    w.restart();
+    await w.clock.advance(101 * SECOND);
+    await w.run();
+    expect(w.log.queries.at(-2)).toMatchObject({ fromDate: T0 - LAG, toDate: T0 + 200 * SECOND - LAG });
+    expect(w.counters()).toEqual({});
+  });
+
+  test.each([
+    ['fifteen minutes, as it is', undefined, 15 * 60],
+    ['as the configuration says', { every: '40s', reach: '100s' }, 100],
+  ])('are found however the sweeps fall, when they are late by no more than %s', async (_what, sweep, lateSeconds) => {
+    const w = world({ ...(sweep && { sweep }), lateBy: () => lateSeconds * SECOND });
+    await w.run();
+    for (let n = 0; n < 100; n += 1) w.log.entries.push(entry(n * 7_000));
+    for (let n = 0; n < 90; n += 1) {
+      await w.clock.advance(30 * SECOND);
+      await w.run();
+    }
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(100);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(100);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+  });
+
+  test('are found by a sweep that is not done when catching up has gone further than what is recognised', async () => {
+    const timeOf = (n: number): number => Math.round((n * n) / 4);
+    const late = new Set([570, 585, 599].map((n) => `msg-${timeOf(n)}`));
+    const w = world({ pageSize: 10, pageBudget: 12, lateBy: ({ messageId }) => (late.has(messageId) ? 90_000 : 0) });
+    await w.run();
+    // Ever less dense, so that more than one window is swept in a run, and next to nothing in the hours after.
+    for (let n = 1; n <= 600; n += 1) w.log.entries.push(entry(timeOf(n)));
+    for (let n = 0; n < 30; n += 1) w.log.entries.push(entry(6_000_000 + n * 300_000));
+    while (w.clock.now() < T0 + 90_000 + LAG) await w.clock.advance(SECOND);
+    await w.runUntil(T0 + 90_000);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(597);
+    // An outage of hours: the sweep comes before what is new, and takes more than one run.
+    await w.clock.advance(15_000 * SECOND);
+    let ahead = 0;
+    const sweepAt = (): number | undefined => w.store.loadLogState(ACCOUNT).sweep?.at;
+    for (let row = await w.run(); sweepAt() !== undefined; row = await w.run()) {
+      ahead = Math.max(ahead, row.watermark - sweepAt()!);
+      await w.clock.advance(SECOND);
+    }
+    await w.runUntil(T0 + 15_000_000);
+    expect(ahead).toBeGreaterThan(3_600_000);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(630);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(3);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+  });
+
+  test('a sweep of more pages than are left goes on in the next run', async () => {
+    const w = world({
+      pageSize: 10,
+      pageBudget: 12,
+      lateBy: ({ messageId }) => (messageId === 'late' ? 90 * SECOND : 0),
+    });
+    await w.run();
+    for (let n = 0; n < 600; n += 1) {
+      w.log.entries.push(entry(n * 500, { messageId: n % 50 === 7 ? 'late' : `m-${n}` }));
+    }
+    for (let n = 0; n < 320; n += 1) {
+      await w.clock.advance(3 * SECOND);
+      await w.run();
+    }
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(600);
+    expect(w.own('opsd_logs_late_entries_total')).toBe(12);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+  });
+
+  test('a delivery whose creation never comes is counted, and then forgotten', async () => {
+    const w = world({ skew: 0 });
+    await w.run();
+    w.log.entries.push(
+      entry(2_000, { messageId: 'm', state: 'ACTIVE' }),
+      entry(3_000, { messageId: 'm', state: 'DELIVERED' }),
+    );
+    await w.clock.advance(60 * SECOND);
+    await w.run();
+    expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
+    expect(w.store.sizes(ACCOUNT).open).toBe(1);
+    await w.clock.advance(1_300 * SECOND);
+    await w.run();
+    expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(1);
+    expect(w.own('opsd_logs_given_up_messages_total')).toBe(0);
+    expect(w.store.sizes(ACCOUNT).open).toBe(0);
+  });
+});
+
+describe('what the log tells', () => {
+  const life = [
+    entry(1_000, { messageId: 'm' }),
+    entry(2_000, { messageId: 'm', state: 'ACTIVE' }),
+    entry(3_000, { messageId: 'm', state: 'DELIVERED', responseStatus: 200 }),
+  ];
+
+  test.each([true, false])(
+    'is learnt from a delivered message: transitions (state in entries: %s)',
+    async (withState) => {
+      const w = world({ withState });
+      await w.run();
+      w.log.entries.push(...life);
+      await w.clock.advance(30 * SECOND);
+      expect(await w.run()).toMatchObject({ form: 'transitions', inFlight: [] });
+      expect(w.counts()).toMatchObject({
+        'msgsvc_message_delivery_duration_seconds a.example': 1,
+        'msgsvc_message_attempt_duration_seconds a.example': 1,
+        'msgsvc_message_queue_wait_seconds a.example': 1,
+      });
+      const asked = w.log.queries.length;
+      w.restart();
+      await w.clock.advance(30 * SECOND);
+      expect(await w.run()).toMatchObject({ form: 'transitions' });
+      expect(w.log.queries.length).toBe(asked + 1);
+    },
+  );
+
+  test.each([true, false])(
+    'or present states: durations are withheld, ends are counted once (%s)',
+    async (withState) => {
+      const w = world({ withState, presentOnly: true });
+      await w.run();
+      w.log.entries.push(
+        ...life,
+        entry(70_000, { messageId: 'n' }),
+        entry(75_000, { messageId: 'n', state: 'ACTIVE' }),
+      );
+      await w.clock.advance(30 * SECOND);
+      expect(await w.run()).not.toHaveProperty('inFlight');
+      await w.clock.advance(60 * SECOND);
+      w.log.entries.push(entry(92_000, { messageId: 'n', state: 'DELIVERED', responseStatus: 200 }));
+      await w.run();
+      await w.clock.advance(60 * SECOND);
+      expect(await w.run()).toMatchObject({ form: 'present' });
+      expect(w.counts()).toEqual({});
+      expect(w.counters()).toMatchObject({
+        'msgsvc_log_events_total DELIVERED': 2,
+        'msgsvc_messages_finished_total a.example': 2,
+        'msgsvc_message_attempts_total a.example': 2,
+      });
+      expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
+      expect(w.store.sizes(ACCOUNT).open).toBe(0);
+    },
+  );
+});
+
+test('an entry that is listed twice does not pass for two of a message’s life', async () => {
+  const w = world({ presentOnly: true });
+  const once = w.log.client.message!;
+  w.through(
+    clientOf({
+      message: {
+        listLogs: async (...asked) => {
+          const page = await once.listLogs(...asked);
+          return { ...page, value: page.value.flatMap((row) => [row, row]) };
+        },
+      },
+    }),
+  );
+  await w.run();
+  w.log.entries.push(entry(1_000, { state: 'DELIVERED', responseStatus: 200 }));
+  await w.clock.advance(30 * SECOND);
+  expect(await w.run()).toMatchObject({ form: 'present' });
+});
+
+describe('messages in flight', () => {
+  test('are told by destination, with the moment since when the oldest is due', async () => {
+    const w = world();
+    await w.run();
+    w.log.entries.push(
+      entry(1_000),
+      entry(2_000),
+      entry(3_000, { url: 'https://b.example/x', nextDeliveryTime: T0 + 3_600_000 }),
+      entry(4_000, { messageId: 'r' }),
+      entry(5_000, { messageId: 'r', state: 'ACTIVE' }),
+      entry(6_000, { messageId: 'r', state: 'ERROR', responseStatus: 500, nextDeliveryTime: T0 + 8_000 }),
+      entry(9_000, { messageId: 'd' }),
+      entry(9_500, { messageId: 'd', state: 'DELIVERED' }),
+    );
+    await w.clock.advance(30 * SECOND);
+    const { inFlight } = await w.run();
+    expect(inFlight).toEqual([
+      { destination: 'a.example', messages: 3, oldestDueAt: T0 + 1_000 },
+      { destination: 'b.example', messages: 1 },
+    ]);
+  });
+});
+
+describe('catching up', () => {
+  test('reads windows of different times at the same time, each entry once', async () => {
+    const w = world({ pageSize: 10, pageBudget: 60 });
+    await w.run();
+    for (let n = 0; n < 4_000; n += 1) w.log.entries.push(entry(n * 250));
+    await w.clock.advance(1_100 * SECOND);
+    let underWay = 0;
+    let most = 0;
+    const { client } = w.log;
+    const message = client.message!;
+    w.through({
+      ...client,
+      message: {
+        ...message,
+        listLogs: async (query, call) => {
+          most = Math.max(most, ++underWay);
+          try {
+            return await message.listLogs(query, call);
+          } finally {
+            underWay -= 1;
+          }
+        },
+      },
+    });
+    await w.runUntil(T0 + 1_000_000);
+    expect(most).toBe(4);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(4_000);
+    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+  });
+});
+
+describe('one dimension more', () => {
+  test.each([
+    ['queueName', { 'queueName jobs CREATED': 2 }],
+    ['label', { 'label blue CREATED': 2, 'label red CREATED': 1 }],
+  ])('%s is counted when the configuration names it', async (dimension, expected) => {
+    const w = world({ dimension });
+    await w.run();
+    w.log.entries.push(
+      entry(1_000, { queueName: 'jobs', labels: ['blue', 'red'] }),
+      entry(2_000, { queueName: 'jobs', labels: ['blue'] }),
+      entry(3_000),
+    );
+    await w.clock.advance(30 * SECOND);
+    await w.run();
+    const counted = Object.entries(w.counters()).filter(([name]) => name.startsWith('msgsvc_log_events_by_total '));
+    expect(Object.fromEntries(counted.map(([name, value]) => [name.split(' ').slice(1).join(' '), value]))).toEqual(
+      expected,
+    );
+  });
+});
+
+describe('whatever happens', () => {
+  const course = fc.record({
+    pageSize: fc.integer({ min: 4, max: 40 }),
+    pageBudget: fc.integer({ min: 80, max: 200 }),
+    order: fc.constantFrom('newest first', 'oldest first', 'none'),
+    withState: fc.boolean(),
+    repeatEvery: fc.constantFrom(2, 5, 1_000),
+    skew: fc.constantFrom(undefined, 0, -40_000, 40_000),
+    /** Every so manieth entry shows late, by as much as a sweep surely finds. */
+    lateEvery: fc.constantFrom(2, 7, 1_000),
+    lateMs: fc.integer({ min: 0, max: 300_000 }),
+  });
+  type Trouble = 'none' | 'lost answer' | 'crash before commit' | 'restart';
+  const steps = fc.array(
+    fc.record({
+      wait: fc.integer({ min: 0, max: 120_000 }),
+      trouble: fc.constantFrom<Trouble>('none', 'none', 'lost answer', 'crash before commit', 'restart'),
+    }),
+    { minLength: 1, maxLength: 15 },
+  );
+
+  test('the counters are the truth, every end is told once, what is measured is right or counted as unknown', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories(T0 + 60_000, 15), course, steps, async (messages, how, course) => {
+        const { skew, lateEvery, lateMs, ...options } = how;
+        const all = messages.flatMap(({ entries }) => entries);
+        const late = new Set(all.filter((_, at) => (at * 7_919) % lateEvery === 1));
+        const lateBy = (found: HistoryEntry): number => (late.has(found) ? lateMs : 0);
+        const w = world({ ...options, lateBy, ...(skew !== undefined && { skew }) });
+        await w.run();
+        w.log.entries.push(...all);
+        for (const { wait, trouble } of course) {
+          await w.clock.advance(wait);
+          let asked = 0;
+          w.log.beforeAnswer = () => {
+            asked += 1;
+            if (trouble === 'lost answer' && asked === 2) throw new FakeServiceError('timeout');
+          };
+          w.store.beforeCommit = () => {
+            if (trouble === 'crash before commit') throw new Error('killed');
+          };
+          if (trouble === 'restart') w.restart();
+          await w.run().catch(() => undefined);
+        }
+        w.log.beforeAnswer = () => undefined;
+        w.store.beforeCommit = () => undefined;
+        const last = Math.max(...all.map(({ time }) => time));
+        // Until the last sweep that may find something is over.
+        for (let end = last + 900_000; w.clock.now() < end; await w.clock.advance(60 * SECOND)) await w.run();
+        expect(w.counters()).toEqual(truthOf(messages));
+        const ended = messages.filter(hasEnded).map(({ messageId }) => messageId);
+        const told = w.ends().map(({ id }) => id);
+        expect(told.toSorted()).toEqual(ended.toSorted());
+        const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
+        const inFlight = [...w.store.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
+        expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());
+        const measured = (metric: string): number =>
+          w.store
+            .histograms(ACCOUNT)
+            .filter((histogram) => histogram.metric === metric)
+            .reduce((sum, { buckets }) => sum + buckets.reduce((total, count) => total + count, 0), 0);
+        const unjoined = w.own('opsd_logs_unjoined_attempts_total') ?? 0;
+        const { delivered, attempts } = endsOf(messages);
+        expect(measured('msgsvc_message_delivery_duration_seconds')).toBe(delivered);
+        expect(measured('msgsvc_message_attempt_duration_seconds') + unjoined).toBe(attempts);
+        if (unjoined + (w.own('opsd_logs_revised_durations_total') ?? 0) > 0) return;
+        const atOnce = new MemoryFoldStore();
+        const fold = new WindowFold({
+          account: ACCOUNT,
+          from: 0,
+          memory: atOnce.memory(ACCOUNT),
+          admit: (_, value) => value,
+        });
+        for (const one of all) fold.take(one);
+        const { progress: _progress, ...folded } = fold.finish(() => new Map());
+        atOnce.commitLog({ account: ACCOUNT, watermark: last, keptFrom: 0, ...folded });
+        expect(histogramsOf(w.store)).toEqual(histogramsOf(atOnce));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+function histogramsOf(store: MemoryFoldStore): Record<string, unknown> {
+  return Object.fromEntries(
+    store
+      .histograms(ACCOUNT)
+      .map(({ metric, labels, buckets, sum }) => [
+        [metric, ...labels].join(' '),
+        [...buckets, Math.round(sum * 1_000)],
+      ]),
+  );
+}

@@ -1,0 +1,684 @@
+/** What enters and leaves the workflow DLQ, counted over a service that changes while it is read, fails, and is restarted on. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { WorkflowDlqQuery } from '#service/api.ts';
+import { applyOwnDepartures, departureBy } from '#observe/collectors/own-departures.ts';
+import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
+import type { Batch } from '#foundation/domain/observation.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { memoryStores, type MemoryStores } from '../../support/memory-fold-stores.ts';
+import { ACCOUNT, context, target } from './fake-context.ts';
+import { clientOf, FakeServiceError } from './fake-service.ts';
+
+const T0 = Date.UTC(2026, 10, 20, 10);
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const URLS = ['https://w.example/order', 'https://w.example/mail/12345'];
+
+type Entry = Partial<WorkflowDlqEntry>;
+
+class World {
+  readonly clock = new ManualClock(T0);
+  readonly held = new Map<string, WorkflowDlqEntry>();
+  readonly acted = new Map<string, 'resumed' | 'deleted'>();
+  stores: MemoryStores = memoryStores();
+  pageSize = 100;
+  dropped = 0;
+  /** What the service makes of a question for one run. */
+  byRun: 'answered' | 'refused' | 'ignored' | 'failing' = 'answered';
+  asked: string[] = [];
+  onQuery: (query: WorkflowDlqQuery) => void = () => undefined;
+  entered = 0;
+  readonly events = new EventBus();
+  readonly told: OpsEvent[] = [];
+  board: ObservationBoard;
+  readonly retentionMs: number | undefined;
+
+  constructor(retentionMs?: number) {
+    this.retentionMs = retentionMs;
+    this.board = this.#newBoard();
+    this.events.subscribe((event) => void this.told.push(event));
+    applyOwnDepartures({
+      events: this.events,
+      clock: this.clock,
+      store: {
+        memory: (account) => this.stores.workflowDlq.memory(account),
+        commitWorkflowDlq: (commit) => this.stores.workflowDlq.commitWorkflowDlq(commit),
+      },
+      actedOn: (_account, dlqId) => this.acted.get(dlqId),
+      depart: (account, dlqIds) => this.board.depart(account, dlqIds),
+    });
+  }
+
+  #newBoard(): ObservationBoard {
+    const board = new ObservationBoard(this.clock);
+    const times = { schedule: 'every 1m', intervalMs: MINUTE, maxStalenessMs: HOUR };
+    board.register({ account: ACCOUNT, collector: 'workflowDlq', ...times });
+    return board;
+  }
+
+  get previous(): Batch<'workflowDlq'> | undefined {
+    return this.board.latest(ACCOUNT, 'workflowDlq');
+  }
+
+  /** What the batch shows. */
+  get shown(): readonly string[] {
+    return this.previous?.rows.map(({ dlqId }) => dlqId) ?? [];
+  }
+
+  /** The daemon acts on an entry, and says what became of it. */
+  act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'acked'): void {
+    this.acted.set(dlqId, cause);
+    const action = cause === 'resumed' ? 'workflow-dlq.resume' : 'workflow-dlq.delete';
+    const about = { policy: 'p', account: ACCOUNT, target: dlqId, worth: 1, durationMs: 0 };
+    this.events.emit({ type: 'action.outcome', ...about, action, outcome });
+  }
+
+  enter(more: Entry = {}): WorkflowDlqEntry {
+    const serial = ++this.entered;
+    const entry: WorkflowDlqEntry = {
+      dlqId: `d${serial}`,
+      workflowRunId: `run-${serial}`,
+      workflowUrl: URLS[serial % 2]!,
+      createdAt: this.clock.now(),
+      labels: [],
+      responseStatus: 503,
+      ...more,
+    };
+    this.held.set(entry.dlqId, entry);
+    return entry;
+  }
+
+  async run(): Promise<void> {
+    const { clock, retentionMs, previous, stores } = this;
+    const startedAt = clock.monotonic();
+    const client = clientOf({ message: { listWorkflowDlq: async (query) => this.#answer(query) } });
+    const { rows, dropped } = await workflowDlq.collect(
+      client,
+      context<'workflowDlq'>({
+        target: target(retentionMs === undefined ? {} : { dlqRetentionMs: retentionMs }),
+        clock,
+        stores,
+        actedOn: (dlqId) => this.acted.get(dlqId),
+        ...(previous && { previous }),
+      }),
+    );
+    const batch = { account: ACCOUNT, collector: 'workflowDlq' as const, at: clock.now(), rows, dropped };
+    this.board.publish(batch, clock.monotonic() - startedAt);
+  }
+
+  /** A process that finds what the one before it left behind. */
+  restart(): void {
+    this.stores = this.stores.restarted();
+    this.board = this.#newBoard();
+  }
+
+  async wholeRun(): Promise<void> {
+    await this.clock.advance(15 * MINUTE);
+    await this.run();
+  }
+
+  /** The sum of a counter, by the last of its labels. */
+  counts(metric: string): Record<string, number> {
+    const sums: Record<string, number> = {};
+    for (const row of this.stores.totals.counters(ACCOUNT)) {
+      if (row.metric !== metric) continue;
+      const label = row.labels.at(-1)!;
+      if (row.value > 0) sums[label] = (sums[label] ?? 0) + row.value;
+    }
+    return sums;
+  }
+
+  get in(): Record<string, number> {
+    return this.counts('msgsvc_workflow_dlq_entered_runs_total');
+  }
+
+  get out(): Record<string, number> {
+    return this.counts('msgsvc_workflow_dlq_left_runs_total');
+  }
+
+  #answer(query: WorkflowDlqQuery) {
+    this.onQuery(query);
+    for (const { dlqId, createdAt } of this.held.values()) {
+      if (this.retentionMs !== undefined && createdAt + this.retentionMs <= this.clock.now()) this.held.delete(dlqId);
+    }
+    const { workflowRunId } = query;
+    if (workflowRunId !== undefined && /\p{Cc}/u.test(workflowRunId)) {
+      throw Object.assign(new Error('workflowRunId holds a control character'), { code: 'invalid_request' });
+    }
+    if (workflowRunId !== undefined) this.asked.push(workflowRunId);
+    if (workflowRunId !== undefined && this.byRun === 'refused') throw new FakeServiceError('client_error');
+    if (workflowRunId !== undefined && this.byRun === 'failing') throw new FakeServiceError('server_error');
+    const matching = [...this.held.values()].filter(
+      (row) =>
+        row.createdAt >= (query.fromDate ?? 0) &&
+        (workflowRunId === undefined || this.byRun === 'ignored' || row.workflowRunId === workflowRunId),
+    );
+    // Positions that shift when an earlier row leaves: what a listing must be expected to do.
+    const start = Number(query.cursor ?? 0);
+    const next = start + this.pageSize;
+    const value = matching.slice(start, next);
+    return { value, dropped: this.dropped, ...(next < matching.length && { cursor: String(next) }) };
+  }
+}
+
+function sum(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((a, b) => a + b, 0);
+}
+
+describe('what enters', () => {
+  test('is counted once, by workflow and reason, but not what was there at the start', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    expect(w.in).toEqual({});
+    w.enter({ responseStatus: 503 });
+    w.enter({ responseText: 'getaddrinfo ENOTFOUND w.example' });
+    const { responseStatus: _status, ...rest } = w.enter();
+    w.held.set(rest.dlqId, { ...rest, responseText: 'connect ECONNREFUSED' });
+    await w.clock.advance(MINUTE);
+    await w.run();
+    await w.clock.advance(MINUTE);
+    await w.run();
+    await w.wholeRun();
+    expect(w.in).toEqual({ http: 2, connection: 1 });
+    const metric = 'msgsvc_workflow_dlq_entered_runs_total';
+    const counters = w.stores.totals.counters(ACCOUNT).filter((row) => row.metric === metric);
+    expect(counters.map(({ labels }) => labels[0]!).toSorted()).toEqual([
+      'w.example/mail/:id',
+      'w.example/order',
+      'w.example/order',
+    ]);
+  });
+
+  test('tells how long its run lived', async () => {
+    const w = new World();
+    await w.run();
+    const at = w.clock.now();
+    w.enter({ workflowCreatedAt: at - 4_000 });
+    w.enter({ workflowCreatedAt: at - 20 * 86_400_000 });
+    w.enter({ workflowCreatedAt: at + 1 });
+    w.enter();
+    await w.run();
+    const [histogram] = w.stores.totals.histograms(ACCOUNT);
+    expect(histogram).toMatchObject({ metric: 'msgsvc_workflow_run_lifetime_seconds', sum: 4 + 20 * 86_400 });
+    expect(histogram!.buckets).toEqual([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+  });
+
+  test('while the daemon was down is counted when it is back', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    w.enter();
+    await w.clock.advance(5 * HOUR);
+    w.restart();
+    await w.run();
+    expect(w.in).toEqual({ http: 1 });
+  });
+
+  test('a later failure under the same id has left and entered', async () => {
+    const w = new World();
+    await w.run();
+    const entry = w.enter();
+    await w.run();
+    w.acted.set(entry.dlqId, 'resumed');
+    w.held.set(entry.dlqId, { ...entry, createdAt: entry.createdAt + MINUTE });
+    await w.clock.advance(MINUTE);
+    await w.run();
+    expect([w.in, w.out]).toEqual([{ http: 2 }, { resumed: 1 }]);
+  });
+});
+
+describe('what leaves', () => {
+  test('is counted with its cause, all of which are there from the start', async () => {
+    const w = new World(6 * HOUR);
+    await w.run();
+    const entries = [1, 2, 3, 4].map((hours) => w.enter({ createdAt: T0 - hours * HOUR, workflowUrl: URLS[0]! }));
+    await w.run();
+    const causes = w.stores.totals.counters(ACCOUNT).filter(({ metric }) => metric.includes('left'));
+    expect(causes.map(({ labels, value }) => [...labels, value])).toEqual(
+      ['deleted', 'elsewhere', 'expired', 'resumed', 'unknown'].map((cause) => ['w.example/order', cause, 0]),
+    );
+    w.acted.set(entries[0]!.dlqId, 'resumed').set(entries[1]!.dlqId, 'deleted');
+    for (const { dlqId } of entries.slice(0, 3)) w.held.delete(dlqId);
+    await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1, deleted: 1, elsewhere: 1 });
+    while (w.clock.now() < T0 + 2 * HOUR) await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1, deleted: 1, elsewhere: 1, expired: 1 });
+  });
+
+  test('by age is elsewhere where the retention is not known', async () => {
+    const w = new World();
+    await w.run();
+    const { dlqId } = w.enter();
+    await w.run();
+    w.held.delete(dlqId);
+    await w.clock.advance(400 * HOUR);
+    await w.run();
+    expect(w.out).toEqual({ elsewhere: 1 });
+  });
+
+  test('while nobody looked, by age or by others, is unknown', async () => {
+    const w = new World(24 * HOUR);
+    await w.run();
+    w.enter();
+    await w.run();
+    await w.clock.advance(30 * HOUR);
+    w.restart();
+    await w.run();
+    expect(w.out).toEqual({ unknown: 1 });
+  });
+
+  test('is not what an incremental reading does not show, nor a listing with rows that were not understood', async () => {
+    const w = new World();
+    await w.run();
+    w.enter();
+    w.enter();
+    await w.run();
+    w.held.delete('d1');
+    await w.clock.advance(MINUTE);
+    await w.run();
+    w.dropped = 1;
+    await w.wholeRun();
+    expect(w.out).toEqual({});
+    w.dropped = 0;
+    await w.wholeRun();
+    expect(w.out).toEqual({ elsewhere: 1 });
+  });
+
+  /** Five runs on pages of two, of which the first leaves while the second page is asked for: the third is skipped. */
+  async function shifted(byRun: World['byRun']): Promise<World> {
+    const w = new World();
+    w.byRun = byRun;
+    w.pageSize = 2;
+    await w.run();
+    for (let n = 0; n < 6; n++) w.enter();
+    await w.run();
+    await shift(w, 'd1');
+    return w;
+  }
+
+  /** While a page after the first is asked for, a run on the first one leaves: the one that begins the page is skipped. */
+  async function shift(w: World, leaving: string): Promise<void> {
+    w.acted.set(leaving, 'resumed');
+    w.onQuery = ({ cursor }) => void (cursor === String(w.pageSize) && w.held.delete(leaving));
+    await w.wholeRun();
+    w.onQuery = () => undefined;
+  }
+
+  const ids = (w: World): string[] => w.previous!.rows.map(({ dlqId }) => dlqId);
+
+  test('of a listing of several pages is asked for by itself: what was only skipped is there, however often', async () => {
+    const w = await shifted('answered');
+    expect([ids(w), w.asked]).toEqual([['d1', 'd2', 'd3', 'd4', 'd5', 'd6'], ['run-3']]);
+    w.pageSize = 1;
+    await shift(w, 'd2');
+    expect([ids(w), w.asked]).toEqual([
+      ['d2', 'd3', 'd4', 'd5', 'd6'],
+      ['run-3', 'run-3'],
+    ]);
+    await w.wholeRun();
+    expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 2 }]);
+  });
+
+  test('of a listing of several pages is counted at once when the service says that it is gone', async () => {
+    const w = await shifted('answered');
+    w.held.delete('d2');
+    w.held.delete('d5');
+    await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1, elsewhere: 2 });
+    expect(w.asked).toEqual(['run-3', 'run-2', 'run-5']);
+    await w.wholeRun();
+    w.restart();
+    await w.run();
+    expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 1, elsewhere: 2 }]);
+  });
+
+  test('is counted over several listings when there are more to ask for than one may', async () => {
+    const w = new World();
+    w.pageSize = 100;
+    await w.run();
+    for (let n = 0; n < 700; n++) w.enter();
+    await w.run();
+    for (let n = 1; n <= 450; n++) w.held.delete(`d${n}`);
+    const counted: number[] = [];
+    for (let listing = 0; listing < 4; listing++) {
+      await w.wholeRun();
+      counted.push(w.out['elsewhere'] ?? 0);
+    }
+    expect(counted).toEqual([200, 400, 450, 450]);
+    expect(new Set(w.asked).size).toBe(w.asked.length);
+  });
+
+  test('whose id cannot stand in a question keeps nobody from reading, and is counted after a day', async () => {
+    const w = new World();
+    w.pageSize = 2;
+    await w.run();
+    w.enter({ workflowRunId: 'stra\u00c3\u009fe' });
+    for (let n = 0; n < 5; n++) w.enter();
+    await w.run();
+    w.held.delete('d1');
+    w.held.delete('d2');
+    await w.wholeRun();
+    expect([w.asked, w.out]).toEqual([['run-2'], { elsewhere: 1 }]);
+    expect(w.previous!.rows).toHaveLength(4);
+    await w.clock.advance(25 * HOUR);
+    await w.run();
+    expect(w.out).toEqual({ elsewhere: 2 });
+  });
+
+  test('is not counted while the question fails, and after a day without an answer is', async () => {
+    const w = await shifted('failing');
+    w.held.delete('d2');
+    for (let listing = 0; listing < 4; listing++) await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1 });
+    w.byRun = 'answered';
+    await w.wholeRun();
+    expect(w.out).toEqual({ resumed: 1, elsewhere: 1 });
+    w.byRun = 'failing';
+    w.held.delete('d4');
+    await w.wholeRun();
+    await w.clock.advance(25 * HOUR);
+    await w.run();
+    expect(w.out).toEqual({ resumed: 1, elsewhere: 2 });
+  });
+
+  test('can be asked for, once it was read again, of what a store of before has taken up', async () => {
+    const w = new World();
+    await w.run();
+    const { dlqId } = w.enter();
+    await w.run();
+    const { runs } = w.stores.workflowDlq.memory(ACCOUNT);
+    const { workflowRunId, ...before } = runs.get(dlqId)!;
+    const commit = { account: ACCOUNT, increments: [], histograms: [], changed: [before], forgotten: [] };
+    w.stores.workflowDlq.commitWorkflowDlq(commit);
+    w.restart();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.get(dlqId)).toEqual(before);
+    await w.run();
+    w.restart();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.get(dlqId)).toEqual({ ...before, workflowRunId });
+    expect(w.in).toEqual({ http: 1 });
+  });
+
+  test.each(['refused', 'ignored'] as const)(
+    'where such a question is %s counts once the next listing lacks it too, unless it is explained',
+    async (byRun) => {
+      const w = await shifted(byRun);
+      expect([ids(w), w.out]).toEqual([['d1', 'd2', 'd4', 'd5', 'd6'], {}]);
+      w.held.delete('d2');
+      await w.wholeRun();
+      expect([ids(w), w.out]).toEqual([['d3', 'd4', 'd5', 'd6'], { resumed: 1 }]);
+      await w.wholeRun();
+      expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 1, elsewhere: 1 }]);
+    },
+  );
+
+  test('and is shown again is neither counted in nor out a second time', async () => {
+    const w = new World();
+    await w.run();
+    const entry = w.enter();
+    await w.run();
+    w.held.delete(entry.dlqId);
+    await w.wholeRun();
+    w.held.set(entry.dlqId, entry);
+    await w.wholeRun();
+    w.restart();
+    await w.run();
+    w.held.delete(entry.dlqId);
+    await w.wholeRun();
+    expect([w.in, w.out]).toEqual([{ http: 1 }, { elsewhere: 1 }]);
+  });
+
+  test('is forgotten after a day', async () => {
+    const w = new World();
+    await w.run();
+    w.enter();
+    await w.run();
+    w.held.clear();
+    await w.wholeRun();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(1);
+    await w.clock.advance(25 * HOUR);
+    await w.run();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(0);
+    w.restart();
+    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(0);
+  });
+});
+
+describe('what the daemon itself resumed or deleted', () => {
+  async function acted(): Promise<World> {
+    const w = new World();
+    await w.run();
+    for (let i = 0; i < 3; i++) w.enter();
+    await w.run();
+    for (const [dlqId, cause] of [
+      ['d1', 'resumed'],
+      ['d2', 'deleted'],
+    ] as const) {
+      w.held.delete(dlqId);
+      w.act(dlqId, cause);
+    }
+    return w;
+  }
+
+  test('leaves the batch and is counted within a second, and once', async () => {
+    const w = await acted();
+    const { at } = w.previous!;
+    await w.clock.advance(1_000);
+    expect(w.shown).toEqual(['d3']);
+    expect(w.previous!.at).toBe(at);
+    expect(w.out).toEqual({ resumed: 1, deleted: 1 });
+    w.act('d1', 'resumed', 'verified');
+    await w.wholeRun();
+    expect([w.shown, w.in, w.out]).toEqual([['d3'], { http: 3 }, { resumed: 1, deleted: 1 }]);
+  });
+
+  test.each(['unknown', 'rejected', 'resolved_not_done', 'unverified', 'undecidable'])(
+    'stays where it is only known to be %s',
+    async (outcome) => {
+      const w = new World();
+      w.enter();
+      await w.run();
+      w.act('d1', 'resumed', outcome);
+      await w.clock.advance(1_000);
+      expect([w.shown, w.out]).toEqual([['d1'], {}]);
+    },
+  );
+
+  test('is not shown again by a reading that began before, or by one soon after', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    await w.clock.advance(MINUTE);
+    w.enter();
+    w.onQuery = () => {
+      w.onQuery = () => undefined;
+      w.act('d1', 'resumed');
+    };
+    await w.run();
+    await w.clock.advance(1_000);
+    expect(w.shown).toEqual(['d2']);
+    // The service lists it for a while.
+    await w.clock.advance(MINUTE);
+    await w.run();
+    expect(w.shown).toEqual(['d2']);
+    w.held.delete('d1');
+    await w.wholeRun();
+    expect([w.shown, w.in, w.out]).toEqual([['d2'], { http: 1 }, { resumed: 1 }]);
+  });
+
+  test('is left out of a reading that ends after it left', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    await w.clock.advance(15 * MINUTE);
+    w.onQuery = () => {
+      w.onQuery = () => undefined;
+      w.board.depart(ACCOUNT, new Set(['d1']));
+    };
+    await w.run();
+    expect(w.shown).toEqual([]);
+  });
+
+  test('is shown as long as the service lists it well after', async () => {
+    const w = new World();
+    w.enter();
+    await w.run();
+    w.act('d1', 'resumed');
+    await w.wholeRun();
+    expect(w.shown).toEqual(['d1']);
+    expect(w.out).toEqual({ resumed: 1 });
+  });
+
+  test('is counted by the next whole listing where the store failed, or the daemon ended', async () => {
+    const w = await acted();
+    const { workflowDlq: port } = w.stores;
+    const commitWorkflowDlq = (): never => {
+      throw new Error('disk full');
+    };
+    w.stores = { ...w.stores, workflowDlq: { ...port, commitWorkflowDlq } };
+    await w.clock.advance(1_000);
+    expect([w.shown, w.out]).toEqual([['d3'], {}]);
+    expect(w.told).toContainEqual({ type: 'store.failed', operation: 'count of departures', message: 'disk full' });
+    w.stores = { ...w.stores, workflowDlq: port };
+    w.restart();
+    await w.run();
+    expect([w.shown, w.out]).toEqual([['d3'], { resumed: 1, deleted: 1 }]);
+  });
+
+  test('still counts among the failures of the last 15 minutes', async () => {
+    const w = await acted();
+    await w.clock.advance(1_000);
+    expect(w.board.departed(ACCOUNT).map(({ dlqId }) => dlqId)).toEqual(['d1', 'd2']);
+    await w.clock.advance(15 * MINUTE + 1);
+    expect(w.board.departed(ACCOUNT)).toEqual([]);
+  });
+
+  test('is told by what was done', () => {
+    const actions = ['workflow-dlq.resume', 'workflow-dlq.delete', undefined] as const;
+    expect(actions.map(departureBy)).toEqual(['resumed', 'deleted', undefined]);
+  });
+});
+
+describe('whatever happens', () => {
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('enter' as const), n: fc.integer({ min: 1, max: 6 }) }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('resume', 'remove', 'race'), n: fc.nat(100) }) },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('run' as const), n: fc.integer({ min: 1, max: 20 }) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('failOnPage', 'crashOnCommit'), n: fc.nat(3) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constantFrom('restart', 'outage'), n: fc.integer({ min: 1, max: 50 }) }),
+    },
+  );
+
+  test('what was there + what entered - what left = what is there, and each run is counted once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(8),
+        fc.constantFrom(2, 3, 100),
+        fc.array(step, { minLength: 5, maxLength: 40 }),
+        async (before, pageSize, steps) => {
+          const w = new World(20 * HOUR);
+          w.pageSize = pageSize;
+          for (let n = 0; n < before; n++) w.enter();
+          await w.run();
+          const removable = (): string[] =>
+            (w.previous?.rows ?? []).map(({ dlqId }) => dlqId).filter((id) => w.held.has(id));
+          const resumed = new Set<string>();
+          const resume = (dlqId: string): void => {
+            // A lost answer takes away no run from the batch; a listing finds it gone.
+            if (resumed.size % 3 === 2) w.acted.set(dlqId, 'resumed');
+            else w.act(dlqId, 'resumed');
+            resumed.add(dlqId);
+            w.held.delete(dlqId);
+          };
+          const attempt = async (): Promise<void> => {
+            try {
+              await w.run();
+            } catch (error) {
+              if (!(error instanceof FakeServiceError)) throw error;
+            }
+          };
+          for (const { do: what, n } of steps) {
+            const ids = removable();
+            const chosen = ids[n % Math.max(1, ids.length)];
+            switch (what) {
+              case 'enter':
+                for (let i = 0; i < n; i++) w.enter();
+                break;
+              case 'resume':
+                if (chosen !== undefined) resume(chosen);
+                break;
+              case 'remove':
+                if (chosen !== undefined) w.held.delete(chosen);
+                break;
+              case 'race':
+                await w.clock.advance(15 * MINUTE);
+                w.onQuery = ({ cursor }) => {
+                  const gone = removable()[0];
+                  if (cursor !== undefined && gone !== undefined) resume(gone);
+                };
+                await attempt();
+                w.onQuery = () => undefined;
+                break;
+              case 'failOnPage': {
+                let page = 0;
+                w.onQuery = () => {
+                  if (page++ === n) throw new FakeServiceError('server_error');
+                };
+                await w.clock.advance(15 * MINUTE);
+                await attempt();
+                w.onQuery = () => undefined;
+                break;
+              }
+              case 'crashOnCommit': {
+                // Before or after the commit: with or without its effect, the process is gone.
+                const { workflowDlq: port } = w.stores;
+                const crashing = { ...w.stores, workflowDlq: { ...port } };
+                crashing.workflowDlq.commitWorkflowDlq = (commit) => {
+                  if (n % 2 === 0) port.commitWorkflowDlq(commit);
+                  throw new FakeServiceError('aborted');
+                };
+                w.stores = crashing;
+                await w.clock.advance(n * MINUTE);
+                await attempt();
+                w.restart();
+                break;
+              }
+              case 'restart':
+                w.restart();
+                break;
+              case 'outage':
+                await w.clock.advance(n * 10 * MINUTE);
+                break;
+              case 'run':
+                await w.clock.advance(n * MINUTE);
+                await attempt();
+                break;
+            }
+          }
+          // Nothing that is there was ever counted as left, however pages shifted.
+          for (const { dlqId, leftAt } of w.stores.workflowDlq.memory(ACCOUNT).runs.values()) {
+            if (leftAt !== undefined) expect(w.held.has(dlqId)).toBe(false);
+          }
+          // Whatever went wrong, two whole listings later it is known.
+          w.dropped = 0;
+          await w.wholeRun();
+          await w.wholeRun();
+          await w.wholeRun();
+          const known = w.stores.workflowDlq.memory(ACCOUNT).runs;
+          for (const dlqId of w.held.keys()) expect(known.get(dlqId)).toMatchObject({ dlqId });
+          expect(sum(w.out)).toBe(before + sum(w.in) - w.held.size);
+          expect(w.out['resumed'] ?? 0).toBe(resumed.size);
+          // A run may come and go while nobody looks; it is in neither sum.
+          expect(sum(w.in)).toBeLessThanOrEqual(w.entered - before);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});

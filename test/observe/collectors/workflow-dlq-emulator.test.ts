@@ -1,0 +1,93 @@
+/** What the fold of the workflow DLQ counts, beside what the embedded service did, over HTTP and the real client. */
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '#service/create-client.ts';
+import { clientSettings, wireSettings } from '#service/settings.ts';
+import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
+import type { Batch } from '#foundation/domain/observation.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { TOKEN, world } from '../../emulator/world.ts';
+import { httpSink } from '../../support/http-sink.ts';
+import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { ACCOUNT, context, target } from './fake-context.ts';
+
+const MINUTE = 60_000;
+
+test('what entered and what left is what the service did, across a restart', async () => {
+  const service = await world();
+  const sink = await httpSink((_request, response) => {
+    response.statusCode = 503;
+    response.end('down');
+  });
+  const client = createClient(
+    {
+      account: ACCOUNT,
+      messageApi: { url: service.emulator.url, token: Secret.of(TOKEN) },
+      wire: wireSettings.parse({}),
+      limits: clientSettings.parse({ requestsPerSecond: 500 }),
+    },
+    { clock: systemClock, events: new EventBus(), random: Math.random },
+  );
+  onTestFinished(async () => client[Symbol.asyncDispose]());
+  let stores = memoryStores();
+  let previous: Batch<'workflowDlq'> | undefined;
+  const own = new Set<string>();
+  const run = async (): Promise<readonly string[]> => {
+    const { rows, dropped } = await workflowDlq.collect(
+      client,
+      context<'workflowDlq'>({
+        target: target(),
+        clock: service.clock,
+        stores,
+        actedOn: (dlqId) => (own.has(dlqId) ? 'resumed' : undefined),
+        ...(previous !== undefined && { previous }),
+      }),
+    );
+    previous = { account: ACCOUNT, collector: 'workflowDlq', at: service.clock.now(), rows, dropped };
+    return rows.map(({ dlqId }) => dlqId);
+  };
+  const fail = async (runs: number): Promise<void> => {
+    for (let n = 0; n < runs; n++) {
+      await service.call('POST', `/v2/trigger/${sink.url}/order/${n}`, { headers: { 'Svc-Retries': '0' } });
+    }
+    await service.drain(MINUTE);
+  };
+  const sum = (metric: string): number =>
+    stores.totals
+      .counters(ACCOUNT)
+      .filter((row) => row.metric === metric)
+      .reduce((total, { value }) => total + value, 0);
+
+  await fail(3);
+  await run();
+  await fail(120);
+  await service.clock.advance(MINUTE);
+  const listed = await run();
+  expect(listed).toHaveLength(123);
+  expect(sum('msgsvc_workflow_dlq_entered_runs_total')).toBe(120);
+
+  // Five are resumed by us, and fail again under other ids; seven are deleted by somebody else.
+  for (const dlqId of listed.slice(0, 5)) {
+    own.add(dlqId);
+    await service.call('POST', `/v2/workflows/dlq/resume?dlqIds=${dlqId}`);
+  }
+  const gone = listed.slice(10, 17).map((dlqId) => `dlqIds=${dlqId}`);
+  await service.call('DELETE', `/v2/workflows/dlq?${gone.join('&')}`);
+  await service.drain(MINUTE);
+  stores = stores.restarted();
+  previous = undefined;
+  // Two pages: the seven are asked for one by one, and counted at once.
+  await service.clock.advance(15 * MINUTE);
+  await run();
+  expect(previous!.rows).toHaveLength(123 - 7);
+  expect(sum('msgsvc_workflow_dlq_entered_runs_total')).toBe(125);
+  const left = stores.totals.counters(ACCOUNT).filter(({ metric }) => metric === 'msgsvc_workflow_dlq_left_runs_total');
+  expect(Object.fromEntries(left.map(({ labels, value }) => [labels[1], value]))).toEqual({
+    resumed: 5,
+    elsewhere: 7,
+    deleted: 0,
+    expired: 0,
+    unknown: 0,
+  });
+});

@@ -1,0 +1,153 @@
+/**
+ * What Prometheus makes of counters whose labels come and go: over any history of reads, restarts, crashes, evictions
+ * and other caps, no series ever seems to increase by what it did not count, and the store loses nothing.
+ */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createLabelStore } from '#storage/sqlite-label-store.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { openStore } from '#storage/sqlite.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { seriesOf, world } from './world.ts';
+
+const HOUR = 3_600_000;
+const METRIC = 'msgsvc_messages_created_total';
+
+/** A daemon over a store that outlives it, and what a Prometheus sees of it. */
+function history() {
+  const store = openStore(join(tempDir(), 'opsd.db'));
+  // Nothing here crashes for good; what is written need not reach the disk.
+  store.db.exec('PRAGMA synchronous = OFF');
+  const last = new Map<string, number>();
+  let counted = 0;
+  let daemon = start(2);
+
+  function start(max: number) {
+    const totals = createTotals(store);
+    const labels = createLabelStore(store, totals);
+    const made = world({
+      metrics: { labels: { destination: { max } } },
+      deps: { totals, labels },
+      collectors: ['logs'],
+    });
+    return { ...made, totals };
+  }
+
+  return {
+    close: () => store[Symbol.dispose](),
+    count(destination: string, by: number): void {
+      const label = daemon.metrics.admit('prod', 'destination', destination);
+      daemon.totals.commit({ account: 'prod', increments: [{ metric: METRIC, labels: [label], by }] }, () => undefined);
+      counted += by;
+    },
+    async hours(count: number): Promise<void> {
+      for (let hour = 0; hour < count; hour += 1) {
+        await daemon.clock.advance(HOUR);
+        daemon.publish('logs', []);
+        daemon.metrics.tidyLabels();
+      }
+    },
+    restart(max: number, isCrash: boolean): void {
+      if (!isCrash) daemon.metrics.tidyLabels();
+      daemon.metrics[Symbol.dispose]();
+      daemon = start(max);
+    },
+    /** Increases since the last scrape, as `increase()` counts them; a series that is new has none. */
+    async increases(): Promise<ReadonlyMap<string, number>> {
+      const samples = Object.entries(seriesOf(await daemon.scrape(), METRIC));
+      const increases = samples.map(([name, value]): [string, number] => {
+        const before = last.get(name);
+        last.set(name, value);
+        const by = before === undefined ? 0 : value < before ? value : value - before;
+        return [/destination="([^"]*)"/.exec(name)![1]!, by];
+      });
+      return new Map(increases);
+    },
+    stored: (): number =>
+      daemon.totals.counters('prod').reduce((sum, row) => sum + (row.metric === METRIC ? row.value : 0), 0),
+    counted: () => counted,
+    shown: async () => Object.keys(seriesOf(await daemon.scrape(), METRIC)).length,
+  };
+}
+
+describe('a label’s value that goes idle', () => {
+  test('ends its series; other does not jump, and a value that comes back counts from 0', async () => {
+    const past = history();
+    past.count('a', 100);
+    past.count('b', 10);
+    past.count('c', 1);
+    await past.increases();
+    for (let day = 0; day < 8; day += 1) {
+      past.count('b', 1);
+      await past.hours(24);
+    }
+    const gone = await past.increases();
+    expect(gone).toEqual(
+      new Map([
+        ['b', 8],
+        ['other', 0],
+      ]),
+    );
+    past.count('a', 5);
+    await past.increases();
+    past.count('a', 2);
+    // The new series began at 0 and stands at 5; the old one ended at 100.
+    expect(await past.increases()).toEqual(
+      new Map([
+        ['b', 0],
+        ['other', 0],
+        ['a', 2],
+      ]),
+    );
+    past.restart(2, false);
+    expect([...(await past.increases()).values()]).toEqual([0, 0, 0]);
+    expect(past.stored()).toBe(126);
+    past.close();
+  });
+
+  const step = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ do: fc.constant('count'), value: fc.constantFrom('a', 'b', 'c', 'd'), by: fc.nat(50) }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('hours'), count: fc.constantFrom(1, 30, 170) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('restart'), max: fc.integer({ min: 1, max: 3 }), isCrash: fc.boolean() }),
+    },
+  );
+
+  test('nothing is shown twice or under another name, whatever happens', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const past = history();
+        try {
+          await past.increases();
+          for (const taken of steps) {
+            const mine = new Map<string, number>();
+            if (taken.do === 'count') {
+              past.count(taken.value, taken.by);
+              mine.set(taken.value, taken.by);
+            } else if (taken.do === 'hours') await past.hours(taken.count);
+            else past.restart(taken.max, taken.isCrash);
+            const seen = await past.increases();
+            for (const [name, by] of seen) {
+              if (name === 'other') expect([0, ...mine.values()]).toContain(by);
+              // A series that comes back as new is lower than it was: a reset, by no more than it has counted since.
+              else if (by > 0) expect(mine.get(name)).toBeGreaterThanOrEqual(by);
+            }
+            expect([...seen.values()].reduce((sum, by) => sum + by, 0)).toBeLessThanOrEqual(
+              [...mine.values()].reduce((sum, by) => sum + by, 0),
+            );
+            expect(past.stored()).toBe(past.counted());
+            expect(await past.shown()).toBeLessThanOrEqual(4);
+          }
+        } finally {
+          past.close();
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});

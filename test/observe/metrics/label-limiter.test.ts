@@ -1,0 +1,294 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createLabelLimiter, type LabelLimiter, type ReadOf } from '#observe/metrics/label-limiter.ts';
+import { matchesGlob } from '#foundation/domain/glob.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { MemoryLabelStore } from '../../support/memory-label-store.ts';
+import { NOW } from './world.ts';
+
+const HOUR = 3_600_000;
+
+interface Options {
+  readonly labels?: object;
+  readonly store?: MemoryLabelStore;
+  readonly configured?: Readonly<Record<string, readonly string[]>>;
+}
+
+function limiterOf({ labels = {}, store = new MemoryLabelStore(), configured = {} }: Options = {}) {
+  const clock = new ManualClock(NOW);
+  const folded: string[] = [];
+  const evicted: string[] = [];
+  const limiter = createLabelLimiter({
+    settings: telemetrySettings.parse({ metrics: { labels } }).metrics.labels,
+    store,
+    clock,
+    configured: (account, label) => configured[`${account}/${label}`] ?? [],
+    onFolded: (label) => void folded.push(label),
+    totalsBy: (label) => (label === 'destination' ? [{ metric: 'messages', index: 0 }] : []),
+    onEvicted: (account, label, value) => void evicted.push(`${account}/${label}/${value}`),
+  });
+  const admit = (value: string, account = 'a'): string => limiter.admit(account, 'destination', value);
+  return { limiter, clock, store, folded, evicted, admit };
+}
+
+const three = { destination: { max: 3 } };
+
+describe('places', () => {
+  test('go to the first that come; the rest is other, each counted once', () => {
+    const { admit, folded } = limiterOf({ labels: three });
+    expect(['a', 'b', 'a', 'c', 'd', 'e', 'd', 'a', 'other'].map((value) => admit(value))).toEqual([
+      'a',
+      'b',
+      'a',
+      'c',
+      'other',
+      'other',
+      'other',
+      'a',
+      'other',
+    ]);
+    expect(folded).toEqual(['destination', 'destination']);
+  });
+
+  test('are folded by value, however many come and how often', () => {
+    const { admit, folded } = limiterOf({ labels: { destination: { max: 1 } } });
+    admit('shown');
+    for (let round = 0; round < 2; round += 1) {
+      for (let value = 0; value < 12_000; value += 1) admit(`folded-${value}.example`);
+    }
+    expect(folded).toHaveLength(12_000);
+  });
+
+  test('are an account’s own, and a label’s own', () => {
+    const { limiter, admit } = limiterOf({ labels: { ...three, workflow: { max: 1 } } });
+    for (const value of ['a', 'b', 'c', 'd']) admit(value, 'noisy');
+    expect(['w', 'x', 'y', 'z'].map((value) => admit(value, 'quiet'))).toEqual(['w', 'x', 'y', 'other']);
+    expect(limiter.admit('noisy', 'workflow', 'https://w.example/a')).toBe('w.example/a');
+    const policies = new Set(Array.from({ length: 50 }, (_, index) => limiter.admit('noisy', 'policy', `p${index}`)));
+    expect(policies.size).toBe(50);
+  });
+
+  test('go to what the configuration names before all others, as it is written there', () => {
+    const { limiter } = limiterOf({
+      labels: { flowControlKey: { max: 3, first: ['vip'] } },
+      configured: { 'a/flow_control_key': ['tenant:12345'] },
+    });
+    const admit = (value: string): string => limiter.admit('a', 'flow_control_key', value);
+    expect(['x', 'y', 'vip', 'tenant:12345', 'tenant:54321', 'z'].map(admit)).toEqual([
+      'x',
+      'other',
+      'vip',
+      'tenant:12345',
+      'other',
+      'other',
+    ]);
+    expect(limiter.use()).toMatchObject([{ label: 'flow_control_key', max: 3, shown: 3, configured: 2 }]);
+  });
+
+  test('are given as the rules allow: deny goes before first, first before allow', () => {
+    const { admit } = limiterOf({
+      labels: {
+        destination: { max: 9, allow: ['*.shop.example', 'eu-?.example'], deny: ['test.*'], first: ['x', 'test.y'] },
+      },
+    });
+    expect(
+      ['a.shop.example', 'test.shop.example', 'eu-1.example', 'eu-10.example', 'x', 'test.y', 'z'].map((value) =>
+        admit(value),
+      ),
+    ).toEqual(['a.shop.example', 'other', 'eu-1.example', 'other', 'x', 'other', 'other']);
+  });
+
+  test('are not for the daemon’s own stamps', () => {
+    const { limiter } = limiterOf();
+    expect(limiter.admit('a', 'flow_control_key', 'opsd:instance:lineage:1')).toBe('other');
+  });
+
+  test('are never more than the limit, whatever comes; a value with a place keeps it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string()), fc.integer({ min: 1, max: 5 }), (values, max) => {
+        const { admit, folded } = limiterOf({ labels: { destination: { max } } });
+        const first = values.map((value) => admit(value));
+        expect(values.map((value) => admit(value))).toEqual(first);
+        expect(new Set(first.filter((value) => value !== 'other' && value !== '')).size).toBeLessThanOrEqual(max);
+        expect(folded.length).toBeLessThanOrEqual(new Set(values).size);
+      }),
+    );
+  });
+});
+
+describe('a restart', () => {
+  test('does not reshuffle places', () => {
+    const { limiter, admit, store } = limiterOf({ labels: three });
+    for (const value of ['c', 'a', 'b', 'd']) admit(value);
+    limiter.tidy(never);
+    const later = limiterOf({ labels: three, store });
+    expect(['d', 'b', 'c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'b', 'c', 'a']);
+  });
+
+  test('after a crash gives places first to what the totals of the store have', () => {
+    const { admit, store } = limiterOf({ labels: three });
+    for (const value of ['a', 'b']) admit(value);
+    // Killed before anything was written. The totals of `a` and `b` are committed.
+    const later = limiterOf({ labels: { destination: { max: 2 } }, store });
+    expect(['a', 'b'].map((value) => later.limiter.keep('a', 'destination', value))).toEqual(['a', 'b']);
+    expect(['c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'a']);
+  });
+
+  test('with a lower cap or another rule hides the last of the old values, and never shows them under other', () => {
+    const { limiter, admit, store } = limiterOf({ labels: three });
+    for (const value of ['a', 'b', 'c']) admit(value);
+    limiter.tidy(never);
+    const lower = limiterOf({ labels: { destination: { max: 2, deny: ['a'] } }, store });
+    const keep = (value: string) => lower.limiter.keep('a', 'destination', value);
+    expect(['a', 'b', 'c', 'd'].map(keep)).toEqual([undefined, 'b', 'c', undefined]);
+    expect(lower.admit('a')).toBe('other');
+    expect(lower.limiter.use()).toMatchObject([{ shown: 2, hidden: 2 }]);
+    lower.limiter.tidy(never);
+    const raised = limiterOf({ labels: three, store });
+    expect(['a', 'b', 'c', 'd'].map((value) => raised.admit(value))).toEqual(['a', 'b', 'c', 'other']);
+  });
+
+  test('any sequence of values and restarts: nobody changes between a name and other but by a crash', () => {
+    const steps = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constant('!restart')), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(steps, (all) => {
+        const store = new MemoryLabelStore();
+        const said = new Map<string, string>();
+        let current = limiterOf({ labels: three, store });
+        for (const step of all) {
+          if (step === '!restart') {
+            current.limiter.tidy(never);
+            current = limiterOf({ labels: three, store });
+            continue;
+          }
+          const label = current.admit(step);
+          expect(said.get(step) ?? label).toBe(label);
+          said.set(step, label);
+        }
+      }),
+    );
+  });
+});
+
+/** Collectors that do not run. */
+const never: ReadOf = () => ({ lastSuccesses: [], intervalMs: 0 });
+
+/** Lets hours pass, one after the other, with a read and the values it sees in each. */
+async function hours(
+  world: { readonly limiter: LabelLimiter; readonly clock: ManualClock },
+  count: number,
+  options: { readonly seen?: readonly string[]; readonly isRead?: boolean; readonly intervalMs?: number } = {},
+): Promise<void> {
+  const { seen = [], isRead = true, intervalMs = 30_000 } = options;
+  let read = world.clock.now();
+  for (let hour = 0; hour < count; hour += 1) {
+    await world.clock.advance(HOUR);
+    for (const value of seen) world.limiter.admit('a', 'destination', value);
+    if (isRead) read = world.clock.now();
+    world.limiter.tidy(() => ({ lastSuccesses: [read], intervalMs }));
+  }
+}
+
+describe('idle values', () => {
+  test('lose their place after seven days without being seen; the next that comes gets it', async () => {
+    const world = limiterOf({ labels: { destination: { max: 2 } } });
+    for (const value of ['a', 'b', 'c']) world.admit(value);
+    await hours(world, 1, { seen: ['b'] });
+    await hours(world, 167, { seen: ['b'] });
+    expect(world.evicted).toEqual([]);
+    await hours(world, 1, { seen: ['b'] });
+    expect(world.evicted).toEqual(['a/destination/a']);
+    expect(world.store.evicted).toEqual([
+      { account: 'a', label: 'destination', value: 'a', totals: [{ metric: 'messages', index: 0 }] },
+    ]);
+    expect(['c', 'a', 'b'].map((value) => world.admit(value))).toEqual(['c', 'other', 'b']);
+  });
+
+  test('do not grow idle while nobody reads: an outage of weeks evicts nothing', async () => {
+    const world = limiterOf({ labels: three });
+    world.admit('a');
+    await hours(world, 1);
+    await hours(world, 1_000, { isRead: false });
+    await hours(world, 1);
+    expect(world.evicted).toEqual([]);
+  });
+
+  test('are as idle after a restart as before it', async () => {
+    const first = limiterOf({ labels: three });
+    first.admit('a');
+    await hours(first, 100);
+    const second = limiterOf({ labels: three, store: first.store });
+    expect(second.limiter.keep('a', 'destination', 'a')).toBe('a');
+    await hours(second, 67);
+    expect(second.evicted).toEqual([]);
+    await hours(second, 4);
+    expect(second.evicted).toEqual(['a/destination/a']);
+  });
+
+  test('keep their place when the configuration names them, or when nobody could see them', async () => {
+    const world = limiterOf({ labels: { destination: { first: ['named'] } } });
+    world.admit('named');
+    world.limiter.admit('a', 'code', '503');
+    await hours(world, 500);
+    expect(world.evicted).toEqual([]);
+  });
+
+  test('stay when the store cannot be written, and go when it can again', async () => {
+    const world = limiterOf({ labels: three });
+    world.admit('a');
+    await hours(world, 168);
+    world.store.broken = new Error('disk full');
+    await expect(hours(world, 1)).rejects.toThrow('disk full');
+    expect(world.evicted).toEqual([]);
+    expect(world.admit('a')).toBe('a');
+    world.store.broken = undefined;
+    await hours(world, 1);
+    expect(world.evicted).toEqual([]);
+    await hours(world, 168);
+    expect(world.evicted).toEqual(['a/destination/a']);
+  });
+
+  test('that are hidden go too, and are new when they come back', async () => {
+    const { limiter, admit, store } = limiterOf({ labels: three });
+    for (const value of ['a', 'b']) admit(value);
+    limiter.tidy(never);
+    const world = limiterOf({ labels: { destination: { max: 1 } }, store });
+    await hours(world, 1, { seen: ['a', 'b'] });
+    await hours(world, 168, { seen: ['a', 'b'] });
+    expect(world.evicted).toEqual(['a/destination/b']);
+    expect(world.admit('b')).toBe('other');
+  });
+});
+
+test('what folds is told with how much of it was seen, in bounded memory', () => {
+  const { limiter } = limiterOf({ labels: { destination: { max: 1 } } });
+  limiter.admit('a', 'destination', 'shown', 1_000);
+  for (let index = 0; index < 5_000; index += 1) limiter.admit('a', 'destination', `rare-${index % 900}.example`, 1);
+  limiter.admit('a', 'destination', 'big.example', 400);
+  limiter.admit('a', 'destination', 'bigger.example', 300);
+  limiter.admit('a', 'destination', 'bigger.example', 300);
+  const [use] = limiter.use();
+  expect(use).toMatchObject({ account: 'a', label: 'destination', max: 1, shown: 1, foldedAmount: 6_000 });
+  const named = use!.largestFolded.filter(({ value }) => value.startsWith('big'));
+  expect(named.map(({ value }) => value)).toEqual(['bigger.example', 'big.example']);
+  expect(named[0]!.count - named[0]!.over).toBe(600);
+  expect(use!.largestFolded).toHaveLength(10);
+});
+
+test('a glob is what a regular expression makes of it', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 });
+  const glob = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '?'), maxLength: 8 });
+  fc.assert(
+    fc.property(glob, text, (pattern, value) => {
+      const source = pattern
+        .replaceAll('.', String.raw`\.`)
+        .replaceAll('*', '.*')
+        .replaceAll('?', '.');
+      expect(matchesGlob(pattern, value)).toBe(new RegExp(`^${source}$`).test(value));
+    }),
+    { numRuns: 2_000 },
+  );
+});

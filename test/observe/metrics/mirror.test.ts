@@ -1,0 +1,276 @@
+import { describe, expect, test } from 'vitest';
+import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
+import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
+import { RETIRED, type HistogramIncrement } from '#observe/aggregation/totals.ts';
+import { MemoryTotals } from '../../support/memory-totals.ts';
+import { NOW, seriesOf, world } from './world.ts';
+
+const created = (destination: string, by: number) => ({
+  metric: 'msgsvc_messages_created_total',
+  labels: [destination],
+  by,
+});
+const createdOf = (destination: string): string =>
+  `msgsvc_messages_created_total{account="prod",destination="${destination}"}`;
+
+describe('totals of the store', () => {
+  test('are read once, and then go on by what is committed', async () => {
+    const { totals, scrape } = world({ stored: [created('a.example', 3)] });
+    const reads = totals.reads;
+    expect((await scrape()).get(createdOf('a.example'))).toBe(3);
+    totals.add('prod', [created('a.example', 7), created('a.example', 1)]);
+    totals.add('prod', [created('b.example', 1)]);
+    totals.add('elsewhere', [created('a.example', 100)]);
+    const samples = await scrape();
+    expect(samples.get(createdOf('a.example'))).toBe(11);
+    expect(samples.get(createdOf('b.example'))).toBe(1);
+    expect(samples.get('opsd_projection_failures_total{source="store"}')).toBe(0);
+    expect(totals.reads).toBe(reads);
+  });
+
+  test('that cannot be read at the start are read later, with what was added meanwhile, once', async () => {
+    const totals = new MemoryTotals();
+    const failures = { metric: 'msgsvc_message_failures_total', labels: ['a.example', 'http', '503'], by: 8 };
+    totals.add('prod', [failures, created('a.example', 3)]);
+    totals.broken = new Error('disk I/O error');
+    // What is read late is not new, and never 0.
+    const { scrape, text } = world({ totals, metrics: { newSeriesZeroFor: '90s' } });
+    totals.add('prod', [created('a.example', 2)]);
+    const failed = await scrape();
+    expect(seriesOf(failed, 'msgsvc_messages_created_total')).toEqual({});
+    expect(failed.get('opsd_projection_failures_total{source="store"}')).toBeGreaterThan(0);
+    totals.broken = undefined;
+    const samples = await scrape();
+    expect(samples.get(createdOf('a.example'))).toBe(5);
+    expect(Object.values(seriesOf(samples, 'msgsvc_message_failures_total'))).toContain(8);
+    expect(await text('openmetrics')).not.toContain(createdOf('a.example').replace('_total', '_created'));
+    totals.add('prod', [created('a.example', 1)]);
+    expect((await scrape()).get(createdOf('a.example'))).toBe(6);
+  });
+
+  test('that cannot be read are absent: no counter of the store is 0', async () => {
+    const totals = new MemoryTotals();
+    totals.add('prod', [created('a.example', 3)]);
+    totals.broken = new Error('disk I/O error');
+    const { scrape } = world({ totals });
+    const mirrored = METRIC_NAMES.filter((name) => specOf(name).mirrored === true);
+    const failed = await scrape();
+    const shown = mirrored.filter((name) => Object.keys(seriesOf(failed, name)).length > 0);
+    expect(shown).toEqual([]);
+    totals.broken = undefined;
+    const samples = await scrape();
+    expect(samples.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(0);
+    expect(samples.get('opsd_logs_pages_total{account="prod"}')).toBe(0);
+    expect(samples.get('opsd_spans_exported_total')).toBe(0);
+    expect(samples.get('opsd_spans_dropped_total{reason="queue"}')).toBe(0);
+  });
+
+  test('whose stored value was refused stay absent, whatever is added', async () => {
+    const { totals, scrape } = world({ stored: [created('a.example', -1)] });
+    totals.add('prod', [created('a.example', 2), created('b.example', 2)]);
+    totals.add('prod', [{ metric: 'msgsvc_messages_finished_total', labels: ['a.example'], by: 1 }]);
+    expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({ [createdOf('b.example')]: 2 });
+  });
+
+  test('are not followed any more after the end', async () => {
+    const { totals, metrics, scrape } = world({ stored: [created('a.example', 3)] });
+    metrics[Symbol.dispose]();
+    totals.add('prod', [created('a.example', 2)]);
+    expect((await scrape()).get(createdOf('a.example'))).toBe(3);
+  });
+
+  test('begin with zeroes: states, and for a destination its ends and failures', async () => {
+    const { totals, scrape } = world();
+    const before = await scrape();
+    expect(before.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(0);
+    expect(before.get('opsd_logs_pages_total{account="prod"}')).toBe(0);
+    expect(seriesOf(before, 'msgsvc_messages_created_total')).toEqual({});
+    totals.add('prod', [created('a.example', 1)]);
+    const samples = await scrape();
+    const destination = 'account="prod",destination="a.example"';
+    for (const metric of ['messages_finished', 'message_cancellations', 'message_attempts']) {
+      expect.soft(samples.get(`msgsvc_${metric}_total{${destination}}`), metric).toBe(0);
+    }
+    for (const metric of ['message_failures', 'message_attempt_failures']) {
+      expect.soft(samples.get(`msgsvc_${metric}_total{${destination},reason="timeout",code=""}`), metric).toBe(0);
+    }
+    // Counted in the same series that had the zero.
+    totals.add('prod', [{ metric: 'msgsvc_message_failures_total', labels: ['a.example', 'timeout', ''], by: 2 }]);
+    const failures = seriesOf(await scrape(), 'msgsvc_message_failures_total');
+    expect(Object.entries(failures).filter(([, value]) => value > 0)).toEqual([
+      [`msgsvc_message_failures_total{${destination},reason="timeout",code=""}`, 2],
+    ]);
+  });
+
+  test('of destinations beyond the limit: what comes is other, what was is not shown', async () => {
+    const { totals, metrics, scrape } = world({
+      metrics: { labels: { destination: { max: 2 } } },
+      stored: [created('a.example', 1), created('b.example', 2), created('0.example', 4), created('other', 3)],
+    });
+    expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({
+      [createdOf('a.example')]: 1,
+      [createdOf('b.example')]: 2,
+      [createdOf('other')]: 3,
+    });
+    const seen = ['c.example', 'a.example'].map((value) => metrics.admit('prod', 'destination', value));
+    totals.add('prod', [created(seen[0]!, 8), created(seen[1]!, 1), created('0.example', 16)]);
+    const samples = await scrape();
+    expect(seriesOf(samples, 'msgsvc_messages_created_total')).toEqual({
+      [createdOf('a.example')]: 2,
+      [createdOf('b.example')]: 2,
+      [createdOf('other')]: 11,
+    });
+    expect(samples.get('opsd_label_values_folded_total{label="destination"}')).toBe(1);
+    expect(metrics.admit('prod', 'destination', 'c.example')).toBe('other');
+    expect(metrics.admit('prod', 'destination', 'a.example')).toBe('a.example');
+    expect(metrics.admit('elsewhere', 'destination', 'c.example')).toBe('c.example');
+  });
+
+  test('of values that lost their place are not shown, and take no other’s place', async () => {
+    const { totals, metrics, scrape } = world({
+      metrics: { labels: { destination: { max: 1 } } },
+      stored: [created(RETIRED, 9)],
+    });
+    expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({});
+    totals.add('prod', [created(metrics.admit('prod', 'destination', 'a.example'), 1)]);
+    expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({ [createdOf('a.example')]: 1 });
+  });
+
+  test('that the catalogue does not know, or that make no sense, are refused and counted', async () => {
+    const odd: HistogramIncrement = { metric: 'msgsvc_messages_created_total', labels: ['a'], buckets: [1], sum: 1 };
+    const { totals, scrape } = world({
+      stored: [
+        { metric: 'msgsvc_unheard_of_total', labels: [], by: 1 },
+        { metric: 'msgsvc_url_groups', labels: [], by: 1 },
+        { metric: 'opsd_spans_exported_total', labels: [], by: 9 },
+        { metric: 'msgsvc_messages_created_total', labels: ['a', 'b'], by: 1 },
+        created('b.example', -1),
+        created('c.example', Infinity),
+        created('a.example', 2),
+      ],
+    });
+    totals.add('prod', [created('d.example', NaN)], [odd]);
+    await scrape();
+    const samples = await scrape();
+    expect(samples.get('opsd_refused_values_total{source="store"}')).toBe(8);
+    expect(seriesOf(samples, 'msgsvc_messages_created_total')).toEqual({ [createdOf('a.example')]: 2 });
+    expect(samples.get('opsd_spans_exported_total')).toBe(0);
+  });
+});
+
+describe('histograms of the store', () => {
+  const DURATION = 'msgsvc_message_delivery_duration_seconds';
+  const bounds: readonly number[] = specOf(DURATION).buckets!;
+  const fell = (bucket: number, count: number, more: Partial<HistogramIncrement> = {}): HistogramIncrement => ({
+    metric: DURATION,
+    labels: ['a.example'],
+    buckets: Array.from({ length: bounds.length + 1 }, (_, at) => (at === bucket ? count : 0)),
+    sum: count * (bounds[bucket] ?? 1e6),
+    ...more,
+  });
+  const le = (bound: string): string => `${DURATION}_bucket{le="${bound}",account="prod",destination="a.example"}`;
+
+  test('go on from what was kept, bucket by bucket', async () => {
+    const totals = new MemoryTotals();
+    totals.add('prod', [], [fell(0, 3), fell(bounds.length, 1)]);
+    const { scrape } = world({ totals, metrics: { newSeriesZeroFor: '90s' } });
+    totals.add('prod', [], [fell(0, 1), fell(2, 10)]);
+    const samples = await scrape();
+    const whole = '{account="prod",destination="a.example"}';
+    expect([`${bounds[0]}`, `${bounds[1]}`, `${bounds[2]}`, '+Inf'].map((bound) => samples.get(le(bound)))).toEqual([
+      4, 4, 14, 15,
+    ]);
+    expect(samples.get(`${DURATION}_count${whole}`)).toBe(15);
+    expect(samples.get(`${DURATION}_sum${whole}`)).toBeCloseTo(4 * bounds[0]! + 10 * bounds[2]! + 1e6);
+    expect(samples.get('msgsvc_messages_created_total{account="prod",destination="a.example"}')).toBe(0);
+  });
+
+  test('that appear later are 0 in all of their buckets first', async () => {
+    const { totals, clock, scrape } = world({ metrics: { newSeriesZeroFor: '90s' } });
+    totals.add('prod', [], [fell(1, 7)]);
+    expect(Object.values(seriesOf(await scrape(), `${DURATION}_bucket`)).every((value) => value === 0)).toBe(true);
+    await clock.advance(90_000);
+    expect((await scrape()).get(le('+Inf'))).toBe(7);
+  });
+
+  test('that have other buckets than the catalogue, or counts that make no sense, are refused', async () => {
+    const { totals, scrape } = world();
+    totals.add('prod', [], [fell(0, 1, { buckets: [1] }), fell(0, 1, { sum: Number.NaN }), fell(0, -1), fell(1, 1)]);
+    const samples = await scrape();
+    expect(samples.get('opsd_refused_values_total{source="store"}')).toBe(3);
+    expect(samples.get(le('+Inf'))).toBe(1);
+  });
+
+  test('have exemplars in OpenMetrics for messages that are traced, and for no others', async () => {
+    const traces = telemetrySettings.parse({ traces: { sampleRatio: 0.5 } }).traces;
+    const spanOf = (account: string, messageId: string) => deliverySpanOf(traces, account, messageId);
+    const ids = Array.from({ length: 40 }, (_, at) => `msg_${at}`);
+    const [traced] = ids.filter((id) => spanOf('prod', id) !== undefined);
+    const [untraced] = ids.filter((id) => spanOf('prod', id) === undefined);
+    const { totals, text } = world({ deps: { spanOf } });
+    const of = (messageId: string | undefined) => ({ messageId: messageId!, value: 0.2, at: NOW });
+    totals.add('prod', [], [fell(2, 1, { exemplars: [undefined, of(untraced), of(traced)] })]);
+    const lines = (await text('openmetrics')).split('\n').filter((line) => line.includes('trace_id'));
+    const ids128 = `trace_id="${traceIdOf('prod', traced!)}",span_id="${spanIdOf('prod', traced!, 'deliver')}"`;
+    expect(lines).toEqual([`${le(`${bounds[2]}`)} 1 # {${ids128}} 0.2 ${NOW / 1_000}`]);
+    expect(await text()).not.toContain('trace_id');
+  });
+
+  test('have no exemplars where deliveries are in their producers’ traces, whose ids are not known', () => {
+    const traces = telemetrySettings.parse({ traces: { sampleRatio: 1, producer: 'parent' } }).traces;
+    expect(deliverySpanOf(traces, 'prod', 'msg_1')).toBeUndefined();
+    expect(deliverySpanOf({ ...traces, producer: 'link' }, 'prod', 'msg_1')).toBeDefined();
+  });
+});
+
+describe('a counter that appears while the daemon runs', () => {
+  const zeroFor = { metrics: { newSeriesZeroFor: '90s' } };
+
+  test('is 0 for 90 s and then what it is, with its failures, and since when it counts', async () => {
+    const { totals, clock, scrape, text } = world(zeroFor);
+    await clock.advance(10_000);
+    const since = clock.now() / 1_000;
+    totals.add('prod', [
+      created('a.example', 40),
+      { metric: 'msgsvc_message_failures_total', labels: ['a.example', 'http', '503'], by: 2 },
+    ]);
+    const failures = 'msgsvc_message_failures_total{account="prod",destination="a.example",reason="http",code="503"}';
+    expect((await scrape()).get(createdOf('a.example'))).toBe(0);
+    expect((await scrape()).get(failures)).toBe(0);
+    const note =
+      /^# \d+ new counters read 0 until Prometheus has seen them begin: telemetry\.metrics\.newSeriesZeroFor\n/;
+    expect(await text('text')).toMatch(note);
+    expect(await text('openmetrics')).not.toContain('read 0 until');
+    await clock.advance(89_999);
+    totals.add('prod', [created('a.example', 1)]);
+    expect((await scrape()).get(createdOf('a.example'))).toBe(0);
+    await clock.advance(1);
+    const samples = await scrape();
+    expect([samples.get(createdOf('a.example')), samples.get(failures)]).toEqual([41, 2]);
+    expect(await text('text')).not.toContain('read 0 until');
+    totals.add('prod', [created('a.example', 1)]);
+    const openMetrics = (await text('openmetrics')).split('\n');
+    expect(openMetrics).toContain(`${createdOf('a.example')} 42`);
+    expect(openMetrics).toContain(`${createdOf('a.example').replace('_total', '_created')} ${since}`);
+  });
+
+  test('holds for counters of the daemon itself too', async () => {
+    const { events, clock, scrape } = world(zeroFor);
+    const skipped = 'opsd_api_dropped_rows_total{account="prod",operation="list-logs"}';
+    events.emit({ type: 'api.rows_dropped', account: 'prod', operation: 'list-logs', count: 3, example: 'x' });
+    events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
+    const before = await scrape();
+    // The one was there from the start.
+    expect([before.get(skipped), before.get('opsd_delivery_events_write_failures_total')]).toEqual([0, 1]);
+    await clock.advance(90_000);
+    expect((await scrape()).get(skipped)).toBe(3);
+  });
+
+  test('is not new when the store had it: its total is shown at once, and since when it counts is not known', async () => {
+    const { text, scrape } = world({ ...zeroFor, stored: [created('a.example', 40)] });
+    expect((await scrape()).get(createdOf('a.example'))).toBe(40);
+    expect(await text('openmetrics')).not.toContain(createdOf('a.example').replace('_total', '_created'));
+  });
+});

@@ -1,0 +1,426 @@
+import { describe, expect, test } from 'vitest';
+import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
+import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import { ACTION_OUTCOMES } from '#automate/ledger/ledger.ts';
+import type { OpsEvent } from '#foundation/events/events.ts';
+import { CALM, NOW, seriesOf, world } from './world.ts';
+
+const request = (code: number | 'error', failure?: ServiceErrorCode): OpsEvent => ({
+  type: 'api.request',
+  account: 'prod',
+  api: 'message',
+  operation: 'list-logs',
+  method: 'GET',
+  url: 'https://eu.example/v2/logs',
+  code,
+  durationMs: 120,
+  bytes: 50,
+  ...(failure && { failure }),
+});
+
+describe('msgsvc_up', () => {
+  const UP = 'msgsvc_up{account="prod",api="message"}';
+
+  test('is there from the start, as 0, for each API that is configured', async () => {
+    const { scrape } = world({ accounts: [{ name: 'prod', apis: ['message'], requestsPerDay: 1 }] });
+    expect(seriesOf(await scrape(), 'msgsvc_up')).toEqual({ [UP]: 0 });
+  });
+
+  test.each<[number | 'error', ServiceErrorCode | undefined, number]>([
+    [200, undefined, 1],
+    [404, 'not_found', 1],
+    [400, 'client_error', 1],
+    [401, 'unauthorized', 0],
+    [403, 'forbidden', 0],
+    [503, 'server_error', 0],
+    [200, 'malformed', 0],
+    ['error', 'connection', 0],
+    ['error', 'timeout', 0],
+  ])('after an answer %s (%s) is %d', async (code, failure, up) => {
+    const { scrape, events } = world();
+    events.emit(request(up === 1 ? 500 : 200, up === 1 ? 'server_error' : undefined));
+    events.emit(request(code, failure));
+    expect((await scrape()).get(UP)).toBe(up);
+  });
+
+  test('stays what it was when the last answer says nothing of the service', async () => {
+    const { scrape, events } = world();
+    events.emit(request(200));
+    for (const failure of ['rate_limited', 'aborted', 'budget', 'too_large'] as const)
+      events.emit(request('error', failure));
+    expect((await scrape()).get(UP)).toBe(1);
+  });
+
+  test('falls when nothing was heard for two intervals', async () => {
+    const { scrape, events, clock } = world();
+    events.emit(request(200));
+    await clock.advance(120_000);
+    expect((await scrape()).get(UP)).toBe(1);
+    await clock.advance(1);
+    expect((await scrape()).get(UP)).toBe(0);
+  });
+
+  test('is not there for an API that nothing asks, but for a while after a policy asked', async () => {
+    const { scrape, events, clock } = world({ collectors: ['accountStats'] });
+    expect((await scrape()).has(UP)).toBe(false);
+    events.emit(request(503, 'server_error'));
+    expect((await scrape()).get(UP)).toBe(0);
+    events.emit(request(200));
+    expect((await scrape()).get(UP)).toBe(1);
+    await clock.advance(600_001);
+    expect((await scrape()).has(UP)).toBe(false);
+  });
+});
+
+describe('collectors', () => {
+  test('are known before their first run, with all their counters at 0', async () => {
+    const samples = await world({ collectors: ['logs'] }).scrape();
+    const logs = 'account="prod",collector="logs"';
+    expect(samples.get(`opsd_collector_runs_total{${logs}}`)).toBe(0);
+    expect(samples.get(`opsd_collector_failures_total{${logs},reason="timeout"}`)).toBe(0);
+    expect(samples.get(`opsd_collector_skipped_total{${logs},reason="overlap"}`)).toBe(0);
+    expect(samples.get(`opsd_collector_interval_seconds{${logs}}`)).toBe(60);
+    expect(samples.get(`opsd_collector_stale{${logs}}`)).toBe(1);
+    expect(seriesOf(samples, 'opsd_collector_success')).toEqual({});
+    expect(seriesOf(samples, 'opsd_workflow_dlq_listing_complete')).toEqual({});
+  });
+
+  test('that are off have no series', async () => {
+    const { board, scrape } = world({ collectors: [] });
+    board.register({
+      account: 'prod',
+      collector: 'logs',
+      schedule: '',
+      intervalMs: 1,
+      maxStalenessMs: 1,
+      off: 'no API',
+    });
+    expect(seriesOf(await scrape(), 'opsd_collector_stale')).toEqual({});
+  });
+
+  test('show how their last run went', async () => {
+    const { board, events, publish, clock, scrape } = world();
+    publish('workflowDlq', []);
+    await clock.advance(1_000);
+    const failure = { reason: 'budget', message: 'more pages than allowed' };
+    board.fail('prod', 'workflowDlq', { ...failure, durationMs: 40 });
+    events.emit({
+      type: 'collector.finished',
+      account: 'prod',
+      collector: 'workflowDlq',
+      at: clock.now(),
+      durationMs: 40,
+      failure,
+    });
+    events.emit({ type: 'collector.skipped', account: 'prod', collector: 'workflowDlq', reason: 'overlap' });
+    const samples = await scrape();
+    const dlq = 'account="prod",collector="workflowDlq"';
+    expect(samples.get(`opsd_collector_success{${dlq}}`)).toBe(0);
+    expect(samples.get(`opsd_collector_duration_seconds{${dlq}}`)).toBe(0.04);
+    expect(samples.get(`opsd_collector_last_success_timestamp_seconds{${dlq}}`)).toBe(NOW / 1_000);
+    expect(samples.get(`opsd_collector_runs_total{${dlq}}`)).toBe(1);
+    expect(samples.get(`opsd_collector_failures_total{${dlq},reason="budget"}`)).toBe(1);
+    expect(samples.get(`opsd_collector_skipped_total{${dlq},reason="overlap"}`)).toBe(1);
+    expect(samples.get('opsd_workflow_dlq_listing_complete{account="prod"}')).toBe(0);
+  });
+});
+
+test('the log is known with its lag and its catch-up rate, while runs of its collector fail', async () => {
+  const { board, clock, scrape } = world({ collectors: ['logs'] });
+  board.logLag.take('prod', NOW - 900_000);
+  await clock.advance(60_000);
+  board.logLag.take('prod', NOW - 720_000);
+  board.fail('prod', 'logs', { reason: 'timeout', message: 'no answer', durationMs: 40 });
+  const samples = await scrape();
+  expect(samples.get('opsd_logs_watermark_timestamp_seconds{account="prod"}')).toBe(NOW / 1_000 - 720);
+  expect(samples.get('opsd_logs_lag_seconds{account="prod"}')).toBe(780);
+  expect(samples.get('opsd_logs_catch_up_ratio{account="prod"}')).toBe(3);
+});
+
+describe('requests', () => {
+  test('lead to the span of the daemon in which they were made', async () => {
+    const spans = [undefined, { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }];
+    const { events, text } = world({ deps: { currentSpan: () => spans.shift() } });
+    events.emit(request(200));
+    const bucket = /^opsd_api_request_duration_seconds_bucket\{le="0.25",.* # (.*)$/m;
+    expect(await text('openmetrics')).not.toMatch(bucket);
+    events.emit(request(200));
+    const exemplar = `{trace_id="${'a'.repeat(32)}",span_id="${'b'.repeat(16)}"} 0.12 ${NOW / 1_000}`;
+    expect(bucket.exec(await text('openmetrics'))?.[1]).toBe(exemplar);
+  });
+
+  test('are counted by operation and code, successes and failures from 0 together', async () => {
+    const { events, scrape } = world();
+    events.emit(request(200));
+    events.emit({ type: 'api.throttled', account: 'prod', api: 'message', waitMs: 250 });
+    events.emit({ type: 'api.rate_limit', account: 'prod', api: 'message', window: 'burst', remaining: 9 });
+    events.emit({ type: 'api.rows_dropped', account: 'prod', operation: 'list-logs', count: 2, example: 'x' });
+    const samples = await scrape();
+    const operation = 'account="prod",api="message",operation="list-logs"';
+    expect(samples.get(`opsd_api_requests_total{${operation},code="200"}`)).toBe(1);
+    expect(samples.get(`opsd_api_requests_total{${operation},code="error"}`)).toBe(0);
+    expect(samples.get(`opsd_api_request_retries_total{${operation}}`)).toBe(0);
+    expect(samples.get(`opsd_api_response_bytes_total{${operation}}`)).toBe(50);
+    expect(samples.get(`opsd_api_request_duration_seconds_sum{${operation}}`)).toBeCloseTo(0.12);
+    expect(samples.get('opsd_api_throttle_wait_seconds_total{account="prod",api="message"}')).toBe(0.25);
+    expect(samples.get('opsd_api_throttled_requests_total{account="prod",api="management"}')).toBe(0);
+    expect(samples.get('opsd_api_rate_limit_remaining_requests{account="prod",api="message",window="burst"}')).toBe(9);
+    expect(samples.get('opsd_api_dropped_rows_total{account="prod",operation="list-logs"}')).toBe(2);
+    expect(samples.get('opsd_api_quota_requests{account="prod",api="management"}')).toBe(1_000);
+    expect(samples.get('opsd_api_quota_used_requests{account="prod",api="management"}')).toBe(7);
+  });
+});
+
+describe('policies and actions', () => {
+  const policy: PolicyStatus = {
+    name: 'resume',
+    account: 'prod',
+    owner: 'sre',
+    action: 'workflow-dlq.resume',
+    campaigns: [],
+    source: 'policies.yaml:1',
+    schedule: 'every 5m',
+    mode: 'enforce',
+    effectiveMode: 'audit',
+    nextRunAt: NOW + 5_000,
+  };
+  const run = (more: Partial<Extract<OpsEvent, { type: 'policy.run' }>>): OpsEvent => ({
+    type: 'policy.run',
+    policy: 'resume',
+    account: 'prod',
+    at: NOW,
+    outcome: 'acted',
+    matched: 5,
+    acted: 3,
+    backlog: 2,
+    denials: [],
+    evaluationErrors: 0,
+    trigger: 'schedule',
+    ...more,
+  });
+  const labels = 'account="prod",policy="resume"';
+
+  test('show mode and next run; every outcome is there from 0', async () => {
+    const samples = await world({ deps: { policies: () => [policy] } }).scrape();
+    expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
+    expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
+    expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(RUN_OUTCOMES.map(() => 0));
+  });
+
+  test('count runs, denials and errors', async () => {
+    const { events, scrape } = world();
+    events.emit(run({ denials: [{ guard: 'attempts', count: 4 }], evaluationErrors: 2 }));
+    const samples = await scrape();
+    expect(samples.get(`opsd_policy_runs_total{${labels},outcome="acted"}`)).toBe(1);
+    expect(samples.get(`opsd_policy_matched_items{${labels}}`)).toBe(5);
+    expect(samples.get(`opsd_policy_backlog_items{${labels}}`)).toBe(2);
+    expect(samples.get(`opsd_policy_guard_denials_total{${labels},guard="attempts"}`)).toBe(4);
+    expect(samples.get(`opsd_policy_evaluation_errors_total{${labels}}`)).toBe(2);
+  });
+
+  test('say since when a guard holds, and by which, as the page does', async () => {
+    let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
+    const w = world({ deps: { policies: () => [{ ...policy, ...(held && { held }) }] } });
+    const shown = async (): Promise<Record<string, number>> => {
+      w.events.emit(run({}));
+      return seriesOf(await w.scrape(), 'opsd_policy_held_since_timestamp_seconds');
+    };
+    expect(await shown()).toEqual({
+      [`opsd_policy_held_since_timestamp_seconds{${labels},guard="caps"}`]: NOW / 1_000 - 60,
+    });
+    held = { guard: 'kill_switch', reason: 'paused', since: NOW };
+    expect(await shown()).toEqual({
+      [`opsd_policy_held_since_timestamp_seconds{${labels},guard="kill_switch"}`]: NOW / 1_000,
+    });
+    held = undefined;
+    expect(await shown()).toEqual({});
+  });
+
+  test('say how long the backlog takes, while there is one', async () => {
+    const { events, scrape } = world();
+    const drain = `opsd_policy_drain_seconds{${labels}}`;
+    events.emit(run({ drainMs: 90_000 }));
+    expect((await scrape()).get(drain)).toBe(90);
+    events.emit(run({}));
+    expect((await scrape()).has(drain)).toBe(false);
+  });
+
+  test('show the step and the breaker of each campaign', async () => {
+    const campaign = (group: string, size: number, breaker: 'closed' | 'half-open' | 'open') => ({
+      id: `resume/${group}`,
+      policy: 'resume',
+      account: 'prod',
+      group,
+      state: 'ready' as const,
+      step: 2,
+      size,
+      begunAt: NOW,
+      halts: 0,
+      recent: [],
+      judged: 1,
+      verified: 1,
+      breaker,
+    });
+    const campaigns = [
+      campaign('https://app.example/a?secret=1', 3, 'closed'),
+      campaign('https://app.example/b', 1, 'half-open'),
+      campaign('app.example', 9, 'open'),
+    ];
+    const samples = await world({ deps: { policies: () => [{ ...policy, campaigns }] } }).scrape();
+    expect(seriesOf(samples, 'opsd_campaign_step_items')).toEqual({
+      [`opsd_campaign_step_items{${labels},group="app.example/a"}`]: 3,
+      [`opsd_campaign_step_items{${labels},group="app.example/b"}`]: 1,
+      [`opsd_campaign_step_items{${labels},group="app.example"}`]: 9,
+    });
+    expect(seriesOf(samples, 'opsd_breaker_state')).toEqual({
+      [`opsd_breaker_state{${labels},group="app.example/a"}`]: 0,
+      [`opsd_breaker_state{${labels},group="app.example/b"}`]: 1,
+      [`opsd_breaker_state{${labels},group="app.example"}`]: 2,
+    });
+  });
+
+  test('show what waits for a person, what windows allow, pauses and the lease', async () => {
+    const engine: EngineReadings = {
+      unknownOutcomes: 2,
+      oldestIntentAt: NOW - 5_000,
+      approvals: [{ account: 'prod', policy: 'resume', since: NOW - 9_000 }],
+      caps: [{ scope: 'engine deletes', window: 'day', remaining: 7 }],
+      paused: new Map([
+        ['engine', false],
+        ['policy/resume', true],
+      ]),
+      isLeader: false,
+    };
+    const calm = { ...policy, name: 'calm' };
+    const samples = await world({ deps: { policies: () => [policy, calm], engine: () => engine } }).scrape();
+    expect(samples.get('opsd_unknown_outcomes')).toBe(2);
+    expect(samples.get('opsd_oldest_intent_timestamp_seconds')).toBe(NOW / 1_000 - 5);
+    expect(samples.get(`opsd_approvals_pending{${labels}}`)).toBe(1);
+    expect(samples.get('opsd_approvals_pending{account="prod",policy="calm"}')).toBe(0);
+    expect(seriesOf(samples, 'opsd_oldest_approval_timestamp_seconds')).toEqual({
+      [`opsd_oldest_approval_timestamp_seconds{${labels}}`]: NOW / 1_000 - 9,
+    });
+    expect(samples.get('opsd_cap_remaining{scope="engine deletes",window="day"}')).toBe(7);
+    expect(samples.get('opsd_paused{scope="engine"}')).toBe(0);
+    expect(samples.get('opsd_paused{scope="policy/resume"}')).toBe(1);
+    expect(samples.get('opsd_leader')).toBe(0);
+  });
+
+  test('are read from the store again when something happened, or ten seconds later, and when it failed', async () => {
+    let reads = 0;
+    let isBroken = false;
+    const engine = (): EngineReadings => {
+      reads += 1;
+      if (isBroken) throw new Error('disk');
+      return { ...CALM, unknownOutcomes: reads };
+    };
+    const w = world({ deps: { engine } });
+    const shown = async () => (await w.scrape()).get('opsd_unknown_outcomes');
+    const first = await shown();
+    expect(await shown()).toBe(first);
+    w.events.emit(run({}));
+    expect(await shown()).toBe(first! + 1);
+    await w.clock.advance(9_999);
+    expect(await shown()).toBe(first! + 1);
+    await w.clock.advance(1);
+    expect(await shown()).toBe(first! + 2);
+    isBroken = true;
+    w.events.emit(run({}));
+    expect(await shown()).toBeUndefined();
+    isBroken = false;
+    expect(await shown()).toBe(reads);
+  });
+
+  test('count an item once, and what became of it as it becomes known', async () => {
+    const { events, scrape } = world();
+    const outcome = (name: string, durationMs: number, more: object = {}): OpsEvent => ({
+      type: 'action.outcome',
+      policy: 'resume',
+      account: 'prod',
+      action: 'workflow-dlq.resume',
+      target: 'dlq-1',
+      outcome: name,
+      worth: 1,
+      durationMs,
+      ...more,
+    });
+    events.emit(outcome('rejected', 80));
+    events.emit(outcome('acked', 80));
+    events.emit(outcome('verified', 0));
+    events.emit(outcome('unknown', 0));
+    const samples = await scrape();
+    const action = `${labels},action="workflow-dlq.resume"`;
+    expect(samples.get(`opsd_action_items_total{${action}}`)).toBe(2);
+    expect(samples.get(`opsd_action_outcomes_total{${action},outcome="verified"}`)).toBe(1);
+    expect(samples.get(`opsd_action_outcomes_total{${action},outcome="came_back"}`)).toBe(0);
+    expect(samples.get('opsd_action_duration_seconds_count{account="prod",action="workflow-dlq.resume"}')).toBe(2);
+    const known = Object.keys(seriesOf(samples, 'opsd_action_outcomes_total'));
+    expect(known.map((series) => /outcome="(\w+)"/.exec(series)![1]).toSorted(byText)).toEqual(
+      ACTION_OUTCOMES.toSorted(byText),
+    );
+    const page = { action: 'message-dlq.prune', worth: 100 };
+    events.emit(outcome('acked', 80, { ...page, done: 7 }));
+    events.emit(outcome('acked', 80, { ...page, done: 0 }));
+    expect((await scrape()).get(`opsd_action_items_total{${labels},action="message-dlq.prune"}`)).toBe(7);
+    events.emit(outcome('unknown', 80, page));
+    expect((await scrape()).get(`opsd_action_items_total{${labels},action="message-dlq.prune"}`)).toBe(107);
+  });
+});
+
+test('the daemon tells what it is and how it fares', async () => {
+  const lines = new Map([['warn', 2]]);
+  const { events, scrape } = world({
+    deps: { stateRestored: true, engine: () => ({ ...CALM, unknownOutcomes: 3 }), logLines: () => lines },
+  });
+  events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
+  events.emit({ type: 'schedule.rearmed', name: 'x', jumpMs: 1 });
+  const read = { type: 'credential.read', account: 'prod', credential: 'token' } as const;
+  events.emit({ ...read, writtenAt: NOW - 90 * 86_400_000, isReplaced: false });
+  events.emit({ ...read, writtenAt: NOW - 60_000, isReplaced: true });
+  await scrape();
+  lines.set('warn', 5);
+  const samples = await scrape();
+  expect(samples.get('opsd_state_save_failures_total')).toBe(1);
+  expect(samples.get('opsd_schedule_rearms_total')).toBe(1);
+  expect(samples.get('opsd_credential_rotated_timestamp_seconds{account="prod",credential="token"}')).toBe(
+    NOW / 1_000 - 60,
+  );
+  expect(samples.get('opsd_log_messages_total{level="warn"}')).toBe(5);
+  expect(samples.get('opsd_log_messages_total{level="error"}')).toBe(0);
+  expect(samples.get('opsd_state_restored')).toBe(1);
+  expect(samples.get('opsd_unknown_outcomes')).toBe(3);
+  expect(samples.get('opsd_config_hash')).toBe(42);
+  expect(seriesOf(samples, 'opsd_build_info')).toEqual({
+    [`opsd_build_info{version="1.2.3",revision="abc",node_version="${process.version}"}`]: 1,
+  });
+  expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);
+  expect(samples.get('process_cpu_seconds_total')).toBeGreaterThan(0);
+  if (process.platform === 'linux') expect(samples.get('process_open_fds')).toBeGreaterThan(2);
+});
+
+test('the time of the last save is told once there was one', async () => {
+  let savedAt: number | undefined;
+  const { scrape } = world({ deps: { savedAt: () => savedAt } });
+  expect(seriesOf(await scrape(), 'opsd_state_last_save_timestamp_seconds')).toEqual({});
+  savedAt = NOW - 1_500;
+  expect((await scrape()).get('opsd_state_last_save_timestamp_seconds')).toBe((NOW - 1_500) / 1_000);
+});
+
+test('records of the audit log are counted as they were written, and what could not be', async () => {
+  let audit = { records: 2, failures: 0 };
+  const { scrape } = world({ deps: { audit: () => audit } });
+  const shown = async () => {
+    const samples = await scrape();
+    return ['records', 'write_errors'].map((what) => samples.get(`opsd_audit_${what}_total`));
+  };
+  expect(await shown()).toEqual([2, 0]);
+  audit = { records: 5, failures: 1 };
+  expect(await shown()).toEqual([5, 1]);
+  expect(await shown()).toEqual([5, 1]);
+});
+
+function byText(a = '', b = ''): number {
+  return a < b ? -1 : 1;
+}

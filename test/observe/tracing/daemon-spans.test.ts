@@ -1,0 +1,270 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createDaemonSpans, type DaemonSpans } from '#observe/tracing/daemon-spans.ts';
+import { otlpEndpoint } from '#observe/tracing/otlp-endpoint.ts';
+import { otlpResources } from '#observe/tracing/otlp-resource.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { spanIdOf, workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { otlpSink, type OtlpSink } from '../../support/otlp-sink.ts';
+
+const AT = Date.UTC(2026, 4, 4, 12);
+const POLL = { name: 'poll logs', attributes: { 'messaging.msgsvc.account': 'production' } };
+
+interface World {
+  readonly sink: OtlpSink;
+  readonly own: DaemonSpans;
+  readonly bus: EventBus;
+  readonly clock: ManualClock;
+  readonly events: OpsEvent[];
+}
+
+async function world(): Promise<World> {
+  const sink = await otlpSink();
+  const bus = new EventBus();
+  const events: OpsEvent[] = [];
+  bus.subscribe((event) => event.type.startsWith('spans.') && events.push(event));
+  const clock = new ManualClock(AT);
+  const resource = otlpResources({}, '1.2.3', () => undefined).daemon;
+  const endpoint = otlpEndpoint(telemetrySettings.parse({ traces: { otlp: { url: sink.url } } }).traces, {})!;
+  const own = await createDaemonSpans({ endpoint, events: bus, clock, version: '1.2.3', resource });
+  onTestFinished(async () => {
+    const ended = own[Symbol.asyncDispose]();
+    await clock.advance(10_000);
+    await ended;
+  });
+  return { sink, own, bus, clock, events };
+}
+
+const request = (more: Partial<Extract<OpsEvent, { type: 'api.request' }>> = {}): OpsEvent => ({
+  type: 'api.request',
+  account: 'production',
+  api: 'message',
+  operation: 'list-logs',
+  method: 'GET',
+  url: 'https://eu.example/v2/logs',
+  code: 200,
+  durationMs: 40,
+  bytes: 10,
+  ...more,
+});
+
+describe('what the daemon does', () => {
+  test('is a span of the second resource, with its requests under it', async () => {
+    const { sink, own, bus, clock } = await world();
+    const told = await own.during(POLL, async () => {
+      clock.jump(100);
+      await Promise.resolve();
+      bus.emit(request());
+      bus.emit(request({ code: 503, failure: 'unavailable' as never }));
+      return 7;
+    });
+    expect(told).toBe(7);
+    await own.flush();
+    const [first, second, poll] = sink.spans;
+    expect(poll).toMatchObject({
+      name: 'poll logs',
+      kind: 'internal',
+      parentSpanId: '',
+      startMs: AT,
+      endMs: AT + 100,
+      status: 'unset',
+      attributes: { 'messaging.msgsvc.account': 'production' },
+      resource: { 'service.name': 'msgsvc-opsd', 'service.namespace': 'msgsvc', 'service.version': '1.2.3' },
+    });
+    expect(first).toMatchObject({
+      name: 'list-logs',
+      kind: 'client',
+      traceId: poll!.traceId,
+      parentSpanId: poll!.spanId,
+      startMs: AT + 60,
+      endMs: AT + 100,
+      attributes: {
+        'messaging.msgsvc.account': 'production',
+        'http.request.method': 'GET',
+        'url.full': 'https://eu.example/v2/logs',
+        'server.address': 'eu.example',
+        'server.port': 443,
+        'http.response.status_code': 200,
+      },
+    });
+    expect(second).toMatchObject({ status: 'error', attributes: { 'error.type': '503' } });
+  });
+
+  test('hides what a URL of a request should not show', async () => {
+    const { sink, own, bus } = await world();
+    await own.during(POLL, async () => {
+      bus.emit(request({ method: 'DELETE', url: 'http://user:canary@[::1]:8080/v2/dlq?token=canary' }));
+      await Promise.resolve();
+    });
+    await own.flush();
+    expect(sink.spans[0]!.attributes).toMatchObject({
+      'http.request.method': 'DELETE',
+      'server.address': '::1',
+      'server.port': 8_080,
+    });
+    expect(JSON.stringify(sink.spans)).not.toContain('canary');
+  });
+
+  test.each([
+    ['takes a fraction of a millisecond longer than it', 40.7, 40],
+    ['ends after the clock was set back', 5, -3_600_000],
+  ])('a request that %s does not begin before its parent', async (_what, durationMs, jumpMs) => {
+    const { sink, own, bus, clock } = await world();
+    await own.during(POLL, async () => {
+      clock.jump(jumpMs);
+      await Promise.resolve();
+      bus.emit(request({ durationMs }));
+    });
+    await own.flush();
+    const [child, parent] = sink.spans;
+    expect(child!.parentSpanId).toBe(parent!.spanId);
+    expect(child!.startMs).toBeGreaterThanOrEqual(parent!.startMs);
+    for (const { startMs, endMs } of sink.spans) expect(endMs).toBeGreaterThanOrEqual(startMs);
+  });
+
+  test('fails as the work does, and says what failed without its text', async () => {
+    const { sink, own } = await world();
+    await expect(own.during(POLL, () => Promise.reject(new RangeError('canary')))).rejects.toThrow('canary');
+    await own.flush();
+    expect(sink.spans[0]).toMatchObject({ status: 'error', attributes: { 'error.type': 'RangeError' } });
+    expect(JSON.stringify(sink.spans)).not.toContain('canary');
+  });
+
+  test('leads exemplars to the span that is under way, and nowhere outside of one', async () => {
+    const { sink, own } = await world();
+    expect(own.current()).toBeUndefined();
+    const both = await Promise.all(
+      ['one', 'two'].map((name) =>
+        own.during({ name, attributes: {} }, async () => {
+          await Promise.resolve();
+          return own.current();
+        }),
+      ),
+    );
+    await own.flush();
+    for (const [index, name] of ['one', 'two'].entries()) {
+      const span = sink.spans.find((candidate) => candidate.name === name)!;
+      expect(both[index]).toEqual({ traceId: span.traceId, spanId: span.spanId });
+    }
+  });
+
+  test('a request that belongs to nothing makes no span', async () => {
+    const { sink, own, bus } = await world();
+    bus.emit(request());
+    await own.flush();
+    expect(sink.spans).toEqual([]);
+  });
+
+  test('a run of a policy tells what it came to, and links to all that it acted on', async () => {
+    const { sink, own, bus } = await world();
+    const ended = {
+      type: 'policy.run',
+      policy: 'resume',
+      account: 'production',
+      at: AT,
+      trigger: 'schedule',
+      planId: '9f3c2a',
+      matched: 3,
+      acted: 2,
+      backlog: 1,
+      denials: [],
+      evaluationErrors: 0,
+    } as const;
+    const act = (workflowRunId: string): OpsEvent => ({
+      type: 'action.outcome',
+      policy: 'resume',
+      account: 'production',
+      action: 'workflow-dlq.resume',
+      target: 'dlq',
+      workflowRunId,
+      outcome: 'acked',
+      worth: 1,
+      durationMs: 1,
+    });
+    await own.during({ name: 'policy resume', attributes: { 'opsd.policy': 'resume' } }, async () => {
+      for (const run of ['wfr_1', 'wfr_2']) bus.emit(act(run));
+      bus.emit({ ...ended, outcome: 'halted', stopped: { guard: 'caps', reason: 'full' } });
+      await Promise.resolve();
+    });
+    await own.during({ name: 'policy resume', attributes: {} }, async () => {
+      bus.emit({ ...ended, outcome: 'error', error: 'a secret' });
+      await Promise.resolve();
+    });
+    bus.emit({ ...ended, outcome: 'nothing' });
+    await own.flush();
+    const [first, second] = sink.spans.filter(({ name }) => name === 'policy resume');
+    expect(first).toMatchObject({
+      status: 'unset',
+      attributes: {
+        'opsd.policy': 'resume',
+        'opsd.outcome': 'halted',
+        'opsd.plan': '9f3c2a',
+        'opsd.matched': 3,
+        'opsd.acted': 2,
+        'opsd.backlog': 1,
+        'opsd.guard': 'caps',
+      },
+    });
+    expect(first!.links.map(({ traceId }) => traceId)).toEqual(
+      ['wfr_1', 'wfr_2'].map((run) => workflowTraceIdOf('production', run)),
+    );
+    expect(second).toMatchObject({ status: 'error', attributes: { 'error.type': 'error' } });
+    expect(JSON.stringify(sink.spans)).not.toContain('a secret');
+  });
+
+  test('an action links to the trace of the run that it acted on; what became of it later is no span', async () => {
+    const { sink, own, bus, clock } = await world();
+    const action = {
+      type: 'action.outcome',
+      policy: 'resume',
+      account: 'production',
+      action: 'workflow-dlq.resume',
+      target: 'dlq-1',
+      workflowRunId: 'wfr_9',
+      outcome: 'acked',
+      worth: 1,
+      durationMs: 30,
+    } as const;
+    await own.during({ name: 'policy resume', attributes: {} }, async () => {
+      clock.jump(30);
+      bus.emit(action);
+      bus.emit({ ...action, outcome: 'unknown' });
+      await Promise.resolve();
+    });
+    bus.emit({ ...action, durationMs: 0, outcome: 'verified' });
+    await own.flush();
+    expect(sink.spans).toHaveLength(3);
+    const [acked, unknown, policy] = sink.spans;
+    expect(acked).toMatchObject({
+      name: 'action workflow-dlq.resume',
+      parentSpanId: policy!.spanId,
+      startMs: AT,
+      endMs: AT + 30,
+      links: [{ traceId: workflowTraceIdOf('production', 'wfr_9'), spanId: spanIdOf('production', 'wfr_9', 'run') }],
+      attributes: { 'opsd.policy': 'resume', 'opsd.outcome': 'acked' },
+    });
+    expect(unknown).toMatchObject({ status: 'error', attributes: { 'error.type': 'unknown' } });
+  });
+});
+
+test('a full queue begins no more spans, and counts them; the work goes on', async () => {
+  const { sink, own, events } = await world();
+  sink.answerWith(() => undefined);
+  let worked = 0;
+  for (let n = 0; n < 2_100; n += 1) await own.during(POLL, async () => void (worked += 1));
+  expect(worked).toBe(2_100);
+  expect(events).toHaveLength(2_100 - 2_048);
+  expect(events[0]).toEqual({ type: 'spans.dropped', count: 1, reason: 'queue' });
+});
+
+test('spans that the receiver does not take before the end are counted', async () => {
+  const { sink, own, clock, events } = await world();
+  sink.answerWith(() => undefined);
+  await own.during(POLL, () => Promise.resolve());
+  const ended = own[Symbol.asyncDispose]();
+  await expect.poll(() => sink.requests.length).toBe(1);
+  await clock.advance(2_000);
+  await ended;
+  expect(events).toEqual([{ type: 'spans.dropped', count: 1, reason: 'failed' }]);
+});

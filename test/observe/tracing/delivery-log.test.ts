@@ -1,0 +1,179 @@
+/** Lines about deliveries on their way from the store to a file or a pipe. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, readSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
+import { openStore, transaction, type Store } from '#storage/sqlite.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+
+function outboxOf(store: Store, mostLines?: number) {
+  const dropped: number[] = [];
+  const outbox = createDeliveryOutbox(store, {
+    onDropped: (lines) => void dropped.push(lines),
+    ...(mostLines !== undefined && { mostLines }),
+  });
+  const add = (...lines: readonly string[]): void => transaction(store.db, () => outbox.write(lines))();
+  return { outbox, add, dropped };
+}
+
+function world(options: { readonly mostLines?: number } = {}) {
+  const folder = tempDir();
+  const store = openStore(join(folder, 'opsd.db'));
+  onTestFinished(() => store[Symbol.dispose]());
+  const events = new EventBus();
+  const heard: OpsEvent[] = [];
+  events.subscribe((event) => void heard.push(event));
+  const made = outboxOf(store, options.mostLines);
+  return {
+    ...made,
+    folder,
+    store,
+    heard,
+    logTo: (file: string, outbox = made.outbox) => {
+      const log = createDeliveryLog({ outbox, settings: { file }, clock: systemClock, events });
+      onTestFinished(async () => log[Symbol.asyncDispose]());
+      return log;
+    },
+  };
+}
+
+describe('lines in a file', () => {
+  test('are appended after each commit, and settled', async () => {
+    const w = world();
+    const file = join(w.folder, 'lines.jsonl');
+    w.add('{"n":1}');
+    w.logTo(file);
+    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    w.add('{"n":2}', '{"n":3}');
+    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
+    expect(w.heard).toEqual([
+      { type: 'deliveries.written', count: 1 },
+      { type: 'deliveries.written', count: 2 },
+    ]);
+  });
+
+  test('are written again when it is not known that they were, and after a restart', async () => {
+    const w = world();
+    const file = join(w.folder, 'lines.jsonl');
+    w.add('{"n":1}');
+    // The process dies between the writing and the record of it.
+    const dying = { ...w.outbox, settle: () => expect.unreachable('dead') };
+    const log = w.logTo(file, { ...dying, next: () => (w.heard.length > 0 ? undefined : w.outbox.next()) });
+    await until({ what: 'lines' }, () => w.heard.length > 0);
+    await log[Symbol.asyncDispose]();
+    const again = outboxOf(w.store);
+    expect(again.outbox.waiting).toBe(1);
+    w.logTo(file, again.outbox);
+    await until({ what: 'lines' }, () => again.outbox.waiting === 0);
+    expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":1}\n');
+  });
+
+  test('go to a new one after the old one was renamed', async () => {
+    const w = world();
+    const file = join(w.folder, 'lines.jsonl');
+    w.logTo(file);
+    w.add('{"n":1}');
+    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    renameSync(file, `${file}.1`);
+    w.add('{"n":2}');
+    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    expect(readFileSync(file, 'utf8')).toBe('{"n":2}\n');
+  });
+
+  test('wait while it cannot be written, which is told', async () => {
+    const w = world();
+    w.logTo(join(w.folder, 'no such folder', 'lines.jsonl'));
+    w.add('{"n":1}');
+    await until({ what: 'lines' }, () => w.heard.length > 0);
+    expect(w.heard[0]).toEqual({ type: 'deliveries.failing', reason: 'ENOENT' });
+    expect(w.outbox.waiting).toBe(1);
+  });
+
+  test('are bounded while they wait; what finds no room is counted', () => {
+    const w = world({ mostLines: 3 });
+    w.add('1', '2');
+    w.add('3', '4', '5');
+    w.add('6');
+    expect(w.outbox.waiting).toBe(3);
+    expect(w.dropped).toEqual([2, 1]);
+    expect(outboxOf(w.store, 3).outbox.next()).toMatchObject({ text: '1\n2\n3\n', lines: 3 });
+  });
+});
+
+test('a pipe that is read late or not at all holds up nothing, and gets every line whole', async () => {
+  const w = world();
+  const file = join(w.folder, 'pipe');
+  execFileSync('mkfifo', [file]);
+  const lines = Array.from({ length: 1_200 }, (_, n) => JSON.stringify({ n, filler: 'x'.repeat(200) }));
+  const log = w.logTo(file);
+  w.add(...lines);
+  await until({ what: 'lines' }, () => w.heard.length > 0);
+  expect(w.heard[0]).toEqual({ type: 'deliveries.failing', reason: 'ENXIO' });
+
+  const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(reader));
+  // Full, and nobody reads.
+  await until({ what: 'lines' }, () =>
+    w.heard.some((event) => event.type === 'deliveries.failing' && event.reason === 'EAGAIN'),
+  );
+  expect(w.outbox.waiting).toBeGreaterThan(0);
+
+  expect(await readAll(reader, () => w.outbox.waiting === 0)).toBe(lines.map((line) => `${line}\n`).join(''));
+  await log[Symbol.asyncDispose]();
+});
+
+test('lines that come while a pipe has taken a part of those before follow on them', async () => {
+  const w = world();
+  const file = join(w.folder, 'pipe');
+  execFileSync('mkfifo', [file]);
+  const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(reader));
+  const lines = Array.from({ length: 400 }, (_, n) => JSON.stringify({ n, filler: 'x'.repeat(200) }));
+  w.add(...lines);
+  w.logTo(file);
+  await until({ what: 'a full pipe' }, () => w.heard.some(({ type }) => type === 'deliveries.failing'));
+  w.add('{"n":400}');
+  const whole = [...lines, '{"n":400}'].map((line) => `${line}\n`).join('');
+  expect(await readAll(reader, () => w.outbox.waiting === 0)).toBe(whole);
+});
+
+/** What a pipe gives until all was written. */
+async function readAll(reader: number, isWritten: () => boolean): Promise<string> {
+  const parts: Buffer[] = [];
+  await until({ what: 'lines' }, () => {
+    const buffer = Buffer.alloc(65_536);
+    try {
+      parts.push(buffer.subarray(0, readSync(reader, buffer)));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+    return isWritten();
+  });
+  const rest = Buffer.alloc(200_000);
+  parts.push(rest.subarray(0, readRest(reader, rest)));
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function readRest(reader: number, into: Buffer): number {
+  try {
+    return readSync(reader, into);
+  } catch {
+    return 0;
+  }
+}
+
+test.each([
+  [{ file: 'a' }, true],
+  [{ stdout: true }, true],
+  [{}, false],
+  [{ file: 'a', stdout: true }, false],
+])('the setting %j is good: %s', (deliveryEvents, isGood) => {
+  expect(telemetrySettings.safeParse({ deliveryEvents }).success).toBe(isGood);
+});

@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { otlpEndpoint, type Env } from '#observe/tracing/otlp-endpoint.ts';
+import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+function endpoint(env: Env, otlp?: Record<string, unknown>) {
+  return otlpEndpoint(telemetrySettings.parse({ traces: otlp === undefined ? {} : { otlp } }).traces, env);
+}
+
+const BASE = 'http://collector:4318';
+
+test('without any endpoint there is none', () => {
+  expect(endpoint({})).toBeUndefined();
+  expect(endpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_EXPORTER_OTLP_HEADERS: 'a=b' })).toBeUndefined();
+});
+
+test('the configuration comes first and gets the path of traces', () => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://env:4318', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+  expect(endpoint(env, { url: `${BASE}/` })).toMatchObject({ url: `${BASE}/v1/traces`, protocol: 'http/protobuf' });
+  expect(endpoint({}, { url: `${BASE}/otlp`, protocol: 'http/json' })).toMatchObject({
+    url: `${BASE}/otlp/v1/traces`,
+    protocol: 'http/json',
+  });
+  expect(endpoint({ OTEL_SDK_DISABLED: 'true' }, { url: BASE })).toBeDefined();
+});
+
+test('the variable of traces is taken as it is, the one for all signals gets the path', () => {
+  expect(endpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: `${BASE}/` })?.url).toBe(`${BASE}/v1/traces`);
+  expect(
+    endpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces/x' })?.url,
+  ).toBe('https://traces/x');
+});
+
+test.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
+  '%o switches the environment’s endpoint off',
+  (off) => {
+    expect(endpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: BASE, ...off })).toBeUndefined();
+  },
+);
+
+test('headers, protocol, compression and timeout come from the environment, the more special counting', () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: BASE,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20abc, x-tenant=one',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-tenant=two',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '2500',
+  };
+  expect(endpoint(env)).toEqual({
+    url: `${BASE}/v1/traces`,
+    protocol: 'http/json',
+    headers: { authorization: 'Bearer abc', 'x-tenant': 'two' },
+    compression: 'gzip',
+    timeoutMs: 2_500,
+    tls: {},
+  });
+  expect(endpoint(env, { url: BASE, headers: { 'X-Tenant': 'three' } })?.headers).toEqual({
+    authorization: 'Bearer abc',
+    'x-tenant': 'three',
+  });
+});
+
+test('certificates are read from files', () => {
+  const ca = join(tempDir(), 'ca.pem');
+  writeFileSync(ca, 'PEM');
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_CERTIFICATE: ca };
+  expect(endpoint(env)?.tls).toEqual({ ca: Buffer.from('PEM') });
+});
+
+describe('what cannot be followed is named, without its value where that may be secret', () => {
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL'],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but spans are sent over HTTP only',
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_HEADERS: 'hush-hush' },
+      'OTEL_EXPORTER_OTLP_HEADERS must be key=value pairs',
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_HEADERS: 'a=hush%0ahush' },
+      'OTEL_EXPORTER_OTLP_HEADERS must be key=value pairs',
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem' },
+      'OTEL_EXPORTER_OTLP_CERTIFICATE: file /nowhere/ca.pem cannot be read',
+    ],
+  ])('%o', (env, message) => {
+    expect(() => endpoint(env)).toThrow(message);
+    expect(() => endpoint(env)).not.toThrow(/hush/);
+  });
+});

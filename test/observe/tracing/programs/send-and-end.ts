@@ -1,0 +1,66 @@
+/**
+ * Sends one message's spans to the receiver named in the environment, ends the export, and says so: what is left then
+ * must not keep the process alive. Without a receiver it says whether OpenTelemetry was loaded all the same.
+ */
+import { registerHooks } from 'node:module';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { systemClock, type Clock } from '#foundation/platform/clock.ts';
+
+const loaded: string[] = [];
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier.startsWith('@opentelemetry/')) loaded.push(specifier);
+    return next(specifier, context);
+  },
+});
+
+const { createSpanExport } = await import('#observe/tracing/spans.ts');
+const { telemetrySettings } = await import('#observe/metrics/settings.ts');
+const { openStore } = await import('#storage/sqlite.ts');
+const { createSpanOutbox } = await import('#storage/sqlite-span-outbox.ts');
+
+/** Ten times as fast, so that a test need not wait. */
+const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 10, run) };
+const events = new EventBus();
+const seen: OpsEvent[] = [];
+events.subscribe((event) => seen.push(event));
+using store = openStore(process.argv[2]!);
+const outbox = createSpanOutbox(store);
+const spans = await createSpanExport({
+  settings: telemetrySettings.parse({ traces: { sampleRatio: 1 } }).traces,
+  env: process.env,
+  events,
+  clock,
+  version: '0.0.0',
+  outbox,
+});
+const at = Date.now();
+if (spans !== undefined) {
+  const made = spans.source({
+    account: 'a',
+    from: at,
+    watermark: at,
+    form: 'transitions',
+    progress: [
+      {
+        account: 'a',
+        messageId: 'm',
+        createdAt: at,
+        end: { at, outcome: 'delivered' },
+        attempts: [{ endedAt: at }],
+        news: { created: true, attempts: [0], outcomes: [0], ended: true },
+      },
+    ],
+    open: new Map(),
+    opened: [],
+    closed: [],
+    progressOf: () => [],
+  });
+  outbox.write('a', made, [])();
+}
+const before = performance.now();
+await spans?.[Symbol.asyncDispose]();
+const disposeMs = performance.now() - before;
+process.stdout.write(
+  JSON.stringify({ loaded, events: seen, disposeMs, endedAt: Date.now(), left: outbox.waiting().spans }),
+);

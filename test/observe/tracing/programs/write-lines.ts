@@ -1,0 +1,40 @@
+/**
+ * Writes numbered lines to its standard output as the daemon does, ends the log when all are written or standard input
+ * ends, and tells on standard error what happened. Arguments: how many lines, and how many bytes each.
+ */
+import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
+import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { EventBus } from '#foundation/events/events.ts';
+
+const AT_ONCE = 500;
+const [count = 0, bytes = 0] = process.argv.slice(2).map(Number);
+const lines = Array.from({ length: count }, (_, n) => `${JSON.stringify({ n, filler: 'x'.repeat(bytes) })}\n`);
+let settled = 0;
+const isDone = Promise.withResolvers<void>();
+
+const outbox: DeliveryOutbox = {
+  next() {
+    const some = lines.slice(settled, settled + AT_ONCE);
+    return some.length === 0 ? undefined : { id: settled + some.length, text: some.join(''), lines: some.length };
+  },
+  settle(id) {
+    settled = id;
+    if (settled === lines.length) isDone.resolve();
+  },
+  get waiting() {
+    return lines.length - settled;
+  },
+  onStored: () => ({ [Symbol.dispose]: () => undefined }),
+};
+
+const events = new EventBus();
+events.subscribe((event) => void process.stderr.write(`${JSON.stringify(event)}\n`));
+const log = createDeliveryLog({ outbox, settings: { stdout: true }, clock: systemClock, events });
+process.stdin.once('end', isDone.resolve).resume();
+await isDone.promise;
+process.stdin.destroy();
+await log[Symbol.asyncDispose]();
+process.stderr.write(`${JSON.stringify({ type: 'ended', waiting: outbox.waiting })}\n`);
+// As main.ts does.
+process.once('beforeExit', () => process.exit());

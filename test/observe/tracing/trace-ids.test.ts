@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isSampled, spanIdOf, traceIdOf, workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
+
+/** Applications compute trace ids on their own: these never change. */
+test('vectors', () => {
+  expect(traceIdOf('production', 'msg_1')).toBe('04a17600d5dbeacdae4de8c05175adfa');
+  expect(spanIdOf('production', 'msg_1', 'deliver')).toBe('599cd844c6ed473f');
+  expect(spanIdOf('production', 'msg_1', 'attempt:1777896000000:0')).toBe('c964e66fc9ca56bf');
+});
+
+test('ids are valid, and differ as what they are made of differs', () => {
+  const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,20}$/);
+  fc.assert(
+    fc.property(name, fc.string(), name, fc.string(), (account, message, otherAccount, otherMessage) => {
+      expect(traceIdOf(account, message)).toMatch(/^(?!0+$)[0-9a-f]{32}$/);
+      expect(spanIdOf(account, message, 'deliver')).toMatch(/^(?!0+$)[0-9a-f]{16}$/);
+      const isSame = account === otherAccount && message === otherMessage;
+      expect(traceIdOf(account, message) === traceIdOf(otherAccount, otherMessage)).toBe(isSame);
+    }),
+  );
+});
+
+test('the sampled share is about the ratio, and grows with it', () => {
+  const ids = Array.from({ length: 4_000 }, (_, index) => traceIdOf('production', `msg_${index}`));
+  const share = (ratio: number): string[] => ids.filter((id) => isSampled(id, ratio));
+  expect(share(0)).toHaveLength(0);
+  expect(share(1)).toHaveLength(4_000);
+  expect(share(0.1).length).toBeGreaterThan(320);
+  expect(share(0.1).length).toBeLessThan(480);
+  expect(share(0.5)).toEqual(expect.arrayContaining(share(0.1)));
+});
+
+test('the vectors of the documentation, by an implementation of their own', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/telemetry.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| (trace|workflow|span \S+) \| (\S+) \| (\S+) \| ([0-9a-f]+) \|$/gm)];
+  expect(rows).toHaveLength(9);
+  for (const [, of, account, id, value] of rows) {
+    const [kind, part] = of!.split(' ');
+    const lines = [`msgsvc-opsd/${kind}/v1`, account, ...(part === undefined ? [] : [part]), id];
+    const digest = createHash('sha256').update(lines.join('\n'), 'utf8').digest('hex');
+    expect(digest.slice(0, kind === 'span' ? 16 : 32)).toBe(value);
+    const ours = { trace: traceIdOf, workflow: workflowTraceIdOf }[kind!] ?? ((a, m) => spanIdOf(a, m, part!));
+    expect(ours(account!, id!)).toBe(value);
+  }
+});

@@ -1,0 +1,385 @@
+/** The sentence at the top of the page: what is wrong comes first. */
+import { describe, expect, test } from 'vitest';
+import type { AccountReading } from '#foundation/domain/statistics.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { RunRecord } from '#automate/ledger/ledger.ts';
+import { readStatus } from '#operate/api/status.ts';
+import { action, engine, ledger, NOW, world, type World } from '../http/world.ts';
+
+const POLICY: PolicyStatus = {
+  name: 'resume-billing',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  campaigns: [],
+  source: 'policies/billing.yaml:3',
+  schedule: 'every 5m',
+  mode: 'enforce',
+  effectiveMode: 'enforce',
+};
+
+function verdict(deps: World) {
+  return readStatus(deps, 20).verdict;
+}
+
+function register(deps: World): void {
+  const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+  deps.board.register({ account: 'production', collector: 'workflowDlq', ...timing });
+}
+
+function read(deps: World): void {
+  deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows: [], dropped: 0 }, 12);
+}
+
+function fail(deps: World): void {
+  deps.board.fail('production', 'workflowDlq', { reason: 'timeout', message: 'no answer', durationMs: 10_000 });
+}
+
+function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'] {
+  const of = {
+    policy: 'resume-billing',
+    account: 'production',
+    planId: '9f3c2a',
+    trigger: { kind: 'schedule' },
+  } as const;
+  const run = { id: 1, ...of, at: NOW, matched: 3, acted: 0, backlog: 3 };
+  const full = { ...run, ...(outcome !== undefined && { outcome }), ...(detail !== undefined && { detail }) };
+  return ledger({ lastRuns: () => [full] });
+}
+
+describe('the verdict', () => {
+  test('all is well', () => {
+    const deps = world({ policies: () => [POLICY] });
+    register(deps);
+    read(deps);
+    expect(verdict(deps)).toEqual({
+      level: 'ok',
+      sentence: 'All is well: 1 of 1 sources read, 1 policy as written.',
+      problems: [],
+    });
+  });
+
+  describe('of log and statistics', () => {
+    const row = { state: 'DELIVERED', hour: NOW - 5_400_000, logs: 1_000, statistics: 1_000 } as const;
+
+    function compared(...reconciled: NonNullable<AccountReading['reconciled']>) {
+      const deps = world({ accounts: [{ name: 'production' }] });
+      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+      deps.board.register({ account: 'production', collector: 'accountStats', ...timing });
+      const batch = {
+        account: 'production',
+        collector: 'accountStats',
+        at: NOW,
+        rows: [{ reconciled }],
+        dropped: 0,
+      } as const;
+      deps.board.publish(batch, 12);
+      return readStatus(deps, 20);
+    }
+
+    test('says that they agree', () => {
+      const { verdict: said, reconciliation } = compared({ ...row, agrees: true, isLasting: false });
+      expect(said.sentence).toBe('All is well: 1 of 1 sources read, no policies, log and statistics agree.');
+      expect(reconciliation).toEqual([{ account: 'production', ...row, agrees: true, isLasting: false }]);
+    });
+
+    test('says nothing of a gap in one hour, and calls for attention when it lasts', () => {
+      const short = compared({ ...row, statistics: 500, agrees: false, isLasting: false }).verdict;
+      expect(short.sentence).toBe('All is well: 1 of 1 sources read, no policies.');
+      const lasting = compared({ ...row, statistics: 500, agrees: false, isLasting: true }).verdict;
+      expect(lasting).toMatchObject({
+        level: 'attention',
+        sentence:
+          'production: the log and the statistics do not agree on DELIVERED in the hour from 09:00 UTC (1000 and 500), nor in the hour before.',
+        problems: [{ anchor: 'reconciliation-production-DELIVERED' }],
+      });
+    });
+  });
+
+  test('not ready yet', () => {
+    const deps = world({ readiness: () => ({ ready: false, detail: 'first round.' }) });
+    expect(verdict(deps)).toMatchObject({ level: 'starting', sentence: 'Starting: first round.' });
+  });
+
+  test('a source that never succeeded is trouble', () => {
+    const deps = world();
+    register(deps);
+    fail(deps);
+    expect(verdict(deps)).toMatchObject({
+      level: 'trouble',
+      sentence: 'production workflowDlq is failing (timeout): it never succeeded.',
+    });
+  });
+
+  test('a source that fails for now asks for attention, and is trouble once its data is stale', async () => {
+    const deps = world();
+    register(deps);
+    read(deps);
+    await deps.clock.advance(60_000);
+    fail(deps);
+    expect(verdict(deps)).toMatchObject({ level: 'attention' });
+    await deps.clock.advance(180_000);
+    expect(verdict(deps)).toMatchObject({
+      level: 'trouble',
+      sentence: 'production workflowDlq is stale (timeout): last success 4 min ago, its gauges are withheld.',
+    });
+  });
+
+  test.each([
+    ['error', 'trouble'],
+    ['aborted', 'trouble'],
+    ['halted', 'trouble'],
+    ['held', 'ok'],
+    ['incomplete', 'attention'],
+    ['acted', 'ok'],
+    ['nothing', 'ok'],
+    ['skipped', 'ok'],
+    [undefined, 'ok'],
+  ] as const)('a last run that ended as %s is %s', (outcome, level) => {
+    expect(verdict(world({ policies: () => [POLICY], ledger: lastRun(outcome) })).level).toBe(level);
+  });
+
+  test('a reduced mode is never silent', () => {
+    const deps = world({
+      policies: () => [{ ...POLICY, effectiveMode: 'audit', reducedBy: 'engine.mode is audit' }],
+    });
+    expect(verdict(deps)).toMatchObject({
+      level: 'attention',
+      sentence: 'resume-billing is written as enforce and runs as audit: engine.mode is audit.',
+    });
+  });
+
+  test('unknown outcomes ask for attention, all of them, however long ago', () => {
+    const actions = [action({ id: 2, outcome: 'acked' })];
+    const deps = world({
+      ledger: ledger({
+        recentActions: () => actions,
+        unknownOutcomes: () =>
+          new Map([
+            ['p', 20],
+            ['q', 4],
+          ]),
+      }),
+    });
+    expect(verdict(deps)).toMatchObject({
+      level: 'attention',
+      sentence: 'What became of 24 actions is unknown; their entries stay untouched until reading tells.',
+    });
+  });
+
+  const HELD = {
+    key: 'held/resume-billing',
+    severity: 'warning',
+    policy: 'resume-billing',
+    guard: 'quota',
+    summary: 'quota holds resume-billing',
+    detail: '429 within 10 min',
+    since: NOW - 600_000,
+  } as const;
+
+  test('what stands is said once, with its detail', () => {
+    const run = lastRun('held', 'quota: 429 within 10 min');
+    const deps = world({ policies: () => [POLICY], ledger: run, engine: engine({ conditions: () => [HELD] }) });
+    expect(verdict(deps)).toMatchObject({
+      level: 'attention',
+      sentence: 'quota holds resume-billing: 429 within 10 min.',
+      problems: [{ anchor: 'standing' }],
+    });
+    // A hold that ended is over, though the last run was held.
+    expect(verdict(world({ policies: () => [POLICY], ledger: run })).level).toBe('ok');
+  });
+
+  test('a group that was given up on is trouble', () => {
+    const condition = { ...HELD, key: 'halted/resume-billing/x', severity: 'critical' } as const;
+    expect(verdict(world({ engine: engine({ conditions: () => [condition] }) }))).toMatchObject({ level: 'trouble' });
+  });
+
+  test('unknown outcomes that stand as a condition are not told twice', () => {
+    const condition = { ...HELD, key: 'unknown/resume-billing', summary: 'outcomes of resume-billing are unknown' };
+    const deps = world({
+      engine: engine({ conditions: () => [condition] }),
+      ledger: ledger({ unknownOutcomes: () => new Map([['resume-billing', 3]]) }),
+    });
+    expect(verdict(deps).problems).toHaveLength(1);
+  });
+
+  test('a pause of everything is one problem, however many policies there are', () => {
+    const reducedBy = 'paused: the service is odd; opsd unpause lifts it';
+    const paused = { ...POLICY, effectiveMode: 'off', reducedBy } as const;
+    const told = {
+      key: 'paused/engine',
+      severity: 'warning',
+      summary: 'Paused: engine',
+      detail: 'odd',
+      since: NOW,
+    } as const;
+    const deps = world({
+      policies: () => [paused, { ...paused, name: 'other' }],
+      engine: engine({ conditions: () => [told] }),
+      ledger: ledger({
+        pauses: () => [{ scope: 'engine', reason: 'the service is odd', at: NOW - 60_000, by: 'local' }],
+      }),
+    });
+    expect(verdict(deps)).toMatchObject({
+      level: 'info',
+      sentence: 'Everything is paused by local: the service is odd; opsd unpause --reason TEXT lifts it.',
+    });
+    expect(verdict(deps).problems).toHaveLength(1);
+  });
+
+  test('a pause comes after what is wrong', () => {
+    const pauses = () => [{ scope: 'engine', reason: 'release night', at: NOW - 60_000, by: 'kim' }];
+    const deps = world({ ledger: ledger({ pauses }) });
+    register(deps);
+    fail(deps);
+    expect(verdict(deps)).toMatchObject({ level: 'trouble', problems: [{ level: 'trouble' }, { level: 'info' }] });
+    expect(verdict(deps).sentence).toMatch(/^production workflowDlq is failing /);
+  });
+
+  test('a run that a pause or a stop ended is no trouble', () => {
+    for (const detail of ['kill_switch: release night; 3 left', 'interrupted: the daemon stops']) {
+      expect(verdict(world({ policies: () => [POLICY], ledger: lastRun('halted', detail) })).level).toBe('info');
+    }
+  });
+
+  test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
+    const reducedBy = 'paused: more_than_asked: 3 resumed for 1; opsd unpause lifts it';
+    const deps = world({ policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy }] });
+    expect(verdict(deps)).toMatchObject({ level: 'trouble' });
+    const file = world({
+      policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
+    });
+    expect(verdict(file)).toMatchObject({ level: 'info' });
+    const pauses = (by: string) =>
+      ledger({ pauses: () => [{ scope: 'policy/resume-billing', reason: 'r', at: NOW, by }] });
+    const paused = () => [{ ...POLICY, effectiveMode: 'off' as const, reducedBy }];
+    expect(verdict(world({ policies: paused, ledger: pauses('engine') })).level).toBe('trouble');
+    expect(verdict(world({ policies: paused, ledger: pauses('kim') })).level).toBe('info');
+  });
+
+  test('the worst comes first, the rest is counted', () => {
+    const deps = world({
+      policies: () => [{ ...POLICY, effectiveMode: 'off' }],
+      health: () => ({ healthy: false, detail: 'no tick for 40 s' }),
+    });
+    register(deps);
+    read(deps);
+    fail(deps);
+    const { level, sentence, problems } = verdict(deps);
+    expect(level).toBe('trouble');
+    expect(sentence).toBe('The daemon is not healthy: no tick for 40 s; and 2 more.');
+    expect(problems.map((problem) => problem.level)).toEqual(['trouble', 'attention', 'attention']);
+  });
+
+  test('a store that cannot be read does not take the page down', () => {
+    const broken = (): never => {
+      throw new Error('disk I/O error');
+    };
+    const status = readStatus(
+      world({ ledger: ledger({ recentActions: broken, lastRuns: broken, unknownOutcomes: broken }) }),
+      20,
+    );
+    expect(status.storeError).toBe('disk I/O error');
+    expect(status.verdict.sentence).toBe('The store cannot be read: disk I/O error.');
+  });
+
+  describe('of destinations that are down', () => {
+    const OUTAGE = {
+      host: 'crm.vendor.example',
+      since: NOW - 18 * 60_000,
+      isSinceKnown: true,
+      lastAt: NOW - 60_000,
+      failed: 962,
+      delivered: 0,
+      lost: 251,
+      reasons: [{ reason: 'HTTP 503', count: 962 }],
+    };
+    const entry = (n: number, url: string) => ({
+      dlqId: `d${n}`,
+      workflowRunId: `w${n}`,
+      workflowUrl: url,
+      createdAt: NOW - 60_000 * n,
+      labels: [],
+    });
+
+    function down(over: Partial<World> = {}, listed = true) {
+      const deps = world({
+        accounts: [{ name: 'production', dlqRetentionMs: 86_400_000 }],
+        outages: () => [OUTAGE],
+        ...over,
+      });
+      register(deps);
+      const rows = [
+        entry(1, 'https://crm.vendor.example/a'),
+        entry(9, 'https://crm.vendor.example/b'),
+        entry(5, 'https://x.example'),
+      ];
+      if (listed)
+        deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
+      return readStatus(deps, 20);
+    }
+
+    test('names the fault first, its size, and what the daemon does about it', () => {
+      const { verdict: said, outages } = down();
+      expect(said).toMatchObject({
+        level: 'trouble',
+        sentence:
+          'crm.vendor.example answers 503 to everything since 10:12 UTC (18 min): 962 failed attempts, 251 failed messages, 2 failed runs; no policy resumes failed runs of production; they stay in the DLQ until they expire.',
+      });
+      expect(outages).toMatchObject([
+        { failedRuns: 2, oldestFailedAt: NOW - 9 * 60_000, firstExpiresAt: NOW - 9 * 60_000 + 86_400_000 },
+      ]);
+    });
+
+    test.each<readonly [string, Partial<PolicyStatus>, string]>([
+      [
+        'a policy that is held',
+        { held: { guard: 'arrivals', reason: '40 in 10 minutes', since: NOW } },
+        'waits until fewer runs fail (40 in 10 minutes)',
+      ],
+      [
+        'a policy in audit',
+        { effectiveMode: 'audit', reducedBy: 'OPSD_MODE is audit' },
+        'resumes nothing: its mode is audit (OPSD_MODE is audit)',
+      ],
+      [
+        'a policy that is paused',
+        { effectiveMode: 'off', reducedBy: 'paused: release night' },
+        'is paused: release night',
+      ],
+      ['a policy that acts', { nextRunAt: NOW + 120_000 }, 'resumes the runs that it selects (next run in 2 min)'],
+      ['a policy that is off', { mode: 'off', effectiveMode: 'off' }, 'is off'],
+    ])('says what %s does', (_what, over, text) => {
+      const { outages, verdict: said } = down({ policies: () => [{ ...POLICY, ...over }] });
+      expect(outages[0]!.reactions).toEqual([{ policy: 'resume-billing', text }]);
+      expect(said.sentence).toContain(`2 failed runs; resume-billing ${text}`);
+    });
+
+    test('a hold that is said with the outage is not said again', () => {
+      const conditions = () => [{ ...HELD, severity: 'info' as const }];
+      const held = { guard: 'quota', reason: '429', since: NOW };
+      const { verdict: said } = down({ policies: () => [{ ...POLICY, held }], engine: engine({ conditions }) });
+      expect(said.problems).toHaveLength(1);
+    });
+
+    test('a listing that is stale leaves the failed runs unknown', () => {
+      const { verdict: said, outages } = down({}, false);
+      expect(outages[0]).not.toHaveProperty('failedRuns');
+      expect(said.sentence).toContain('failed runs not known');
+    });
+
+    test('that all is well is not said while the log is behind', () => {
+      const deps = world({ accounts: [{ name: 'production' }], outages: () => undefined });
+      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+      deps.board.register({ account: 'production', collector: 'logs', ...timing });
+      expect(verdict(deps).level).toBe('ok');
+      const rows = [{ watermark: NOW - 720_000 }];
+      deps.board.logLag.take('production', NOW - 720_000);
+      deps.board.publish({ account: 'production', collector: 'logs', at: NOW, rows, dropped: 0 }, 12);
+      expect(verdict(deps)).toMatchObject({
+        level: 'attention',
+        sentence:
+          'It is not known whether destinations of production are down: its log is counted until 2026-11-18 10:18:00Z.',
+      });
+    });
+  });
+});

@@ -1,0 +1,108 @@
+/** The help and the commands are held to each other; what is mistyped gets a suggestion. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '#operate/cli/index.ts';
+import { optionsOf } from '#operate/cli/arguments.ts';
+import { helpCommand } from '#operate/cli/help.ts';
+import { PLAN_LIMITS } from '#emulator/limits.ts';
+import { opsd } from './terminal.ts';
+
+const ALL = [...COMMANDS, helpCommand];
+
+describe('help', () => {
+  test('names every command, and no other', async () => {
+    const { code, stdout, stderr } = await opsd(['help']);
+    expect(code).toBe(0);
+    expect(stderr).toBe('');
+    const section = stdout.split('Commands:\n')[1]!.split('\n\n')[0]!;
+    const named = section.split('\n').map((line) => line.trim().split(/\s+/)[0]);
+    expect(named).toEqual(ALL.map((command) => command.name));
+  });
+
+  test('every file of a command is in the table', () => {
+    const folder = join(import.meta.dirname, '../../../src/operate/cli');
+    const exporting = readdirSync(folder)
+      .filter((file) => /export const \w+Command: Command\b/.test(readFileSync(join(folder, file), 'utf8')))
+      .map((file) => file.replace('.ts', ''));
+    expect(exporting.sort()).toEqual(ALL.map((command) => command.name).sort());
+  });
+
+  test.each(ALL.map((command) => [command.name, command] as const))(
+    'of %s names every option',
+    async (name, command) => {
+      const byHelp = await opsd(['help', name]);
+      const byOption = await opsd([name, '--help']);
+      expect(byHelp).toEqual(byOption);
+      expect(byHelp.code).toBe(0);
+      const named = [...byHelp.stdout.matchAll(/^ {2}(?:-\w, | {4})--([\w-]+)/gm)].map((match) => match[1]);
+      expect(named).toEqual(Object.keys(optionsOf(command)));
+      for (const line of byHelp.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+    },
+  );
+
+  test('of emulator names every plan that it takes', async () => {
+    const { stdout } = await opsd(['help', 'emulator']);
+    const told = /--plan NAME\s+Plan: ([^;]+);/.exec(stdout)![1]!;
+    expect(told.split(/,\s+/)).toEqual(Object.keys(PLAN_LIMITS));
+  });
+
+  test('comes by its usual other names', async () => {
+    const { stdout } = await opsd(['help']);
+    expect(await opsd(['--help'])).toMatchObject({ code: 0, stdout });
+    expect(await opsd(['-h'])).toMatchObject({ code: 0, stdout });
+    expect(await opsd(['help', '--help'])).toMatchObject({ code: 0 });
+  });
+
+  test('without a command it goes to stderr, as a usage error', async () => {
+    const { stdout } = await opsd(['help']);
+    expect(await opsd([])).toEqual({ code: 64, stdout: '', stderr: stdout });
+  });
+});
+
+describe('usage errors', () => {
+  test.each([
+    [['chek'], "there is no command 'chek'; did you mean check?", ''],
+    [['xyzzy'], "there is no command 'xyzzy'", ''],
+    [['help', 'plna'], "there is no command 'plna'; did you mean plan?", ' help'],
+    [['--config', 'x'], 'a command comes first, not --config', ''],
+    [['run', '--conifg', 'x'], 'run has no option --conifg; did you mean --config?', ' run'],
+    [['run', '-x'], 'run has no option -x', ' run'],
+    [['run', '--token=abc'], 'run has no option --token', ' run'],
+    [['run', 'config.yaml'], "run does not take 'config.yaml'", ' run'],
+    [['run', '--config'], "Option '-c, --config <value>' argument missing", ' run'],
+    [['check'], 'check needs FILE', ' check'],
+    [['check', 'a', 'b'], "check does not take 'b'", ' check'],
+    [['check', 'a', '--no-secrets=1'], "Option '--no-secrets' does not take an argument", ' check'],
+    [['check', 'a', '-o', 'xml'], "--output takes table, json, yaml, not 'xml'", ' check'],
+    [['metrics', '--markdown', '-o', 'json'], '--markdown and --output exclude each other', ' metrics'],
+    [['demo', '--seed', '-1'], "Option '--seed' argument is ambiguous", ' demo'],
+    [['demo', '--seed', '1.5'], "--seed takes a whole number from 0 to 4294967295, not '1.5'", ' demo'],
+    [['demo', '--listen', 'x'], "--listen takes an address such as 127.0.0.1:8080, not 'x'", ' demo'],
+    [
+      ['emulator', '--listen', 'x:99999'],
+      "--listen takes an address such as 127.0.0.1:8080, not 'x:99999'",
+      ' emulator',
+    ],
+    [
+      ['emulator', '--header-prefix', 'a b'],
+      "--header-prefix takes letters, digits and hyphens, not 'a b'",
+      ' emulator',
+    ],
+    [
+      ['emulator', '--openapi', '--product', 'a/b'],
+      "--product takes lower-case letters, digits and underscores, not 'a/b'",
+      ' emulator',
+    ],
+    [['emulator', '--management', 'user'], '--management takes USER:PASSWORD', ' emulator'],
+    [['emulator', '--token', ''], '--token must not be empty', ' emulator'],
+    [['emulator', '--next-signing-key', ''], '--next-signing-key must not be empty', ' emulator'],
+  ])('%j', async (argv, message, topic) => {
+    const { code, stdout, stderr } = await opsd(argv);
+    expect(code).toBe(64);
+    expect(stdout).toBe('');
+    const [first, second] = stderr.split('\n');
+    expect(first?.replace(/^opsd: /, '')).toEqual(message);
+    expect(second).toBe(`See: opsd help${topic}`);
+  });
+});

@@ -1,0 +1,343 @@
+/** The exchange of the daemon: what it is handed, what it falls back to, and when it is not exchanged. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Daemon, DaemonOptions, Handover } from '#operate/cli/daemon.ts';
+import { runDaemon } from '#operate/cli/run-program.ts';
+import { formatProblems, loadConfig } from '#config/load.ts';
+import type { Config } from '#config/config.ts';
+import { contentsOf } from '#config/contents.ts';
+import type { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { authority } from '../../support/certificates.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+import { terminal } from './terminal.ts';
+
+const GOOD = `
+server: { listen: "127.0.0.1:0" }
+accounts: [{ name: production, url: "https://eu.msgsvc.example", token: abc }]
+policies:
+  - name: resume-billing
+    account: production
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume }
+    mode: enforce
+`;
+
+/** Daemons that do as told, in a row; each says what happens to it. */
+function world() {
+  const path = join(tempDir(), 'opsd.yaml');
+  const write = (text: string): void => writeFileSync(path, text);
+  write(GOOD);
+  const t = terminal();
+  const happened: string[] = [];
+  const given: { readonly config: Config; readonly options: DaemonOptions }[] = [];
+  const told: string[] = [];
+  /** Names of starts that fail. */
+  const failing = new Set<number>();
+  let rehearsal: () => Promise<void> = () => Promise.resolve();
+  let doors: () => boolean = () => false;
+  let hangup: () => void = () => undefined;
+  const start = async (config: Config, options: DaemonOptions): Promise<Daemon> => {
+    const number = given.push({ config, options });
+    happened.push(`start ${number}`);
+    if (failing.has(number)) throw new Error('the port is taken');
+    const handed: Handover = { counts: new Map([[`of ${number}`, []]]), pauses: new Map() };
+    return {
+      address: 'http://127.0.0.1:4711',
+      socketPath: 'opsd.sock',
+      rehearse: () => rehearsal(),
+      noteReload: (by) => void happened.push(`note ${by ?? 'good'}`),
+      takeDoors: (next) => {
+        happened.push(`doors ${next.doors.server?.users.size ?? 'none'}`);
+        return doors();
+      },
+      tell: ({ type }) => void told.push(type),
+      handOver: () => handed,
+      [Symbol.asyncDispose]: async () => void happened.push(`end ${number}`),
+    };
+  };
+  const loaded = loadConfig(path, { env: {} });
+  if (!loaded.ok) throw new Error('the configuration of the test is wrong');
+  const onHangup = (listener: () => void): Disposable => {
+    hangup = listener;
+    return { [Symbol.dispose]: () => undefined };
+  };
+  const ended = runDaemon({ config: loaded.config, path, onHangup }, t.io, start);
+  const w = {
+    path,
+    write,
+    happened,
+    told,
+    given,
+    failing,
+    ended,
+    clock: t.io.clock as ManualClock,
+    rehearse: (work: () => Promise<void>) => void (rehearsal = work),
+    doors: (take: () => boolean) => void (doors = take),
+    hangup: () => hangup(),
+    stop: () => t.stop(),
+    happens: (what: string) => until({ what }, () => happened.includes(what)),
+    state: () => given.at(-1)!.options.reload!.state(),
+  };
+  return w;
+}
+
+test('what is good is tried, the old one ends, and the new one is handed what is written nowhere', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.write(GOOD.replace('enforce', 'audit'));
+  w.hangup();
+  await w.happens('note good');
+  expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good']);
+  expect(w.given[1]).toMatchObject({
+    config: { server: { listen: { host: '127.0.0.1', port: 4711 } }, policies: [{ settings: { mode: 'audit' } }] },
+    options: { handed: { counts: new Map([['of 1', []]]) } },
+  });
+  w.stop();
+  expect(await w.ended).toBe(0);
+  expect(w.happened.at(-1)).toBe('end 2');
+});
+
+test('one that does not start: the one before is started again, and policies that may have changed only watch', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.failing.add(2);
+  w.write(GOOD.replace('enforce', 'off'));
+  w.hangup();
+  await w.happens('start 3');
+  expect(w.given[2]!.config.policies[0]!.settings.mode).toBe('enforce');
+  expect(w.state()).toMatchObject({
+    ok: false,
+    auditOnly: true,
+    problems: [expect.stringContaining('the port is taken')],
+  });
+  expect(w.given[2]!.options.handed!.counts.has('of 1')).toBe(true);
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('where neither starts the program ends with the error', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.failing.add(2).add(3);
+  w.write(GOOD.replace('enforce', 'off'));
+  w.hangup();
+  await expect(w.ended).rejects.toThrow('the port is taken');
+});
+
+test('what cannot be had is found out before the present daemon is touched', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.rehearse(() => Promise.reject(new Error('the store is full')));
+  w.write(`${GOOD}log: { level: debug }\n`);
+  w.hangup();
+  await w.happens('note SIGHUP');
+  expect(w.happened).toEqual(['start 1', 'note SIGHUP']);
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: false, problems: [`${w.path}: the store is full`] });
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('another mistake on top of one in the policies does not let them act again; a good loading does', async () => {
+  const w = world();
+  await w.happens('start 1');
+  const times = (what: string): number => w.happened.filter((one) => one === what).length;
+  w.write(GOOD.replace('enforce', 'of'));
+  w.hangup();
+  await until({ what: 'it is refused' }, () => times('note SIGHUP') === 1);
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
+  w.write(`${GOOD}log: { level: loud }\n`);
+  w.hangup();
+  await until({ what: 'it is refused again' }, () => times('note SIGHUP') === 2);
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
+  w.write(GOOD);
+  w.hangup();
+  await w.happens('note good');
+  expect(w.state()).toMatchObject({ ok: true, auditOnly: false });
+  expect(times('end 1')).toBe(0);
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('who asks while it is tried gets an answer before the exchange, and another loading after it', async () => {
+  const w = world();
+  await w.happens('start 1');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let tried = 0;
+  w.rehearse(() => (tried++, promise));
+  w.write(GOOD.replace('enforce', 'audit'));
+  const { reload } = w.given[0]!.options;
+  const asked = [reload!.request('one'), reload!.request('two')];
+  await until({ what: 'it is tried' }, () => tried === 1);
+  w.write(GOOD.replace('enforce', 'approve'));
+  asked.push(reload!.request('late').finally(() => w.happened.push('late is answered')));
+  resolve();
+  for (const answer of asked) expect(await answer).toMatchObject({ ok: true, changed: true });
+  await w.happens('start 3');
+  expect(w.given.map(({ config }) => config.policies[0]!.settings.mode)).toEqual(['enforce', 'audit', 'approve']);
+  // Its connection is to the daemon that ends.
+  expect(w.happened.indexOf('late is answered')).toBeLessThan(w.happened.indexOf('start 2'));
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+test('a file is taken as it is once it has stood still for a second, and is not loaded twice', async () => {
+  const w = world();
+  await w.happens('start 1');
+  await w.clock.advance(5_000);
+  w.write(GOOD.slice(0, 60));
+  await w.clock.advance(5_000);
+  w.write(GOOD.replace('enforce', 'audit'));
+  await w.clock.advance(1_000);
+  expect(w.happened).toEqual(['start 1']);
+  await w.clock.advance(1_000);
+  await w.happens('start 2');
+  await w.happens('note good');
+  await w.clock.advance(60_000);
+  w.stop();
+  expect(await w.ended).toBe(0);
+  expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good', 'end 2']);
+});
+
+test('a secret that comes later than the configuration that names it makes that one good', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.write(GOOD.replace('token: abc', 'tokenFile: token'));
+  await w.clock.advance(6_000);
+  await w.happens('note the files changed');
+  expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
+  await w.clock.advance(60_000);
+  expect(w.happened).toEqual(['start 1', 'note the files changed']);
+  // What is there may still be refused: that is tried once.
+  w.rehearse(() => Promise.reject(new Error('the store is full')));
+  writeFileSync(join(dirname(w.path), 'token'), 'abc');
+  await w.clock.advance(5_000);
+  await until({ what: 'it is refused' }, () => w.happened.length === 3);
+  await w.clock.advance(60_000);
+  expect(w.happened).toHaveLength(3);
+  w.rehearse(() => Promise.resolve());
+  rmSync(join(dirname(w.path), 'token'));
+  w.hangup();
+  await w.happens('note SIGHUP');
+  writeFileSync(join(dirname(w.path), 'token'), 'abc');
+  await w.clock.advance(5_000);
+  await w.happens('note good');
+  expect(w.happened).toContain('start 2');
+  expect(w.state()).toMatchObject({ ok: true, auditOnly: false });
+  w.stop();
+  expect(await w.ended).toBe(0);
+});
+
+const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
+
+describe('a web configuration file that has changed', () => {
+  /** A daemon whose users stand in a file of their own. */
+  async function withUsers() {
+    const w = world();
+    const users = (...names: string[]): void => {
+      const entries = names.map((name) => `${name}: ${HASH}`).join(', ');
+      writeFileSync(join(dirname(w.path), 'web.yaml'), `basic_auth_users: { ${entries} }\n`);
+    };
+    users('alice');
+    await w.happens('start 1');
+    w.write(GOOD.replace('server: {', 'server: { webConfigFile: web.yaml,'));
+    w.hangup();
+    await w.happens('note good');
+    return { w, users };
+  }
+
+  test('is taken up by the daemon that runs, and said of by it', async () => {
+    const { w, users } = await withUsers();
+    users('alice', 'bob');
+    w.doors(() => true);
+    w.hangup();
+    await w.happens('doors 2');
+    await until({ what: 'it was good' }, () => w.happened.at(-1) === 'note good');
+    expect(w.state().ok).toBe(true);
+    expect(w.told).toEqual(['config.reloaded']);
+    w.stop();
+    await w.ended;
+    expect(w.happened.filter((what) => what.startsWith('start'))).toHaveLength(2);
+  });
+
+  test('and cannot be taken up is a failed reload that concerns no policy', async () => {
+    const { w, users } = await withUsers();
+    users('alice', 'bob');
+    w.doors(() => {
+      throw new Error('it does not fit');
+    });
+    w.hangup();
+    await w.happens('note SIGHUP');
+    expect(w.state()).toMatchObject({
+      ok: false,
+      auditOnly: false,
+      problems: [expect.stringContaining('it does not fit')],
+    });
+    w.stop();
+    await w.ended;
+  });
+
+  test('and is bad never reaches the daemon; policies run on', async () => {
+    const { w } = await withUsers();
+    writeFileSync(join(dirname(w.path), 'web.yaml'), 'basic_auth_users: { alice: no-hash }\n');
+    w.hangup();
+    await w.happens('note SIGHUP');
+    expect(w.happened.filter((what) => what.startsWith('doors'))).toEqual([]);
+    expect(w.state()).toMatchObject({
+      ok: false,
+      auditOnly: false,
+      problems: [expect.stringContaining('web.yaml:1:28')],
+    });
+    w.stop();
+    await w.ended;
+  });
+});
+
+test('what the files hold is known by the hash of the configuration, so that no change is missed in between', () => {
+  const folder = tempDir();
+  const path = join(folder, 'opsd.yaml');
+  writeFileSync(path, GOOD.replace('policies:', 'policyFiles: ["p*.yaml"]\npolicies:'));
+  writeFileSync(join(folder, 'p1.yaml'), '\uFEFFpolicies: []\n');
+  const loaded = loadConfig(path, { env: {} });
+  const contents = contentsOf(path, {});
+  expect(loaded).toMatchObject({ ok: true, config: { hash: contents() } });
+  const before = contents();
+  writeFileSync(join(folder, 'p2.yaml'), 'policies: []\n');
+  expect(contents()).not.toBe(before);
+});
+
+test('certificates and users are known by their contents, and are none of the configuration itself', async () => {
+  const folder = tempDir();
+  const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  const ca = await authority();
+  const [pair, next] = [await ca.issue(), await ca.issue()];
+  const path = join(folder, 'opsd.yaml');
+  const hooks = 'hooks: { listen: ":0", webConfigFile: hooks.yaml, alertmanager: { a: { token: t } } }\n';
+  put('opsd.yaml', `${hooks}${GOOD.replace('server: {', 'server: { webConfigFile: web/web.yaml,')}`);
+  mkdirSync(join(folder, 'web'));
+  const users = `basic_auth_users: { alice: ${HASH} }\n`;
+  put('web/web.yaml', `${users}tls_server_config: { cert_file: c, key_file: k }\n`);
+  put('hooks.yaml', 'rate_limit: { interval: 1s, burst: 9 }\n');
+  put('web/c', pair.cert);
+  put('web/k', pair.key);
+  const contents = contentsOf(path, {});
+  const load = () => {
+    const loaded = loadConfig(path, { env: {} });
+    if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+    expect(loaded.config.contents).toBe(contents());
+    return loaded.config;
+  };
+  const seen = [load()];
+  put('web/c', next.cert);
+  const torn = contents();
+  put('web/k', next.key);
+  seen.push(load());
+  put('hooks.yaml', 'rate_limit: { interval: 1s, burst: 8 }\n');
+  seen.push(load());
+  expect(new Set([...seen.map((config) => config.contents), torn]).size).toBe(4);
+  expect(new Set(seen.map(({ hash }) => hash)).size).toBe(1);
+  // Without TLS the listener is another one.
+  put('web/web.yaml', users);
+  expect(load().hash).not.toBe(seen[0]!.hash);
+});

@@ -1,0 +1,304 @@
+/** `opsd audit` and `opsd state` over a real store, with and without a daemon's server. */
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import type { Ledger } from '#automate/ledger/ledger.ts';
+import { auditPathOf, segmentPathOf } from '#automate/ledger/audit-reader.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { openAuditLog, type AuditFile } from '#storage/audit-file.ts';
+import { backupStore } from '#storage/backup.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openStore, type Store } from '#storage/sqlite.ts';
+import { serving, world } from '../http/world.ts';
+import { intentFor } from '../../support/ledger-facts.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { opsd } from './terminal.ts';
+
+const NOW = Date.UTC(2026, 10, 18, 10, 0, 0);
+
+interface Installed {
+  readonly folder: string;
+  readonly path: string;
+  readonly auditPath: string;
+  /** What names its configuration. */
+  readonly args: readonly string[];
+  readonly open: () => { store: Store; audit: AuditFile; ledger: Ledger };
+  readonly close: () => void;
+  /** The daemon's server on its socket. */
+  readonly serve: () => Promise<void>;
+}
+
+function installed(): Installed {
+  const folder = tempDir();
+  const path = join(folder, 'opsd.db');
+  const config = join(folder, 'config.yaml');
+  writeFileSync(
+    config,
+    `accounts: [{ name: production, url: "https://eu.msgsvc.example", token: t }]\nstorage: { sqlite: { path: ${path} } }\n`,
+  );
+  let opened: { store: Store; audit: AuditFile; ledger: Ledger } | undefined;
+  const close = (): void => {
+    opened?.audit[Symbol.dispose]();
+    opened?.store[Symbol.dispose]();
+    opened = undefined;
+  };
+  onTestFinished(close);
+  const open: Installed['open'] = () => {
+    const store = openStore(path);
+    const audit = openAuditLog(store, new ManualClock(NOW));
+    return (opened = { store, audit, ledger: createLedger(store, audit) });
+  };
+  return {
+    folder,
+    path,
+    auditPath: auditPathOf(path),
+    args: ['--config', config],
+    open,
+    close,
+    async serve() {
+      const { store, audit, ledger } = open();
+      const state = {
+        auditHead: () => audit.head(),
+        backup: (file: string) => backupStore(store, file),
+        adopt: (reason: string) => {
+          const because = ledger.mustBeAdopted;
+          ledger.adopt({ at: NOW, by: 'opsd state adopt', reason });
+          return because;
+        },
+      };
+      await serving(world({ state }), { socketPath: `${path}.sock` });
+    },
+  };
+}
+
+describe('opsd audit', () => {
+  test('shows records, chosen by policy, by what they name and by their age', async () => {
+    const { open, args } = installed();
+    const { ledger } = open();
+    intentFor(ledger, 'dlq-1');
+    intentFor(ledger, 'dlq-2', { policy: 'another' });
+    const { code, stdout } = await opsd(['audit', ...args]);
+    expect(code).toBe(0);
+    expect(stdout.split('\n')[0]).toMatch(/^RECORD +TIME +TYPE +POLICY +WHAT$/);
+    expect(stdout).toMatch(/^3 +2026-11-18T10:00:00.000Z +intent +resume-billing +.*target=dlq-1/m);
+    const types = async (...more: string[]): Promise<string[]> => {
+      const shown = await opsd(['audit', ...args, '-o', 'json', ...more]);
+      return (JSON.parse(shown.stdout) as { records: { type: string; sequence: number }[] }).records.map(
+        ({ type, sequence }) => `${sequence} ${type}`,
+      );
+    };
+    expect(await types('--policy', 'another')).toEqual(['5 intent']);
+    expect(await types('--id', 'dlq-1')).toEqual(['3 intent']);
+    expect(await types('--id', 'wfr_dlq-2')).toEqual(['5 intent']);
+    expect(await types('--since', '2h')).toHaveLength(5);
+    expect(await types('--since', '10m')).toEqual([]);
+    expect(await types('--since', '2026-11-18T10:00:00Z')).toHaveLength(5);
+    const yaml = await opsd(['audit', ...args, '-o', 'yaml', '--id', 'dlq-2']);
+    expect((parse(yaml.stdout) as { records: unknown[] }).records).toHaveLength(1);
+  });
+
+  test('exports the lines as they are in the file', async () => {
+    const { open, args, auditPath } = installed();
+    intentFor(open().ledger, 'dlq-1');
+    expect((await opsd(['audit', ...args, '-o', 'jsonl'])).stdout).toBe(readFileSync(auditPath, 'utf8'));
+  });
+
+  test('a socket that is named says whose log is meant, whatever configuration lies about', async () => {
+    const [named, another] = [installed(), installed()];
+    intentFor(named.open().ledger, 'dlq-named');
+    intentFor(another.open().ledger, 'dlq-another');
+    const env = { OPSD_CONFIG: another.args[1]! };
+    const shown = await opsd(['audit', '--socket', `${named.path}.sock`], { env });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toContain('target=dlq-named');
+    expect(shown.stdout).not.toContain('dlq-another');
+    named.close();
+    await named.serve();
+    const verified = await opsd(['audit', 'verify', '--socket', `${named.path}.sock`], { env });
+    expect(verified).toMatchObject({ code: 0, stderr: '' });
+    expect(verified.stdout).toContain(`${named.auditPath} is whole`);
+    expect(verified.stdout).toContain('the head of the running daemon');
+    expect(await opsd(['audit', '--socket', '/run/forwarded'], { env })).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('its store is not known; give --config or --file') as string,
+    });
+  });
+
+  test.each([
+    [['audit', '--since', 'yesterday'], 64, "--since takes 24h or 2026-11-21T10:00:00Z, not 'yesterday'"],
+    [['audit', 'verfy'], 64, "audit takes verify or nothing, not 'verfy'"],
+    [['audit', 'verify', '--head', '12'], 64, '--head takes the number of a record and its hash'],
+    [['audit', '-o', 'xml'], 64, '--output takes table, json, yaml'],
+    [['audit'], 1, 'cannot be read (ENOENT): the daemon makes it when it starts'],
+  ])('%j is refused', async (argv, code, message) => {
+    const result = await opsd([...argv, ...installed().args]);
+    expect(result.stderr).toContain(message);
+    expect(result).toMatchObject({ code, stdout: '' });
+  });
+});
+
+describe('opsd audit verify', () => {
+  test('reads all segments, as opsd audit does, and continues from those that were moved away', async () => {
+    const { open, close, args, auditPath } = installed();
+    const { ledger, audit } = open();
+    intentFor(ledger, 'dlq-1');
+    const head = `${audit.head()!.sequence}:${audit.head()!.hash}`;
+    close();
+    const segment = segmentPathOf(auditPath, audit.head()!.sequence);
+    renameSync(auditPath, segment);
+    intentFor(open().ledger, 'dlq-2');
+    close();
+    const targets = (await opsd(['audit', ...args])).stdout.match(/target=\S+/g);
+    expect(targets).toEqual(['target=dlq-1', 'target=dlq-2']);
+    expect(await opsd(['audit', 'verify', ...args])).toMatchObject({ code: 0, stderr: '' });
+    rmSync(segment);
+    const cut = await opsd(['audit', 'verify', ...args]);
+    expect(cut.stdout).toContain(`${auditPath}:1: the log begins with record`);
+    expect(cut.code).toBe(3);
+    expect(await opsd(['audit', 'verify', '--after', head, ...args])).toMatchObject({ code: 0, stderr: '' });
+    expect((await opsd(['audit', 'verify', '--after', '12', ...args])).stderr).toContain(
+      '--after takes the number of a record and its hash',
+    );
+  });
+
+  test('holds the file against the running daemon, else against the store, else against a given head', async () => {
+    const { open, close, serve, args, auditPath } = installed();
+    intentFor(open().ledger, 'dlq-1');
+    close();
+    const offline = await opsd(['audit', 'verify', ...args]);
+    expect(offline.stdout).toMatch(
+      /is whole: 3 records, head 3:[0-9a-f]{64}\n.*the head in the store, as no daemon runs/,
+    );
+    expect(offline.code).toBe(0);
+    await serve();
+    const online = await opsd(['audit', 'verify', ...args]);
+    expect(online.stdout).toMatch(/is whole: 4 records.*\n.*the head of the running daemon/);
+    const head = /head (\S+)/.exec(offline.stdout)![1]!;
+    const given = await opsd(['audit', 'verify', '--file', auditPath, '--head', head]);
+    expect(given).toMatchObject({ code: 0, stdout: expect.stringContaining('against --head') as string });
+  });
+
+  test('names the first bad line, and ends with 3', async () => {
+    const { open, close, args, auditPath } = installed();
+    intentFor(open().ledger, 'dlq-1');
+    close();
+    const text = readFileSync(auditPath, 'utf8');
+    writeFileSync(auditPath, text.replace('"target":"dlq-1"', '"target":"dlq-7"'));
+    const changed = await opsd(['audit', 'verify', ...args]);
+    expect(changed).toMatchObject({ code: 3, stderr: '' });
+    expect(changed.stdout).toContain(`${auditPath}:3: record 3 was changed`);
+    rmSync(auditPath);
+    const missing = await opsd(['audit', 'verify', ...args]);
+    expect(missing).toMatchObject({ code: 3, stderr: '' });
+    expect(missing.stdout).toContain('is missing. It had 3 records by the head in the store, as no daemon runs.');
+    writeFileSync(auditPath, text.split('\n').slice(0, 2).join('\n') + '\n');
+    const cut = await opsd(['audit', 'verify', ...args]);
+    expect(cut.code).toBe(3);
+    expect(cut.stdout).toContain(
+      `${auditPath}:3: the log ends with record 2, and record 3 was there: its end was cut off`,
+    );
+  });
+});
+
+describe('opsd state', () => {
+  test('copies a store in use, puts the copy back, and lets it act once it is adopted', async () => {
+    const { open, close, serve, args, folder, path } = installed();
+    const copy = join(folder, 'copy.db');
+    await serve();
+    const backup = await opsd(['state', 'backup', copy, ...args]);
+    expect(backup.stdout).toMatch(/copy\.db: [\d,]+ bytes\.\n$/);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    const again = await opsd(['state', 'backup', copy, ...args]);
+    expect(again.stderr).toContain('exists already: name another file');
+    expect(again.code).toBe(1);
+
+    const running = await opsd(['state', 'restore', copy, ...args]);
+    expect(running).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('another process uses this store') as string,
+    });
+    close();
+    const restored = await opsd(['state', 'restore', copy, ...args]);
+    expect(restored.code).toBe(0);
+    expect(restored.stdout).toContain(`The store that was there is ${path}.before-restore-20261118T103000Z.`);
+    expect(existsSync(`${path}.before-restore-20261118T103000Z`)).toBe(true);
+    expect(readdirSync(folder).filter((name) => name.includes('restoring') || name.includes('.part'))).toEqual([]);
+
+    expect(open().ledger.mustBeAdopted).toMatch(/restored from a copy that knows 1 records of the audit log/);
+    close();
+    const other = installed();
+    await other.serve();
+    const nothing = await opsd(['state', 'adopt', '--reason', 'x', ...other.args]);
+    expect(nothing.stdout).toBe('Nothing was to be adopted.\n');
+  });
+
+  test('adopts through the daemon, for a reason', async () => {
+    const { open, close, serve, args, folder } = installed();
+    const { store } = open();
+    await backupStore(store, join(folder, 'copy.db'));
+    close();
+    await opsd(['state', 'restore', join(folder, 'copy.db'), ...args]);
+    await serve();
+    const adopted = await opsd(['state', 'adopt', '--reason', 'compared', ...args]);
+    expect(adopted.stdout).toMatch(/^Adopted, although the store was restored from a copy/);
+    const shown = await opsd(['audit', ...args, '-o', 'jsonl']);
+    expect(shown.stdout.trimEnd().split('\n').at(-1)).toContain('"reason":"compared"');
+  });
+
+  test('keeps what a crash left in the write-ahead log of the store that it replaces', async () => {
+    const crashed = installed();
+    const running = installed();
+    const { store, ledger } = running.open();
+    await backupStore(store, join(crashed.folder, 'copy.db'));
+    intentFor(ledger, 'last');
+    for (const suffix of ['', '-wal', '.audit.jsonl']) copyFileSync(running.path + suffix, crashed.path + suffix);
+    const restored = await opsd(['state', 'restore', join(crashed.folder, 'copy.db'), ...crashed.args]);
+    expect(restored.code).toBe(0);
+    expect(existsSync(`${crashed.path}-wal`)).toBe(false);
+    const claims = (path: string): unknown => {
+      using db = new DatabaseSync(path);
+      return db
+        .prepare('SELECT target FROM intents')
+        .all()
+        .map((row) => row['target']);
+    };
+    expect(claims(`${crashed.path}.before-restore-20261118T103000Z`)).toEqual(['last']);
+    expect(claims(crashed.path)).toEqual([]);
+  });
+
+  test('a file that is no store is not put in the place of one', async () => {
+    const { open, close, args, folder, path } = installed();
+    open();
+    close();
+    const before = readFileSync(path);
+    writeFileSync(join(folder, 'letter'), 'dear aunt, '.repeat(1_000));
+    const result = await opsd(['state', 'restore', join(folder, 'letter'), ...args]);
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('not a usable store') as string });
+    expect(readFileSync(path)).toEqual(before);
+    expect((await opsd(['state', 'restore', join(folder, 'none'), ...args])).stderr).toContain('does not exist');
+  });
+
+  test.each([
+    [['state'], 'state needs backup FILE | restore FILE | adopt'],
+    [['state', 'bakcup', 'x'], "state takes backup FILE, restore FILE or adopt, not 'bakcup'"],
+    [['state', 'backup'], 'state backup needs FILE'],
+    [['state', 'adopt'], '--reason is needed: why may this store act?'],
+    [['state', 'adopt', 'x', '--reason', 'y'], "state adopt does not take 'x'"],
+    [['state', 'restore', 'x', '--socket', 's'], 'state restore works on the file, not on a daemon'],
+  ])('%j is refused', async (argv, message) => {
+    const { code, stderr } = await opsd(argv);
+    expect(stderr).toContain(message);
+    expect(code).toBe(64);
+  });
+});

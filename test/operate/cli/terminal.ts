@@ -1,0 +1,72 @@
+/** A world for commands: what they write is kept, and nothing of this machine's environment reaches them. */
+import type { CliIo, CliPrograms } from '#operate/cli/command.ts';
+import { runCli } from '#operate/cli/cli.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Terminal {
+  readonly io: CliIo;
+  readonly programs: CliPrograms;
+  /** What the programs were started with. */
+  readonly started: unknown[];
+  readonly stdout: string;
+  readonly stderr: string;
+  /** As Ctrl-C does. */
+  stop(): void;
+}
+
+export interface TerminalOptions {
+  /** What a person answers, in order; absent where there is nobody to ask. */
+  readonly answers?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export function terminal(options: TerminalOptions = {}): Terminal {
+  const written = { stdout: '', stderr: '' };
+  const stop = new AbortController();
+  const started: unknown[] = [];
+  const answers = [...(options.answers ?? [])];
+  const stream = (name: 'stdout' | 'stderr') => ({
+    write: (text: string) => void (written[name] += text),
+    isTTY: options.isTTY ?? false,
+    columns: options.columns ?? 80,
+  });
+  return {
+    io: {
+      stdout: stream('stdout'),
+      stderr: stream('stderr'),
+      env: options.env ?? {},
+      signal: stop.signal,
+      ...(options.answers !== undefined && {
+        ask: (question: string) => ((written.stderr += question), Promise.resolve(answers.shift() ?? '')),
+      }),
+      clock: new ManualClock(Date.UTC(2026, 10, 18, 10, 30, 0)),
+    },
+    programs: {
+      run: (given) => Promise.resolve((started.push(given), 0)),
+      demo: (given) => Promise.resolve((started.push(given), 0)),
+    },
+    started,
+    get stdout() {
+      return written.stdout;
+    },
+    get stderr() {
+      return written.stderr;
+    },
+    stop: () => stop.abort(new Error('stopped by SIGINT')),
+  };
+}
+
+/** One command from start to end. */
+export async function opsd(argv: readonly string[], options: TerminalOptions = {}): Promise<Outcome> {
+  const world = terminal(options);
+  const code = await runCli(argv, world.io, world.programs);
+  return { code, stdout: world.stdout, stderr: world.stderr };
+}

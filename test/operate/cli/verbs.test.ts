@@ -1,0 +1,425 @@
+/** Commands that write, against a real server: they show, they ask, and their exit codes say what happened. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashSync } from 'bcryptjs';
+import { describe, expect, test } from 'vitest';
+import type { RunOutcome } from '#foundation/domain/plan.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { Door } from '#operate/http/door.ts';
+import type { WebTls } from '#operate/http/tls-settings.ts';
+import { action, engine, ledger, NOW, plan, serving, storedPlan, world, type World } from '../http/world.ts';
+import { authority } from '../../support/certificates.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { opsd } from './terminal.ts';
+
+const POLICY: PolicyStatus = {
+  name: 'resume-billing',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  source: 'opsd.yaml:9',
+  schedule: 'every 5m',
+  mode: 'enforce',
+  effectiveMode: 'enforce',
+  campaigns: [],
+};
+
+/** A daemon with one plan, whose runs end as told. */
+function willing(
+  outcome: RunOutcome = 'acted',
+  stored = storedPlan(),
+): { readonly deps: World; readonly asked: unknown[][] } {
+  const asked: unknown[][] = [];
+  const result = { outcome, matched: 183, acted: 1, backlog: 182, detail: 'x\u001B[2J' };
+  const deps = world({
+    policies: () => [POLICY],
+    ledger: ledger({
+      storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
+      pauses: () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'oncall' }],
+    }),
+    engine: engine({
+      apply: async (...given) => (asked.push(['apply', ...given.slice(0, 2)]), { ok: true, plan: plan(), result }),
+      approve: (...given) => (asked.push(['approve', ...given]), { ok: true, plan: { ...stored, state: 'approved' } }),
+      reject: (...given) => (asked.push(['reject', ...given]), { ok: true, plan: { ...stored, state: 'rejected' } }),
+      explain: (id) =>
+        Promise.resolve({
+          ok: true as const,
+          id,
+          subject: { account: 'production', in: 'workflow-dlq', dlqId: 'dlq-8812', workflowRunId: 'wfr_8' },
+          policies: [
+            {
+              policy: 'resume-billing',
+              source: 'opsd.yaml:9',
+              verdict: 'left_out',
+              denial: { guard: 'attempts', reason: '3 of 3' },
+            },
+            { policy: 'other', source: 'opsd.yaml:20', verdict: 'not_listed' },
+          ],
+          actions: [action({ outcome: 'came_back', detail: 'failed again', newRunId: 'wfr_9' })],
+        }),
+      pause: (pause) => void asked.push(['pause', pause]),
+      unpause: (lifted) => (asked.push(['unpause', lifted]), 1),
+    }),
+  });
+  return { deps, asked };
+}
+
+async function socketOf(deps: World): Promise<string> {
+  return (await serving(deps, { socketPath: join(tempDir(), 's') })).address;
+}
+
+describe.each([
+  ['apply', { by: 'local' }],
+  ['approve', { by: 'local' }],
+  ['reject', { by: 'local' }],
+] as const)('opsd %s', (verb, person) => {
+  test('shows the plan on stderr, asks, and does it', async () => {
+    const { deps, asked } = willing();
+    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done.code).toBe(0);
+    expect(done.stderr).toContain('Plan      9f3c2a  resume-billing');
+    expect(done.stderr).not.toContain('Apply with');
+    expect(done.stderr).toMatch(/\? \[y\/N\] $/);
+    expect(done.stdout).toMatch(/^Plan 9f3c2a[: ]/);
+    expect(asked).toEqual([[verb, '9f3c2a', person]]);
+  });
+
+  test.each([['n'], [''], ['yess']])('does nothing on "%s"', async (answer) => {
+    const { deps, asked } = willing();
+    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: [answer] });
+    expect(done).toMatchObject({ code: 1, stdout: '' });
+    expect(done.stderr).toContain('opsd: nothing was done\n');
+    expect(asked).toEqual([]);
+  });
+
+  test('refuses without a terminal, unless told --yes', async () => {
+    const { deps, asked } = willing();
+    const command = [verb, '9f3c2a', '--reason', 'looked', '--socket', await socketOf(deps)];
+    const refused = await opsd(command);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('no terminal to ask on, and nothing was done');
+    expect(asked).toEqual([]);
+    expect((await opsd([...command, '--yes'])).code).toBe(0);
+    expect(asked).toEqual([[verb, '9f3c2a', { ...person, reason: 'looked' }]]);
+  });
+
+  test('of a plan that there is not says so', async () => {
+    const { code, stderr } = await opsd([verb, 'abc', '--yes', '--socket', await socketOf(willing().deps)]);
+    expect(code).toBe(1);
+    expect(stderr).toBe('opsd: the daemon refused: There is no plan abc. opsd plan makes one.\n');
+  });
+});
+
+test.each([
+  ['apply', 'used', 'was applied already; opsd plan resume-billing makes a new one'],
+  ['approve', 'used', 'was applied already; opsd plan resume-billing makes a new one'],
+  ['approve', 'approved', 'was approved already; opsd plan resume-billing makes a new one'],
+  ['approve', 'shown', 'does not wait for approval; opsd apply 9f3c2a does it'],
+  ['reject', 'rejected', 'was rejected already; opsd plan resume-billing makes a new one'],
+  ['apply', 'expired', 'has expired; opsd plan resume-billing makes a new one'],
+] as const)(
+  'opsd %s of a plan that is %s says what became of it, and shows and asks nothing',
+  async (verb, state, why) => {
+    const { deps, asked } = willing('acted', storedPlan({ state }));
+    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done).toMatchObject({ code: 1, stdout: '', stderr: `opsd: plan 9f3c2a ${why}\n` });
+    expect(asked).toEqual([]);
+  },
+);
+
+describe('opsd apply', () => {
+  test('of a plan whose acts are all held asks whether to try again, and never to do nothing', async () => {
+    const held = plan({ state: 'held', chosen: [], stopped: { guard: 'min_interval', reason: 'too soon' } });
+    const { deps, asked } = willing('acted', storedPlan({ plan: held }));
+    const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done.stderr).toMatch(/The guards allowed none of its \d+ acts? \(min_interval\)\. Try again, .*\? \[y\/N\]/);
+    expect(done.stderr).not.toContain('resume 0 runs');
+    expect(asked).toHaveLength(1);
+  });
+
+  test('of a plan without acts asks nothing', async () => {
+    const { deps, asked } = willing('acted', storedPlan({ plan: plan({ state: 'nothing', chosen: [] }), targets: [] }));
+    const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    expect(done.code).toBe(1);
+    expect(done.stderr).toContain('opsd: plan 9f3c2a holds no act: there is nothing to apply\n');
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    [{}, 'Do it: resume 1 run of production; 182 more are left for later runs? [y/N] '],
+    [
+      { effectiveMode: 'approve' },
+      'left for later runs; this also allows later runs all 2 acts that were shown? [y/N] ',
+    ],
+    [{ needsApproval: { guard: 'tripwire', reason: 'x' } }, 'this also allows later runs all 2 acts that were shown?'],
+  ] as const)('asks for all that it allows: %j', async (overrides, question) => {
+    const stored = storedPlan({ plan: plan(overrides) });
+    const { deps } = willing();
+    const socket = await socketOf({ ...deps, ledger: ledger({ storedPlan: () => stored }) });
+    const { stderr } = await opsd(['apply', '9f3c2a', '--socket', socket], { answers: ['n'] });
+    expect(stderr).toContain(question);
+  });
+
+  test.each([
+    ['acted', 0],
+    ['nothing', 0],
+    ['held', 3],
+    ['waiting', 3],
+    ['skipped', 3],
+    ['aborted', 4],
+    ['incomplete', 4],
+    ['halted', 4],
+    ['error', 1],
+  ] as const)('a run that ended as %s exits with %i', async (outcome, code) => {
+    const socket = await socketOf(willing(outcome).deps);
+    const text = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket]);
+    expect(text.code).toBe(code);
+    expect(text.stdout).toBe(`Plan 9f3c2a: ${outcome}, 1 acted on, 182 left for later runs; x\\x1b[2J\n`);
+    const json = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket, '-o', 'json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ plan: '9f3c2a', policy: 'resume-billing', result: { outcome } });
+  });
+});
+
+describe('opsd pause', () => {
+  test('asks nothing, and tells how it is lifted', async () => {
+    const { deps, asked } = willing();
+    const socket = await socketOf(deps);
+    const all = await opsd(['pause', '--reason', 'odd', '--socket', socket]);
+    expect(all).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: 'All policies are paused. To lift it: opsd unpause --reason TEXT\n',
+    });
+    const one = await opsd(['pause', '--policy', 'resume-billing', '--reason', 'odd', '--socket', socket]);
+    expect(one.stdout).toBe(
+      'Policy resume-billing is paused. To lift it: opsd unpause --policy resume-billing --reason TEXT\n',
+    );
+    expect(asked).toEqual([
+      ['pause', { reason: 'odd', by: 'local' }],
+      ['pause', { reason: 'odd', by: 'local', policy: 'resume-billing' }],
+    ]);
+  });
+
+  test.each([
+    ['wrong', 'storage: { sqlite: { path: opsd.db } }\nserver: { lisen: 5 }\n', {}],
+    ['no YAML any more', 'accounts: [{ name: shop\n', { OPSD_STORE: 'opsd.db' }],
+    [
+      'silent of a variable that is not here',
+      'accounts: [{ name: ${env:SHOP}, url: embedded }]',
+      { OPSD_STORE: 'opsd.db' },
+    ],
+  ] as const)('reaches the daemon whose configuration has become bad: %s', async (_how, text, env) => {
+    const { deps, asked } = willing();
+    const folder = tempDir();
+    await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
+    const file = join(folder, 'opsd.yaml');
+    writeFileSync(file, text);
+    const done = await opsd(['pause', '--reason', 'odd', '--config', file], { env });
+    expect(done.code, done.stderr).toBe(0);
+    expect(done.stderr).toContain(`${file}:`);
+    expect(done.stderr).toContain(`the daemon at ${join(folder, 'opsd.db.sock')} is asked all the same.`);
+    expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
+  });
+
+  test.each([
+    ['--config', (file: string) => ({ args: ['--config', file], env: { OPSD_STORE: 'opsd.db' } })],
+    ['OPSD_CONFIG', (file: string) => ({ args: [], env: { OPSD_CONFIG: file } })],
+  ])('asks no daemon when %s names a file that does not exist', async (_how, named) => {
+    const { deps, asked } = willing();
+    const folder = tempDir();
+    await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
+    const { args, env } = named(join(folder, 'opsd.yml'));
+    const { code, stderr } = await opsd(['pause', '--reason', 'odd', ...args], { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain('help: no daemon was asked; name the one that runs by its socket');
+    expect(asked).toEqual([]);
+  });
+
+  test('tells what is wrong with a configuration beside which no daemon is', async () => {
+    const file = join(tempDir(), 'opsd.yaml');
+    writeFileSync(file, 'server: { lisen: 5 }\n');
+    const { code, stderr } = await opsd(['pause', '--reason', 'odd', '--config', file]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('unknown key');
+    expect(stderr).not.toContain('all the same');
+  });
+
+  test('of a policy that there is not fails', async () => {
+    const { deps, asked } = willing();
+    const typo = await opsd(['pause', '--policy', 'resume', '--reason', 'odd', '--socket', await socketOf(deps)]);
+    expect(typo.code).toBe(1);
+    expect(typo.stderr).toContain('Policies: resume-billing.');
+    expect(asked).toEqual([]);
+  });
+
+  test('needs a reason', async () => {
+    const { code, stderr } = await opsd(['pause', '--socket', 'nowhere']);
+    expect(code).toBe(64);
+    expect(stderr).toContain('--reason is needed: why is it stopped?');
+  });
+});
+
+describe('opsd unpause', () => {
+  test('shows what stands, asks, and lifts it', async () => {
+    const { deps, asked } = willing();
+    const command = ['unpause', '--reason', 'spoke to the service', '--socket', await socketOf(deps)];
+    const done = await opsd(command, { answers: ['yes'] });
+    expect(done).toMatchObject({ code: 0, stdout: 'Lifted 1 pause or halt.\n' });
+    expect(done.stderr).toContain('engine is paused since 2026-11-18T10:29Z by oncall: odd\nMay it act again? [y/N] ');
+    expect((await opsd(command)).code).toBe(1);
+    expect(asked).toEqual([['unpause', { reason: 'spoke to the service', by: 'local' }]]);
+  });
+
+  test('of a policy begins its groups again', async () => {
+    const { deps, asked } = willing();
+    const socket = await socketOf(deps);
+    const done = await opsd(['unpause', '--policy', 'resume-billing', '--reason', 'x', '--yes', '--socket', socket]);
+    expect(done.stderr).toBe('every halted group of resume-billing begins again with one entry\n');
+    expect(asked).toEqual([['unpause', { reason: 'x', by: 'local', policy: 'resume-billing' }]]);
+  });
+
+  test.each([
+    [['unpause'], '--reason is needed'],
+    [['unpause', '--reason', 'x', '--group', 'g'], '--group needs the --policy'],
+  ])('refuses %j', async (command, message) => {
+    const { code, stderr } = await opsd([...command, '--socket', 'nowhere']);
+    expect(code).toBe(64);
+    expect(stderr).toContain(message);
+  });
+});
+
+test('opsd explain says why policies leave an entry, and what was done to it', async () => {
+  const socket = await socketOf(willing().deps);
+  const { code, stdout } = await opsd(['explain', 'dlq-8812', '--socket', socket]);
+  expect(code).toBe(0);
+  expect(stdout).toBe(`dlq-8812
+entry dlq-8812, run wfr_8 of account production, in the workflow DLQ
+  resume-billing  leaves it out: attempts, 3 of 3  (opsd.yaml:9)
+  other           finds it in no DLQ now  (opsd.yaml:20)
+
+TIME                  POLICY          ACTION               TARGET    OUTCOME    DETAIL
+2026-11-18 10:29:00Z  resume-billing  workflow-dlq.resume  dlq-8812  came back  new run wfr_9; failed again
+`);
+  const json = await opsd(['explain', 'dlq-8812', '--socket', socket, '-o', 'json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    id: 'dlq-8812',
+    policies: [{ verdict: 'left_out' }, {}],
+    actions: [{}],
+  });
+});
+
+describe('over an address', () => {
+  const TOKEN = 'canary-token-4d1e';
+
+  async function remote(): Promise<{ url: string; asked: unknown[][]; file: string }> {
+    const { deps, asked } = willing();
+    const token = { name: 'oncall', role: 'admin', token: Secret.of(TOKEN) } as const;
+    const { address } = await serving({ ...deps, tokens: [token] });
+    const file = join(tempDir(), 'token');
+    writeFileSync(file, `${TOKEN}\nolder\n`);
+    return { url: address, asked, file };
+  }
+
+  test('the token comes from a file or the environment, and is shown nowhere', async () => {
+    const { url, asked, file } = await remote();
+    const pause = ['pause', '--reason', 'odd'];
+    const done = [
+      await opsd([...pause, '--url', url, '--token-file', file]),
+      await opsd(pause, { env: { OPSD_URL: url, OPSD_TOKEN: TOKEN } }),
+    ];
+    const refused = [
+      await opsd([...pause, '--url', url]),
+      await opsd(pause, { env: { OPSD_URL: url, OPSD_TOKEN: `${TOKEN}-old` } }),
+      await opsd([...pause, '--url', url, '--token-file', tempDir()]),
+    ];
+    expect(done.map(({ code }) => code)).toEqual([0, 0]);
+    expect(refused.map(({ code }) => code)).toEqual([1, 1, 1]);
+    expect(asked).toEqual(Array.from({ length: 2 }, () => ['pause', { reason: 'odd', by: 'oncall' }]));
+    expect(JSON.stringify([done, refused])).not.toContain(TOKEN);
+  });
+
+  test.each([
+    [['--url', 'ftp://x'], 'must begin with http:// or https://'],
+    [['--url', 'http://user:pass@x'], 'no credentials in the URL'],
+    [['--url', 'http://x', '--socket', 's'], 'name two daemons'],
+    [['--socket', 's', '--token-file', 'f'], '--token-file goes with --url'],
+    [['--socket', 's', '--ca-file', 'f'], '--ca-file goes with --url'],
+    [['--url', 'http://x', '--token-file', 'a', '--user-file', 'b'], 'name two callers'],
+    [['--url', 'http://x', '--ca-file', 'f'], '--ca-file goes with https://'],
+    [['--url', 'https://x', '--cert-file', '/dev/null'], 'needs both --cert-file and --key-file'],
+  ])('refuses %j', async (options, message) => {
+    const { code, stderr } = await opsd(['pause', '--reason', 'x', ...options]);
+    expect(code).toBe(64);
+    expect(stderr).toContain(message);
+  });
+
+  test('with TLS, users and client certificates: all of it from files or the environment', async () => {
+    const ca = await authority();
+    const [server, client] = [await ca.issue(), await ca.issue({ use: 'client' })];
+    const { deps, asked } = willing();
+    const tls: WebTls = {
+      cert: server.cert,
+      key: Secret.of(server.key),
+      clientAuth: 'RequireAndVerifyClientCert',
+      clientCa: ca.cert,
+      minVersion: 'TLSv1.2',
+      maxVersion: 'TLSv1.3',
+      honorCipherOrder: true,
+      notAfter: 0,
+    };
+    const users = new Map([['alice', Secret.of(hashSync(TOKEN, 4))]]);
+    const door = new Door({ tls, headers: {}, users, digest: '' }, deps.clock);
+    const { address } = await serving({ ...deps, door, roles: new Map([['alice', 'operator']]) });
+    const folder = tempDir();
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const [caFile, certFile, keyFile] = [file('ca', ca.cert), file('cert', client.cert), file('key', client.key)];
+    const pause = ['pause', '--reason', 'odd', '--url', address];
+    const shown = ['--cert-file', certFile, '--key-file', keyFile];
+    const user = file('user', `alice:${TOKEN}\n`);
+    const done = [
+      await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', user]),
+      await opsd(pause, {
+        env: { OPSD_CA_FILE: caFile, OPSD_CERT_FILE: certFile, OPSD_KEY_FILE: keyFile, OPSD_USER: `alice:${TOKEN}` },
+      }),
+    ];
+    expect(done.map(({ code }) => code)).toEqual([0, 0]);
+    expect(asked).toEqual(Array.from({ length: 2 }, () => ['pause', { reason: 'odd', by: 'alice' }]));
+    const refused = [
+      await opsd([...pause, ...shown, '--user-file', user]),
+      await opsd([...pause, '--ca-file', caFile, '--user-file', user]),
+      await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('other', `alice:${TOKEN}-old`)]),
+      await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('none', TOKEN)]),
+      await opsd([...pause, '--ca-file', join(folder, 'no'), ...shown]),
+      await opsd(['pause', '--reason', 'odd', '--url', address.replace('https:', 'http:')]),
+    ];
+    expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [1, expect.stringContaining('nobody known here has signed the certificate')],
+      [1, expect.stringContaining('did not answer')],
+      [1, expect.stringContaining('not known here')],
+      [1, expect.stringContaining('does not hold user:password')],
+      [1, expect.stringContaining('cannot be read (ENOENT)')],
+      [1, expect.stringContaining('Where it speaks TLS, the address begins with https://.')],
+    ]);
+    expect(JSON.stringify([done, refused])).not.toContain(TOKEN);
+    expect(JSON.stringify([done, refused])).not.toContain(
+      Buffer.from(`alice:${TOKEN}`).toString('base64').slice(0, 16),
+    );
+  });
+
+  test('with TLS where none is spoken says so', async () => {
+    const { address } = await serving(willing().deps);
+    const { code, stderr } = await opsd(['pause', '--reason', 'x', '--url', address.replace('http:', 'https:')]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^opsd: the daemon on .* did not answer: it speaks no TLS; the address begins with http:\/\/\.\n$/,
+    );
+  });
+
+  test('where nothing listens says so', async () => {
+    const { stderr } = await opsd(['pause', '--reason', 'x', '--url', 'http://127.0.0.1:1']);
+    expect(stderr).toContain('opsd: no daemon listens on http://127.0.0.1:1. Is it the address of server.listen');
+  });
+});

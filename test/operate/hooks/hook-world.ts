@@ -1,0 +1,196 @@
+/** The hooks over real HTTP, with a ledger in memory that says what it was told, and whatever else a test sets. */
+import { createHash, createHmac } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { logEvents } from '#foundation/events/event-log.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { createLogger } from '#foundation/platform/logger.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { startHooks, type CallbackHook, type HookDeps } from '#operate/hooks/hooks.ts';
+import { ask, type Answer, type Ask } from '../http/world.ts';
+
+export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
+export const AM_TOKEN = 'canary-am-4711';
+export const CALLBACK_TOKEN = 'canary-callback-0815';
+export const SIGNING_KEY = 'canary-key-current';
+export const CANARIES = [AM_TOKEN, CALLBACK_TOKEN, SIGNING_KEY];
+
+interface HookWorldOptions {
+  readonly policies?: ReturnType<HookDeps['policies']>;
+  readonly amToken?: Secret;
+  readonly callbacks?: Partial<CallbackHook>;
+  readonly withoutAccount?: readonly string[];
+}
+
+export async function hookWorld(options: HookWorldOptions = {}) {
+  const clock = new ManualClock(NOW);
+  const events = new EventBus();
+  const log: string[] = [];
+  const said: OpsEvent[] = [];
+  events.subscribe((event) => void said.push(event));
+  const logger = createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } });
+  logEvents(events, logger);
+  const alerts: Parameters<HookDeps['ledger']['noteAlert']>[0][] = [];
+  const letters: DeadLetter[] = [];
+  const triggers = new Set<string>();
+  const runs: string[] = [];
+  const store = { isBroken: false };
+  const check = (): void => {
+    if (store.isBroken) throw new Error('disk full');
+  };
+  const ledger: HookDeps['ledger'] = {
+    noteAlert(alert) {
+      check();
+      const isNew = !alerts.some(({ key }) => key === alert.key);
+      alerts.push(alert);
+      return isNew;
+    },
+    recordTrigger({ policy, account, trigger: { key } }) {
+      check();
+      const isNew = !triggers.has(`${policy} ${account} ${key}`);
+      triggers.add(`${policy} ${account} ${key}`);
+      return isNew;
+    },
+    noteDeadLetter(letter) {
+      check();
+      letters.push(letter);
+    },
+  };
+  const policies = options.policies ?? [
+    { name: 'on-billing', account: 'production', when: { alert: 'BillingDown' } },
+    { name: 'on-other', account: 'production', when: { alert: 'Other' } },
+    { name: 'on-letters', account: 'production', when: { failureCallback: true } },
+    { name: 'of-staging', account: 'staging', when: { failureCallback: true } },
+    { name: 'each-hour', account: 'production', when: { every: 3_600_000 } },
+  ];
+  const server = await startHooks(
+    {
+      clock,
+      events,
+      logger,
+      ledger,
+      policies: () => policies,
+      run: (policy, trigger) => void runs.push(`${policy} ${trigger.kind} ${'key' in trigger ? trigger.key : ''}`),
+    },
+    {
+      alertmanager: new Map([
+        ['opsd', { token: options.amToken ?? Secret.of(AM_TOKEN), withoutAccount: options.withoutAccount ?? [] }],
+      ]),
+      callbacks: new Map([
+        [
+          'production',
+          { token: Secret.of(CALLBACK_TOKEN), headerPrefix: 'Svc', maxBodyBytes: 65_536, ...options.callbacks },
+        ],
+      ]),
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
+  onTestFinished(async () => {
+    const closed = server.close();
+    await clock.advance(2_000);
+    await closed;
+  });
+  const post = (path: string, body: string, more: Ask & { readonly token?: string } = {}): Promise<Answer> => {
+    const { token, headers, ...rest } = more;
+    const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    return ask(server.address, path, { method: 'POST', body, ...rest, headers: { ...authorization, ...headers } });
+  };
+  return {
+    address: server.address,
+    server,
+    clock,
+    log,
+    said,
+    alerts,
+    letters,
+    triggers,
+    runs,
+    store,
+    post,
+    notify: (body: unknown, token = AM_TOKEN) =>
+      post('/hooks/alertmanager/opsd', typeof body === 'string' ? body : JSON.stringify(body), { token }),
+    callback: (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
+      post('/hooks/callbacks/production', typeof body === 'string' ? body : JSON.stringify(body), {
+        token: CALLBACK_TOKEN,
+        headers,
+      }),
+  };
+}
+
+/** What Alertmanager sends, as its documentation shows it. */
+export function notification(...alerts: readonly Readonly<Record<string, unknown>>[]) {
+  return {
+    version: '4',
+    groupKey: '{}:{alertname="BillingDown"}',
+    truncatedAlerts: 0,
+    status: 'firing',
+    receiver: 'opsd',
+    groupLabels: { alertname: 'BillingDown' },
+    commonLabels: {},
+    commonAnnotations: {},
+    externalURL: 'http://am.example.com',
+    alerts,
+  };
+}
+
+export function alert(overrides: Readonly<Record<string, unknown>> = {}) {
+  return {
+    status: 'firing',
+    labels: { alertname: 'BillingDown', severity: 'page', account: 'production' },
+    annotations: { summary: 'it is down' },
+    startsAt: '2026-11-18T10:00:00.123456789Z',
+    endsAt: '0001-01-01T00:00:00Z',
+    generatorURL: 'http://prometheus.example.com/graph',
+    fingerprint: 'c59e0211b0c52ba1',
+    ...overrides,
+  };
+}
+
+export const BODY = 'canary-body-1f2e';
+export const QUERY = 'canary-query-77aa';
+
+/** A failure callback as the interface shows it. */
+export function failureCallback(overrides: Readonly<Record<string, unknown>> = {}) {
+  return {
+    status: 503,
+    header: { 'Content-Type': ['text/plain'] },
+    body: Buffer.from(BODY).toString('base64'),
+    retried: 3,
+    maxRetries: 3,
+    dlqId: 'dlq-1',
+    sourceMessageId: 'msg-1',
+    topicName: 'newsletter',
+    url: `https://user:pass@app.example.com/orders?api_key=${QUERY}#x`,
+    method: 'POST',
+    sourceHeader: { 'Svc-Label': 'billing, email', Authorization: `Bearer ${BODY}` },
+    sourceBody: Buffer.from(BODY).toString('base64'),
+    notBefore: String(NOW - 60_000),
+    createdAt: String(NOW - 60_000),
+    callerIP: '192.0.2.7',
+    ...overrides,
+  };
+}
+
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A signature as the service makes it; what a forger would change is given. */
+export function signed(
+  body: string,
+  claims: Readonly<Record<string, unknown>> = {},
+  options: { readonly key?: string; readonly alg?: string } = {},
+): string {
+  const at = NOW / 1_000;
+  const { key = SIGNING_KEY, alg = 'HS256' } = options;
+  const own = {
+    iss: 'msgsvc',
+    sub: 'https://hooks.example.com/hooks/callbacks/production',
+    iat: at,
+    nbf: at,
+    exp: at + 300,
+    jti: 'jwt-1',
+    body: createHash('sha256').update(body).digest('base64url'),
+  };
+  const text = `${part({ alg, typ: 'JWT' })}.${part({ ...own, ...claims })}`;
+  return `${text}.${alg === 'none' ? '' : createHmac('sha256', key).update(text).digest('base64url')}`;
+}

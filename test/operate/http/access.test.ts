@@ -1,0 +1,288 @@
+/** Who may what over TCP: every kind of caller at every address, by a table that knows nothing of how it is done. */
+import { hashSync } from 'bcryptjs';
+import fc from 'fast-check';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import type { Role } from '#operate/http/access.ts';
+import { API_ROUTES } from '#operate/api/api-routes.ts';
+import { Door } from '#operate/http/door.ts';
+import type { WebConfig } from '#operate/http/web-settings.ts';
+import { VERB_ROUTES } from '#operate/api/verb-routes.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { ask, engine, serving, world, NOW } from './world.ts';
+
+const ROLE_OF = { viewer: 0, operator: 1, admin: 2 } as const;
+
+/** Address and method, and the least that is needed: nothing, to be allowed to read, or to be somebody of a role. */
+type Needs = 'nothing' | 'reading' | Role | 'the socket';
+const NEEDS: Readonly<Record<string, Needs>> = {
+  'GET /-/healthy': 'nothing',
+  'GET /-/ready': 'nothing',
+  'GET /': 'reading',
+  'GET /metrics': 'reading',
+  'GET /api/v1/status': 'reading',
+  'GET /api/v1/sources': 'reading',
+  'GET /api/v1/policies': 'reading',
+  'GET /api/v1/policies/x': 'reading',
+  'GET /api/v1/conditions': 'reading',
+  'GET /api/v1/plans': 'reading',
+  'GET /api/v1/plans/x': 'reading',
+  'GET /api/v1/runs': 'reading',
+  'GET /api/v1/actions': 'reading',
+  'GET /api/v1/actions/x': 'reading',
+  'GET /api/v1/labels': 'reading',
+  'GET /api/v1/audit/head': 'reading',
+  'GET /nothing/here': 'reading',
+  'POST /api/v1/explain': 'viewer',
+  'POST /api/v1/plan': 'operator',
+  'POST /api/v1/apply': 'operator',
+  'POST /api/v1/approve': 'operator',
+  'POST /api/v1/reject': 'operator',
+  'POST /api/v1/pause': 'operator',
+  'POST /api/v1/unpause': 'admin',
+  'POST /api/v1/state/adopt': 'admin',
+  'POST /-/reload': 'admin',
+  'POST /api/v1/state/backup': 'the socket',
+};
+
+test('the table has every address of the API', () => {
+  const asked = Object.keys(NEEDS);
+  for (const { method, path } of [...API_ROUTES, ...VERB_ROUTES]) {
+    expect(asked).toContain(`${method} ${path.replace('{id}', 'x')}`);
+  }
+});
+
+const PASSWORD = 'pass:word';
+const HASH = hashSync(PASSWORD, 4);
+const USERS = { 'user-viewer': undefined, 'user-operator': 'operator', 'user-admin': 'admin' } as const;
+
+interface Setup {
+  readonly tokens: boolean;
+  readonly users: boolean;
+  readonly anonymous: 'viewer' | 'none';
+}
+
+function webOf(users: boolean, web: Partial<WebConfig> = {}): WebConfig {
+  const names = users ? Object.keys(USERS) : [];
+  return { headers: {}, users: new Map(names.map((name) => [name, Secret.of(HASH)])), digest: '', ...web };
+}
+
+function daemon({ tokens, users, anonymous }: Setup) {
+  const roles = Object.entries(USERS).flatMap(([name, role]) => (role === undefined ? [] : [[name, role] as const]));
+  return world({
+    anonymous,
+    tokens: tokens
+      ? (['viewer', 'operator', 'admin'] as const).map((role) => ({
+          name: `token-${role}`,
+          role,
+          token: Secret.of(`secret-${role}`),
+        }))
+      : [],
+    door: new Door(webOf(users), new ManualClock(NOW)),
+    roles: new Map(roles),
+  });
+}
+
+const basic = (user: string, password: string): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+const CALLERS: Readonly<
+  Record<string, { readonly header?: string; readonly by?: 'token' | 'user'; readonly role?: Role }>
+> = {
+  nobody: {},
+  'token of a viewer': { header: 'Bearer secret-viewer', by: 'token', role: 'viewer' },
+  'token of an operator': { header: 'bearer  secret-operator', by: 'token', role: 'operator' },
+  'token of an admin': { header: 'Bearer secret-admin', by: 'token', role: 'admin' },
+  'user without a role': { header: basic('user-viewer', PASSWORD), by: 'user', role: 'viewer' },
+  'user who is an operator': { header: basic('user-operator', PASSWORD), by: 'user', role: 'operator' },
+  'user who is an admin': {
+    header: basic('user-admin', PASSWORD).replace('Basic', 'bASIC'),
+    by: 'user',
+    role: 'admin',
+  },
+  'wrong token': { header: 'Bearer secret-nobody' },
+  'wrong password': { header: basic('user-admin', 'password') },
+  'unknown user': { header: basic('root', PASSWORD) },
+  'name of a token as a user': { header: basic('token-admin', 'secret-admin') },
+  'hash as a password': { header: basic('user-admin', HASH) },
+  'no credentials at all': { header: 'Basic' },
+  'no base64': { header: 'Basic %%%' },
+  'another scheme': { header: 'Digest username="user-admin"' },
+  'token of an admin under another scheme': { header: 'Digest secret-admin' },
+  'token of an admin alone': { header: 'secret-admin' },
+  'empty header': { header: '' },
+};
+
+/** What is answered: 401 for who is not known, 403 for who may not, anything else for who may. */
+function expected(
+  { tokens, users, anonymous }: Setup,
+  caller: (typeof CALLERS)[string],
+  asked: string,
+): 401 | 403 | 'let in' {
+  const needs = NEEDS[asked]!;
+  if (needs === 'nothing') return 'let in';
+  const isClosed = users || anonymous === 'none';
+  const isKnown = (caller.by === 'token' && tokens) || (caller.by === 'user' && users);
+  const shows = caller.header !== undefined && (tokens || isClosed);
+  // Where everybody may look, what is shown at these two is not looked at.
+  const isShown = !isClosed && (asked === 'GET /' || asked === 'GET /metrics');
+  if (isShown) return 'let in';
+  if (!isKnown && (shows || isClosed)) return 401;
+  if (needs === 'reading') return 'let in';
+  if (needs === 'the socket') return 403;
+  if (!isKnown) return tokens ? 401 : 403;
+  return ROLE_OF[caller.role!] >= ROLE_OF[needs] ? 'let in' : 403;
+}
+
+test('every caller at every address gets what the table says', async () => {
+  const setups = fc.record({
+    tokens: fc.boolean(),
+    users: fc.boolean(),
+    anonymous: fc.constantFrom('viewer' as const, 'none' as const),
+  });
+  const seen = new Map<string, Promise<string>>();
+  const addressOf = (setup: Setup): Promise<string> => {
+    const key = JSON.stringify(setup);
+    const known = seen.get(key) ?? serving(daemon(setup)).then(({ address }) => address);
+    seen.set(key, known);
+    return known;
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      setups,
+      fc.constantFrom(...Object.keys(CALLERS)),
+      fc.constantFrom(...Object.keys(NEEDS)),
+      async (setup, name, asked) => {
+        const caller = CALLERS[name]!;
+        const [method = '', path = ''] = asked.split(' ');
+        const headers = caller.header === undefined ? {} : { Authorization: caller.header };
+        const { status } = await ask(await addressOf(setup), path, { method, headers });
+        const got = status === 401 || status === 403 ? status : 'let in';
+        expect(got).toBe(expected(setup, caller, asked));
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+}, 60_000);
+
+test('over the socket nobody is asked', async () => {
+  const address = join(tempDir(), 's');
+  await serving(daemon({ tokens: true, users: true, anonymous: 'none' }), { socketPath: address });
+  for (const asked of Object.keys(NEEDS)) {
+    const [method = '', path = ''] = asked.split(' ');
+    const { status } = await ask(address, path, { method, headers: { Authorization: 'Basic wrong' } });
+    expect([401, 403], asked).not.toContain(status);
+  }
+});
+
+describe('a refusal', () => {
+  test.each([
+    [{ tokens: true, users: true }, 'Basic realm="opsd", charset="UTF-8", Bearer realm="opsd"'],
+    [{ tokens: false, users: true }, 'Basic realm="opsd", charset="UTF-8"'],
+    [{ tokens: true, users: false }, 'Bearer realm="opsd"'],
+  ])('names the ways in: %j', async (some, challenges) => {
+    const { address } = await serving(daemon({ ...some, anonymous: 'none' }));
+    const { status, headers } = await ask(address, '/metrics');
+    expect([status, headers['www-authenticate']]).toEqual([401, challenges]);
+    expect((await ask(address, '/-/healthy')).status).toBe(200);
+  });
+
+  test('comes before the body is read, and quotes nothing', async () => {
+    const { address } = await serving(daemon({ tokens: true, users: true, anonymous: 'viewer' }));
+    const headers = { Authorization: basic('canary-user', 'canary-password') };
+    const answer = await ask(address, '/api/v1/pause', { method: 'POST', headers, body: 'x'.repeat(100_000) });
+    expect(answer.status).toBe(401);
+    expect(answer.text).not.toMatch(/canary/);
+  });
+});
+
+test('the audit log is told who it was', async () => {
+  const by: string[] = [];
+  const base = daemon({ tokens: true, users: true, anonymous: 'viewer' });
+  const { address } = await serving({ ...base, engine: engine({ pause: (asked) => void by.push(asked.by) }) });
+  for (const header of [basic('user-operator', PASSWORD), 'Bearer secret-operator']) {
+    const asked = { method: 'POST', headers: { Authorization: header }, body: '{"reason": "to look"}' };
+    expect((await ask(address, '/api/v1/pause', asked)).status).toBe(200);
+  }
+  expect(by).toEqual(['user-operator', 'token-operator']);
+});
+
+describe('what a browser sends on behalf of another site', () => {
+  const cases: readonly (readonly [Readonly<Record<string, string>>, boolean])[] = [
+    [{}, true],
+    [{ 'Sec-Fetch-Site': 'same-origin', Origin: 'http://opsd.example' }, true],
+    [{ 'Sec-Fetch-Site': 'none' }, true],
+    [{ Origin: 'http://opsd.example' }, true],
+    [{ Origin: 'https://opsd.example' }, true],
+    [{ 'Sec-Fetch-Site': 'cross-site' }, false],
+    [{ 'Sec-Fetch-Site': 'same-site' }, false],
+    [{ 'Sec-Fetch-Site': 'cross-site', Origin: 'http://opsd.example' }, false],
+    [{ Origin: 'http://evil.example' }, false],
+    [{ Origin: 'http://opsd.example.evil.example' }, false],
+    [{ Origin: 'http://opsd.example:8080' }, false],
+    [{ Origin: 'null' }, false],
+    [{ Origin: '' }, false],
+    [{ 'Sec-Fetch-Site': '' }, false],
+    [{ Origin: 'file://', Host: '' }, false],
+  ];
+
+  test.each(cases)('%j: with a password let in %s', async (headers, isLetIn) => {
+    const by: string[] = [];
+    const base = daemon({ tokens: true, users: true, anonymous: 'viewer' });
+    const verbs = engine({ pause: (asked) => void by.push(asked.by) });
+    const { address } = await serving({ ...base, hosts: ['opsd.example'], engine: verbs });
+    const pause = async (authorization: string) => {
+      const all = { Host: 'opsd.example', ...headers, Authorization: authorization };
+      return (await ask(address, '/api/v1/pause', { method: 'POST', headers: all, body: '{"reason": "x"}' })).status;
+    };
+    expect(await pause(basic('user-admin', PASSWORD))).toBe(isLetIn ? 200 : 403);
+    // No browser shows a token unasked.
+    expect(await pause('Bearer secret-admin')).toBe(200);
+    expect(by).toEqual(isLetIn ? ['user-admin', 'token-admin'] : ['token-admin']);
+    const read = await ask(address, '/metrics', {
+      headers: { ...headers, Authorization: basic('user-admin', PASSWORD) },
+    });
+    expect(read.status).toBe(200);
+  });
+});
+
+describe('the rate limit', () => {
+  test('takes what may come at once, then one for each interval; probes are let through', async () => {
+    const base = daemon({ tokens: false, users: false, anonymous: 'viewer' });
+    const door = new Door(webOf(false, { rateLimit: { intervalMs: 1_000, burst: 2 } }), base.clock);
+    const { address } = await serving({ ...base, door });
+    const statuses = async (count: number) => {
+      const seen: number[] = [];
+      for (let number = 0; number < count; number++) seen.push((await ask(address, '/metrics')).status);
+      return seen;
+    };
+    expect(await statuses(3)).toEqual([200, 200, 429]);
+    expect((await ask(address, '/-/healthy')).status).toBe(200);
+    await base.clock.advance(1_000);
+    expect(await statuses(2)).toEqual([200, 429]);
+    await base.clock.advance(60_000);
+    expect(await statuses(3)).toEqual([200, 200, 429]);
+    const { headers, text } = await ask(address, '/api/v1/status');
+    expect(headers['retry-after']).toBe('1');
+    expect(JSON.parse(text)).toMatchObject({ error: { code: 'rate_limited' } });
+    door.take(webOf(false));
+    expect(await statuses(3)).toEqual([200, 200, 200]);
+  });
+});
+
+test('users that are taken up or taken away count from the next request on', async () => {
+  const base = daemon({ tokens: false, users: false, anonymous: 'viewer' });
+  const door = new Door(webOf(false), base.clock);
+  const { address } = await serving({ ...base, door });
+  const status = async (header?: string) =>
+    (await ask(address, '/metrics', header === undefined ? {} : { headers: { Authorization: header } })).status;
+  expect(await status()).toBe(200);
+  door.take(webOf(true));
+  expect([await status(), await status(basic('user-viewer', PASSWORD))]).toEqual([401, 200]);
+  door.take(webOf(false, { users: new Map([['user-viewer', Secret.of(hashSync('other', 4))]]) }));
+  expect([await status(basic('user-viewer', PASSWORD)), await status(basic('user-viewer', 'other'))]).toEqual([
+    401, 200,
+  ]);
+});

@@ -1,0 +1,418 @@
+/** The verbs over HTTP: what the engine is asked, who may ask, and what comes back. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { Verbs } from '#automate/ledger/verbs.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import type { ApiToken } from '#operate/http/access.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import {
+  action,
+  ask,
+  engine,
+  ledger,
+  NOW,
+  plan,
+  serving,
+  storedPlan,
+  world,
+  type Answer,
+  type World,
+} from './world.ts';
+
+const GROUP = 'https://app.example.com/api/workflows/invoice?key=s3cret';
+
+const POLICY: PolicyStatus = {
+  name: 'resume-billing',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  source: 'opsd.yaml:9',
+  schedule: 'every 5m',
+  mode: 'enforce',
+  effectiveMode: 'enforce',
+  campaigns: [
+    {
+      id: 'resume-billing/1',
+      policy: 'resume-billing',
+      account: 'production',
+      group: GROUP,
+      state: 'halted',
+      step: 1,
+      size: 1,
+      begunAt: NOW - 600_000,
+      until: NOW + 600_000,
+      halts: 1,
+      recent: [false, false, false],
+      judged: 3,
+      verified: 0,
+      breaker: 'open',
+    },
+  ],
+};
+
+const RESULT = { outcome: 'acted', matched: 183, acted: 1, backlog: 182 } as const;
+
+/** A daemon whose engine does everything it is asked, and what it was asked. */
+function willing(overrides: Partial<World> = {}): { readonly deps: World; readonly asked: unknown[][] } {
+  const asked: unknown[][] = [];
+  const keep = <T>(verb: string, answer: T, ...given: unknown[]): T => (asked.push([verb, ...given]), answer);
+  const verbs: Partial<Verbs> = {
+    plan: async (policy, request) => keep('plan', { ok: true, plan: plan({ policy }) }, policy, request),
+    apply: async (id, person) => keep('apply', { ok: true, plan: plan(), result: RESULT }, id, person),
+    approve: (id, person) =>
+      keep('approve', { ok: true, plan: storedPlan({ state: 'approved', ...person }) }, id, person),
+    reject: (id, person) =>
+      keep('reject', { ok: true, plan: storedPlan({ state: 'rejected', ...person }) }, id, person),
+    explain: async (id) =>
+      keep(
+        'explain',
+        {
+          ok: true as const,
+          id,
+          policies: [{ policy: 'p', source: 's', verdict: 'chosen' as const }],
+          actions: [action()],
+        },
+        id,
+      ),
+    pause: (pause) => keep('pause', undefined, pause),
+    unpause: (lifted) => keep('unpause', 2, lifted),
+  };
+  const deps = world({ policies: () => [POLICY], engine: engine(verbs), ...overrides });
+  return { deps, asked };
+}
+
+/** Over the unix socket. */
+async function post(deps: World, path: string, body: unknown): Promise<Answer> {
+  const { address } = await serving(deps, { socketPath: join(tempDir(), 's') });
+  return ask(address, path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
+}
+
+const answered = (answer: Answer): unknown => JSON.parse(answer.text);
+
+/** Each verb with a body that it takes. */
+const VERBS = [
+  ['plan', { policy: 'resume-billing' }, 'operator'],
+  ['apply', { plan: '9f3c2a' }, 'operator'],
+  ['approve', { plan: '9f3c2a' }, 'operator'],
+  ['reject', { plan: '9f3c2a' }, 'operator'],
+  ['explain', { id: 'dlq-8812' }, 'viewer'],
+  ['pause', { reason: 'odd' }, 'operator'],
+  ['unpause', { reason: 'looked' }, 'admin'],
+  ['state/adopt', { reason: 'looked' }, 'admin'],
+] as const;
+
+describe('over the unix socket', () => {
+  test('plan asks the engine, with what is overruled', async () => {
+    const { deps, asked } = willing();
+    const overrule = { settings: { 'limits.maxPerHour': '6000' }, reason: 'catch up' };
+    const answer = await post(deps, '/api/v1/plan', { policy: 'resume-billing', save: true, overrule });
+    expect(answer.status).toBe(200);
+    expect(answered(answer)).toEqual(plan());
+    await post(deps, '/api/v1/plan', { policy: 'resume-billing' });
+    expect(asked).toEqual([
+      ['plan', 'resume-billing', { by: 'local', save: true, overrule }],
+      ['plan', 'resume-billing', { by: 'local', save: false }],
+    ]);
+  });
+
+  test('apply answers with the plan and how its run ended', async () => {
+    const { deps, asked } = willing();
+    const answer = await post(deps, '/api/v1/apply', { plan: '9f3c2a', reason: ' looked ' });
+    expect(answered(answer)).toEqual({ plan: plan(), result: RESULT });
+    expect(asked).toEqual([['apply', '9f3c2a', { by: 'local', reason: 'looked' }]]);
+  });
+
+  test.each(['approve', 'reject'] as const)('%s answers with the decided plan', async (verb) => {
+    const { deps, asked } = willing();
+    const answer = await post(deps, `/api/v1/${verb}`, { plan: '9f3c2a', reason: 'fine' });
+    const state = verb === 'approve' ? 'approved' : 'rejected';
+    expect(answered(answer)).toMatchObject({ plan: { id: '9f3c2a', state, by: 'local', reason: 'fine', covers: 2 } });
+    expect(asked).toEqual([[verb, '9f3c2a', { by: 'local', reason: 'fine' }]]);
+  });
+
+  test('explain answers with what policies say and what was done', async () => {
+    const { deps } = willing();
+    expect(answered(await post(deps, '/api/v1/explain', { id: 'dlq-8812' }))).toEqual({
+      id: 'dlq-8812',
+      policies: [{ policy: 'p', source: 's', verdict: 'chosen' }],
+      actions: [expect.objectContaining({ id: 1, target: 'dlq-8812', outcome: 'pending' })],
+    });
+  });
+
+  test('pause stops the engine, or one policy that there is', async () => {
+    const { deps, asked } = willing();
+    expect(answered(await post(deps, '/api/v1/pause', { reason: 'odd' }))).toEqual({ paused: 'engine' });
+    const one = { reason: 'odd', policy: 'resume-billing' };
+    expect(answered(await post(deps, '/api/v1/pause', one))).toEqual({ paused: 'policy/resume-billing' });
+    const typo = await post(deps, '/api/v1/pause', { reason: 'odd', policy: 'resume-biling' });
+    expect(typo.status).toBe(404);
+    expect(answered(typo)).toMatchObject({
+      error: {
+        code: 'unknown_policy',
+        message: 'There is no policy named resume-biling. Did you mean resume-billing? Policies: resume-billing.',
+      },
+    });
+    expect(asked).toEqual([
+      ['pause', { reason: 'odd', by: 'local' }],
+      ['pause', { reason: 'odd', by: 'local', policy: 'resume-billing' }],
+    ]);
+  });
+
+  test('unpause lifts all, a policy, or a group that is named as it is shown', async () => {
+    const { deps, asked } = willing();
+    const shown = GROUP.split('?')[0]!;
+    expect(answered(await post(deps, '/api/v1/unpause', { reason: 'looked' }))).toEqual({ lifted: 2 });
+    await post(deps, '/api/v1/unpause', { reason: 'looked', policy: 'resume-billing' });
+    await post(deps, '/api/v1/unpause', { reason: 'looked', policy: 'resume-billing', group: shown });
+    await post(deps, '/api/v1/unpause', { reason: 'looked', policy: 'resume-billing', group: GROUP });
+    expect(asked.map(([, lifted]) => lifted)).toEqual([
+      { reason: 'looked', by: 'local' },
+      { reason: 'looked', by: 'local', policy: 'resume-billing' },
+      { reason: 'looked', by: 'local', policy: 'resume-billing', group: GROUP },
+      { reason: 'looked', by: 'local', policy: 'resume-billing', group: GROUP },
+    ]);
+    const unknown = await post(deps, '/api/v1/unpause', { reason: 'x', policy: 'resume-billing', group: 'y' });
+    expect(unknown.status).toBe(404);
+    expect(unknown.text).not.toContain('s3cret');
+    const lone = await post(deps, '/api/v1/unpause', { reason: 'x', group: shown });
+    expect(lone.status).toBe(400);
+    expect(asked).toHaveLength(4);
+  });
+
+  test.each([
+    ['unknown_policy', 404],
+    ['bad_override', 400],
+    ['unknown_plan', 404],
+    ['expired', 409],
+    ['decided', 409],
+    ['mode', 409],
+  ] as const)('a refusal of the engine keeps its code: %s', async (code, status) => {
+    const refusal = { ok: false, code, message: 'why not' } as const;
+    const refuse = () => Promise.resolve(refusal);
+    const deps = world({
+      engine: engine({ plan: refuse, apply: refuse, approve: () => refusal, reject: () => refusal }),
+    });
+    for (const [verb, body] of VERBS.slice(0, 4)) {
+      const answer = await post(deps, `/api/v1/${verb}`, body);
+      expect(answer.status, verb).toBe(status);
+      expect(answered(answer), verb).toEqual({ error: { code, message: 'why not' } });
+    }
+  });
+});
+
+describe('bodies are read strictly', () => {
+  test.each([
+    ['plan', 'policy', 'The body must be JSON: {"policy": "NAME"'],
+    ['plan', '"x"', 'it is no object'],
+    ['plan', '[]', 'it is no object'],
+    ['plan', '{}', 'policy must be the name of a policy. The body must be: {"policy"'],
+    ['plan', '{"policy": 1}', 'policy must be the name of a policy'],
+    ['plan', '{"policy": ""}', 'policy must be the name of a policy'],
+    ['plan', '{"policy": "p", "save": "yes"}', 'save must be true or false'],
+    ['plan', '{"policy": "p", "sav": true}', 'not known here: sav'],
+    ['plan', '{"policy": "p", "overrule": {"settings": {"limits.maxPerHour": "1"}}}', 'overrule.reason must be a text'],
+    ['plan', '{"policy": "p", "overrule": {"settings": {}, "reason": "x"}}', 'overrule.settings must name a limit'],
+    [
+      'plan',
+      '{"policy": "p", "overrule": {"settings": {"a": 1}, "reason": "x"}}',
+      'overrule.settings.a must be a text, numbers too',
+    ],
+    ['apply', '{}', 'plan must be the id of a plan'],
+    ['approve', '{"plan": "x", "by": "somebody"}', 'not known here: by'],
+    ['reject', '{"plan": null}', 'plan must be the id of a plan'],
+    ['explain', '{"id": 7}', 'id must be a dlqId, or the id of a run'],
+    ['pause', '{}', 'reason must be a text'],
+    ['pause', '{"reason": "  "}', 'reason must say why'],
+    ['unpause', `{"reason": "${'x'.repeat(501)}"}`, 'reason may have 500 characters'],
+  ])('%s refuses %s', async (verb, body, message) => {
+    const { deps, asked } = willing();
+    const answer = await post(deps, `/api/v1/${verb}`, body);
+    expect(answer.status).toBe(400);
+    expect(answered(answer)).toEqual({
+      error: { code: 'bad_request', message: expect.stringContaining(message) as string },
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test('a long body is refused, of said and unsaid length', async () => {
+    const { address } = await serving(willing().deps, { socketPath: join(tempDir(), 's') });
+    const body = `{"policy": "${'x'.repeat(70_000)}"}`;
+    expect((await ask(address, '/api/v1/plan', { method: 'POST', body })).status).toBe(413);
+    const headers = { 'Transfer-Encoding': 'chunked' };
+    const answer = await ask(address, '/api/v1/plan', { method: 'POST', headers, body });
+    expect(answered(answer)).toMatchObject({ error: { code: 'too_large' } });
+  });
+});
+
+describe('over TCP', () => {
+  const tokens = (...roles: ApiToken['role'][]): ApiToken[] =>
+    roles.map((role) => ({ name: `by-${role}`, role, token: Secret.of(`token-of-${role}`) }));
+
+  test.each(VERBS)('without tokens %s is refused, and nothing is done', async (verb, body) => {
+    const { deps, asked } = willing();
+    const { address } = await serving(deps);
+    const headers = { Authorization: 'Bearer anything' };
+    for (const given of [{}, { headers }]) {
+      const answer = await ask(address, `/api/v1/${verb}`, { method: 'POST', body: JSON.stringify(body), ...given });
+      expect(answer.status).toBe(403);
+      expect(answered(answer)).toMatchObject({ error: { code: 'read_only' } });
+    }
+    expect(asked).toEqual([]);
+  });
+
+  test.each(VERBS)('with tokens %s needs its role', async (verb, body, needs) => {
+    const adopted: string[] = [];
+    const state = { ...world().state, adopt: (_reason: string, by: string) => (adopted.push(by), undefined) };
+    const { deps, asked } = willing({ tokens: tokens('viewer', 'operator', 'admin'), state });
+    const { address } = await serving(deps);
+    const withToken = (token: string | undefined): Promise<Answer> =>
+      ask(address, `/api/v1/${verb}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
+      });
+    const roles = ['viewer', 'operator', 'admin'] as const;
+    for (const token of [undefined, 'token-of-nobody', '', 'token-of-admi']) {
+      const answer = await withToken(token);
+      expect(answer.status, token).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Bearer realm="opsd"');
+      expect(answered(answer)).toMatchObject({ error: { code: 'unauthorized' } });
+    }
+    for (const role of roles.slice(0, roles.indexOf(needs))) {
+      const answer = await withToken(`token-of-${role}`);
+      expect(answer.status, role).toBe(403);
+      expect(answered(answer)).toMatchObject({ error: { code: 'forbidden' } });
+    }
+    expect([...asked, ...adopted]).toEqual([]);
+    const allowed = roles.slice(roles.indexOf(needs));
+    for (const role of allowed) expect((await withToken(`token-of-${role}`)).status, role).toBe(200);
+    expect(asked.length + adopted.length).toBe(allowed.length);
+    if (verb !== 'explain') expect(JSON.stringify([asked, adopted])).toContain(`by-${needs}`);
+  });
+
+  test('backup is for the machine of the daemon alone', async () => {
+    const { deps } = willing({ tokens: tokens('admin') });
+    const { address } = await serving(deps);
+    const headers = { Authorization: 'Bearer token-of-admin' };
+    const answer = await ask(address, '/api/v1/state/backup', { method: 'POST', headers, body: '{"file": "/x"}' });
+    expect(answer.status).toBe(403);
+  });
+
+  test('reading stays open, but not for a token that is wrong', async () => {
+    const { deps } = willing({ tokens: tokens('viewer') });
+    const { address } = await serving(deps);
+    expect((await ask(address, '/api/v1/policies')).status).toBe(200);
+    const headers = { Authorization: 'Bearer wrong' };
+    expect((await ask(address, '/api/v1/policies', { headers })).status).toBe(401);
+    expect((await ask(address, '/metrics', { headers })).status).toBe(200);
+  });
+
+  test('a token counts from the moment its file changes, and one that is shared has the lesser role', async () => {
+    const file = join(tempDir(), 'token');
+    writeFileSync(file, 'first\nsecond\n');
+    const viewer: ApiToken = { name: 'v', role: 'viewer', token: Secret.of('second') };
+    const gone: ApiToken = { name: 'g', role: 'admin', token: Secret.fromFile(join(tempDir(), 'missing')) };
+    const operator: ApiToken = { name: 'o', role: 'operator', token: Secret.fromFile(file) };
+    const { deps } = willing({ tokens: [gone, operator, viewer] });
+    const { address } = await serving(deps);
+    const pause = async (token: string): Promise<number> => {
+      const headers = { Authorization: `Bearer ${token}` };
+      return (await ask(address, '/api/v1/pause', { method: 'POST', headers, body: '{"reason": "x"}' })).status;
+    };
+    expect([await pause('first'), await pause('second'), await pause('third')]).toEqual([200, 403, 401]);
+    writeFileSync(file, 'a third one\nthird\n');
+    expect([await pause('first'), await pause('third')]).toEqual([401, 200]);
+  });
+});
+
+describe('what is kept can be read', () => {
+  const stored = storedPlan({ plan: plan({ notes: [`see ${GROUP}`] }) });
+  const run = {
+    id: 4,
+    policy: 'resume-billing',
+    account: 'production',
+    planId: '9f3c2a',
+    trigger: { kind: 'alert', name: 'Down', key: 'k' },
+    at: NOW,
+    matched: 1,
+    acted: 0,
+    backlog: 1,
+  } as const;
+  const asked: unknown[] = [];
+  const deps = (): World =>
+    world({
+      policies: () => [POLICY],
+      engine: engine({
+        conditions: () => [
+          { key: 'approval/p', severity: 'warning', summary: `waits for ${GROUP}`, detail: 'd', since: NOW - 1 },
+          { key: 'halted/p/g', severity: 'critical', summary: 's', detail: 'd', since: NOW },
+        ],
+      }),
+      ledger: ledger({
+        pauses: () => [{ scope: 'policy/p', reason: 'odd', at: NOW, by: 'local' }],
+        storedPlans: (states) => (asked.push(states), [stored, storedPlan({ plan: plan({ policy: 'other' }) })]),
+        storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
+        runs: (filter) => (asked.push(filter), [run]),
+        action: (id) => (id === 1 ? action() : undefined),
+      }),
+    });
+
+  async function get(path: string): Promise<unknown> {
+    const { address } = await serving(deps());
+    const answer = await ask(address, path);
+    expect(answer.text).not.toContain('s3cret');
+    return answered(answer);
+  }
+
+  test('conditions and pauses, the worst first', async () => {
+    expect(await get('/api/v1/conditions')).toMatchObject({
+      at: NOW,
+      conditions: [{ key: 'halted/p/g' }, { key: 'approval/p' }],
+      pauses: [{ scope: 'policy/p', reason: 'odd', by: 'local' }],
+    });
+  });
+
+  test('plans by state and policy, and one by its id', async () => {
+    asked.length = 0;
+    expect(await get('/api/v1/plans')).toMatchObject({ plans: [{ id: '9f3c2a', state: 'waiting', covers: 2 }, {}] });
+    expect(await get('/api/v1/plans?state=used&state=expired&policy=other')).toMatchObject({
+      plans: [{ policy: 'other' }],
+    });
+    expect(asked).toEqual([
+      ['shown', 'waiting', 'approved'],
+      ['used', 'expired'],
+    ]);
+    expect(await get('/api/v1/plans?state=done')).toMatchObject({ error: { code: 'bad_request' } });
+    expect(await get('/api/v1/plans/9f3c2a')).toMatchObject({
+      plan: { id: '9f3c2a', plan: { chosen: [{ dlqId: 'dlq-8812' }] }, targets: ['dlq-8812', 'dlq-8813'] },
+    });
+    expect(await get('/api/v1/plans/abc')).toMatchObject({ error: { code: 'unknown_plan' } });
+  });
+
+  test('runs of all policies, or of one', async () => {
+    asked.length = 0;
+    expect(await get('/api/v1/runs?policy=resume-billing&limit=3')).toMatchObject({
+      runs: [{ id: 4, planId: '9f3c2a', trigger: 'alert', outcome: 'running' }],
+    });
+    expect(asked).toEqual([{ limit: 3, policy: 'resume-billing' }]);
+  });
+
+  test('one action by its number', async () => {
+    expect(await get('/api/v1/actions/1')).toMatchObject({
+      action: { id: 1, target: 'dlq-8812', proposal: { lineage: 'l1' } },
+    });
+    for (const id of ['2', 'x', '1e0', '-1']) {
+      expect(await get(`/api/v1/actions/${id}`)).toMatchObject({ error: { code: 'not_found' } });
+    }
+  });
+
+  test('queries of URLs are shown nowhere', async () => {
+    expect(await get('/api/v1/policies/resume-billing')).toMatchObject({
+      policy: { campaigns: [{ group: GROUP.split('?')[0] }] },
+    });
+    await get('/api/v1/status');
+    const { address } = await serving(deps());
+    expect((await ask(address, '/')).text).not.toContain('s3cret');
+  });
+});

@@ -1,0 +1,205 @@
+/** A daemon as its server sees it: a real board on a clock that stands still, and whatever else a test sets. */
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { onTestFinished } from 'vitest';
+import type { Plan, ResumeProposal } from '#foundation/domain/plan.ts';
+import type { ActionRecord, StoredPlan } from '#automate/ledger/ledger.ts';
+import type { Refusal, Verbs } from '#automate/ledger/verbs.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { createLogger } from '#foundation/platform/logger.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import type { RunningServer } from '#operate/http/http-listener.ts';
+import { startServer, type ServerDeps } from '#operate/http/server.ts';
+
+export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
+
+export interface World extends ServerDeps {
+  readonly clock: ManualClock;
+  readonly board: ObservationBoard;
+  /** Lines of the log. */
+  readonly log: string[];
+}
+
+export function world(overrides: Partial<ServerDeps> = {}): World {
+  const clock = new ManualClock(NOW);
+  const log: string[] = [];
+  return {
+    board: new ObservationBoard(clock),
+    engine: engine(),
+    state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
+    ledger: ledger(),
+    logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
+    metrics: () => Promise.resolve(scrapeBody('# HELP a b\na 1\n')),
+    health: () => ({ healthy: true, detail: 'the scheduler turns' }),
+    readiness: () => ({ ready: true, detail: 'first round done' }),
+    policies: () => [],
+    accounts: [],
+    outages: () => [],
+    links: [],
+    version: '0.1.0',
+    startedAt: NOW - 3_600_000,
+    ...overrides,
+    clock,
+    log,
+  };
+}
+
+/** A ledger in which nothing stands, but for what a test says. */
+export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDeps['ledger'] {
+  return {
+    recentActions: () => [],
+    lastRuns: () => [],
+    unknownOutcomes: () => new Map(),
+    pauses: () => [],
+    storedPlans: () => [],
+    storedPlan: () => undefined,
+    runs: () => [],
+    action: () => undefined,
+    ...overrides,
+  };
+}
+
+/** An engine without policies, but for what a test says. */
+export function engine(overrides: Partial<Verbs> = {}): Verbs {
+  const unknown = (policy: string): Refusal => ({
+    ok: false,
+    code: 'unknown_policy',
+    message: `There is no policy named ${policy}. Policies: resume-billing.`,
+  });
+  const noPlan: Refusal = { ok: false, code: 'unknown_plan', message: 'There is no plan x.' };
+  return {
+    conditions: () => [],
+    plan: (policy) => Promise.resolve(unknown(policy)),
+    apply: () => Promise.resolve(noPlan),
+    approve: () => noPlan,
+    reject: () => noPlan,
+    explain: (id) => Promise.resolve({ ok: true, id, policies: [], actions: [] }),
+    pause: () => undefined,
+    unpause: () => 0,
+    ...overrides,
+  };
+}
+
+/** What the route for metrics is given. */
+export function scrapeBody(...parts: readonly string[]): Awaited<ReturnType<ServerDeps['metrics']>> {
+  return {
+    contentType: 'text/plain; version=0.0.4',
+    parts: parts.map((part) => Buffer.from(part)),
+    gzip: () => Promise.resolve([gzipSync(parts.join(''))]),
+  };
+}
+
+/** Ends when the test does. */
+export async function serving(
+  deps: ServerDeps,
+  listen: Parameters<typeof startServer>[1] = { host: '127.0.0.1', port: 0 },
+): Promise<RunningServer> {
+  const server = await startServer(deps, listen);
+  onTestFinished(async () => {
+    const closed = server.close();
+    // What still hangs is cut by the clock.
+    if (deps.clock instanceof ManualClock) await deps.clock.advance(2_000);
+    await closed;
+  });
+  return server;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly text: string;
+}
+
+export interface Ask {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly agent?: import('node:http').Agent;
+  readonly signal?: AbortSignal;
+}
+
+/** One request to a server at `http://…` or at the path of a unix socket. */
+export function ask(address: string, path: string, options: Ask = {}): Promise<Answer> {
+  const { body, ...rest } = options;
+  const where = address.startsWith('http://')
+    ? { host: new URL(address).hostname.replace(/^\[|\]$/g, ''), port: new URL(address).port }
+    : { socketPath: address };
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ ...where, path, ...rest }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const whole = Buffer.concat(chunks);
+        resolve({ status: response.statusCode!, headers: response.headers, body: whole, text: whole.toString('utf8') });
+      });
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+export function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {
+  return {
+    policy: 'resume-billing',
+    account: 'production',
+    action: 'workflow-dlq.resume',
+    target: 'dlq-8812',
+    group: 'https://app.example.com/api/workflows/invoice',
+    worth: 1,
+    dlqId: 'dlq-8812',
+    workflowRunId: 'wfr_k2f',
+    workflowUrl: 'https://app.example.com/api/workflows/invoice',
+    lineage: 'l1',
+    attempt: 1,
+    failedAt: NOW - 1_800_000,
+    labels: ['billing'],
+    cause: 'transient',
+    status: 503,
+    ...overrides,
+  };
+}
+
+export function action(overrides: Partial<ActionRecord> = {}): ActionRecord {
+  return { id: 1, at: NOW - 60_000, runId: 1, epoch: 1, proposal: proposal(), ...overrides };
+}
+
+export function plan(overrides: Partial<Plan> = {}): Plan {
+  return {
+    id: '9f3c2a',
+    hash: '9f3c2a'.padEnd(64, '0'),
+    action: 'workflow-dlq.resume',
+    trigger: { kind: 'hand' },
+    policy: 'resume-billing',
+    account: 'production',
+    source: 'policies/billing.yaml:3',
+    at: NOW,
+    state: 'changes',
+    mode: 'enforce',
+    effectiveMode: 'enforce',
+    read: { pages: 20, entries: 241, complete: true, echoChecked: 241, clockSkewMs: 400 },
+    chosen: [proposal()],
+    checks: [],
+    selected: 189,
+    matched: 183,
+    backlog: 182,
+    campaigns: [],
+    notes: [],
+    skipped: [{ guard: 'where', reason: 'permanent 400', count: 6 }],
+    evaluationErrors: 0,
+    caps: [{ scope: 'policy', window: 'hour', used: 64, limit: 2_000 }],
+    ...overrides,
+  };
+}
+
+export function storedPlan(overrides: Partial<StoredPlan> = {}): StoredPlan {
+  return {
+    plan: plan(),
+    targets: ['dlq-8812', 'dlq-8813'],
+    savedAt: NOW - 120_000,
+    expiresAt: NOW + 3_600_000,
+    state: 'waiting',
+    ...overrides,
+  };
+}

@@ -1,0 +1,163 @@
+/** Notices as alerts: all that stand again and again, each end until it is taken, and after a restart the same. */
+import { expect, test } from 'vitest';
+import { httpSink, type HttpSink } from '../../support/http-sink.ts';
+import { until } from '../../support/until.ts';
+import { noticeWorld } from './world.ts';
+
+interface Alert {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAt: string;
+  readonly endsAt: string;
+}
+
+function posts(sink: HttpSink): Alert[][] {
+  return sink.requests.map((request) => JSON.parse(request.body.toString('utf8')) as Alert[]);
+}
+
+function came(sink: HttpSink, count: number): Promise<true> {
+  return until({ what: `${count} posts` }, () => sink.requests.length >= count || undefined);
+}
+
+test('an alert has labels of its own, an end ahead, and is sent again while it stands', async () => {
+  const sink = await httpSink();
+  const { start, tell, clock } = noticeWorld();
+  start({ alertmanager: { url: `${sink.url}/am/`, labels: { cluster: 'eu' } } });
+  tell();
+  await came(sink, 1);
+  expect(sink.requests[0]!.url).toBe('/am/api/v2/alerts');
+  const alert = {
+    labels: {
+      cluster: 'eu',
+      alertname: 'OpsdHeld',
+      severity: 'warning',
+      notice: 'held/resume-billing',
+      policy: 'resume-billing',
+      account: 'production',
+      owner: 'payments',
+    },
+    annotations: { summary: 'quota holds resume-billing', description: 'The account answered 429.', guard: 'quota' },
+    startsAt: '2026-11-18T10:30:00.000Z',
+    endsAt: '2026-11-18T10:34:00.000Z',
+  };
+  expect(posts(sink)[0]).toEqual([alert]);
+  await until({ what: 'the wait' }, () => clock.nextIn === 60_000);
+  await clock.advance(60_000);
+  await came(sink, 2);
+  expect(posts(sink)[1]).toEqual([{ ...alert, endsAt: '2026-11-18T10:35:00.000Z' }]);
+});
+
+test('a hold that passes from one guard to another stays one alert, and ends as one', async () => {
+  const sink = await httpSink();
+  const { start, tell } = noticeWorld();
+  start({ alertmanager: { url: sink.url } });
+  tell();
+  await came(sink, 1);
+  tell({ guard: 'clock', summary: 'clock holds resume-billing' });
+  await came(sink, 2);
+  tell({ isResolved: true });
+  await came(sink, 3);
+  const [first, second, third] = posts(sink).map(([alert]) => alert!);
+  expect([second!.labels, third!.labels]).toEqual([first!.labels, first!.labels]);
+  expect(second!.annotations).toMatchObject({ guard: 'clock' });
+});
+
+test('an end is sent with its time until it is taken, and then nothing', async () => {
+  const sink = await httpSink();
+  const { start, tell, clock, store, turn } = noticeWorld();
+  start({ alertmanager: { url: sink.url } });
+  tell();
+  tell({ key: 'other' });
+  await came(sink, 1);
+  sink.answerWith((_request, response) => void response.writeHead(503).end());
+  tell({ isResolved: true });
+  await came(sink, 2);
+  sink.answerWith((_request, response) => void response.end());
+  await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
+  await clock.advance(1_000);
+  await came(sink, 3);
+  const ends = posts(sink).map((alerts) => alerts.map(({ endsAt }) => endsAt.slice(11, 19)));
+  expect(ends).toEqual([
+    ['10:34:00', '10:34:00'],
+    ['10:30:00', '10:34:00'],
+    ['10:30:00', '10:34:01'],
+  ]);
+  await until({ what: 'the wait' }, () => clock.nextIn === 60_000);
+  await turn();
+  expect(store.load().notices.map(({ notice }) => notice.key)).toEqual(['other']);
+  tell({ key: 'other', isResolved: true });
+  await came(sink, 4);
+  expect(posts(sink)[3]).toHaveLength(1);
+  await until({ what: 'the wait' }, () => clock.nextIn === 60_000);
+  await clock.advance(180_000);
+  expect(sink.requests).toHaveLength(4);
+});
+
+test('what stands and what ended outlives a restart', async () => {
+  const sink = await httpSink();
+  const world = noticeWorld();
+  const before = world.start({ alertmanager: { url: sink.url } });
+  world.tell();
+  world.tell({ key: 'stands' });
+  await came(sink, 1);
+  sink.answerWith((_request, response) => void response.writeHead(503).end());
+  world.tell({ isResolved: true });
+  await came(sink, 2);
+  await before[Symbol.asyncDispose]();
+  sink.answerWith((_request, response) => void response.end());
+  world.start({ alertmanager: { url: sink.url } });
+  await came(sink, 3);
+  expect(posts(sink)[2]!.map(({ labels, endsAt }) => `${labels['notice']} ${endsAt.slice(11, 19)}`)).toEqual([
+    'held/resume-billing 10:30:00',
+    'stands 10:34:00',
+  ]);
+});
+
+test('a condition that begins again before its end was taken stands', async () => {
+  const sink = await httpSink((_request, response) => void response.writeHead(503).end());
+  const { start, tell, clock } = noticeWorld();
+  const notifier = start({ alertmanager: { url: sink.url } });
+  tell();
+  await came(sink, 1);
+  tell({ isResolved: true });
+  tell();
+  sink.answerWith((_request, response) => void response.end());
+  await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
+  await clock.advance(1_000);
+  await came(sink, 2);
+  expect(posts(sink)[1]).toMatchObject([{ endsAt: '2026-11-18T10:34:01.000Z' }]);
+  expect(notifier.standing()).toHaveLength(1);
+});
+
+test('an end that nobody takes is forgotten after an hour: by then the alert has ended by itself', async () => {
+  const sink = await httpSink();
+  const { start, tell, clock, store, turn } = noticeWorld();
+  start({ alertmanager: { url: sink.url } });
+  tell();
+  await came(sink, 1);
+  sink.answerWith((_request, response) => void response.writeHead(503).end());
+  tell({ isResolved: true });
+  await came(sink, 2);
+  expect(store.load().notices).toHaveLength(1);
+  clock.jump(3_600_001);
+  await until({ what: 'it is forgotten' }, async () => {
+    await clock.advance(60_000);
+    await turn();
+    return store.load().notices.length === 0;
+  });
+  expect(store.load().notices).toEqual([]);
+});
+
+test('a condition of severity info is no alert before it has lasted', async () => {
+  const sink = await httpSink();
+  const { start, tell, clock } = noticeWorld();
+  start({ alertmanager: { url: sink.url }, infoAfter: '30s' });
+  tell({ severity: 'info' });
+  tell({ key: 'other' });
+  await came(sink, 1);
+  expect(posts(sink)[0]).toMatchObject([{ labels: { notice: 'other' } }]);
+  await until({ what: 'the wait' }, () => clock.nextIn === 30_000);
+  await clock.advance(30_000);
+  await came(sink, 2);
+  expect(posts(sink)[1]).toHaveLength(2);
+});

@@ -1,0 +1,334 @@
+/** Notices to a webhook: once at the beginning, once at the end, in order, until they are taken. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { httpSink, type HttpSink } from '../../support/http-sink.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+import { noticeWorld, NOW } from './world.ts';
+
+type Sent = Readonly<Record<string, unknown>>;
+
+function bodies(sink: HttpSink): Sent[] {
+  return sink.requests.map((request) => JSON.parse(request.body.toString('utf8')) as Sent);
+}
+
+function came(sink: HttpSink, count: number): Promise<true> {
+  return until({ what: `${count} notifications` }, () => sink.requests.length >= count || undefined);
+}
+
+describe('a condition', () => {
+  test('is told when it begins and when it ends', async () => {
+    const sink = await httpSink();
+    const { start, tell, clock } = noticeWorld();
+    start({ webhook: { url: `${sink.url}/hook?key=1`, headers: { 'X-Team': 'sre' } } });
+    tell();
+    await came(sink, 1);
+    await clock.advance(60_000);
+    tell({ isResolved: true, summary: 'quota holds resume-billing no more' });
+    await came(sink, 2);
+    const [begun, ended] = bodies(sink);
+    expect(begun).toEqual({
+      version: 1,
+      id: `held/resume-billing/${NOW}/firing`,
+      status: 'firing',
+      key: 'held/resume-billing',
+      severity: 'warning',
+      policy: 'resume-billing',
+      account: 'production',
+      owner: 'payments',
+      guard: 'quota',
+      summary: 'quota holds resume-billing',
+      detail: 'The account answered 429.',
+      startedAt: '2026-11-18T10:30:00.000Z',
+      text: '[warning] quota holds resume-billing',
+    });
+    expect(ended).toMatchObject({
+      status: 'resolved',
+      startedAt: '2026-11-18T10:30:00.000Z',
+      endedAt: '2026-11-18T10:31:00.000Z',
+      text: '[resolved] quota holds resume-billing no more',
+    });
+    expect(sink.requests[0]).toMatchObject({
+      method: 'POST',
+      url: '/hook?key=1',
+      headers: { 'x-team': 'sre', 'content-type': 'application/json' },
+    });
+  });
+
+  test('that goes on is not told again, nor is the end of what had not begun', async () => {
+    const sink = await httpSink();
+    const { start, tell, turn } = noticeWorld();
+    const notifier = start({ webhook: { url: sink.url } });
+    tell({ isResolved: true });
+    tell();
+    tell({ at: NOW + 5, detail: 'Still 429.' });
+    await came(sink, 1);
+    await turn();
+    expect(notifier.standing()).toMatchObject([{ detail: 'Still 429.', at: NOW }]);
+    tell({ isResolved: true });
+    tell({ isResolved: true });
+    await came(sink, 2);
+    await turn();
+    expect(notifier.standing()).toEqual([]);
+    expect(bodies(sink).map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  });
+
+  test('that becomes worse is told again', async () => {
+    const sink = await httpSink();
+    const { start, tell } = noticeWorld();
+    start({ webhook: { url: sink.url } });
+    tell();
+    tell({ severity: 'critical' });
+    tell({ severity: 'warning' });
+    tell({ isResolved: true });
+    await came(sink, 3);
+    expect(bodies(sink).map(({ text }) => String(text).split(' ')[0])).toEqual([
+      '[warning]',
+      '[critical]',
+      '[resolved]',
+    ]);
+  });
+
+  test('of severity info is told when it lasts, and is not when it ends before', async () => {
+    const sink = await httpSink();
+    const { start, tell, clock, store, turn } = noticeWorld();
+    const notifier = start({
+      webhook: { url: sink.url },
+      alertmanager: { url: 'http://127.0.0.1:1' },
+      infoAfter: '10m',
+    });
+    tell({ severity: 'info', key: 'short' });
+    tell({ severity: 'info', key: 'long' });
+    expect(notifier.standing()).toHaveLength(2);
+    await clock.advance(599_999);
+    tell({ severity: 'info', key: 'short', isResolved: true });
+    await turn();
+    expect(sink.requests).toEqual([]);
+    expect(store.load().notices.map(({ notice }) => notice.key)).toEqual(['long']);
+    await clock.advance(1);
+    await came(sink, 1);
+    tell({ severity: 'info', key: 'long', isResolved: true });
+    await came(sink, 2);
+    expect(bodies(sink).map(({ key, status }) => `${String(key)} ${String(status)}`)).toEqual([
+      'long firing',
+      'long resolved',
+    ]);
+  });
+
+  test('of severity info that becomes worse is told at once', async () => {
+    const sink = await httpSink();
+    const { start, tell } = noticeWorld();
+    start({ webhook: { url: sink.url } });
+    tell({ severity: 'info' });
+    tell({ severity: 'warning' });
+    await came(sink, 1);
+    expect(bodies(sink)).toMatchObject([{ severity: 'warning' }]);
+  });
+
+  test('goes to the webhook of its owner, others to the one for all', async () => {
+    const [all, own] = [await httpSink(), await httpSink()];
+    const { start, tell } = noticeWorld();
+    start({ webhook: { url: all.url }, owners: { payments: { webhook: { url: own.url } } } });
+    tell();
+    tell({ key: 'b', owner: 'growth' });
+    tell({ key: 'c', owner: undefined as never });
+    await came(all, 2);
+    await came(own, 1);
+    expect(bodies(own).map(({ key }) => key)).toEqual(['held/resume-billing']);
+  });
+});
+
+describe('a receiver', () => {
+  test('that fails is tried again, ever more seldom, and the order stays', async () => {
+    const sink = await httpSink((_request, response) => void response.writeHead(503).end());
+    const { start, tell, clock, said, log } = noticeWorld();
+    start({ webhook: { url: sink.url } });
+    tell();
+    tell({ isResolved: true });
+    await came(sink, 1);
+    for (const [wait, count] of [
+      [1_000, 2],
+      [2_000, 3],
+      [4_000, 4],
+    ] as const) {
+      await until({ what: 'the wait' }, () => clock.nextIn === wait);
+      await clock.advance(wait);
+      await came(sink, count);
+    }
+    sink.answerWith((_request, response) => void response.end());
+    await until({ what: 'the wait' }, () => clock.nextIn === 8_000);
+    await clock.advance(8_000);
+    await came(sink, 6);
+    expect(bodies(sink).map(({ status }) => status)).toEqual([...Array<string>(5).fill('firing'), 'resolved']);
+    expect(said).toContainEqual({ type: 'notification.failed', receiver: 'webhook', reason: 'status 503' });
+    expect(log.filter((line) => line.includes('cannot be delivered'))).toHaveLength(1);
+    await until({ what: 'it is said' }, () => log.some((line) => line.includes('delivered again')));
+  });
+
+  test('that wants to be left alone is, five minutes at most', async () => {
+    const sink = await httpSink((_request, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end());
+    const { start, tell, clock } = noticeWorld();
+    start({ webhook: { url: sink.url } });
+    tell();
+    await came(sink, 1);
+    await until({ what: 'the wait' }, () => clock.nextIn === 300_000);
+    expect(sink.requests).toHaveLength(1);
+  });
+
+  test('that refuses one for good gets the next', async () => {
+    const sink = await httpSink((request, response) => {
+      response.writeHead(request.body.includes('"key":"bad"') ? 422 : 200).end();
+    });
+    const { start, tell, lost } = noticeWorld();
+    start({ webhook: { url: sink.url } });
+    tell({ key: 'bad' });
+    tell({ key: 'good' });
+    await came(sink, 2);
+    expect(lost()).toEqual(['webhook rejected']);
+  });
+
+  test('whose file is not there yet is waited for; it may change', async () => {
+    const [first, second] = [await httpSink(), await httpSink()];
+    const { start, tell, clock, said } = noticeWorld();
+    const folder = tempDir();
+    const [urlFile, tokenFile] = [join(folder, 'url'), join(folder, 'token')];
+    writeFileSync(tokenFile, 't1\n');
+    start({ webhook: { urlFile, tokenFile } });
+    tell();
+    await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
+    expect(said).toContainEqual({ type: 'notification.failed', receiver: 'webhook', reason: 'ENOENT' });
+    writeFileSync(urlFile, `${first.url}\n`);
+    await clock.advance(1_000);
+    await came(first, 1);
+    expect(first.requests[0]!.headers['authorization']).toBe('Bearer t1');
+    writeFileSync(urlFile, `${second.url}/other`);
+    tell({ isResolved: true });
+    await came(second, 1);
+    expect(second.requests[0]!.url).toBe('/other');
+  });
+
+  test('that redirects is not followed', async () => {
+    const other = await httpSink();
+    const sink = await httpSink((_request, response) => void response.writeHead(307, { Location: other.url }).end());
+    const { start, tell, clock } = noticeWorld();
+    start({ webhook: { url: sink.url } });
+    tell();
+    await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
+    expect(other.requests).toEqual([]);
+  });
+});
+
+describe('a restart', () => {
+  test('forgets nothing that was not delivered, and tells nothing twice', async () => {
+    const sink = await httpSink((_request, response) => void response.writeHead(503).end());
+    const world = noticeWorld();
+    const before = world.start({ webhook: { url: sink.url } });
+    world.tell();
+    await came(sink, 1);
+    await before[Symbol.asyncDispose]();
+    const tried = sink.requests.length;
+    sink.answerWith((_request, response) => void response.end());
+    const after = world.start({ webhook: { url: sink.url } });
+    await came(sink, tried + 1);
+    expect(after.standing()).toMatchObject([{ key: 'held/resume-billing', at: NOW }]);
+    world.tell();
+    await world.turn();
+    await after[Symbol.asyncDispose]();
+
+    world.start({ webhook: { url: sink.url } });
+    world.tell({ isResolved: true });
+    await came(sink, tried + 2);
+    expect(bodies(sink).at(-1)).toMatchObject({ status: 'resolved' });
+    expect(sink.requests).toHaveLength(tried + 2);
+  });
+
+  test('says what is lost with a receiver that is gone', async () => {
+    const world = noticeWorld();
+    const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });
+    world.tell();
+    await world.turn();
+    await before[Symbol.asyncDispose]();
+    world.start({});
+    expect(world.lost()).toEqual(['webhook no_receiver']);
+    await world.turn();
+    expect(world.store.load().queue).toEqual([]);
+  });
+
+  test('after a day leaves out what is no news any more', async () => {
+    const sink = await httpSink();
+    const world = noticeWorld();
+    const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });
+    world.tell();
+    await world.turn();
+    await before[Symbol.asyncDispose]();
+    world.clock.jump(86_400_001);
+    world.start({ webhook: { url: sink.url } });
+    world.tell({ key: 'new' });
+    await came(sink, 1);
+    expect(bodies(sink).map(({ key }) => key)).toEqual(['new']);
+    expect(world.lost()).toEqual(['webhook too_old']);
+  });
+});
+
+describe('whoever tells', () => {
+  test('is not kept: nothing is written in its turn, not even in the middle of its transaction', async () => {
+    const { start, tell, turn, db, store } = noticeWorld();
+    start({ webhook: { url: 'http://127.0.0.1:1' } });
+    db.exec('BEGIN IMMEDIATE');
+    tell();
+    expect(store.load().notices).toEqual([]);
+    db.exec('ROLLBACK');
+    await turn();
+    expect(store.load().notices).toHaveLength(1);
+    expect(store.load().queue).toHaveLength(1);
+  });
+
+  test('is heard when the store cannot be written, and it is written when it can', async () => {
+    const sink = await httpSink();
+    const { start, tell, turn, broken, store, said } = noticeWorld();
+    start({ webhook: { url: sink.url } });
+    broken.isBroken = true;
+    tell({ key: 'paused/engine', severity: 'critical' });
+    await came(sink, 1);
+    expect(said).toContainEqual({ type: 'store.failed', operation: 'save of notices', message: 'disk full' });
+    broken.isBroken = false;
+    tell({ key: 'other' });
+    await turn();
+    expect(store.load().notices.map(({ notice }) => notice.key)).toEqual(['other', 'paused/engine']);
+  });
+
+  test('too much loses the oldest of what waits, and counts it', async () => {
+    const { start, tell, lost, store, turn } = noticeWorld();
+    const notifier = start({ webhook: { url: 'http://127.0.0.1:1' } });
+    for (let n = 0; n < 700; n++) {
+      tell({ key: `k${n}` });
+      tell({ key: `k${n}`, isResolved: true });
+    }
+    await turn();
+    expect(lost()).toHaveLength(400);
+    expect(store.load().queue).toHaveLength(1_000);
+    for (let n = 0; n < 1_001; n++) tell({ key: `s${n}`, owner: 'x' });
+    expect(notifier.standing()).toHaveLength(1_000);
+    expect(lost()).toContain('all full');
+  });
+});
+
+test('no secret in any line of the log, event or row', async () => {
+  const canaries = ['canary-path-1', 'canary-token-2', 'canary-header-3'];
+  const world = noticeWorld();
+  const sink = await httpSink((_request, response) => void response.writeHead(500).end());
+  const receiver = { token: canaries[1]!, headers: { 'X-Key': canaries[2]! } };
+  const notifier = world.start({
+    webhook: { ...receiver, url: `${sink.url}/${canaries[0]}` },
+    owners: { growth: { webhook: { ...receiver, url: `http://127.0.0.1:1/${canaries[0]}` } } },
+  });
+  world.tell();
+  world.tell({ key: 'b', owner: 'growth' });
+  await came(sink, 1);
+  await until({ what: 'both have failed' }, () => world.log.filter((line) => line.includes('they wait')).length === 2);
+  await notifier[Symbol.asyncDispose]();
+  expect(sink.requests[0]!.url).toContain(canaries[0]);
+  const seen = [world.log.join(''), JSON.stringify(world.said), JSON.stringify(world.store.load())].join('');
+  for (const canary of canaries) expect(seen.includes(canary), canary).toBe(false);
+});

@@ -1,0 +1,71 @@
+/** A notifier over a store in memory and a receiver on loopback, on a clock that stands still. */
+import { DatabaseSync } from 'node:sqlite';
+import { onTestFinished } from 'vitest';
+import type { Notice } from '#foundation/domain/notice.ts';
+import type { NoticeStore } from '#operate/notifications/notice-store.ts';
+import { createNotifier, type Notifier } from '#operate/notifications/notifier.ts';
+import { notificationSettings, type NotificationSettings } from '#operate/notifications/settings.ts';
+import { logEvents } from '#foundation/events/event-log.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { createLogger } from '#foundation/platform/logger.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { MIGRATIONS } from '#storage/migrations.ts';
+import { createNoticeStore } from '#storage/sqlite-notice-store.ts';
+
+export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
+
+export function noticeWorld() {
+  const db = new DatabaseSync(':memory:');
+  for (const step of MIGRATIONS) db.exec(step);
+  const clock = new ManualClock(NOW);
+  const events = new EventBus();
+  const said: OpsEvent[] = [];
+  const log: string[] = [];
+  events.subscribe((event) => void said.push(event));
+  const logger = createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } });
+  logEvents(events, logger);
+  const real = createNoticeStore({ db });
+  const broken = { isBroken: false };
+  const store: NoticeStore = {
+    load: () => real.load(),
+    save(changes) {
+      if (broken.isBroken) throw new Error('disk full');
+      real.save(changes);
+    },
+  };
+  return {
+    db,
+    clock,
+    events,
+    said,
+    log,
+    broken,
+    store,
+    start: (settings: Readonly<Record<string, unknown>>): Notifier => {
+      const parsed: NotificationSettings = notificationSettings.parse(settings);
+      const notifier = createNotifier({ settings: parsed, store, clock, events });
+      onTestFinished(() => notifier[Symbol.asyncDispose]());
+      return notifier;
+    },
+    tell: (notice: Partial<Notice> = {}): void => {
+      events.emit({
+        type: 'notice',
+        key: 'held/resume-billing',
+        severity: 'warning',
+        policy: 'resume-billing',
+        account: 'production',
+        owner: 'payments',
+        guard: 'quota',
+        summary: 'quota holds resume-billing',
+        detail: 'The account answered 429.',
+        at: clock.now(),
+        isResolved: false,
+        ...notice,
+      });
+    },
+    /** A turn: what was told is in the store, and senders know. */
+    turn: (): Promise<void> => clock.advance(0),
+    lost: () =>
+      said.flatMap((event) => (event.type === 'notification.dropped' ? [`${event.receiver} ${event.reason}`] : [])),
+  };
+}

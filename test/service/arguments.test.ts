@@ -1,0 +1,257 @@
+/** What can reach the wire: queries, paths and headers arrive as they were meant, or nothing is sent. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { wireSettings } from '#service/settings.ts';
+import { wireNames } from '#service/wire-names.ts';
+import { publishHeaders } from '#service/headers.ts';
+import { destinationPath, pathSegment, shownDestination } from '#service/path.ts';
+import { buildQuery, type QueryValue } from '#service/query.ts';
+import { InvalidRequestError } from '#service/service-error.ts';
+import { call, clientUnderTest, failureOf, json, type UnderTest } from './client-under-test.ts';
+
+const T = Date.UTC(2026, 10, 20);
+const NAMES = wireNames(wireSettings.parse({}));
+const CONTROL = /\p{Cc}/u;
+
+/** Any text, also such as may not pass. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({
+    unit: fc.constantFrom('a', ',', '&', '=', '?', '#', '%', '+', '/', '.', ' ', '\n', '\0', '\u00e9', '\ud800'),
+  }),
+);
+
+describe('queries', () => {
+  test('what passes is read back the same by any server; what could change its meaning does not pass', () => {
+    const value: fc.Arbitrary<QueryValue> = fc.oneof(
+      anyText,
+      fc.integer(),
+      fc.double(),
+      fc.array(fc.oneof(anyText, fc.integer()), { maxLength: 4 }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b c', 'd[]'), value), { maxLength: 5 }), (parameters) => {
+        const expressible = (item: string | number, listed: boolean): boolean =>
+          typeof item === 'number'
+            ? Number.isSafeInteger(item)
+            : item !== '' && item.isWellFormed() && !CONTROL.test(item) && !(listed && item.includes(','));
+        const fine = parameters.every(([, given]) =>
+          Array.isArray(given)
+            ? given.length > 0 && given.every((item: string | number) => expressible(item, true))
+            : expressible(given as string | number, false),
+        );
+        if (!fine) {
+          expect(() => buildQuery('x', parameters)).toThrow(InvalidRequestError);
+          return;
+        }
+        const sent = buildQuery('x', parameters);
+        expect(sent).toMatch(/^(?:\?[\x21-\x7e]+)?$/);
+        const back = [...new URL(`http://h/p${sent}`).searchParams];
+        expect(back).toEqual(parameters.flatMap(([name, given]) => [given].flat().map((item) => [name, String(item)])));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['an undefined value', undefined],
+    ['null', null],
+    ['a list with a hole', Array(1)],
+    ['a list with undefined', [undefined]],
+    ['NaN', Number.NaN],
+    ['Infinity', Infinity],
+    ['a list with NaN', [Number.NaN]],
+    ['an object', {}],
+    ['a boolean', true],
+    ['an empty list', []],
+    ['an empty text', ''],
+    ['a list with an empty text', ['']],
+    ['a comma in a list', ['a,b']],
+  ])('%s is refused', (_what, value) => {
+    expect(() => buildQuery('list-logs', [['label', value as QueryValue]])).toThrow(/^list-logs: label/);
+  });
+});
+
+describe('paths', () => {
+  test('a segment stays one segment, wherever it is put', () => {
+    fc.assert(
+      fc.property(anyText, (value) => {
+        const fine = value !== '' && value !== '.' && value !== '..' && value.isWellFormed() && !CONTROL.test(value);
+        if (!fine) {
+          expect(() => pathSegment('x', 'id', value)).toThrow(InvalidRequestError);
+          return;
+        }
+        const { pathname, search, hash } = new URL(`http://h/v2/search/${pathSegment('x', 'id', value)}/rename`);
+        const [, v2, search2, segment, rename, ...rest] = pathname.split('/');
+        expect([v2, search2, rename, rest, search, hash]).toEqual(['v2', 'search', 'rename', [], '', '']);
+        expect(decodeURIComponent(segment!)).toBe(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each(['.', '..', '', 'a\nb', 'a\0', '\u0085', '\ud800'])('%j is refused as a segment', (value) => {
+    expect(() => pathSegment('x', 'id', value)).toThrow(InvalidRequestError);
+  });
+
+  test('a URL is appended as it is', () => {
+    fc.assert(
+      fc.property(
+        fc.webUrl({ withQueryParameters: true }),
+        fc.constantFrom('/a/../b', '//x', '?y=%2F,1', ''),
+        (base, tail) => {
+          const url = base + tail;
+          expect(destinationPath('x', 'destination', url)).toBe(url);
+        },
+      ),
+    );
+  });
+
+  test.each([
+    'http://a/ b',
+    'http://a/\r\nX: y',
+    'http://a/\u00e9',
+    'http://a/#fragment',
+    'https://',
+    'http://a:99999/',
+    'ftp://a/',
+    'HTTP://a/',
+    'javascript://a/',
+  ])('%j is refused as a destination', (value) => {
+    expect(() => destinationPath('x', 'destination', value)).toThrow(InvalidRequestError);
+  });
+
+  test('of a destination only the origin is shown', () => {
+    expect(shownDestination('https://u:p@a.example.com:8443/hooks/T0/secret?x=y')).toBe('https://a.example.com:8443/…');
+    expect(shownDestination('orders/eu')).toBe('orders%2Feu');
+  });
+
+  test('dots, double slashes and encoded slashes reach the server untouched', async () => {
+    const { sink, message } = await clientUnderTest({ answer: json('{"messageId":"m"}'), prefix: '/eu/' });
+    await message.publish('http://h/a/../b?x=1,2&y=%2F', {}, call);
+    await message.publish('http://h//./%2e%2E/?', {}, call);
+    expect(sink.requests.map((request) => request.url)).toEqual([
+      '/eu/v2/publish/http://h/a/../b?x=1,2&y=%2F',
+      '/eu/v2/publish/http://h//./%2e%2E/?',
+    ]);
+  });
+});
+
+describe('headers', () => {
+  test('a forwarded value arrives byte for byte, or is refused', async () => {
+    const { sink, message } = await clientUnderTest({ answer: json('{"messageId":"m"}') });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(anyText, fc.string({ unit: fc.constantFrom('\u00e9', '\u00ff', 'a', '\t', ' ') })),
+        async (value) => {
+          const sent = message.publish('g', { forwardHeaders: { 'X-Any': value } }, call);
+          if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+            expect(await failureOf(sent)).toBeInstanceOf(InvalidRequestError);
+            return;
+          }
+          await sent;
+          // Space around a value is not part of it in HTTP.
+          expect(sink.requests.at(-1)!.headers['svc-forward-x-any']).toBe(value.replace(/^[\t ]+|[\t ]+$/g, ''));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['a line break', { forwardHeaders: { A: 'b\r\nSvc-Retries: 9' } }, /line break/],
+    ['NUL', { forwardHeaders: { A: '\0' } }, /line break or NUL/],
+    ['beyond latin1', { forwardHeaders: { A: '\u20ac' } }, /encode it/],
+    ['a header name', { forwardHeaders: { 'A: b': 'c' } }, /not a header name/],
+    ['a comma in a label', { labels: ['a,b'] }, /comma/],
+    ['no labels', { labels: [] }, /empty list/],
+    ['an empty label', { labels: [''] }, /empty/],
+    ['half a retry', { retries: 0.5 }, /whole number/],
+    ['negative retries', { retries: -1 }, /whole number/],
+    ['a delay in weeks', { delay: '1w' }, /duration/],
+    ['milliseconds in notBefore', { notBefore: T }, /whole number/],
+    ['a flow key alone', { flowControl: { key: 'k' } }, /parallelism, rate/],
+    ['a period without rate', { flowControl: { key: 'k', parallelism: 1, period: 1 } }, /needs a rate/],
+    ['no parallelism at all', { flowControl: { key: 'k', parallelism: 0 } }, /whole number from 1/],
+    ['an empty flow key', { flowControl: { key: '', rate: 1 } }, /empty/],
+    ['a callback that is no URL', { callback: { url: 'orders' } }, /http/],
+    ['a setting that callbacks do not have', { callback: { url: 'http://a/', label: 'x' } }, /not one of/],
+    ['another method', { method: 'TRACE' }, /one of GET/],
+    ['a redaction that is not known', { redactFields: ['header'] }, /redactFields/],
+    ['a misspelt member', { label: ['a'] }, /"label" is not one of/],
+  ])('%s is refused', (_what, request, problem) => {
+    expect(() => publishHeaders('publish', NAMES, request as never)).toThrow(problem);
+  });
+});
+
+describe('what cannot be expressed', () => {
+  type Ask = (client: UnderTest, value: never) => Promise<unknown>;
+  const resume: Ask = ({ message }, ids) => message.resumeWorkflowDlq(ids, {}, call);
+  const remove: Ask = ({ message }, ids) => message.deleteWorkflowDlq(ids, call);
+  const prune: Ask = ({ message }, selection) => message.deleteDlq(selection, call);
+  const logs: Ask = ({ message }, query) => message.listLogs(query, call);
+  const dlq: Ask = ({ message }, query) => message.listWorkflowDlq(query, call);
+  const budget: Ask = ({ management }, dollars) => management.updateBudget('a', dollars, call);
+  const many = Array.from({ length: 101 }, (_, index) => `dlq-${index}`);
+
+  test.each<readonly [string, Ask, unknown]>([
+    ['resume without ids', resume, []],
+    ['resume with undefined ids', resume, undefined],
+    ['resume by filter', resume, { label: ['a'] }],
+    ['resume with an id that is none', resume, ['']],
+    ['resume with two ids in one', resume, ['a,b']],
+    ['resume with one text instead of a list', resume, 'dlq-1'],
+    ['resume of more than a page', resume, many],
+    ['delete without ids', remove, []],
+    ['delete by filter', remove, { label: ['a'], count: 1 }],
+    ['delete with a hole', remove, ['a', undefined]],
+    ['delete of more than a page', remove, many],
+    ['prune of everything', prune, {}],
+    ['prune without toDate', prune, { count: 1, label: ['a'] }],
+    ['prune with an undefined toDate', prune, { count: 1, toDate: undefined }],
+    ['prune without count', prune, { toDate: T }],
+    ['prune with count 0', prune, { toDate: T, count: 0 }],
+    ['prune with count 101', prune, { toDate: T, count: 101 }],
+    ['prune with seconds', prune, { toDate: T / 1_000, count: 1 }],
+    ['prune with microseconds', prune, { toDate: T * 1_000, count: 1 }],
+    ['prune with ids and filters', prune, { dlqIds: ['a'], toDate: T, count: 1 }],
+    ['prune with no ids', prune, { dlqIds: [] }],
+    ['prune with undefined ids beside filters', prune, { dlqIds: undefined, toDate: T, count: 1 }],
+    ['prune with a filter that is lost', prune, { toDate: T, count: 1, label: undefined }],
+    ['prune with an empty filter', prune, { toDate: T, count: 1, label: [] }],
+    ['prune with a misspelt filter', prune, { toDate: T, count: 1, lable: ['a'] }],
+    ['prune by a status that is none', prune, { toDate: T, count: 1, responseStatus: [99] }],
+    ['logs of FAILED', logs, { state: 'FAILED' }],
+    ['logs with count 101', logs, { count: 101 }],
+    ['logs with half an entry', logs, { count: 0.5 }],
+    ['logs with an empty cursor', logs, { cursor: '' }],
+    ['logs with an undefined filter', logs, { label: undefined }],
+    ['logs with one text instead of a list', logs, { label: 'a' }],
+    ['DLQ with a comma in a URL', dlq, { workflowUrl: ['https://a/?x=1,2'] }],
+    ['DLQ with a filter that it does not have', dlq, { topicName: 'a' }],
+    ['budget 0', budget, 0],
+    ['budget 19', budget, 19],
+    ['budget 10001', budget, 10_001],
+    ['budget -1', budget, -1],
+    ['budget 20.5', budget, 20.5],
+    ['budget NaN', budget, Number.NaN],
+    ['budget as text', budget, '50'],
+    ['no budget', budget, undefined],
+    ['a plan of another brand', ({ management }) => management.setPlan('a', 'other_fixed_1m', call), undefined],
+    ['a plan that is not sold', ({ management }) => management.setPlan('a', 'free', call), undefined],
+    ['a period that is none', ({ management }) => management.getVectorStats('a', '2h' as never, call), undefined],
+    ['another account through the id', ({ management }) => management.rotateToken('..', call), undefined],
+    ['no account', ({ management }) => management.moveToTeam({ accountId: '', targetTeamId: 't' }, call), undefined],
+    ['no endpoints', ({ message }) => message.addEndpoints('g', [] as never, call), undefined],
+    ['an endpoint without URL', ({ message }) => message.addEndpoints('g', [{ name: 'a' }] as never, call), undefined],
+    ['a workflow by name', ({ message }) => message.trigger('invoice', {}, call), undefined],
+    ['a body that is an object', ({ message }) => message.publish('g', { body: {} as never }, call), undefined],
+  ])('%s', async (_what, run, value) => {
+    const client = await clientUnderTest({ answer: json('{"deleted":0,"workflowRuns":[],"logs":[],"messages":[]}') });
+    const error = await failureOf(run(client, value as never));
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    expect(error).toMatchObject({ effect: 'none', code: 'invalid_request' });
+    expect(client.sink.requests).toEqual([]);
+    expect(client.events).toEqual([]);
+  });
+});

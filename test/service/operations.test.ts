@@ -1,0 +1,689 @@
+/** Each of the 20 operations as it stands on the wire, and its recorded answer as it comes out. */
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import {
+  ACTION_TOKEN,
+  call,
+  clientUnderTest,
+  fixture,
+  json,
+  PASSWORD,
+  TOKEN,
+  type UnderTest,
+} from './client-under-test.ts';
+
+const T = Date.UTC(2026, 10, 20, 10, 0, 0);
+const BASIC = `Basic ${Buffer.from(`owner@example.com:${PASSWORD}`).toString('base64')}`;
+const BILLING = 'https://billing.example.com/hooks/orders';
+const INDEX = {
+  index: 'products-eu',
+  name: 'products',
+  plan: 'payg',
+  region: 'eu-west-1',
+  maxVectors: 2_000_000,
+  maxMonthlyReranks: Infinity,
+  maxDailyUpdates: Infinity,
+  maxDailyQueries: Infinity,
+  maxMonthlyBandwidth: Infinity,
+  maxWritesPerSecond: 1_000,
+  maxQueriesPerSecond: 1_000,
+  maxReadsPerRequest: 1_000,
+  maxWritesPerRequest: 1_000,
+  createdAt: T - 30 * 86_400_000,
+  inputEnrichmentEnabled: true,
+  hasIntegration: false,
+  throughput: [
+    { at: T - 120_000, value: 12 },
+    { at: T - 60_000, value: 9 },
+    { at: T, value: 14 },
+  ],
+};
+
+interface Row {
+  readonly operation: string;
+  /** Default: the operation's name. */
+  readonly answer?: string;
+  readonly run: (client: UnderTest) => Promise<unknown>;
+  readonly method: string;
+  readonly url: string;
+  readonly authorization?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly gives: unknown;
+}
+
+const ROWS: readonly Row[] = [
+  {
+    operation: 'add-endpoints',
+    run: ({ message }) =>
+      message.addEndpoints(
+        'orders/eu',
+        [{ url: BILLING, name: 'billing' }, { url: 'http://b.example.com/?x=1' }],
+        call,
+      ),
+    method: 'POST',
+    url: '/v2/topics/orders%2Feu/endpoints',
+    headers: { 'content-type': 'application/json' },
+    body: { endpoints: [{ url: BILLING, name: 'billing' }, { url: 'http://b.example.com/?x=1' }] },
+    gives: undefined,
+  },
+  {
+    operation: 'list-url-groups',
+    run: ({ message }) => message.listUrlGroups(call),
+    method: 'GET',
+    url: '/v2/topics',
+    gives: {
+      dropped: 0,
+      servedAt: expect.any(Number) as number,
+      value: [
+        {
+          name: 'order-events',
+          createdAt: T - 40 * 86_400_000,
+          updatedAt: T - 2 * 86_400_000,
+          endpoints: [
+            { name: 'billing', url: BILLING },
+            { name: 'shipping', url: 'https://shipping.example.com/hooks/orders?source=svc' },
+          ],
+        },
+        { name: 'newsletter', createdAt: T - 9 * 86_400_000, updatedAt: T - 9 * 86_400_000, endpoints: [] },
+      ],
+    },
+  },
+  {
+    operation: 'list-logs',
+    run: ({ message }) =>
+      message.listLogs(
+        {
+          cursor: 'c-1',
+          messageId: 'msg_1',
+          state: 'IN_PROGRESS',
+          url: 'https://a.example.com/?a=1,2',
+          topicName: 'orders',
+          scheduleId: 's',
+          queueName: 'q',
+          fromDate: T - 1,
+          toDate: T,
+          count: 100,
+          label: ['billing', 'tenant:14'],
+        },
+        call,
+      ),
+    method: 'GET',
+    url:
+      '/v2/logs?cursor=c-1&messageId=msg_1&state=IN_PROGRESS&url=https%3A%2F%2Fa.example.com%2F%3Fa%3D1%2C2' +
+      `&topicName=orders&scheduleId=s&queueName=q&fromDate=${T - 1}&toDate=${T}&count=100&label=billing&label=tenant%3A14`,
+    gives: {
+      cursor: '1795168800000-7',
+      dropped: 0,
+      invalid: [],
+      servedAt: expect.any(Number) as number,
+      value: [
+        {
+          time: T - 4_000,
+          messageId: 'msg_2Kq9vYdTzLrW',
+          url: BILLING,
+          topicName: 'order-events',
+          endpointName: 'billing',
+          queueName: 'orders',
+          scheduleId: 'scd_5Hn3',
+          method: 'POST',
+          error: 'unexpected status 503',
+          responseStatus: 503,
+          nextDeliveryTime: T + 8_000,
+          maxRetries: 3,
+          labels: ['billing', 'tenant:14'],
+          traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+          flowControlKey: 'tenant-14',
+          workflowRunId: 'wfr_8fGd2mQpXa',
+        },
+        {
+          time: T - 9_000,
+          messageId: 'msg_9ZrPq41kBcNe',
+          url: 'https://shipping.example.com/hooks/orders',
+          method: 'POST',
+          maxRetries: 3,
+          labels: [],
+        },
+      ],
+    },
+  },
+  {
+    operation: 'publish',
+    run: ({ message }) =>
+      message.publish(
+        'https://billing.example.com/a/../b?x=1,2&y=%2F',
+        {
+          body: '{"order":1}',
+          contentType: 'application/json',
+          forwardHeaders: { 'My-Header': 'caf\u00e9', Authorization: 'Bearer of-the-receiver' },
+          method: 'PUT',
+          timeout: '30s',
+          retries: 0,
+          retryDelay: 'max(1000, pow(2, retried))',
+          delay: '1d1h30m',
+          notBefore: T / 1_000,
+          labels: ['billing', 'tenant:14'],
+          flowControl: { key: 'tenant-14', parallelism: 2, rate: 5, period: 60 },
+          deduplicationId: 'order-1',
+          contentBasedDeduplication: false,
+          callback: {
+            url: 'https://ops.example.com/cb?x=1',
+            method: 'PATCH',
+            timeout: '5s',
+            retries: 1,
+            retryDelay: '1000',
+            delay: '10s',
+            forwardHeaders: { Trace: 'a' },
+          },
+          failureCallback: { url: 'https://ops.example.com/fcb', retries: 2, forwardHeaders: { Trace: 'b' } },
+          redactFields: ['body', 'header[Authorization]'],
+        },
+        call,
+      ),
+    method: 'POST',
+    url: '/v2/publish/https://billing.example.com/a/../b?x=1,2&y=%2F',
+    headers: {
+      'content-type': 'application/json',
+      'svc-forward-my-header': 'caf\u00e9',
+      'svc-forward-authorization': 'Bearer of-the-receiver',
+      'svc-method': 'PUT',
+      'svc-timeout': '30s',
+      'svc-retries': '0',
+      'svc-retry-delay': 'max(1000, pow(2, retried))',
+      'svc-delay': '1d1h30m',
+      'svc-not-before': String(T / 1_000),
+      'svc-label': 'billing,tenant:14',
+      'svc-flow-control-key': 'tenant-14',
+      'svc-flow-control-value': 'parallelism=2, rate=5, period=60',
+      'svc-deduplication-id': 'order-1',
+      'svc-content-based-deduplication': 'false',
+      'svc-callback': 'https://ops.example.com/cb?x=1',
+      'svc-callback-method': 'PATCH',
+      'svc-callback-timeout': '5s',
+      'svc-callback-retries': '1',
+      'svc-callback-retry-delay': '1000',
+      'svc-callback-delay': '10s',
+      'svc-callback-forward-trace': 'a',
+      'svc-failure-callback': 'https://ops.example.com/fcb',
+      'svc-failure-callback-retries': '2',
+      'svc-failure-callback-forward-trace': 'b',
+      'svc-redact-fields': 'body,header[Authorization]',
+    },
+    body: '{"order":1}',
+    gives: [{ messageId: 'msg_2Kq9vYdTzLrW', deduplicated: false }],
+  },
+  {
+    operation: 'publish',
+    answer: 'publish-url-group',
+    run: ({ message }) => message.publish('order events', { body: new Uint8Array([0, 255]) }, call),
+    method: 'POST',
+    url: '/v2/publish/order%20events',
+    body: Buffer.from([0, 255]).toString('latin1'),
+    gives: [
+      { messageId: 'msg_2Kq9vYdTzLrW', deduplicated: false, url: BILLING },
+      {
+        messageId: 'msg_7TbXw0aLmNcR',
+        deduplicated: false,
+        url: 'https://shipping.example.com/hooks/orders?source=svc',
+      },
+    ],
+  },
+  {
+    operation: 'trigger',
+    run: ({ message }) =>
+      message.trigger(
+        'https://app.example.com/api//workflows/../invoice?tenant=14',
+        {
+          body: 'payload',
+          workflowRunId: 'wfr_own',
+          forwardHeaders: { A: 'b' },
+          retries: 3,
+          delay: '10s',
+          notBefore: T / 1_000,
+          labels: ['billing'],
+          flowControl: { key: 'k', parallelism: 1 },
+          retryDelay: '1000 * retried',
+          failureCallback: { url: 'https://ops.example.com/fcb', forwardHeaders: { C: 'd' } },
+        },
+        call,
+      ),
+    method: 'POST',
+    url: '/v2/trigger/https://app.example.com/api//workflows/../invoice?tenant=14',
+    headers: {
+      'content-type': 'text/plain',
+      'svc-workflow-runid': 'wfr_own',
+      'svc-forward-a': 'b',
+      'svc-retries': '3',
+      'svc-delay': '10s',
+      'svc-not-before': String(T / 1_000),
+      'svc-label': 'billing',
+      'svc-flow-control-key': 'k',
+      'svc-flow-control-value': 'parallelism=1',
+      'svc-retry-delay': '1000 * retried',
+      'svc-failure-callback': 'https://ops.example.com/fcb',
+      'svc-failure-callback-forward-c': 'd',
+    },
+    body: 'payload',
+    gives: { workflowRunId: 'wfr_8fGd2mQpXa', workflowCreatedAt: T - 5_000 },
+  },
+  {
+    operation: 'list-workflow-dlq',
+    run: ({ message }) =>
+      message.listWorkflowDlq(
+        {
+          cursor: 'c',
+          count: 1,
+          fromDate: T - 1,
+          toDate: T,
+          workflowUrl: ['https://app.example.com/a?b=c'],
+          workflowRunId: 'wfr',
+          workflowCreatedAt: T,
+          label: ['billing', 'x y'],
+          failureFunctionState: ['CALLBACK_FAIL'],
+          callerIp: ['203.0.113.7', '::1'],
+          flowControlKey: ['k'],
+        },
+        call,
+      ),
+    method: 'GET',
+    url:
+      `/v2/workflows/dlq?cursor=c&count=1&fromDate=${T - 1}&toDate=${T}` +
+      '&workflowUrl=https%3A%2F%2Fapp.example.com%2Fa%3Fb%3Dc&workflowRunId=wfr' +
+      `&workflowCreatedAt=${T}&label=billing&label=x%20y&failureFunctionState=CALLBACK_FAIL` +
+      '&callerIp=203.0.113.7&callerIp=%3A%3A1&flowControlKey=k',
+    gives: {
+      cursor: '1795168800000-3',
+      dropped: 0,
+      servedAt: expect.any(Number) as number,
+      value: [
+        {
+          dlqId: 'dlq_1795165200000-0',
+          workflowRunId: 'wfr_k2fPzQ7dYm',
+          workflowUrl: 'https://app.example.com/api/workflows/invoice',
+          workflowCreatedAt: T - 3_700_000,
+          createdAt: T - 3_600_000,
+          url: 'https://app.example.com/api/workflows/invoice',
+          method: 'POST',
+          maxRetries: 3,
+          callerIp: '203.0.113.7',
+          labels: ['billing', 'tenant:14'],
+          flowControlKey: 'tenant-14',
+          fingerprint: '8355f66d41f55da0376e89a1',
+          failureFunctionState: 'CALLBACK_FAIL',
+          responseStatus: 503,
+          responseText: 'upstream connect error',
+        },
+        {
+          fingerprint: 'cb7564b37bbff9bffe33229d',
+          dlqId: 'dlq_1795165260000-0',
+          workflowRunId: 'wfr_p0sDnV3cHx',
+          workflowUrl: 'https://app.example.com/api/workflows/refund',
+          workflowCreatedAt: T - 3_650_000,
+          createdAt: T - 3_540_000,
+          url: 'https://app.example.com/api/workflows/refund',
+          method: 'POST',
+          maxRetries: 3,
+          labels: [],
+        },
+      ],
+    },
+  },
+  {
+    operation: 'resume-workflow-dlq',
+    run: ({ message }) =>
+      message.resumeWorkflowDlq(
+        ['dlq 1/a'],
+        {
+          retries: 0,
+          delay: '5m',
+          retryDelay: 'exp(2.5)',
+          flowControl: { key: 'opsd-resume', parallelism: 2, rate: 5, period: 1 },
+          labels: ['billing', 'opsd:i:l:1'],
+          failureCallback: 'https://ops.example.com/fcb',
+        },
+        call,
+      ),
+    method: 'POST',
+    url: '/v2/workflows/dlq/resume?dlqIds=dlq%201%2Fa',
+    headers: {
+      'svc-retries': '0',
+      'svc-delay': '5m',
+      'svc-retry-delay': 'exp(2.5)',
+      'svc-flow-control-key': 'opsd-resume',
+      'svc-flow-control-value': 'parallelism=2, rate=5, period=1',
+      'svc-label': 'billing,opsd:i:l:1',
+      'svc-failure-callback': 'https://ops.example.com/fcb',
+    },
+    body: '',
+    gives: { runs: [{ workflowRunId: 'wfr_new4TgH2kLw', workflowCreatedAt: T }] },
+  },
+  {
+    operation: 'delete-workflow-dlq',
+    run: ({ message }) => message.deleteWorkflowDlq(['a', 'b'], call),
+    method: 'DELETE',
+    url: '/v2/workflows/dlq?dlqIds=a&dlqIds=b',
+    gives: { deleted: 2 },
+  },
+  {
+    operation: 'delete-dlq',
+    run: ({ message }) => message.deleteDlq({ dlqIds: ['a', 'b'] }, call),
+    method: 'DELETE',
+    url: '/v2/dlq?dlqIds=a&dlqIds=b',
+    gives: { deleted: 100, cursor: '1795168800000-9' },
+  },
+  {
+    operation: 'delete-dlq',
+    run: ({ message }) =>
+      message.deleteDlq(
+        {
+          toDate: T,
+          count: 100,
+          cursor: 'c',
+          messageId: 'm',
+          url: ['https://a.example.com/'],
+          topicName: ['orders'],
+          scheduleId: ['s'],
+          queueName: ['q'],
+          fromDate: T - 1,
+          responseStatus: [503, 0],
+          callerIp: ['::1'],
+          label: ['newsletter'],
+          flowControlKey: ['k'],
+        },
+        call,
+      ),
+    method: 'DELETE',
+    url:
+      `/v2/dlq?toDate=${T}&count=100&cursor=c&messageId=m&url=https%3A%2F%2Fa.example.com%2F&topicName=orders` +
+      `&scheduleId=s&queueName=q&fromDate=${T - 1}&responseStatus=503&responseStatus=0&callerIp=%3A%3A1` +
+      '&label=newsletter&flowControlKey=k',
+    gives: { deleted: 100, cursor: '1795168800000-9' },
+  },
+  {
+    operation: 'get-flow-control',
+    run: ({ message }) => message.getFlowControl('tenant/14', call),
+    method: 'GET',
+    url: '/v2/flowControl/tenant%2F14',
+    gives: {
+      dropped: 0,
+      servedAt: expect.any(Number) as number,
+      value: {
+        flowControlKey: 'tenant-14',
+        waitListSize: 42,
+        parallelismMax: 5,
+        parallelismCount: 5,
+        rateMax: 10,
+        rateCount: 4,
+        ratePeriod: 60,
+        ratePeriodStart: T - 20_000,
+        isPinnedParallelism: false,
+        isPinnedRate: true,
+        isPaused: false,
+      },
+    },
+  },
+  {
+    operation: 'move-to-team',
+    run: ({ management }) => management.moveToTeam({ accountId: 'a1', targetTeamId: 't1' }, call),
+    method: 'POST',
+    url: '/v2/msgsvc/move-to-team',
+    authorization: BASIC,
+    body: { msgsvc_id: 'a1', target_team_id: 't1' },
+    gives: undefined,
+  },
+  {
+    operation: 'set-plan',
+    run: ({ management }) => management.setPlan('a/1', 'msgsvc_fixed_10m', call),
+    method: 'POST',
+    url: '/v2/msgsvc/set-plan/a%2F1',
+    authorization: BASIC,
+    body: { plan_name: 'msgsvc_fixed_10m' },
+    gives: undefined,
+  },
+  {
+    operation: 'rotate-token',
+    run: ({ management }) => management.rotateToken('a1', call),
+    method: 'POST',
+    url: '/v2/msgsvc/rotate-token/a1',
+    authorization: BASIC,
+    body: '',
+    gives: expect.objectContaining({ id: '6f8c1d52-3b7a-4e0e-9a55-0d1f7c2b9e41', budget: 120 }) as unknown,
+  },
+  {
+    operation: 'update-budget',
+    run: ({ management }) => management.updateBudget('a1', 20, call),
+    method: 'PATCH',
+    url: '/v2/msgsvc/update-budget/a1',
+    authorization: BASIC,
+    body: { budget: 20 },
+    gives: undefined,
+  },
+  {
+    operation: 'update-budget',
+    run: ({ management }) => management.updateBudget('a1', 'unlimited', call),
+    method: 'PATCH',
+    url: '/v2/msgsvc/update-budget/a1',
+    authorization: BASIC,
+    body: { budget: 0 },
+    gives: undefined,
+  },
+  {
+    operation: 'get-account-stats',
+    run: ({ management }) => management.getAccountStats('a1', '30d', call),
+    method: 'GET',
+    url: '/v2/msgsvc/stats/a1?period=30d',
+    authorization: BASIC,
+    gives: {
+      dropped: 0,
+      servedAt: expect.any(Number) as number,
+      value: {
+        days: expect.arrayContaining(['2026-11-01', '2026-11-30']) as unknown,
+        dlqMessages: 17,
+        monthBillingUsd: 23.5,
+        dailyBillings: days([1.25, 1.5, 0.75]),
+        dailyBandwidths: days([1_048_576, 2_097_152, 524_288]),
+        dailyRequests: [
+          { at: Date.UTC(2026, 10, 19), value: 5_120, workflowMessages: 640, workflowRuns: 80 },
+          { at: Date.UTC(2026, 10, 20), value: 2_210, workflowMessages: 300, workflowRuns: 31 },
+        ],
+        used: minutes([3, 0, 7]),
+        usedWorkflow: minutes([1, 0, 2]),
+        bandwidthUsed: minutes([2_048, 0, 8_192]),
+        messages: [
+          { id: 'delivered', points: minutes([3, 0, 6]) },
+          { id: 'canceled', points: minutes([0, 0, 1]) },
+        ],
+        workflowMessages: [{ id: 'delivered', points: minutes([1, 0, 2]) }],
+      },
+    },
+  },
+  {
+    operation: 'create-index',
+    run: ({ management }) => management.createIndex({ name: 'products', region: 'eu-west-1', type: 'payg' }, call),
+    method: 'POST',
+    url: '/v2/search',
+    authorization: BASIC,
+    headers: { 'content-type': 'application/json' },
+    body: { name: 'products', region: 'eu-west-1', type: 'payg' },
+    gives: {
+      dropped: 0,
+      servedAt: expect.any(Number) as number,
+      value: { ...INDEX, index: '0d3b6a7e-52c4-4d1b-8d0a-7f0f6b1a2c33' },
+    },
+  },
+  {
+    operation: 'get-index',
+    run: ({ management }) => management.getIndex('products-eu', call),
+    method: 'GET',
+    url: '/v2/search/products-eu',
+    authorization: BASIC,
+    gives: { dropped: 0, servedAt: expect.any(Number) as number, value: INDEX },
+  },
+  {
+    operation: 'rename-index',
+    run: ({ management }) => management.renameIndex('i1', 'new name', call),
+    method: 'POST',
+    url: '/v2/search/i1/rename',
+    authorization: BASIC,
+    body: { name: 'new name' },
+    gives: undefined,
+  },
+  {
+    operation: 'transfer-index',
+    run: ({ management }) => management.transferIndex('i1', 'team-9', call),
+    method: 'POST',
+    url: '/v2/search/i1/transfer',
+    authorization: BASIC,
+    body: { target_account: 'team-9' },
+    gives: undefined,
+  },
+  {
+    operation: 'get-vector-stats',
+    run: ({ management }) => management.getVectorStats('products-eu', '1h', call),
+    method: 'GET',
+    url: '/v2/vector/index/products-eu/stats?period=1h',
+    authorization: BASIC,
+    gives: {
+      dropped: 0,
+      servedAt: expect.any(Number) as number,
+      value: {
+        index: 'products-eu',
+        vectors: 15_230,
+        pendingVectors: 3,
+        storageBytes: 125_829_120,
+        dayQueries: 880,
+        dayUpdates: 120,
+        dayReranks: 14,
+        monthQueries: 20_410,
+        monthUpdates: 3_310,
+        monthReranks: 260,
+        monthBandwidthBytes: 734_003_200,
+        monthCostUsd: 4.62,
+        dailyBandwidths: days([33_554_432, 31_457_280, 12_582_912]),
+        dataSize: minutes([125_829_120, 125_829_120, 125_829_120]),
+        latencyMean: {
+          query: minutes([4.1, 0, 5.2]),
+          update: minutes([7.5, 0, 8.1]),
+          embed: minutes([31, 0, 29.5]),
+          rerank: minutes([55, 0, 61]),
+        },
+        latencyP99: {
+          query: minutes([11.5, 0, 14.9]),
+          update: minutes([21, 0, 25.5]),
+          embed: minutes([80, 0, 77]),
+          rerank: minutes([120, 0, 131]),
+        },
+        throughput: { query: minutes([1.5, 0, 2.25]), update: minutes([0.5, 0, 0.25]) },
+      },
+    },
+  },
+];
+
+function minutes(values: readonly number[]): unknown {
+  return values.map((value, index) => ({ at: T - (values.length - 1 - index) * 60_000, value }));
+}
+
+function days(values: readonly number[]): unknown {
+  return values.map((value, index) => ({ at: Date.UTC(2026, 10, 18 + index), value }));
+}
+
+describe('operations on the wire', () => {
+  test.each(ROWS)('$operation: $method $url', async (row) => {
+    const client = await clientUnderTest({ answer: json(fixture(row.answer ?? row.operation)), prefix: '/eu/v9' });
+    expect(await row.run(client)).toEqual(row.gives);
+
+    expect(client.sink.requests).toHaveLength(1);
+    const request = client.sink.requests[0]!;
+    expect(request.method).toBe(row.method);
+    expect(request.url).toBe(`/eu/v9${row.url}`);
+    expect(request.headers.authorization).toBe(row.authorization ?? `Bearer ${TOKEN}`);
+    expect(request.headers).toMatchObject(row.headers ?? {});
+    const own = Object.keys(request.headers).filter((name) => name.startsWith('svc-'));
+    expect(own.sort()).toEqual(
+      Object.keys(row.headers ?? {})
+        .filter((name) => name.startsWith('svc-'))
+        .sort(),
+    );
+    if (typeof row.body === 'string') expect(request.body.toString('latin1')).toBe(row.body);
+    else if (row.body !== undefined) expect(JSON.parse(request.body.toString())).toEqual(row.body);
+    else expect(request.body).toHaveLength(0);
+
+    expect(client.eventsOf('api.request')).toEqual([
+      {
+        type: 'api.request',
+        account: 'production',
+        api: row.authorization === undefined ? 'message' : 'management',
+        operation: row.operation,
+        method: request.method,
+        url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/eu\/v9\/v2\/[^?]+$/) as string,
+        code: 200,
+        durationMs: expect.any(Number) as number,
+        bytes: Buffer.byteLength(fixture(row.answer ?? row.operation)),
+        clockSkewMs: expect.any(Number) as number,
+      },
+    ]);
+    expect(JSON.stringify(client.events)).not.toContain('canary');
+  });
+
+  test.each([
+    ['Fri, 20 Nov 2026 12:00:00 GMT', 86_400_000],
+    ['Sat, 21 Nov 2026 12:00:05 GMT', -5_000],
+    ['yesterday', undefined],
+  ])('an answer of %s tells how far the local clock is from it', async (date, clockSkewMs) => {
+    const clock = new ManualClock(Date.UTC(2026, 10, 21, 12));
+    const answer = (_request: unknown, response: ServerResponse): void =>
+      void response.writeHead(200, { date, 'content-type': 'application/json' }).end('[]');
+    const client = await clientUnderTest({ clock, answer });
+    await client.message.listUrlGroups(call);
+    expect(client.eventsOf('api.request')[0]!.clockSkewMs).toBe(clockSkewMs);
+  });
+
+  test('every operation of the interface has a row', () => {
+    expect(new Set(ROWS.map((row) => row.operation)).size).toBe(20);
+  });
+
+  test('a rotation gives the secrets as Secrets, and the record without them', async () => {
+    const client = await clientUnderTest({ answer: json(fixture('rotate-token')) });
+    const rotated = await client.management.rotateToken('a1', call);
+    expect(rotated.token.reveal()).toBe('new-token-of-the-account');
+    expect(rotated.readOnlyToken?.reveal()).toBe('new-read-only-token-of-the-account');
+    expect(JSON.stringify(rotated)).not.toContain('-token-of-the-account');
+    expect(rotated.record).toMatchObject({ max_dlq_size: 10_000, metrics_enabled: 'true', enterprise: {} });
+  });
+
+  test('another brand stands in headers, paths, fields and plans, and nowhere else', async () => {
+    const client = await clientUnderTest({ wire: { headerPrefix: 'Acme', product: 'acmeq' } });
+    const { sink, message, management } = client;
+    sink.answerWith(json(fixture('publish')));
+    await message.publish('g', { retries: 1, forwardHeaders: { A: 'b' } }, call);
+    expect(sink.requests[0]!.headers).toMatchObject({ 'acme-retries': '1', 'acme-forward-a': 'b' });
+    sink.answerWith(json('"OK"'));
+    await management.setPlan('a1', 'acmeq_fixed_1m', call);
+    expect(sink.requests[1]!.url).toBe('/v2/acmeq/set-plan/a1');
+    await management.moveToTeam({ accountId: 'a1', targetTeamId: 't1' }, call);
+    expect(JSON.parse(sink.requests[2]!.body.toString())).toEqual({ acmeq_id: 'a1', target_team_id: 't1' });
+    sink.answerWith(json('{"daily_acmeq_messages":[],"daily_msgsvc_messages":[{"id":"x"}]}'));
+    const stats = await management.getAccountStats('a1', '1h', call);
+    expect(stats.value).toEqual({ messages: [] });
+    sink.answerWith(
+      json(
+        `{"logs":[{"time":${T},"messageId":"m","header":{"ACME-FORWARD-TraceParent":["t"],"acme-flow-control-key":"k"}}]}`,
+      ),
+    );
+    const logs = await message.listLogs({}, call);
+    expect(logs.value[0]).toMatchObject({ traceparent: 't', flowControlKey: 'k' });
+  });
+
+  test('the action token is used for writes alone', async () => {
+    const client = await clientUnderTest({ actionToken: Secret.of(ACTION_TOKEN) });
+    client.sink.answerWith(json('[]'));
+    await client.message.listUrlGroups(call);
+    await client.message.addEndpoints('g', [{ url: BILLING }], call);
+    expect(client.sink.requests.map((request) => request.headers.authorization)).toEqual([
+      `Bearer ${TOKEN}`,
+      `Bearer ${ACTION_TOKEN}`,
+    ]);
+  });
+});

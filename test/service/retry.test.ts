@@ -1,0 +1,209 @@
+/** Who repeats what, how often, and after which wait. Writes are never repeated. */
+import { describe, expect, test } from 'vitest';
+import { readRateLimits } from '#service/rate-limit-headers.ts';
+import { waitBeforeRepeat } from '#service/retry.ts';
+import { ServiceError } from '#service/service-error.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import type { Answer } from '../support/http-sink.ts';
+import { until } from '../support/until.ts';
+import { call, clientUnderTest, failureOf, json, type UnderTest } from './client-under-test.ts';
+
+const NOW = Date.UTC(2026, 10, 20, 10, 0, 0);
+
+/** Answers in turn; the last one for ever. */
+function inTurn(...answers: readonly Answer[]): Answer {
+  let turn = 0;
+  return (request, response) => answers[Math.min(turn++, answers.length - 1)]!(request, response);
+}
+
+const destroy: Answer = (_request, response) => void response.destroy();
+const groups = (client: UnderTest): Promise<unknown> => client.message.listUrlGroups(call);
+
+describe('reads', () => {
+  test.each([
+    ['500', json('', 500), 3],
+    ['502', json('', 502), 3],
+    ['503', json('', 503), 3],
+    ['504', json('', 504), 3],
+    ['429', json('', 429), 3],
+    ['a reset', destroy, 3],
+    ['501', json('', 501), 1],
+    ['400', json('', 400), 1],
+    ['401', json('', 401), 1],
+    ['404', json('', 404), 1],
+    ['408', json('', 408), 1],
+    ['302', json('', 302), 1],
+    ['malformed', json('{'), 1],
+  ])('%s: %j tries', async (_what, answer, tries) => {
+    const client = await clientUnderTest({ answer });
+    expect(await failureOf(groups(client))).toBeInstanceOf(ServiceError);
+    expect(client.sink.requests).toHaveLength(tries);
+    expect(client.eventsOf('api.request')).toHaveLength(tries);
+    expect(client.eventsOf('api.retry')).toHaveLength(tries - 1);
+    expect(client.usage('message').usedToday).toBe(tries);
+  });
+
+  test('a good answer ends it', async () => {
+    const client = await clientUnderTest({ answer: inTurn(destroy, json('', 503), json('[]')) });
+    expect(await client.message.listUrlGroups(call)).toMatchObject({ value: [] });
+    expect(client.eventsOf('api.request').map((event) => event.code)).toEqual(['error', 503, 200]);
+  });
+
+  test('the budget is not overdrawn by a repeat: the failure itself comes out', async () => {
+    const client = await clientUnderTest({ answer: json('', 503), limits: { requestsPerDay: 2 } });
+    expect(await failureOf(groups(client))).toMatchObject({ code: 'server_error' });
+    expect(client.sink.requests).toHaveLength(2);
+  });
+
+  test('an abort ends the wait with its reason', async () => {
+    const clock = new ManualClock(NOW);
+    const client = await clientUnderTest({ clock, answer: json('', 503, { 'retry-after': '20' }) });
+    const controller = new AbortController();
+    const work = failureOf(client.message.listUrlGroups({ signal: controller.signal }));
+    await until({ what: 'it waits' }, () => client.eventsOf('api.retry').length === 1);
+    const reason = new Error('stop');
+    controller.abort(reason);
+    expect(await work).toBe(reason);
+    expect(client.sink.requests).toHaveLength(1);
+    expect(clock.timers).toBe(0);
+  });
+});
+
+describe('writes are sent once', () => {
+  const answers: readonly (readonly [string, Answer])[] = [
+    ['503', json('', 503)],
+    ['429', json('', 429, { 'retry-after': '0' })],
+    ['a reset', destroy],
+  ];
+  const writes: readonly (readonly [string, (client: UnderTest) => Promise<unknown>])[] = [
+    ['publish', ({ message }) => message.publish('g', {}, call)],
+    ['trigger', ({ message }) => message.trigger('http://a/', {}, call)],
+    ['resume', ({ message }) => message.resumeWorkflowDlq(['a'], {}, call)],
+    ['delete workflow dlq', ({ message }) => message.deleteWorkflowDlq(['a'], call)],
+    ['delete dlq', ({ message }) => message.deleteDlq({ toDate: NOW, count: 1 }, call)],
+    ['add endpoints', ({ message }) => message.addEndpoints('g', [{ url: 'http://a/' }], call)],
+    ['move to team', ({ management }) => management.moveToTeam({ accountId: 'a', targetTeamId: 't' }, call)],
+    ['set plan', ({ management }) => management.setPlan('a', 'paid', call)],
+    ['rotate token', ({ management }) => management.rotateToken('a', call)],
+    ['update budget', ({ management }) => management.updateBudget('a', 20, call)],
+    ['create index', ({ management }) => management.createIndex({ name: 'n', region: 'r', type: 't' }, call)],
+    ['rename index', ({ management }) => management.renameIndex('i', 'n', call)],
+    ['transfer index', ({ management }) => management.transferIndex('i', 't', call)],
+  ];
+  test.each(writes)('%s', async (_name, run) => {
+    for (const [, answer] of answers) {
+      const client = await clientUnderTest({ answer });
+      expect(await failureOf(run(client))).toBeInstanceOf(ServiceError);
+      expect(client.sink.requests).toHaveLength(1);
+      expect(client.eventsOf('api.retry')).toEqual([]);
+    }
+  });
+});
+
+describe('the wait before a repeat', () => {
+  const error = (retryAfterMs?: number): ServiceError =>
+    new ServiceError('', {
+      code: 'rate_limited',
+      operation: 'x',
+      effect: 'none',
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+
+  test('is anywhere up to a bound that doubles', () => {
+    expect(waitBeforeRepeat(error(), 0, () => 0)).toBe(0);
+    expect(waitBeforeRepeat(error(), 0, () => 0.5)).toBe(100);
+    expect(waitBeforeRepeat(error(), 1, () => 0.5)).toBe(200);
+    expect(waitBeforeRepeat(error(), 20, () => 1)).toBe(5_000);
+  });
+
+  test('is never shorter than asked, and not waited at all when asked for too long', () => {
+    expect(waitBeforeRepeat(error(3_000), 0, () => 0.9)).toBe(3_000);
+    expect(waitBeforeRepeat(error(30_000), 0, () => 0)).toBe(30_000);
+    expect(waitBeforeRepeat(error(30_001), 0, () => 0)).toBeUndefined();
+  });
+
+  test('of a day is left to the caller', async () => {
+    const answer = json('', 429, { 'ratelimit-remaining': '0', 'ratelimit-reset': '86400' });
+    const client = await clientUnderTest({ answer });
+    expect(await failureOf(groups(client))).toMatchObject({ code: 'rate_limited', retryAfterMs: 86_400_000 });
+    expect(client.sink.requests).toHaveLength(1);
+  });
+
+  test('is slept on the injected clock', async () => {
+    const clock = new ManualClock(NOW);
+    const client = await clientUnderTest({ clock, answer: inTurn(json('', 429, { 'retry-after': '7' }), json('[]')) });
+    const work = groups(client);
+    await until({ what: 'it waits' }, () => client.eventsOf('api.retry').length === 1);
+    expect(client.eventsOf('api.retry')).toMatchObject([{ operation: 'list-url-groups', delayMs: 7_000 }]);
+    await clock.advance(6_999);
+    expect(client.sink.requests).toHaveLength(1);
+    await clock.advance(1);
+    await work;
+    expect(client.sink.requests).toHaveLength(2);
+  });
+});
+
+describe('what the headers ask for', () => {
+  const SECONDS = NOW / 1_000;
+  test.each([
+    ['seconds', { 'retry-after': '120' }, 120_000],
+    ['a fraction of a second', { 'retry-after': '0.25' }, 250],
+    ['a date', { 'retry-after': 'Fri, 20 Nov 2026 10:00:09 GMT' }, 9_000],
+    ['a date that is past', { 'retry-after': 'Fri, 20 Nov 2026 09:00:00 GMT' }, 0],
+    ['nonsense', { 'retry-after': 'soon' }, undefined],
+    ['nothing', {}, undefined],
+    ['a reset in seconds from now', { 'ratelimit-reset': '30' }, 30_000],
+    ['a reset in Unix seconds', { 'ratelimit-reset': String(SECONDS + 30) }, 30_000],
+    ['a reset in Unix milliseconds', { 'ratelimit-reset': String(NOW + 1_500) }, 1_500],
+    ['a burst reset', { 'burst-ratelimit-reset': String(SECONDS + 1) }, 1_000],
+    ['both, neither says which: the sooner', { 'burst-ratelimit-reset': '1', 'ratelimit-reset': '3600' }, 1_000],
+    [
+      'both, the day is used up',
+      {
+        'burst-ratelimit-reset': '1',
+        'burst-ratelimit-remaining': '9',
+        'ratelimit-reset': '3600',
+        'ratelimit-remaining': '0',
+      },
+      3_600_000,
+    ],
+    [
+      'both, the burst is used up',
+      {
+        'burst-ratelimit-reset': '1',
+        'burst-ratelimit-remaining': '0',
+        'ratelimit-reset': '3600',
+        'ratelimit-remaining': '500',
+      },
+      1_000,
+    ],
+    ['Retry-After before the resets', { 'retry-after': '2', 'ratelimit-reset': '3600' }, 2_000],
+    [
+      'a window with requests left says nothing',
+      { 'ratelimit-reset': '3600', 'ratelimit-remaining': '500' },
+      undefined,
+    ],
+  ])('%s', (_what, headers, wait) => {
+    expect(readRateLimits(headers, NOW).retryAfterMs).toBe(wait);
+  });
+
+  test('dates count from the clock of the service', async () => {
+    const answer = json('', 429, {
+      date: 'Fri, 20 Nov 2026 08:00:00 GMT',
+      'retry-after': 'Fri, 20 Nov 2026 08:01:00 GMT',
+    });
+    const client = await clientUnderTest({ answer });
+    expect(await failureOf(groups(client))).toMatchObject({ retryAfterMs: 60_000 });
+  });
+
+  test('what is left is told, for each window', async () => {
+    const client = await clientUnderTest({
+      answer: json('[]', 200, { 'RateLimit-Remaining': '880', 'Burst-RateLimit-Remaining': '7' }),
+    });
+    await groups(client);
+    expect(client.eventsOf('api.rate_limit')).toEqual([
+      { type: 'api.rate_limit', account: 'production', api: 'message', window: 'burst', remaining: 7 },
+      { type: 'api.rate_limit', account: 'production', api: 'message', window: 'day', remaining: 880 },
+    ]);
+  });
+});
