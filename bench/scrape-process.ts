@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { createMetrics } from '#observe/metrics/metrics.ts';
+import type { Format } from '#observe/metrics/series.ts';
 import { telemetrySettings } from '#observe/metrics/settings.ts';
 import { labelNamesOf, specOf, type MetricName } from '#observe/catalog/catalog.ts';
 import type { TotalsAdded, TotalsStore } from '#observe/aggregation/totals.ts';
@@ -92,7 +93,7 @@ async function opsd(): Promise<Contestant> {
     // Nobody asks for anything but metrics here.
     ledger: {} as Deps['ledger'],
     logger: createLogger({ level: 'error', destination: process.stderr }),
-    metrics: (format: 'text' | 'openmetrics') => metrics.render(format),
+    metrics: (format: Format) => metrics.render(format),
     health: () => ({ healthy: true, detail: '' }),
     readiness: () => ({ ready: true, detail: '' }),
     policies: () => [],

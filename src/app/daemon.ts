@@ -43,6 +43,7 @@ import { teardown } from '#foundation/platform/teardown.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { startProbes } from '#operate/http/probes.ts';
+import type { MetricsFormat } from '#operate/http/metrics-format.ts';
 import { startServer } from '#operate/http/server.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
@@ -276,7 +277,7 @@ export async function startApp(config: Config, options: DaemonOptions): Promise<
     board,
     ledger,
     logger,
-    metrics: (format: 'text' | 'openmetrics') => metrics.render(format),
+    metrics: (format: MetricsFormat) => metrics.render(format),
     health: () => {
       const lateMs = clock.monotonic() - beatAt;
       return lateMs < HEARTBEAT_LATE_MS

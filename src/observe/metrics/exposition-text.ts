@@ -4,9 +4,10 @@ import type { Child, Chunk, Format, SeriesTable, ShownExemplar } from './series.
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  current: 'text/plain; version=0.0.4; charset=utf-8',
 };
 
-export const END: Readonly<Record<Format, string>> = { text: '', openmetrics: '# EOF\n' };
+export const END: Readonly<Record<Format, string>> = { text: '', openmetrics: '# EOF\n', current: '' };
 
 const TO_ESCAPE = /[\\"\n]/;
 
@@ -31,12 +32,14 @@ function escapeText(text: string): string {
 /** A comment for readers; OpenMetrics allows none. */
 export function heldText(counters: number, format: Format): string {
   if (counters === 0 || format === 'openmetrics') return '';
-  return `# ${counters} new counters read 0 until Prometheus has seen them begin: telemetry.metrics.newSeriesZeroFor\n`;
+  const setting = 'telemetry.metrics.newSeriesZeroFor';
+  if (format === 'current') return `# ${counters} new counters still read 0 for scrapers: ${setting}\n`;
+  return `# ${counters} new counters read 0 until Prometheus has seen them begin: ${setting}\n`;
 }
 
 /** What stands above the series of a metric. */
 export function headerText({ name, spec }: SeriesTable, format: Format): string {
-  if (format === 'text') return `# HELP ${name} ${escapeText(spec.help)}\n# TYPE ${name} ${spec.type}\n`;
+  if (format !== 'openmetrics') return `# HELP ${name} ${escapeText(spec.help)}\n# TYPE ${name} ${spec.type}\n`;
   const family = familyName(name);
   const help = escapeText(spec.help).replaceAll('"', String.raw`\"`);
   const unit = unitOf(family);
@@ -59,16 +62,16 @@ export function chunkText(table: SeriesTable, chunk: Chunk, format: Format): str
   if (type === 'histogram') return histogramText(table, chunk, format);
   const { name } = table;
   let text = '';
-  if (type === 'gauge' || format === 'text') {
+  if (type === 'gauge' || format !== 'openmetrics') {
     // Plain additions: a template would put each line together first.
     for (const child of chunk.children)
-      text = text + name + braces(child.labels) + ' ' + numberText(shown(child)) + '\n';
+      text = text + name + braces(child.labels) + ' ' + numberText(shown(child, format)) + '\n';
     return text;
   }
   const createdName = `${familyName(name)}_created`;
   for (const child of chunk.children) {
     const labels = braces(child.labels);
-    text += `${name}${labels} ${numberText(shown(child))}\n`;
+    text += `${name}${labels} ${numberText(shown(child, format))}\n`;
     if (child.created !== undefined) text += `${createdName}${labels} ${child.created}\n`;
   }
   return text;
@@ -80,13 +83,14 @@ function histogramText({ name, spec }: SeriesTable, chunk: Chunk, format: Format
   for (const child of chunk.children) {
     let count = 0;
     const rest = child.labels === '' ? '} ' : `,${child.labels}} `;
-    const exemplars = format === 'openmetrics' && !child.held ? child.exemplars : undefined;
+    const isZero = readsZero(child, format);
+    const exemplars = format === 'openmetrics' && !isZero ? child.exemplars : undefined;
     for (let index = 0; index < starts.length; index++) {
-      if (!child.held) count += child.buckets![index]!;
+      if (!isZero) count += child.buckets![index]!;
       text += `${starts[index]!}${rest}${count}${exemplars === undefined ? '' : exemplarText(exemplars[index])}\n`;
     }
     const labels = braces(child.labels);
-    text += `${name}_sum${labels} ${numberText(shown(child))}\n${name}_count${labels} ${count}\n`;
+    text += `${name}_sum${labels} ${numberText(shown(child, format))}\n${name}_count${labels} ${count}\n`;
     if (format === 'openmetrics' && child.created !== undefined) text += `${name}_created${labels} ${child.created}\n`;
   }
   return text;
@@ -99,9 +103,13 @@ function exemplarText(exemplar: ShownExemplar | undefined): string {
   return ` # {trace_id="${traceId}",span_id="${spanId}"} ${numberText(value)} ${at / 1_000}`;
 }
 
-/** The value as exposed: a new counter is 0 for a while. */
-export function shown(child: Child): number {
-  return child.held ? 0 : child.value;
+/** Returns the value as exposed: a new counter is 0 for scrapers for a while. */
+export function shown(child: Child, format: Format): number {
+  return readsZero(child, format) ? 0 : child.value;
+}
+
+function readsZero(child: Child, format: Format): boolean {
+  return child.held && format !== 'current';
 }
 
 function braces(labels: string): string {

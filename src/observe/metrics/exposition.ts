@@ -27,7 +27,7 @@ export interface Exposition {
 }
 
 /** @param refresh brings the tables up to date, without awaiting, before anything is rendered */
-/** @param heldCounters counters that are shown as 0 at this moment */
+/** @param heldCounters counters that scrapers see as 0 at this moment */
 export function createExposition(
   tables: readonly SeriesTable[],
   refresh: () => void,
@@ -99,8 +99,8 @@ const EMPTY = Buffer.alloc(0);
 
 function renderChunk(table: SeriesTable, chunk: Chunk, format: Format): Buffer {
   const { rendered } = chunk;
-  // A gauge reads the same in either format.
-  const other = table.spec.type === 'gauge' ? rendered[format === 'text' ? 'openmetrics' : 'text'] : undefined;
+  // A gauge reads the same in every format.
+  const other = table.spec.type === 'gauge' ? (rendered.text ?? rendered.openmetrics ?? rendered.current) : undefined;
   return (rendered[format] = other ?? Buffer.from(chunkText(table, chunk, format)));
 }
 

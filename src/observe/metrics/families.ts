@@ -3,8 +3,8 @@
  * sense are refused and counted, and gauges of one source are exchanged as a whole in one turn of the event loop. A
  * write of what is shown already leaves the text that was rendered of it as it is.
  *
- * A counter that appears while the daemon runs is shown as 0 for a while: what Prometheus first sees of it is no
- * increase.
+ * Scrapers see a counter that appears while the daemon runs as 0 for a while: the first sample that Prometheus sees is
+ * no increase.
  */
 import type { Registry } from 'prom-client';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';

@@ -37,7 +37,7 @@ export function registerMetric(registry: Registry, table: SeriesTable): void {
 function samplesOf(table: SeriesTable): RegistrySample[] {
   const children = [...table.children()];
   if (table.spec.type === 'histogram') return children.flatMap((child) => histogramSamples(table, child));
-  return children.map((child) => ({ labels: parseLabels(child.labels), value: shown(child) }));
+  return children.map((child) => ({ labels: parseLabels(child.labels), value: shown(child, 'text') }));
 }
 
 function histogramSamples({ name, spec }: SeriesTable, child: Child): RegistrySample[] {
@@ -61,7 +61,7 @@ function histogramSamples({ name, spec }: SeriesTable, child: Child): RegistrySa
   });
   return [
     ...buckets,
-    { metricName: `${name}_sum`, labels, value: shown(child) },
+    { metricName: `${name}_sum`, labels, value: shown(child, 'text') },
     { metricName: `${name}_count`, labels, value: count },
   ];
 }

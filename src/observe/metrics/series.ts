@@ -8,7 +8,8 @@ import type { MetricSpec } from '../catalog/metric-spec.ts';
 /** Series with a text of their own: few enough to be rendered in a fraction of a millisecond. */
 const CHUNK_SERIES = 512;
 
-export type Format = 'text' | 'openmetrics';
+/** `current` is the text format without held zeros: each counter has its real value. Scrapers never get it. */
+export type Format = 'text' | 'openmetrics' | 'current';
 
 /** What an exemplar leads to. */
 export interface SpanRef {
@@ -31,7 +32,7 @@ export interface Child {
   value: number;
   /** Epoch seconds, as text; undefined when it is not known since when it counts. */
   created: string | undefined;
-  /** New, and shown as 0 for now. */
+  /** New, and exposed to scrapers as 0 for now. */
   held: boolean;
   /** Observations by bucket, not cumulated, the last for what exceeds all bounds. */
   readonly buckets: number[] | undefined;
@@ -129,7 +130,8 @@ export class SeriesTable {
 /** Comes before every write to a child. */
 function touch(chunk: Chunk): void {
   chunk.claim?.();
-  if (chunk.rendered.text !== undefined || chunk.rendered.openmetrics !== undefined) chunk.rendered = {};
+  const { text, openmetrics, current } = chunk.rendered;
+  if ((text ?? openmetrics ?? current) !== undefined) chunk.rendered = {};
 }
 
 /** Writes the value of a gauge; nothing becomes dirty when it is the same. */
@@ -141,7 +143,7 @@ export function setValue(child: Child, value: number): void {
 
 export function increase(child: Child, by: number): void {
   if (by === 0) return;
-  if (!child.held) touch(child.chunk);
+  touch(child.chunk);
   child.value += by;
 }
 
@@ -154,7 +156,7 @@ export function observe(
     readonly exemplars?: readonly (ShownExemplar | undefined)[];
   },
 ): void {
-  if (!child.held) touch(child.chunk);
+  touch(child.chunk);
   child.value += added.sum;
   const buckets = child.buckets!;
   added.buckets.forEach((count, index) => (buckets[index]! += count));
@@ -163,7 +165,7 @@ export function observe(
   });
 }
 
-/** Shows a held child as it is. */
+/** Exposes the real value of a held child to everyone. */
 export function release(child: Child): void {
   touch(child.chunk);
   child.held = false;

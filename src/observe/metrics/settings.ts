@@ -44,7 +44,7 @@ export const telemetrySettings = z.strictObject({
       newSeriesZeroFor: durationSetting({ min: '0s', max: '1h' })
         .prefault('90s')
         .describe(
-          'A counter that appears while the daemon runs is shown as 0 for so long, so that its first increase counts; longer than the scrape interval.',
+          'Time for which scrapers see a new counter as 0, so that its first increase counts. Must be longer than the scrape interval.',
         ),
       debug: z
         .boolean()

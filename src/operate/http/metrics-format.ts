@@ -1,12 +1,24 @@
-/** Which text format a scraper gets, by its `Accept`. */
+/**
+ * The format of an answer of /metrics, by the request's `Accept`. A scraper names a format of metrics; a person's browser
+ * or curl names none.
+ */
 
-export type MetricsFormat = 'text' | 'openmetrics';
+/** `current` is the text format for people: no counter is held at 0. */
+export type MetricsFormat = 'text' | 'openmetrics' | 'current';
 
 /** What is offered; the first where nothing else decides. */
 const OFFERS = [
   { format: 'text', type: 'text/plain', version: '0.0.4' },
   { format: 'openmetrics', type: 'application/openmetrics-text', version: '1.0.0' },
 ] as const;
+
+const OF_SCRAPERS: ReadonlySet<string> = new Set([
+  'text/plain',
+  'application/openmetrics-text',
+  'application/vnd.google.protobuf',
+]);
+/** What browsers and curl send. */
+const OF_PEOPLE: ReadonlySet<string> = new Set(['*/*', 'text/html']);
 
 interface Range {
   readonly type: string;
@@ -18,19 +30,22 @@ interface Range {
 
 /**
  * The format with the greatest weight, where the most specific range that covers a format decides its weight; of equals
- * the one that is named first. Who takes neither gets the older text, as the libraries of Prometheus have it.
+ * the one that is named first. Who takes neither gets the older text, as the libraries of Prometheus have it. A request
+ * without `Accept` counts as a scraper: a zero that is missing costs it an increase.
  */
 export function metricsFormat(accept: string | undefined): MetricsFormat {
   const ranges = (accept ?? '').split(',').map(rangeOf);
   // Nothing is as good as a weight of 0.
-  let best: { readonly format: MetricsFormat; readonly range: Range } | undefined;
+  let best: { readonly format: 'text' | 'openmetrics'; readonly range: Range } | undefined;
   for (const { format, type, version } of OFFERS) {
     const range = covering(ranges, type, version);
     if (range === undefined) continue;
     const { weight, place } = best?.range ?? { weight: 0, place: 0 };
     if (range.weight > weight || (range.weight === weight && range.place < place)) best = { format, range };
   }
-  return best?.format ?? 'text';
+  if (best?.format === 'openmetrics') return 'openmetrics';
+  const takes = (types: ReadonlySet<string>): boolean => ranges.some(({ type }) => types.has(type));
+  return takes(OF_PEOPLE) && !takes(OF_SCRAPERS) ? 'current' : 'text';
 }
 
 /** A version that is not offered is another format. */

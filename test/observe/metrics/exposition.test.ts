@@ -38,7 +38,7 @@ type Write =
   | { readonly kind: 'observe'; readonly labels: readonly [string, string]; readonly value: number }
   | { readonly kind: 'set'; readonly labels: readonly [string]; readonly value: number }
   | { readonly kind: 'exchange'; readonly values: ReadonlyMap<string, number> }
-  | { readonly kind: 'scrape'; readonly format: Format };
+  | { readonly kind: 'scrape'; readonly format: (typeof FORMATS)[number] };
 
 // Not `,` and `:`, by which prom-client joins the labels of a child.
 const label = fc.string({ unit: fc.constantFrom('a', 'b', '"', '\\', '\n', 'é', '→', ' '), maxLength: 3 });

@@ -14,6 +14,7 @@ const created = (destination: string, by: number) => ({
 });
 const createdOf = (destination: string): string =>
   `msgsvc_messages_created_total{account="prod",destination="${destination}"}`;
+const DURATION = 'msgsvc_message_delivery_duration_seconds';
 
 describe('totals of the store', () => {
   test('are read once, and then go on by what is committed', async () => {
@@ -161,7 +162,6 @@ describe('totals of the store', () => {
 });
 
 describe('histograms of the store', () => {
-  const DURATION = 'msgsvc_message_delivery_duration_seconds';
   const bounds: readonly number[] = specOf(DURATION).buckets!;
   const fell = (bucket: number, count: number, more: Partial<HistogramIncrement> = {}): HistogramIncrement => ({
     metric: DURATION,
@@ -225,6 +225,11 @@ describe('histograms of the store', () => {
   });
 });
 
+const duration = (destination: string, count: number): HistogramIncrement => {
+  const buckets = [count, ...specOf(DURATION).buckets!.map(() => 0)];
+  return { metric: DURATION, labels: [destination], buckets, sum: count };
+};
+
 describe('a counter that appears while the daemon runs', () => {
   const zeroFor = { metrics: { newSeriesZeroFor: '90s' } };
 
@@ -254,6 +259,29 @@ describe('a counter that appears while the daemon runs', () => {
     const openMetrics = (await text('openmetrics')).split('\n');
     expect(openMetrics).toContain(`${createdOf('a.example')} 42`);
     expect(openMetrics).toContain(`${createdOf('a.example').replace('_total', '_created')} ${since}`);
+  });
+
+  test('has its real value at once for a person, whatever scrapers see before and after', async () => {
+    const { totals, clock, scrape, text } = world(zeroFor);
+    const current = async () => (await text('current')).split('\n');
+    const expected = (value: number) => `${createdOf('a.example')} ${value}`;
+    totals.add('prod', [created('a.example', 100)], [duration('a.example', 7)]);
+    expect((await scrape()).get(createdOf('a.example'))).toBe(0);
+    expect(await current()).toContain(expected(100));
+    expect((await current())[0]).toBe(
+      '# 17 new counters still read 0 for scrapers: telemetry.metrics.newSeriesZeroFor',
+    );
+    expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 7`);
+    // What grows while it is held is shown too: no text is kept of what was.
+    totals.add('prod', [created('a.example', 1)], [duration('a.example', 1)]);
+    expect(await current()).toContain(expected(101));
+    expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 8`);
+    expect((await scrape()).get(createdOf('a.example'))).toBe(0);
+    expect((await text('openmetrics')).split('\n')).toContain(expected(0));
+    await clock.advance(90_000);
+    expect((await scrape()).get(createdOf('a.example'))).toBe(101);
+    expect(await current()).toContain(expected(101));
+    expect(await text('current')).not.toContain('read 0 for scrapers');
   });
 
   test('holds for counters of the daemon itself too', async () => {

@@ -30,8 +30,12 @@ test.each([
   ['text/plain;q=0,*/*', 'openmetrics'],
   ['application/openmetrics-text;q=0,*/*', 'text'],
   ['application/openmetrics-text;q=lots', 'text'],
-  ['*/*', 'text'],
-  ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text'],
+  // curl, and a browser: people.
+  ['*/*', 'current'],
+  ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'current'],
+  // Scrapers that take anything besides.
+  ['text/plain;version=0.0.4,*/*;q=0.1', 'text'],
+  ['application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily,*/*;q=0.1', 'text'],
   ['application/json', 'text'],
   [';;,,=;q', 'text'],
   ['', 'text'],
