@@ -162,8 +162,8 @@ export const THRESHOLDS = {
     unhelpfulRatio: 0.3,
     /** Acts of which it is known what became of them, below which a share says nothing. */
     minOutcomes: 10,
-    /** A plan that waits for a person, seconds. */
-    approvalSeconds: 3_600,
+    /** Age of a pending plan, seconds. The default of `engine.approvals.expireAfter` leaves an hour to approve it. */
+    approvalSeconds: 10_800,
     /** Callbacks not taken within 15 minutes; the service sends a callback again that was not taken. */
     rejectedCallbacks: 5,
     /** Share of the requests to a receiver of notifications that failed. */

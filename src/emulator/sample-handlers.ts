@@ -51,12 +51,12 @@ function ordersHandler({ random }: Deps): SampleHandler {
   return () => ok(5 + 35 * random());
 }
 
-/** A vendor with a bad network: one in seven is refused, and now and then nothing works for a minute. */
+/** A vendor with a bad network: one in fifty is refused, and now and then nothing works for twenty seconds. */
 function emailHandler(deps: Deps): SampleHandler {
   const { random } = deps;
-  const isOut = outages(deps, { firstAfterMs: 90_000, everyMs: 480_000, lastingMs: 60_000 });
+  const isOut = outages(deps, { firstAfterMs: 90_000, everyMs: 2_400_000, lastingMs: 20_000 });
   return () => {
-    const failing = isOut() ? 0.95 : 0.15;
+    const failing = isOut() ? 0.95 : 0.02;
     if (random() < failing) return refuse(503, 'the mail relay is not available', 20 + 60 * random());
     return ok(30 + 120 * random());
   };
@@ -91,14 +91,14 @@ function appHandler(deps: Deps): SampleHandler {
 }
 
 /**
- * Invoices break when the ledger behind them does: the first one, one in a hundred, and all of them in an outage.
+ * Invoices break when the ledger behind them does: the first one, one in five hundred, and all of them in an outage.
  * What broke stays so for some seconds, longer than its retries last, and is then mended: a resumed run mostly succeeds.
  * An unknown currency is wrong for good. Approvals by hand wait for a desk that nobody sits at.
  */
 function invoiceWorkflow(deps: Deps): SampleHandler {
   const { random } = deps;
-  const breakage = new Breakage(deps, { share: 0.01, lastingMs: 5_000, againShare: 0.02 });
-  const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 600_000, lastingMs: 24_000 });
+  const breakage = new Breakage(deps, { share: 0.002, lastingMs: 5_000, againShare: 0.02 });
+  const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 2_400_000, lastingMs: 24_000 });
   return ({ body }) => {
     const afterMs = 20 + 80 * random();
     if (body['currency'] === 'XXX') return refuse(422, 'currency XXX is not known', afterMs);
@@ -111,7 +111,7 @@ function invoiceWorkflow(deps: Deps): SampleHandler {
 
 /** Onboarding fails seldom, and then for longer. */
 function onboardingWorkflow(deps: Deps): SampleHandler {
-  const breakage = new Breakage(deps, { share: 0.01, lastingMs: 60_000, againShare: 0.1 });
+  const breakage = new Breakage(deps, { share: 0.002, lastingMs: 60_000, againShare: 0.1 });
   return ({ body }) => {
     const afterMs = 20 + 120 * deps.random();
     if (breakage.isBroken(body['customer'])) return refuse(500, 'the welcome template cannot be rendered', afterMs);

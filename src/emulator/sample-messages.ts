@@ -50,18 +50,18 @@ export type SampleKind =
 
 /** Kinds that come one by one, with their weights. Newsletters and more charges come in bursts. */
 const MIX: readonly (readonly [SampleKind, number])[] = [
-  ['order', 36],
+  ['order', 32],
   ['orderEvent', 6],
   ['customerEvent', 3],
   ['mail', 16],
   ['charge', 12],
   ['record', 8],
-  ['badRecord', 0.7],
+  ['badRecord', 0.06],
   ['reminder', 5],
   ['invoice', 9],
-  ['badInvoice', 0.1],
-  ['manualInvoice', 0.05],
-  ['onboarding', 4],
+  ['badInvoice', 0.01],
+  ['manualInvoice', 0.01],
+  ['onboarding', 8],
 ];
 
 /** What is sent first of all, so that every kind of outcome is there within seconds. */
