@@ -8,11 +8,11 @@ import {
   type BurnRate,
   type BurnWindow,
 } from '../../deploy/prometheus/thresholds.ts';
-import { compileRetryDelay } from '../../src/emulator/retry-delay.ts';
-import { sampleHandlers, type SampleHost } from '../../src/emulator/sample-handlers.ts';
-import { pickKind, SAMPLE_URL_GROUPS, sampleMessage } from '../../src/emulator/sample-messages.ts';
-import { ManualClock } from '../../src/platform/manual-clock.ts';
-import { seededRandom } from '../../src/platform/random.ts';
+import { compileRetryDelay } from '#emulator/retry-delay.ts';
+import { sampleHandlers, type SampleHost } from '#emulator/sample-handlers.ts';
+import { pickKind, SAMPLE_URL_GROUPS, sampleMessage } from '#emulator/sample-messages.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 
 const MINUTE = 60_000;
 const DAY = 1_440;
