@@ -10,6 +10,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api, EventBus } from '#foundation/events/events.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
 import type { Random } from '#foundation/platform/random.ts';
+import { freeBytes } from '#foundation/platform/gathered-bytes.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import { exchangeError, serviceError, serviceText, statusError, type Place } from './classify.ts';
@@ -235,6 +236,8 @@ export class ApiConnection implements AsyncDisposable {
     } catch (error) {
       if (error instanceof ServiceError) finish(answer.status, answer.bytes, error.code);
       throw error;
+    } finally {
+      freeBytes(answer.body);
     }
   }
 

@@ -20,8 +20,8 @@ export interface RawAnswer {
   readonly headers: AnswerHeaders;
   /** Bytes of the body that came. */
   readonly bytes: number;
-  /** Empty if it is that of an error and long. */
-  readonly body: Buffer;
+  /** Empty if it is that of an error and long. Whoever has read it frees it. */
+  readonly body: Buffer<ArrayBuffer>;
 }
 
 /** The exchange did not end in a whole answer. `cause` is the signal's reason when that stopped it. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { GatheredBytes } from '#foundation/platform/gathered-bytes.ts';
+import { freeBytes, GatheredBytes } from '#foundation/platform/gathered-bytes.ts';
 
 test('chunks of any size become one body', () => {
   fc.assert(
@@ -32,4 +32,12 @@ test('a body of many blocks is whole, and one that is discarded holds no memory'
   const before = process.memoryUsage().arrayBuffers;
   discarded.discard();
   expect(before - process.memoryUsage().arrayBuffers).toBeGreaterThan(4_000_000);
+});
+
+test('a body that was read holds no memory once it is freed', () => {
+  const gathered = new GatheredBytes();
+  gathered.add(Buffer.from('what was read'));
+  const body = gathered.take();
+  freeBytes(body);
+  expect([body.length, body.buffer.byteLength]).toEqual([0, 0]);
 });
