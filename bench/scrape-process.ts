@@ -15,7 +15,7 @@ import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
-import { startServer } from '#operate/http/server.ts';
+import { startServer } from '#operate/server.ts';
 import { pause } from './measure.ts';
 import {
   ACCOUNT,

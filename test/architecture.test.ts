@@ -59,9 +59,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'storage',
   ],
 
-  'operate/http': [...FOUNDATION, 'observe/observations', 'automate/ledger', 'operate/api', 'operate/pages'],
+  // Puts the server together.
+  operate: [...FOUNDATION, 'operate/http', 'operate/api', 'operate/pages'],
+  'operate/http': FOUNDATION,
   'operate/api': [...FOUNDATION, 'observe/observations', 'automate/ledger', 'operate/http'],
-  'operate/pages': [...FOUNDATION, 'automate/ledger', 'operate/api'],
+  'operate/pages': [...FOUNDATION, 'automate/ledger', 'operate/http', 'operate/api'],
   'operate/hooks': [...FOUNDATION, 'automate/ledger', 'operate/http'],
   'operate/notifications': FOUNDATION,
   'operate/cli': [

@@ -44,7 +44,7 @@ import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { startProbes } from '#operate/http/probes.ts';
 import type { MetricsFormat } from '#operate/http/metrics-format.ts';
-import { startServer } from '#operate/http/server.ts';
+import { startServer } from '#operate/server.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
 import { createBackupFolder, readStoreFiles } from '#storage/backup-folder.ts';

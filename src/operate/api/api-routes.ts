@@ -2,11 +2,12 @@
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
-import { limitOf, type Route, type RouteContext } from '../http/route.ts';
+import { limitOf } from '../http/route.ts';
+import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { actionView, readStatus, runView } from './status.ts';
 import { STORED_STATES, storedPlanDetail, storedPlanView } from './stored-plans.ts';
 
-export const API_ROUTES: readonly Route[] = [
+export const API_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/status', method: 'GET', handle: status },
   { path: '/api/v1/sources', method: 'GET', handle: sources },
   { path: '/api/v1/policies', method: 'GET', handle: policies },
@@ -24,7 +25,7 @@ export const API_ROUTES: readonly Route[] = [
 const LIMITS = { standard: 50, max: 500 };
 
 /** `Status` without its lists, and how many of each state there are. */
-function status({ deps }: RouteContext): Reply {
+function status({ deps }: ApiContext): Reply {
   const { sources, policies, actions: _listed, plans, ...rest } = readStatus(deps, 1);
   return json(200, {
     ...rest,
@@ -34,18 +35,18 @@ function status({ deps }: RouteContext): Reply {
   });
 }
 
-function sources({ deps }: RouteContext): Reply {
+function sources({ deps }: ApiContext): Reply {
   const { at, sources } = readStatus(deps, 0);
   return json(200, { at, sources });
 }
 
-function policies({ deps }: RouteContext): Reply {
+function policies({ deps }: ApiContext): Reply {
   const { at, policies, storeError } = readStatus(deps, 0);
   refuseWithoutStore(storeError);
   return json(200, { at, policies });
 }
 
-function policy({ deps, id }: RouteContext): Reply {
+function policy({ deps, id }: ApiContext): Reply {
   const { at, policies, storeError } = readStatus(deps, 0);
   refuseWithoutStore(storeError);
   const found = policies.find(({ name }) => name === id);
@@ -57,14 +58,14 @@ function policy({ deps, id }: RouteContext): Reply {
 }
 
 /** What stands at this moment, the pauses among it. */
-function conditions({ deps }: RouteContext): Reply {
+function conditions({ deps }: ApiContext): Reply {
   const { at, conditions, pauses, storeError } = readStatus(deps, 0);
   refuseWithoutStore(storeError);
   return json(200, { at, conditions, pauses });
 }
 
 /** Plans that were kept, newest first. `state` may be given several times; without it those that can still be used. */
-function plans({ deps, query }: RouteContext): Reply {
+function plans({ deps, query }: ApiContext): Reply {
   const asked = query.getAll('state');
   const states = asked.map((text) => STORED_STATES.find((state) => state === text));
   if (states.includes(undefined)) {
@@ -80,7 +81,7 @@ function plans({ deps, query }: RouteContext): Reply {
   return json(200, { at, plans: found.map(storedPlanView) });
 }
 
-function storedPlan({ deps, id }: RouteContext): Reply {
+function storedPlan({ deps, id }: ApiContext): Reply {
   const at = deps.clock.now();
   const found = fromStore(() => deps.ledger.storedPlan(id, at));
   if (found === undefined) {
@@ -90,21 +91,21 @@ function storedPlan({ deps, id }: RouteContext): Reply {
 }
 
 /** Runs of policies, newest first. */
-function runs({ deps, query }: RouteContext): Reply {
+function runs({ deps, query }: ApiContext): Reply {
   const limit = limitOf(query, LIMITS);
   const policy = query.get('policy');
   const found = fromStore(() => deps.ledger.runs({ limit, ...(policy !== null && { policy }) }));
   return json(200, { at: deps.clock.now(), runs: found.map(runView) });
 }
 
-function actions({ deps, query }: RouteContext): Reply {
+function actions({ deps, query }: ApiContext): Reply {
   const { at, actions, storeError } = readStatus(deps, limitOf(query, LIMITS));
   refuseWithoutStore(storeError);
   return json(200, { at, actions });
 }
 
 /** One act by its number, with what was sent for. */
-function action({ deps, id }: RouteContext): Reply {
+function action({ deps, id }: ApiContext): Reply {
   const number = Number(id);
   const found = /^\d{1,15}$/.test(id) ? fromStore(() => deps.ledger.action(number)) : undefined;
   if (found === undefined) {
@@ -120,12 +121,12 @@ function action({ deps, id }: RouteContext): Reply {
   });
 }
 
-function labels({ deps }: RouteContext): Reply {
+function labels({ deps }: ApiContext): Reply {
   return json(200, { at: deps.clock.now(), labels: deps.labels?.() ?? [] });
 }
 
 /** `{"head": {"sequence": N, "hash": HEX}}`: where the audit log ends; `null` while nothing was written. */
-function auditHead({ deps }: RouteContext): Reply {
+function auditHead({ deps }: ApiContext): Reply {
   return json(200, { head: deps.state.auditHead() ?? null });
 }
 

@@ -12,7 +12,7 @@ import type { Condition } from '#automate/ledger/verbs.ts';
 import type { CollectorStatus, ObservationBoard } from '#observe/observations/board.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { outageViews, type OutageView } from './outages.ts';
-import type { ServerDeps } from '../http/server.ts';
+import type { ApiDeps } from './api-deps.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 import { judge, type Verdict } from './verdict.ts';
 
@@ -158,9 +158,9 @@ export interface Status {
   readonly storeError?: string;
 }
 
-/** What of `ServerDeps` a status is made of. */
+/** What of `ApiDeps` a status is made of. */
 export type StatusDeps = Pick<
-  ServerDeps,
+  ApiDeps,
   | 'clock'
   | 'board'
   | 'health'
@@ -173,11 +173,8 @@ export type StatusDeps = Pick<
   | 'configHash'
   | 'startedAt'
 > & {
-  readonly ledger: Pick<
-    ServerDeps['ledger'],
-    'recentActions' | 'lastRuns' | 'unknownOutcomes' | 'pauses' | 'storedPlans'
-  >;
-  readonly engine: Pick<ServerDeps['engine'], 'conditions'>;
+  readonly ledger: Pick<ApiDeps['ledger'], 'recentActions' | 'lastRuns' | 'unknownOutcomes' | 'pauses' | 'storedPlans'>;
+  readonly engine: Pick<ApiDeps['engine'], 'conditions'>;
 };
 
 /** @param actionLimit how many actions to read, newest first */

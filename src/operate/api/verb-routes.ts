@@ -11,11 +11,11 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { allow, allowLocal, type Caller, type Role } from '../http/access.ts';
 import { nameField, readJson, reasonField } from '../http/json-body.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
-import type { Route, RouteContext } from '../http/route.ts';
+import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { actionView } from './status.ts';
 import { storedPlanView } from './stored-plans.ts';
 
-export const VERB_ROUTES: readonly Route[] = [
+export const VERB_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/plan', method: 'POST', handle: plan },
   { path: '/api/v1/apply', method: 'POST', handle: apply },
   { path: '/api/v1/approve', method: 'POST', handle: (context) => decide(context, 'approve') },
@@ -44,7 +44,7 @@ function refused({ code, message }: Refusal): HttpError {
 }
 
 /** Reading the service for a plan may take minutes without a byte; those who may ask for it are waited for. */
-function allowLong(context: RouteContext, needs: Role, command: string): Caller {
+function allowLong(context: ApiContext, needs: Role, command: string): Caller {
   const caller = allow(context, needs, command);
   context.mayTakeLong();
   return caller;
@@ -67,7 +67,7 @@ const planBody = z.strictObject({
 });
 
 /** A `Plan` (domain/plan.ts). Reads the service; does nothing to it. With `save` it can be applied. */
-async function plan(context: RouteContext): Promise<Reply> {
+async function plan(context: ApiContext): Promise<Reply> {
   const { deps, request, signal } = context;
   const { by } = allowLong(context, 'operator', 'opsd plan POLICY');
   const form =
@@ -81,13 +81,13 @@ async function plan(context: RouteContext): Promise<Reply> {
 const decisionBody = z.strictObject({ plan: nameField('the id of a plan'), reason: reasonField().exactOptional() });
 const DECISION_FORM = '{"plan": "ID", "reason": "TEXT"}; only plan is needed.';
 
-async function person({ request }: RouteContext, by: string) {
+async function person({ request }: ApiContext, by: string) {
   const { plan: id, reason } = await readJson(request, decisionBody, DECISION_FORM);
   return { id, person: { by, ...(reason !== undefined && { reason }) } };
 }
 
 /** `{"plan": …, "result": …}`: the plan as it was shown, and how its run ended. Goes on until the caller goes away. */
-async function apply(context: RouteContext): Promise<Reply> {
+async function apply(context: ApiContext): Promise<Reply> {
   const { by } = allowLong(context, 'operator', 'opsd apply PLAN');
   const asked = await person(context, by);
   const done = await context.deps.engine.apply(asked.id, asked.person, context.signal);
@@ -98,7 +98,7 @@ async function apply(context: RouteContext): Promise<Reply> {
 }
 
 /** `{"plan": …}`: the plan with its new state. */
-async function decide(context: RouteContext, verb: 'approve' | 'reject'): Promise<Reply> {
+async function decide(context: ApiContext, verb: 'approve' | 'reject'): Promise<Reply> {
   const { by } = allow(context, 'operator', `opsd ${verb} PLAN`);
   const asked = await person(context, by);
   const decided = context.deps.engine[verb](asked.id, asked.person);
@@ -111,7 +111,7 @@ const explainBody = z.strictObject({
 });
 
 /** What each policy says of an entry, and what was done to it. Reads the service; does nothing to it. */
-async function explain(context: RouteContext): Promise<Reply> {
+async function explain(context: ApiContext): Promise<Reply> {
   allowLong(context, 'viewer', 'opsd explain ID');
   const asked = await readJson(context.request, explainBody, '{"id": "ID"}');
   const explained = await context.deps.engine.explain(asked.id, context.signal);
@@ -123,7 +123,7 @@ async function explain(context: RouteContext): Promise<Reply> {
 const pauseBody = z.strictObject({ reason: reasonField(), policy: nameField('the name of a policy').exactOptional() });
 
 /** `{"paused": SCOPE}`. Stands before the next request of any run, across restarts, until a person lifts it. */
-async function pause(context: RouteContext): Promise<Reply> {
+async function pause(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   const { by } = allow(context, 'operator', 'opsd pause --reason TEXT');
   const form = '{"reason": "TEXT", "policy": "NAME"}; without a policy the whole engine is paused.';
@@ -145,7 +145,7 @@ const unpauseBody = z
   });
 
 /** `{"lifted": COUNT}`. Without a policy every pause; with one its own, and the halts of its groups, or of one group. */
-async function unpause(context: RouteContext): Promise<Reply> {
+async function unpause(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   const { by } = allow(context, 'admin', 'opsd unpause --reason TEXT');
   const form = '{"reason": "TEXT", "policy": "NAME", "group": "GROUP"}; without a policy every pause is lifted.';
@@ -161,14 +161,14 @@ async function unpause(context: RouteContext): Promise<Reply> {
 }
 
 /** A stop with a typo in it must not look like a stop. */
-function requirePolicy(deps: RouteContext['deps'], name: string | undefined): void {
+function requirePolicy(deps: ApiContext['deps'], name: string | undefined): void {
   const known = deps.policies().map((policy) => policy.name);
   if (name === undefined || known.includes(name)) return;
   throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
 }
 
 /** Groups are shown redacted, and may be named so. */
-function groupNamed(deps: RouteContext['deps'], policy: string, name: string): string {
+function groupNamed(deps: ApiContext['deps'], policy: string, name: string): string {
   const groups =
     deps
       .policies()
@@ -187,7 +187,7 @@ function groupNamed(deps: RouteContext['deps'], policy: string, name: string): s
 const backupBody = z.strictObject({ file: nameField('an absolute path') });
 
 /** `{"bytes": COUNT}`: a copy of the store, on the machine of the daemon. */
-async function backup(context: RouteContext): Promise<Reply> {
+async function backup(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   allowLocal(context, 'opsd state backup FILE');
   const { file } = await readJson(request, backupBody, '{"file": "/ABSOLUTE/PATH"}');
@@ -203,7 +203,7 @@ async function backup(context: RouteContext): Promise<Reply> {
 const adoptBody = z.strictObject({ reason: reasonField() });
 
 /** `{"adopted": WHY}`: why the store was not trusted; `null` when it was. */
-async function adopt(context: RouteContext): Promise<Reply> {
+async function adopt(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   const { by } = allow(context, 'admin', 'opsd state adopt --reason TEXT');
   const { reason } = await readJson(request, adoptBody, '{"reason": "TEXT"}');
@@ -215,7 +215,7 @@ async function adopt(context: RouteContext): Promise<Reply> {
 }
 
 /** `{"changed": …, "hash": …}`. What is wrong with a configuration is told in the message, as `opsd check` tells it. */
-async function reload(context: RouteContext): Promise<Reply> {
+async function reload(context: ApiContext): Promise<Reply> {
   const { deps } = context;
   const { by } = allow(context, 'admin', 'opsd reload');
   if (deps.reload === undefined) {

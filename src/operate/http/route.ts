@@ -2,10 +2,9 @@
 import type { Access, Caller } from './access.ts';
 import type { Asked } from './http-listener.ts';
 import { HttpError, type Reply } from './reply.ts';
-import type { ServerDeps } from './server.ts';
 
-export interface RouteContext extends Asked {
-  readonly deps: ServerDeps;
+export interface RouteContext<Deps> extends Asked {
+  readonly deps: Deps;
   readonly access: Access;
   /** Undefined: one who shows nothing, and may read. */
   readonly caller: Caller | undefined;
@@ -13,11 +12,11 @@ export interface RouteContext extends Asked {
   readonly id: string;
 }
 
-export interface Route {
+export interface Route<Deps> {
   /** Exact, or with `{id}` for its last part. */
   readonly path: string;
   readonly method: 'GET' | 'POST';
-  readonly handle: (context: RouteContext) => Reply | Promise<Reply>;
+  readonly handle: (context: RouteContext<Deps>) => Reply | Promise<Reply>;
 }
 
 const PLACEHOLDER = '{id}';

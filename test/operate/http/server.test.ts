@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ListenError } from '#operate/http/listen.ts';
-import { startServer } from '#operate/http/server.ts';
+import { startServer } from '#operate/server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { ask, engine, plan, scrapeBody, serving, world } from './world.ts';

@@ -9,7 +9,7 @@ import { ObservationBoard } from '#observe/observations/board.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
-import { startServer, type ServerDeps } from '#operate/http/server.ts';
+import { startServer, type ServerDeps } from '#operate/server.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 

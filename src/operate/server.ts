@@ -1,0 +1,91 @@
+/**
+ * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads, unless a token
+ * says otherwise; over the unix socket everything is allowed.
+ */
+import type { Logger } from '#foundation/platform/logger.ts';
+import type { Secret } from '#foundation/platform/secret.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
+import type { ApiDeps } from './api/api-deps.ts';
+import { API_ROUTES } from './api/api-routes.ts';
+import { VERB_ROUTES } from './api/verb-routes.ts';
+import { LOCAL_ACCESS, type Access, type ApiToken, type Role } from './http/access.ts';
+import type { Door } from './http/door.ts';
+import { startListener, type RunningServer } from './http/http-listener.ts';
+import { metricsFormat, type MetricsFormat } from './http/metrics-format.ts';
+import { Passwords, threadComparer } from './http/passwords.ts';
+import { healthy, ready } from './http/probes.ts';
+import type { Reply } from './http/reply.ts';
+import type { Route, RouteContext } from './http/route.ts';
+import { createRouter } from './http/router.ts';
+import type { SharedBody } from './http/shared-body.ts';
+import { PAGE_ROUTE, type PageDeps } from './pages/page-route.ts';
+
+export interface ServerDeps extends ApiDeps, PageDeps {
+  readonly logger: Logger;
+  metrics(format: MetricsFormat): Promise<SharedBody & { readonly contentType: string }>;
+  /** Who may do what over TCP; without any, and without users, it only reads. */
+  readonly tokens?: readonly ApiToken[];
+  /** What the web configuration file says of TCP: its users are let in. */
+  readonly door?: Door;
+  /** Names of the daemon for which requests over TCP are answered, besides the known ones. */
+  readonly hosts?: readonly string[];
+  /** Roles of users; `viewer` unless given. */
+  readonly roles?: ReadonlyMap<string, Role>;
+  /** What those may over TCP who show nothing; `viewer` unless given. */
+  readonly anonymous?: 'viewer' | 'none';
+}
+
+const ROUTES: readonly Route<ServerDeps>[] = [
+  PAGE_ROUTE,
+  { path: '/metrics', method: 'GET', handle: metrics },
+  { path: '/-/healthy', method: 'GET', handle: healthy },
+  { path: '/-/ready', method: 'GET', handle: ready },
+  ...API_ROUTES,
+  ...VERB_ROUTES,
+];
+
+const NOBODY: ReadonlyMap<string, Secret> = new Map();
+
+/** @throws {ListenError} saying which address, why, and what to do */
+export async function startServer(
+  deps: ServerDeps,
+  listen: ListenAddress | { readonly socketPath: string },
+): Promise<RunningServer> {
+  const { clock, logger, door } = deps;
+  const answer = createRouter(ROUTES, deps);
+  if ('socketPath' in listen) {
+    return startListener({
+      clock,
+      logger,
+      listen,
+      answer: (asked) => answer(asked, LOCAL_ACCESS),
+    });
+  }
+  const comparer = threadComparer(clock);
+  const access: Access = {
+    isLocal: false,
+    tokens: deps.tokens ?? [],
+    users: () => door?.web.users ?? NOBODY,
+    roles: deps.roles ?? new Map(),
+    passwords: new Passwords(comparer),
+    anonymous: deps.anonymous ?? 'viewer',
+  };
+  const server = await startListener({
+    clock,
+    logger,
+    listen,
+    hosts: deps.hosts ?? [],
+    ...(door !== undefined && { door }),
+    answer: (asked) => answer(asked, access),
+  });
+  const close = async (): Promise<void> => {
+    comparer[Symbol.dispose]();
+    await server.close();
+  };
+  return { address: server.address, close, [Symbol.asyncDispose]: close };
+}
+
+async function metrics({ deps, request }: RouteContext<ServerDeps>): Promise<Reply> {
+  const { contentType, ...body } = await deps.metrics(metricsFormat(request.headers.accept));
+  return { status: 200, contentType, body, headers: { Vary: 'Accept, Accept-Encoding' }, compress: true };
+}
