@@ -17,30 +17,34 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
   emulator: ['foundation/platform'],
 };
 
-const FOUNDATION = ['foundation/domain', 'foundation/platform', 'foundation/events'];
+const DOMAIN = 'foundation/domain';
+const PLATFORM = 'foundation/platform';
+const EVENTS = 'foundation/events';
 
 /** What each room may import besides itself. A wing without rooms is one room. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'foundation/domain': [],
-  'foundation/platform': ['foundation/domain'],
-  'foundation/events': ['foundation/domain', 'foundation/platform'],
+  'foundation/platform': [DOMAIN],
+  'foundation/events': [DOMAIN, 'foundation/platform'],
   'foundation/scheduler': ['foundation/platform', 'foundation/events'],
 
-  service: FOUNDATION,
+  service: [DOMAIN, PLATFORM, EVENTS],
 
-  'observe/catalog': [...FOUNDATION, 'observe/aggregation'],
-  'observe/aggregation': FOUNDATION,
-  'observe/observations': FOUNDATION,
-  'observe/collectors': [...FOUNDATION, 'service', 'observe/aggregation'],
-  'observe/metrics': [...FOUNDATION, 'observe/catalog', 'observe/aggregation', 'observe/observations'],
-  'observe/tracing': [...FOUNDATION, 'observe/aggregation', 'observe/metrics'],
+  'observe/catalog': [DOMAIN, 'observe/aggregation'],
+  'observe/aggregation': [DOMAIN, PLATFORM],
+  'observe/observations': [DOMAIN, PLATFORM, EVENTS],
+  'observe/collectors': [DOMAIN, PLATFORM, EVENTS, 'service', 'observe/aggregation'],
+  'observe/metrics': [DOMAIN, PLATFORM, EVENTS, 'observe/catalog', 'observe/aggregation', 'observe/observations'],
+  'observe/tracing': [DOMAIN, PLATFORM, EVENTS, 'observe/aggregation', 'observe/metrics'],
 
-  'automate/policies': FOUNDATION,
-  'automate/guardrails': ['foundation/domain'],
-  'automate/actions': [...FOUNDATION, 'service'],
-  'automate/ledger': ['foundation/domain', 'foundation/platform'],
+  'automate/policies': [DOMAIN, PLATFORM],
+  'automate/guardrails': [DOMAIN],
+  'automate/actions': [DOMAIN, PLATFORM, EVENTS, 'service'],
+  'automate/ledger': [DOMAIN],
   'automate/engine': [
-    ...FOUNDATION,
+    DOMAIN,
+    PLATFORM,
+    EVENTS,
     'observe/observations',
     'automate/policies',
     'automate/guardrails',
@@ -49,7 +53,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   // Unit tests of policies: the engine over a service without a network and a ledger in memory.
   'automate/policytest': [
-    ...FOUNDATION,
+    DOMAIN,
+    PLATFORM,
+    EVENTS,
     'observe/observations',
     'automate/policies',
     'automate/guardrails',
@@ -60,14 +66,16 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   // Puts the server together.
-  operate: [...FOUNDATION, 'operate/http', 'operate/api', 'operate/pages'],
-  'operate/http': FOUNDATION,
-  'operate/api': [...FOUNDATION, 'observe/observations', 'automate/ledger', 'operate/http'],
-  'operate/pages': [...FOUNDATION, 'automate/ledger', 'operate/http', 'operate/api'],
-  'operate/hooks': [...FOUNDATION, 'automate/ledger', 'operate/http'],
-  'operate/notifications': FOUNDATION,
+  operate: [PLATFORM, 'operate/http', 'operate/api', 'operate/pages'],
+  'operate/http': [DOMAIN, PLATFORM],
+  'operate/api': [DOMAIN, PLATFORM, 'observe/observations', 'automate/ledger', 'operate/http'],
+  'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api'],
+  'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'automate/ledger', 'operate/http'],
+  'operate/notifications': [DOMAIN, PLATFORM, EVENTS],
   'operate/cli': [
-    ...FOUNDATION,
+    DOMAIN,
+    PLATFORM,
+    EVENTS,
     'config',
     'service',
     'emulator',
@@ -81,8 +89,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'storage',
   ],
 
-  storage: [...FOUNDATION, 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
-  config: [...FOUNDATION, 'automate/policies', 'operate/http'],
+  storage: [DOMAIN, PLATFORM, 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
+  config: [DOMAIN, PLATFORM, 'automate/policies', 'operate/http'],
   emulator: ['foundation/platform', 'emulator/openapi'],
   'emulator/openapi': ['emulator'],
 };
@@ -138,6 +146,12 @@ function sourceFiles(): SourceFile[] {
     .map((path) => sourceFile(path, readFileSync(join(SRC, path), 'utf8')));
 }
 
+/** An arrow between rooms as arrows from its wing, to the room and to its wing. */
+function wingArrows(arrow: string): string[] {
+  const [from = '', to = ''] = arrow.split(' → ');
+  return [to, wingOf(`${to}/`)].map((target) => `${wingOf(`${from}/`)} → ${target}`);
+}
+
 /** What is wrong with a file, a line each. */
 function violations({ path, room, text, imports, packages }: SourceFile): string[] {
   const wrong: string[] = [];
@@ -167,12 +181,66 @@ function violations({ path, room, text, imports, packages }: SourceFile): string
   return wrong;
 }
 
+/** Groups of files of one room that import each other, directly or not; imports of types count. */
+function cycles(files: readonly SourceFile[]): string[][] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const found: string[][] = [];
+  /** Tarjan's strongly connected components. */
+  const visit = (path: string, room: string): number => {
+    order.set(path, order.size);
+    let low = order.get(path)!;
+    stack.push(path);
+    for (const imported of byPath.get(path)!.imports) {
+      if (byPath.get(imported.path)?.room !== room) continue;
+      if (!order.has(imported.path)) low = Math.min(low, visit(imported.path, room));
+      else if (stack.includes(imported.path)) low = Math.min(low, order.get(imported.path)!);
+    }
+    lowest.set(path, low);
+    if (low === order.get(path)) {
+      const group = stack.splice(stack.indexOf(path));
+      if (group.length > 1) found.push(group.toSorted());
+    }
+    return low;
+  };
+  for (const { path, room } of files) if (!order.has(path)) visit(path, room);
+  return found;
+}
+
 describe('architecture', () => {
   const files = sourceFiles();
 
   test('every import follows an arrow of the table', () => {
     expect(files.length).toBeGreaterThan(20);
     expect(files.flatMap(violations)).toEqual([]);
+  });
+
+  test('each arrow of the tables is used', () => {
+    const used = new Set(
+      files.flatMap((file) => file.imports.map((imported) => `${file.room} → ${roomOf(imported.path)}`)),
+    );
+    const known = Object.entries(ROOMS).flatMap(([room, others]) => others.map((other) => `${room} → ${other}`));
+    expect(known.filter((arrow) => !used.has(arrow))).toEqual([]);
+    const wings = new Set([...used].flatMap((arrow) => wingArrows(arrow)));
+    const knownWings = Object.entries(WINGS).flatMap(([wing, others]) => others.map((other) => `${wing} → ${other}`));
+    expect(knownWings.filter((arrow) => !wings.has(arrow))).toEqual([]);
+  });
+
+  test('no files of a room import each other in a circle', () => {
+    expect(cycles(files)).toEqual([]);
+  });
+
+  test('no rooms import each other in a circle', () => {
+    // The emulator's rooms are not yet apart.
+    const apart = Object.entries(ROOMS).filter(([room]) => wingOf(`${room}/`) !== 'emulator');
+    const rooms = apart.map(([path, others]) => ({
+      ...sourceFile(path, ''),
+      room: '',
+      imports: others.map((other) => ({ path: other, specifier: other })),
+    }));
+    expect(cycles(rooms)).toEqual([]);
   });
 
   test('the emulator and the client share no code', () => {
@@ -222,6 +290,16 @@ describe('architecture', () => {
       ['a package in a pure room', 'foundation/domain/x.ts', `import { z } from 'zod';`],
     ])('finds %s', (_what, path, text) => {
       expect(violations(sourceFile(path, text))).toHaveLength(1);
+    });
+
+    test('finds a circle of files', () => {
+      const circle = [
+        sourceFile('automate/engine/a.ts', `import type { B } from './b.ts';`),
+        sourceFile('automate/engine/b.ts', `import { c } from './c.ts';`),
+        sourceFile('automate/engine/c.ts', `import { a } from './a.ts';`),
+        sourceFile('automate/engine/d.ts', `import { a } from './a.ts';`),
+      ];
+      expect(cycles(circle)).toEqual([['automate/engine/a.ts', 'automate/engine/b.ts', 'automate/engine/c.ts']]);
     });
 
     test.each([

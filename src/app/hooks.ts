@@ -3,7 +3,8 @@ import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { ApiToken } from '#operate/http/access.ts';
-import { startHooks, type HookDeps, type Hooks } from '#operate/hooks/hooks.ts';
+import { startHooks, type Hooks } from '#operate/hooks/hooks.ts';
+import type { HookDeps } from '#operate/hooks/hook-deps.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 
 /** @returns undefined when the configuration says of no address where to listen */

@@ -1,5 +1,6 @@
 /** The outbox of spans over SQLite: a row a batch, and a row a message whose root went out while it was open. */
-import type { SpanBatch, SpanOutbox, SpansOfCommit } from '#observe/aggregation/span-outbox.ts';
+import type { SpanBatch, SpansOfCommit } from '#observe/aggregation/span-batch.ts';
+import type { SpanOutbox } from '#observe/aggregation/span-outbox.ts';
 import { transaction, type Store } from './sqlite.ts';
 
 export interface SqliteSpanOutbox extends SpanOutbox {

@@ -1,7 +1,7 @@
 /** The spend of an account as a policy over its budget sees it: the last reading of the statistics, while it is fresh. */
 import { monthOf } from '#foundation/domain/utc-month.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
-import type { FactsDeps } from './facts.ts';
+import type { FactsDeps } from './facts-deps.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -6,7 +6,7 @@ import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
 import type { BudgetPolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
-import type { DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
 import { Draft, type Decision, type PlanContext, type Readings } from './plan-draft.ts';
 

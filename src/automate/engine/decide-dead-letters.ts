@@ -4,7 +4,7 @@ import { backingOffRefusal } from '../guardrails/attempts.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
 import type { MessageDeletePolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
-import type { DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
 import { Draft, waitingOf, type Decision, type PlanContext } from './plan-draft.ts';
 

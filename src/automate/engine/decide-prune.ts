@@ -5,7 +5,7 @@
 import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../policies/policy.ts';
 import { withinCaps } from './choose.ts';
-import type { DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const PAGE = 100;

@@ -9,7 +9,7 @@ import { evaluate } from '../policies/evaluate.ts';
 import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import { candidates } from './candidates.ts';
 import { withinCaps } from './choose.ts';
-import type { DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { drainOf } from './drain.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { chooseByGroup } from './groups.ts';

@@ -8,13 +8,8 @@ import { decideBudget } from './decide-budget.ts';
 import { decideDeadLetters } from './decide-dead-letters.ts';
 import { decidePrune } from './decide-prune.ts';
 import { decideWorkflowDlq } from './decide-workflow-dlq.ts';
-import type { EngineDeps } from './engine-deps.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
-import type { Rejections } from './rejections.ts';
-
-export interface DecideDeps extends EngineDeps {
-  readonly rejections: Rejections;
-}
 
 /** The type of an action tells the policy's own: a switch over a member's member does not narrow it by itself. */
 export async function decide(policy: Policy, context: PlanContext, deps: DecideDeps): Promise<Decision> {

@@ -12,7 +12,7 @@ import { isResume, type Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { beginStep, endStep } from './campaigns.ts';
 import { capLimits } from './cap-limits.ts';
-import type { DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 import { pauseIfMore } from './more-than-asked.ts';
 import { returnsIn } from './returns.ts';

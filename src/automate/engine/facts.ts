@@ -2,31 +2,12 @@
  * What the engine knows of its accounts at this moment, read from what collectors published and the ledger keeps. What
  * is stale, or was never told, is not known.
  */
-import { budgetDoubt, knownBudget, type BudgetAssertion } from '#foundation/domain/known-budget.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { ObservationBoard } from '#observe/observations/board.ts';
-import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
-import type { ResumeEnds } from '#observe/observations/resume-ends.ts';
-import type { EventBus } from '#foundation/events/events.ts';
-import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import { budgetDoubt, knownBudget } from '#foundation/domain/known-budget.ts';
 import type { KnownBudget } from '../policies/facts.ts';
 import { spendFacts } from './budget-facts.ts';
 import type { EngineFacts } from './engine-deps.ts';
+import type { FactsDeps } from './facts-deps.ts';
 import { preconditionFacts } from './precondition-facts.ts';
-
-export interface FactsDeps {
-  readonly board: ObservationBoard;
-  readonly attempts: RecentAttempts;
-  readonly resumeEnds: ResumeEnds;
-  readonly ledger: Ledger;
-  readonly events: EventBus;
-  readonly clock: VerifiedClock;
-  readonly accounts: readonly {
-    readonly name: string;
-    readonly limits: { readonly dlqMessages?: number };
-    readonly budget?: BudgetAssertion;
-  }[];
-}
 
 export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   const accounts = new Map(deps.accounts.map((account) => [account.name, account]));

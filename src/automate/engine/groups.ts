@@ -9,7 +9,7 @@ import { nextSizes } from '../guardrails/campaign.ts';
 import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import { campaignOf, settlingFor } from './campaigns.ts';
-import type { DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import { guardsAt } from './guards-at.ts';
 import type { Draft } from './plan-draft.ts';

@@ -1,7 +1,7 @@
 /** What preconditions may ask of an account; undefined is not known. */
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import type { PreconditionFacts } from '../policies/facts.ts';
-import type { FactsDeps } from './facts.ts';
+import type { FactsDeps } from './facts-deps.ts';
 
 /** @param dlqLimit messages that the DLQ holds, where the configuration says it */
 export function preconditionFacts(

@@ -7,7 +7,7 @@
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { KeySlices } from './keys.ts';
-import type { SpansOfCommit } from './span-outbox.ts';
+import type { SpansOfCommit } from './span-batch.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 
 const MINUTE_MS = 60_000;

@@ -8,24 +8,7 @@
  */
 import type { LogForm, LogMemory, OpenMessage } from './log-store.ts';
 import type { MessageProgress } from './message-trace.ts';
-
-export interface SpanBatch {
-  readonly protocol: 'http/protobuf' | 'http/json';
-  /** What the spans have in common, as JSON: resource and scope. */
-  readonly head: string;
-  /** The encoded spans, one frame after the other, as the exporter frames them. */
-  readonly body: Uint8Array;
-  readonly spans: number;
-  /** Epoch milliseconds of our clock. */
-  readonly madeAt: number;
-}
-
-/** What a commit of the log fold adds. */
-export interface SpansOfCommit {
-  readonly batches: readonly SpanBatch[];
-  /** Messages whose root goes out while they are still open. */
-  readonly leftOpen: readonly string[];
-}
+import type { SpanBatch, SpansOfCommit } from './span-batch.ts';
 
 export interface StoredBatch extends SpanBatch {
   readonly id: number;

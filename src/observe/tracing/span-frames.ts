@@ -2,7 +2,7 @@
  * Encoded spans as they lie in the store: each with when it began before it, so that the ones that have become too old
  * for the receiver can be left out without changing a byte of the others.
  */
-import type { SpanBatch } from '../aggregation/span-outbox.ts';
+import type { SpanBatch } from '../aggregation/span-batch.ts';
 import { jsonRequest, jsonSpan } from './otlp-json.ts';
 import { protobufRequest, writeSpan, type WrittenCommon } from './otlp-protobuf.ts';
 import type { Span, SpanHead, SpanPlace } from './span.ts';

@@ -2,7 +2,8 @@
  * Makes the spans of each commit of the log fold, within what may be made a second and kept at once. What finds no room
  * is dropped message by message and counted: an outage is a storm of spans, and must not become one of the disk.
  */
-import type { SpanBatch, SpanOutbox, SpanSource, CommitFacts } from '../aggregation/span-outbox.ts';
+import type { SpanBatch } from '../aggregation/span-batch.ts';
+import type { SpanOutbox, SpanSource, CommitFacts } from '../aggregation/span-outbox.ts';
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, OpsEvent } from '#foundation/events/events.ts';

@@ -9,7 +9,7 @@ import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Verbs } from '#automate/ledger/verbs.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
-import type { ApiUsage, LabelView } from './status.ts';
+import type { ApiUsage, LabelView } from './status-views.ts';
 
 /** What is shown of the ledger. */
 type LedgerReader = Pick<

@@ -3,28 +3,8 @@ import type { Pause } from '#automate/ledger/ledger.ts';
 import type { Condition } from '#automate/ledger/verbs.ts';
 import { formatAge, formatCount, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
-import type { PolicyView, ReconciliationView, SourceView, Status } from './status.ts';
-
-/**
- * `trouble`: something does not work. `attention`: something is held, reduced or unclear. `starting`: not ready yet.
- * `info`: what an operator decided, such as a pause.
- */
-const VERDICT_LEVELS = ['trouble', 'attention', 'starting', 'info', 'ok'] as const;
-export type VerdictLevel = (typeof VERDICT_LEVELS)[number];
-
-export interface Problem {
-  readonly level: 'trouble' | 'attention' | 'info';
-  readonly text: string;
-  /** Which row of the page tells more: the id of its element. */
-  readonly anchor?: string;
-}
-
-export interface Verdict {
-  readonly level: VerdictLevel;
-  readonly sentence: string;
-  /** The worst first. */
-  readonly problems: readonly Problem[];
-}
+import { VERDICT_LEVELS, type Problem, type Verdict } from './verdict-level.ts';
+import type { PolicyView, ReconciliationView, SourceView, Status } from './status-views.ts';
 
 export function judge(status: Omit<Status, 'verdict'>): Verdict {
   const problems = [

@@ -1,7 +1,7 @@
 /** `opsd audit verify`: the chain of the file, held against a head that somebody else has seen. */
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import { verifyAudit } from '#automate/ledger/audit-reader.ts';
-import { unreadable, type AuditFiles } from './audit.ts';
+import { unreadable, type AuditFiles } from './audit-files.ts';
 import { EXIT, textOption, UsageError, type Call } from './command.ts';
 import { requestAuditHead, socketPathOf } from './daemon-client.ts';
 import { printable } from './output.ts';

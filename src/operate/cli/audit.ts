@@ -1,6 +1,7 @@
 import { parseDuration } from '#foundation/domain/duration.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
-import { CommandError, EXIT, textOption, UsageError, type Call, type Command, type OptionValues } from './command.ts';
+import { unreadable, type AuditFiles } from './audit-files.ts';
+import { EXIT, textOption, UsageError, type Call, type Command, type OptionValues } from './command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import { OUTPUT_OPTION, outputFormat, textTable, writeData } from './output.ts';
 import { SOCKET_OPTION } from './daemon-option.ts';
@@ -42,12 +43,6 @@ export const auditCommand: Command = {
     return verifyCommand(call, files);
   },
 };
-
-export interface AuditFiles {
-  readonly audit: string;
-  /** Absent where only the log was named. */
-  readonly store?: string;
-}
 
 /** Undefined when the configuration is not usable, which has then been said on stderr. */
 async function findFiles({ io, values }: Call): Promise<AuditFiles | undefined> {
@@ -97,15 +92,6 @@ async function* readRecords(path: string): AsyncGenerator<AuditRecord> {
   } catch (error) {
     throw unreadable(path, error as NodeJS.ErrnoException);
   }
-}
-
-export function unreadable(path: string, error: NodeJS.ErrnoException): Error {
-  if (error.code === undefined) return error;
-  const hint =
-    error.code === 'ENOENT'
-      ? 'the daemon makes it when it starts; --file names another'
-      : 'run the command as the user of the daemon';
-  return new CommandError(`${path} cannot be read (${error.code}): ${hint}.`, { cause: error });
 }
 
 function filterOf(values: OptionValues, now: number): (record: AuditRecord) => boolean {

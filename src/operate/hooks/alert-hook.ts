@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Trigger } from '#foundation/domain/plan.ts';
 import { malformed } from './hook-json.ts';
-import type { HookDeps } from './hooks.ts';
+import type { HookDeps } from './hook-deps.ts';
 
 /** Alertmanager's `max_alerts` keeps a notification smaller. */
 const MAX_ALERTS = 1_000;

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { malformed } from './hook-json.ts';
-import type { HookDeps } from './hooks.ts';
+import type { HookDeps } from './hook-deps.ts';
 
 /** Ids are told to the service again, in requests. */
 const id = z.string().regex(/^[\x21-\x7E]{1,256}$/);

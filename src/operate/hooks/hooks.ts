@@ -3,35 +3,18 @@
  * from metrics and pages because callbacks come from the Internet. Nothing is read of a body before the caller has
  * shown a token, nothing of a request is quoted in an answer, and 202 means that it is in the store.
  */
-import type { Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
-import type { EventBus, HookRefusal } from '#foundation/events/events.ts';
-import type { Logger } from '#foundation/platform/logger.ts';
+import type { HookRefusal } from '#foundation/events/events.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { takeAlerts } from './alert-hook.ts';
 import { requireBearer } from '../http/bearer.ts';
 import { takeCallback } from './callback-hook.ts';
-import type { Door } from '../http/door.ts';
 import { createSignatureCheck, type SignatureCheck } from './callback-signature.ts';
+import type { HookDeps } from './hook-deps.ts';
 import { readHookJson, type HookBody } from './hook-json.ts';
 import { startListener, type Asked, type RunningServer } from '../http/http-listener.ts';
 import { HttpError, text, type ErrorCode, type Reply } from '../http/reply.ts';
-
-export interface HookDeps {
-  readonly ledger: Pick<Ledger, 'noteAlert' | 'recordTrigger' | 'noteDeadLetter'>;
-  /** Policies that may run. `when`: a `PolicyWhen` (policies/policy.ts); its `alert` and `failureCallback` count here. */
-  policies(): readonly { readonly name: string; readonly account: string; readonly when: object }[];
-  /** Lets a policy run soon; returns at once. */
-  run(policy: string, trigger: Trigger): void;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
-  /** What the web configuration file says of their address. */
-  readonly door?: Door;
-}
 
 export interface Hooks {
   /** By the name in their path. */

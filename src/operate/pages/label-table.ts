@@ -1,7 +1,7 @@
 /** The part of the page about labels of which values fold into `other`: which, and by how much. Pure. */
 import { formatCount } from '../api/format.ts';
 import { html, type Html } from './html.ts';
-import type { LabelView } from '../api/status.ts';
+import type { LabelView } from '../api/status-views.ts';
 import { table } from './table.ts';
 
 const SHOWN = 5;

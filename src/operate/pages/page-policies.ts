@@ -4,7 +4,7 @@ import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatCount, formatSpan } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { moment, state, sub, time, type Tone } from './page-parts.ts';
-import type { PolicyView, Status } from '../api/status.ts';
+import type { PolicyView, Status } from '../api/status-views.ts';
 import type { StoredPlanView } from '../api/stored-plans.ts';
 import { table } from './table.ts';
 import { besidesPauses, policyAnchor, STANDING_ANCHOR } from '../api/verdict.ts';

@@ -11,10 +11,11 @@ import { reconciliation } from './reconciliation-table.ts';
 import { outageFigures, outageHeadline } from './page-outages.ts';
 import { moment, state, sub, time, type Tone } from './page-parts.ts';
 import { campaigns, policies, standing, waitingPlans } from './page-policies.ts';
-import type { AccountView, ActionView, LabelView, SourceState, SourceView, Status } from '../api/status.ts';
+import type { AccountView, ActionView, LabelView, SourceState, SourceView, Status } from '../api/status-views.ts';
 import { STYLE } from './style.ts';
 import { table } from './table.ts';
-import { sourceAnchor, type Problem, type VerdictLevel } from '../api/verdict.ts';
+import { sourceAnchor } from '../api/verdict.ts';
+import type { Problem, VerdictLevel } from '../api/verdict-level.ts';
 
 export interface PageLink {
   readonly label: string;

@@ -1,7 +1,7 @@
 /** The part of the page about what the log and the statistics say of the same hour: whether they agree. Pure. */
 import { formatCount, formatTime, machineTime } from '../api/format.ts';
 import { html, type Html } from './html.ts';
-import type { ReconciliationView, SourceView } from '../api/status.ts';
+import type { ReconciliationView, SourceView } from '../api/status-views.ts';
 import { table } from './table.ts';
 import { reconciliationAnchor } from '../api/verdict.ts';
 

@@ -7,7 +7,8 @@ import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { startHooks, type CallbackHook, type HookDeps } from '#operate/hooks/hooks.ts';
+import { startHooks, type CallbackHook } from '#operate/hooks/hooks.ts';
+import type { HookDeps } from '#operate/hooks/hook-deps.ts';
 import { ask, type Answer, type Ask } from '../http/world.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);

@@ -1,0 +1,22 @@
+/** What the facts of the engine are read from. */
+import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';
+import type { ObservationBoard } from '#observe/observations/board.ts';
+import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
+import type { ResumeEnds } from '#observe/observations/resume-ends.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+export interface FactsDeps {
+  readonly board: ObservationBoard;
+  readonly attempts: RecentAttempts;
+  readonly resumeEnds: ResumeEnds;
+  readonly ledger: Ledger;
+  readonly events: EventBus;
+  readonly clock: VerifiedClock;
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly limits: { readonly dlqMessages?: number };
+    readonly budget?: BudgetAssertion;
+  }[];
+}
