@@ -109,7 +109,7 @@ export class Authority {
       [accounts.get(policy.account)?.mode ?? 'enforce', `the mode of account ${policy.account}`],
       [ceiling ?? 'enforce', `OPSD_MODE is ${ceiling ?? 'enforce'}`],
       [auditOnly === undefined ? 'enforce' : 'audit', auditOnly ?? ''],
-      [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; opsd state adopt --reason TEXT ends it`],
+      [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; \`opsd state adopt --reason TEXT\` ends it`],
     ];
     const mode = leastMode(policy.mode, ...all.map(([one]) => one));
     const by = mode === policy.mode ? undefined : all.find(([one]) => one === mode)?.[1];
@@ -145,8 +145,8 @@ export class Authority {
     }
     const scope = scopes.find((one) => standing.has(one));
     if (scope === undefined) return undefined;
-    const lift = scope === 'engine' ? 'opsd unpause' : `opsd unpause --policy ${scope.replace('policy/', '')}`;
-    return `${standing.get(scope)!}; ${lift} lifts it`;
+    const option = scope === 'engine' ? '' : ` --policy ${scope.replace('policy/', '')}`;
+    return `${standing.get(scope)!}; \`opsd unpause${option} --reason TEXT\` lifts it`;
   }
 
   #killSwitch(): string | undefined {

@@ -45,7 +45,7 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
 /** How much of each cap is taken at `now` (epoch milliseconds). */
 export function capUse(policy: Policy, limits: readonly CapLimit[], ledger: Ledger, now: number): readonly PlanCap[] {
   const adopt = ledger.mustBeAdopted;
-  const why = adopt && { why: `all count as used: ${adopt}; opsd state adopt --reason TEXT ends it` };
+  const why = adopt && { why: `all count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends it` };
   return limits.map(({ scope, windowMs, marginMs = 0, limit, actions }) => {
     const of = {
       ...(scope === 'policy' && { policy: policy.name }),

@@ -170,7 +170,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
         severity: by === 'engine' ? 'critical' : 'warning',
         ...(policy !== undefined && about(policy)),
         summary: `Paused: ${scope}`,
-        detail: `${reason} (by ${by}); nothing is done until opsd unpause`,
+        detail: `${reason} (by ${by}); \`opsd unpause${policy === undefined ? '' : ` --policy ${policy.name}`} --reason TEXT\` lifts it`,
         since: at,
       });
     }

@@ -172,6 +172,6 @@ function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void 
     ...about(policy),
     guard: 'approval',
     summary: `Plan ${plan.id} of policy ${policy.name} waits for approval`,
-    detail: `${plan.matched} matched${why}; opsd approve ${plan.id}, or opsd reject ${plan.id}.${sets}`,
+    detail: `${plan.matched} matched${why}; \`opsd approve ${plan.id}\`, or \`opsd reject ${plan.id}\`.${sets}`,
   });
 }

@@ -157,13 +157,17 @@ function policyWith(name: string, overruled: PlanRequest['overrule'], deps: Verb
 function usable(id: string, states: readonly StoredPlan['state'][], deps: VerbDeps): StoredPlan | Refusal {
   const stored = deps.ledger.storedPlan(id, deps.clock.now());
   if (stored === undefined) {
-    return { ok: false, code: 'unknown_plan', message: `There is no plan ${id.slice(0, 80)}. opsd plan makes one.` };
+    return {
+      ok: false,
+      code: 'unknown_plan',
+      message: `There is no plan ${id.slice(0, 80)}. \`opsd plan POLICY\` makes one.`,
+    };
   }
   return states.includes(stored.state) ? stored : decided(stored);
 }
 
 function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
-  const message = `The policy of plan ${id} has been changed since. opsd plan ${policy} makes a new one.`;
+  const message = `The policy of plan ${id} has been changed since. \`opsd plan ${policy}\` makes a new one.`;
   return { ok: false, code: 'expired', message };
 }
 
@@ -172,7 +176,7 @@ function decided({ plan, state, by, reason }: StoredPlan): Refusal {
     return {
       ok: false,
       code: 'expired',
-      message: `Plan ${plan.id} has expired. opsd plan ${plan.policy} makes a new one.`,
+      message: `Plan ${plan.id} has expired. \`opsd plan ${plan.policy}\` makes a new one.`,
     };
   }
   const who = by === undefined ? '' : ` by ${by}`;

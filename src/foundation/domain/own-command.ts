@@ -12,6 +12,22 @@ export function ownCommand(env: Readonly<Record<string, string | undefined>>, da
   return (text) => `${program} ${text}${options}`;
 }
 
+/**
+ * Rewrites the commands in all texts of a JSON value. A text from the daemon has its commands in backquotes, such as
+ * `opsd plan NAME`: the daemon does not know how its reader starts the program.
+ */
+export function withOwnCommands<T>(value: T, command: OwnCommand): T {
+  const rewrite = (part: unknown): unknown => {
+    if (typeof part === 'string') {
+      return part.replaceAll(/`opsd ([^`\n]+)`/g, (_quoted, words: string) => `\`${command(words)}\``);
+    }
+    if (Array.isArray(part)) return part.map(rewrite);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, one]) => [key, rewrite(one)]));
+  };
+  return rewrite(value) as T;
+}
+
 /** As a shell takes it for one word: whoever names a workflow must not write commands that people copy. */
 export function shellWord(text: string): string {
   return /^[\w%+,./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -85,7 +85,7 @@ function storedPlan({ deps, id }: ApiContext): Reply {
   const at = deps.clock.now();
   const found = fromStore(() => deps.ledger.storedPlan(id, at));
   if (found === undefined) {
-    throw new HttpError(404, 'unknown_plan', `There is no plan ${id.slice(0, 80)}. opsd plan makes one.`);
+    throw new HttpError(404, 'unknown_plan', `There is no plan ${id.slice(0, 80)}. \`opsd plan POLICY\` makes one.`);
   }
   return json(200, { at, plan: storedPlanDetail(found) });
 }

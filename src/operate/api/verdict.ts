@@ -120,7 +120,7 @@ function standing({ severity, summary, detail, guard }: Condition): Problem {
 
 function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
   if (scope !== 'engine') return [];
-  const text = `Everything is paused by ${by}: ${reason}; opsd unpause --reason TEXT lifts it`;
+  const text = `Everything is paused by ${by}: ${reason}; \`opsd unpause --reason TEXT\` lifts it`;
   return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: STANDING_ANCHOR }];
 }
 

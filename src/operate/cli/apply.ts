@@ -26,7 +26,7 @@ export const applyCommand: Command = {
     const { planText } = await import('./plan-text.ts');
 
     const kept = await requestStoredPlan(call.positionals[0]!, daemon);
-    checkOpen('apply', kept);
+    checkOpen('apply', kept, daemon.command);
     call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
     if (kept.covers === 0) throw new CommandError(`plan ${printable(kept.id)} holds no act: there is nothing to apply`);
     await confirm(call, `${questionText(kept)}${allowanceText(kept)}?`);

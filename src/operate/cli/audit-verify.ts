@@ -4,6 +4,7 @@ import { verifyAudit } from '#automate/ledger/audit-reader.ts';
 import { unreadable, type AuditFiles } from './audit-files.ts';
 import { EXIT, textOption, UsageError, type Call } from './command.ts';
 import { requestAuditHead, socketPathOf } from './daemon-client.ts';
+import { commandOf } from './daemon-option.ts';
 import { printable } from './output.ts';
 
 export async function verifyCommand(call: Call, files: AuditFiles): Promise<number> {
@@ -48,7 +49,7 @@ async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<K
   const socketPath = textOption(values, 'socket') ?? (store === undefined ? undefined : socketPathOf(store));
   if (socketPath === undefined) return { source: 'no head: give one with --head' };
   try {
-    const head = await requestAuditHead({ socketPath, signal: io.signal });
+    const head = await requestAuditHead({ socketPath, signal: io.signal, command: commandOf({ io, values }) });
     return { ...(head !== undefined && { head }), source: 'the head of the running daemon' };
   } catch (error) {
     if (io.signal.aborted || store === undefined) throw error;

@@ -1,4 +1,5 @@
 /** The command line as a function: arguments in, exit code out. It never ends the process. */
+import { ownCommand } from '#foundation/domain/own-command.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { parseArguments } from './arguments.ts';
@@ -45,7 +46,7 @@ function findCommand(word: string): Command {
 function explain(error: unknown, word: string, io: CliIo): number {
   if (error instanceof UsageError) {
     const topic = [...COMMANDS, helpCommand].some((command) => command.name === word) ? ` ${word}` : '';
-    io.stderr.write(`opsd: ${redact(error.message)}\nSee: opsd help${topic}\n`);
+    io.stderr.write(`opsd: ${redact(error.message)}\nSee: ${ownCommand(io.env, [])(`help${topic}`)}\n`);
     return EXIT.usage;
   }
   if (io.signal.aborted && error === io.signal.reason) {

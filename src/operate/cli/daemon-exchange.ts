@@ -1,6 +1,7 @@
 /** One request to the running daemon, over its unix socket or its address, and its JSON answer. */
 import { request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { CommandError } from './command.ts';
 import { printable } from './output.ts';
 
@@ -15,7 +16,11 @@ export type DaemonCall = (
       /** PEM: whom to believe, and what to show. */
       readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
     }
-) & { readonly signal: AbortSignal };
+) & {
+  readonly signal: AbortSignal;
+  /** Writes a command for this daemon that runs as it is printed. */
+  readonly command: OwnCommand;
+};
 
 export interface Exchange {
   readonly method: 'GET' | 'POST';
@@ -29,7 +34,7 @@ export async function exchange(call: DaemonCall, asked: Exchange): Promise<Reado
   const { status, text } = await send(call, asked);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = withOwnCommands(JSON.parse(text) as unknown, call.command);
   } catch {
     throw new CommandError(`what listens on ${placeOf(call)} is not opsd: it did not answer with JSON`);
   }
@@ -96,7 +101,7 @@ function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
   const place = placeOf(call);
   const how =
     'socketPath' in call
-      ? 'Start it with opsd run, or name its configuration with --config or its socket with --socket.'
+      ? 'Start the daemon, or name its configuration with --config or its socket with --socket.'
       : 'Is it the address of server.listen, and can it be reached from here?';
   switch (error.code ?? '') {
     case 'ENOENT':

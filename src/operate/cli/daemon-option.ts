@@ -60,6 +60,7 @@ export function commandOf({ io, values }: Pick<Call, 'io' | 'values'>): OwnComma
 export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
   const { io, values } = call;
   const { signal } = io;
+  const command = commandOf(call);
   const given = ['socket', 'url', 'config'].filter((name) => textOption(values, name) !== undefined);
   if (given.includes('url') && given.length > 1) {
     throw new UsageError(`--${given[0]} and --${given[1]} name two daemons; give one`);
@@ -70,14 +71,14 @@ export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
     const [unused] = OF_TLS.filter((name) => textOption(values, name) !== undefined);
     if (unused !== undefined && target.protocol === 'http:') throw new UsageError(`--${unused} goes with https://`);
     const authorization = authorizationOf(call);
-    return { url: target, ...(authorization !== undefined && { authorization }), tls: tlsOf(call), signal };
+    return { url: target, ...(authorization !== undefined && { authorization }), tls: tlsOf(call), signal, command };
   }
   const [astray] = OF_URL.filter((name) => textOption(values, name) !== undefined);
   if (astray !== undefined) {
     throw new UsageError(`--${astray} goes with --url; over the socket nobody is asked who they are`);
   }
   const socketPath = await findSocket(call);
-  return socketPath === undefined ? undefined : { socketPath, signal };
+  return socketPath === undefined ? undefined : { socketPath, signal, command };
 }
 
 /**

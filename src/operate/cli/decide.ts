@@ -14,7 +14,7 @@ export async function decide(call: Call, verb: 'approve' | 'reject'): Promise<nu
   const { requestDecision, requestStoredPlan } = await import('./daemon-client.ts');
   const { planText } = await import('./plan-text.ts');
   const kept = await requestStoredPlan(call.positionals[0]!, daemon);
-  checkOpen(verb, kept);
+  checkOpen(verb, kept, daemon.command);
   call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   const acts = `${kept.covers.toLocaleString('en-US')} ${kept.covers === 1 ? 'act' : 'acts'} of ${printable(kept.plan.policy)}`;
   await confirm(call, verb === 'approve' ? `Allow ${acts}?` : `Refuse ${acts}?`);

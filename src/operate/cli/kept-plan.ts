@@ -1,5 +1,6 @@
 /** Whether a kept plan can still be decided on, asked before it is shown: what was done is never called undone. */
 import { CommandError } from './command.ts';
+import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { KeptPlan } from './daemon-client.ts';
 import { printable } from './output.ts';
 
@@ -18,8 +19,11 @@ const STATE: Readonly<Record<string, string>> = {
 };
 
 /** @throws {CommandError} saying what became of the plan, and what to do */
-export function checkOpen(verb: keyof typeof OPEN, { id, state, plan }: KeptPlan): void {
+export function checkOpen(verb: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
   if (OPEN[verb].includes(state)) return;
-  const next = state === 'shown' ? `opsd apply ${id} does it` : `opsd plan ${plan.policy} makes a new one`;
+  const next =
+    state === 'shown'
+      ? `\`${command(`apply ${id}`)}\` does it`
+      : `\`${command(`plan ${plan.policy}`)}\` makes a new one`;
   throw new CommandError(printable(`plan ${id} ${STATE[state] ?? `is ${state}`}; ${next}`));
 }

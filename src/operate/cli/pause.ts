@@ -29,8 +29,8 @@ export const pauseCommand: Command = {
       return EXIT.ok;
     }
     const what = paused === 'engine' ? 'All policies are' : `Policy ${printable(paused.replace(/^policy\//, ''))} is`;
-    const lift = paused === 'engine' ? 'opsd unpause' : `opsd unpause --policy ${printable(policy ?? '')}`;
-    call.io.stdout.write(`${what} paused. To lift it: ${lift} --reason TEXT\n`);
+    const option = paused === 'engine' ? '' : ` --policy ${printable(policy ?? '')}`;
+    call.io.stdout.write(`${what} paused. To lift it: ${daemon.command(`unpause${option} --reason TEXT`)}\n`);
     return EXIT.ok;
   },
 };

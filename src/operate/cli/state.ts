@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from './command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
-import { findSocket, SOCKET_OPTION } from './daemon-option.ts';
+import { commandOf, findSocket, SOCKET_OPTION } from './daemon-option.ts';
 
 export const stateCommand: Command = {
   name: 'state',
@@ -36,7 +36,7 @@ async function backup(call: Call, file: string): Promise<number> {
   const socketPath = await findSocket(call);
   if (socketPath === undefined) return EXIT.failed;
   const { requestBackup } = await import('./daemon-client.ts');
-  const bytes = await requestBackup(resolve(file), { socketPath, signal: call.io.signal });
+  const bytes = await requestBackup(resolve(file), { socketPath, signal: call.io.signal, command: commandOf(call) });
   call.io.stdout.write(`${resolve(file)}: ${bytes.toLocaleString('en-US')} bytes.\n`);
   return EXIT.ok;
 }
@@ -52,7 +52,8 @@ async function restore({ io, values }: Call, file: string): Promise<number> {
   const kept = restoreStore(file, path, { label });
   io.stdout.write(`${path} is now the copy ${file}.\n`);
   if (kept !== undefined) io.stdout.write(`The store that was there is ${kept}.\n`);
-  io.stdout.write('The daemon will do nothing with it until: opsd state adopt --reason TEXT\n');
+  const adopt = commandOf({ io, values })('state adopt --reason TEXT');
+  io.stdout.write(`The daemon will do nothing with it until: ${adopt}\n`);
   return EXIT.ok;
 }
 
@@ -62,7 +63,7 @@ async function adopt(call: Call): Promise<number> {
   const socketPath = await findSocket(call);
   if (socketPath === undefined) return EXIT.failed;
   const { requestAdopt } = await import('./daemon-client.ts');
-  const because = await requestAdopt(reason, { socketPath, signal: call.io.signal });
+  const because = await requestAdopt(reason, { socketPath, signal: call.io.signal, command: commandOf(call) });
   call.io.stdout.write(because === undefined ? 'Nothing was to be adopted.\n' : `Adopted, although ${because}.\n`);
   return EXIT.ok;
 }

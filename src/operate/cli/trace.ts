@@ -1,8 +1,10 @@
 import type { Account, Config } from '#config/config.ts';
+import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { LogTrace } from '#observe/tracing/log-trace.ts';
 import { attributesOf, type Span } from '#observe/tracing/span.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from './command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
+import { commandOf } from './daemon-option.ts';
 import type { FailedRun } from './failed-run.ts';
 import { OUTPUT_OPTION, outputFormat, printable, usesColor, writeData } from './output.ts';
 
@@ -58,7 +60,7 @@ async function show(call: Call, id: string, format: Format): Promise<number> {
     if (trace !== undefined) return { messages: [{ messageId: id, trace }] };
     const { findFailedRun } = await import('./failed-run.ts');
     const run = await findFailedRun(api, id, io.signal);
-    if (run === undefined) throw new CommandError(unknownText(account.name, id));
+    if (run === undefined) throw new CommandError(unknownText(account.name, id, commandOf(call)));
     const messages: TracedMessage[] = [];
     for (const messageId of run.messageIds) {
       const found = await traceOf(messageId);
@@ -82,9 +84,9 @@ interface Shown {
   readonly messages: readonly TracedMessage[];
 }
 
-function unknownText(account: string, id: string): string {
+function unknownText(account: string, id: string, command: OwnCommand): string {
   const what = `account ${account} has no message in its log and no failed workflow run ${id}`;
-  return `${what}; the message of an entry of the message DLQ is named by opsd explain ID`;
+  return `${what}; the message of an entry of the message DLQ is named by \`${command('explain ID')}\``;
 }
 
 async function shownText({ io }: Call, account: string, { run, messages }: Shown): Promise<string> {

@@ -117,7 +117,7 @@ interface Asking {
 export function allow({ access, caller }: Asking, needs: Role, command: string): Caller {
   if (caller === undefined) {
     if (!access.isLocal && access.tokens.length > 0) throw unauthorized(access, `This needs the role ${needs}.`);
-    const message = `This address is read-only. Over the unix socket beside the store, on the machine of the daemon: ${command}. Over this address: a token in server.tokens.`;
+    const message = `This address is read-only. Over the unix socket beside the store, on the machine of the daemon: \`${command}\`. Over this address: a token in server.tokens.`;
     throw new HttpError(403, 'read_only', message);
   }
   if (ROLES.indexOf(caller.role) >= ROLES.indexOf(needs)) return caller;
@@ -128,7 +128,7 @@ export function allow({ access, caller }: Asking, needs: Role, command: string):
 /** What touches the daemon's machine itself is never for those who are not on it. */
 export function allowLocal({ access }: Asking, command: string): Caller {
   if (access.isLocal) return LOCAL;
-  const message = `This is for the unix socket beside the store alone, on the machine of the daemon: ${command}.`;
+  const message = `This is for the unix socket beside the store alone, on the machine of the daemon: \`${command}\`.`;
   throw new HttpError(403, 'read_only', message);
 }
 

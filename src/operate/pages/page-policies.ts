@@ -37,7 +37,11 @@ export function standing(status: Status, command: OwnCommand): Html | undefined 
       columns: [
         { title: 'What', wide: true, cell: (row) => [state(row.tone, row.word), sub(row.about)] },
         { title: 'Since', cell: (row) => moment(row.since, status.at) },
-        { title: 'Why', wide: true, cell: (row) => [row.summary, html`<span class="sub block">${row.detail}</span>`] },
+        {
+          title: 'Why',
+          wide: true,
+          cell: (row) => [row.summary, html`<span class="sub block">${row.detail}</span>`],
+        },
         {
           title: 'Go on with',
           wide: true,

@@ -3,7 +3,7 @@
  * are words, colour and shape only repeat them. Pure.
  */
 import { createHash } from 'node:crypto';
-import type { OwnCommand } from '#foundation/domain/own-command.ts';
+import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatAge, formatCount, formatSpan, formatTime } from '../api/format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 import { foldedLabels } from './label-table.ts';
@@ -59,7 +59,8 @@ const OWN_LINKS: readonly PageLink[] = [
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230b57c2'/%3E%3Cpath d='M3 9h2l2-5 2 8 2-5h2' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E";
 
-export function renderPage(status: Status, options: PageOptions): string {
+export function renderPage(given: Status, options: PageOptions): string {
+  const status = withOwnCommands(given, options.command);
   const now = status.at;
   return html`<!doctype html>
     <html lang="en">

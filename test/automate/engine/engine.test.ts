@@ -374,7 +374,7 @@ describe('caps', () => {
     const w = world({ policies: [policyOf()], ledger });
     w.dlq.add();
     await run(w);
-    const reason = 'all count as used: the store is an old copy; opsd state adopt --reason TEXT ends it';
+    const reason = 'all count as used: the store is an old copy; `opsd state adopt --reason TEXT` ends it';
     expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', reason } });
     const planned = await w.engine.plan('resume-billing', ASKED, NEVER);
     if (!planned.ok) throw new Error(planned.message);
@@ -479,7 +479,8 @@ describe('what ends a run', () => {
     expect(w.runs()).toEqual(['halted', 'held']);
     expect(w.lastRun().stopped).toEqual({
       guard: 'kill_switch',
-      reason: 'more_than_asked: 2 entries were acted on where 1 was asked for (dlq-001); opsd unpause lifts it',
+      reason:
+        'more_than_asked: 2 entries were acted on where 1 was asked for (dlq-001); `opsd unpause --reason TEXT` lifts it',
     });
     expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
     expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: more_than_asked/);

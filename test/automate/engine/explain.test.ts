@@ -88,7 +88,7 @@ describe('what each policy would do', () => {
     const w = world();
     w.dlq.add();
     w.engine.pause({ ...ME, reason: 'odd' });
-    const denial = { guard: 'kill_switch', reason: 'odd; opsd unpause lifts it' };
+    const denial = { guard: 'kill_switch', reason: 'odd; `opsd unpause --reason TEXT` lifts it' };
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial });
   });
 

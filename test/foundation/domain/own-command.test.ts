@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ownCommand, shellWord } from '#foundation/domain/own-command.ts';
+import { ownCommand, shellWord, withOwnCommands } from '#foundation/domain/own-command.ts';
 
 test.each([
   [{}, [], 'opsd approve 9f3c2a'],
@@ -9,6 +9,14 @@ test.each([
   [{ npm_lifecycle_event: 'test' }, [], 'opsd approve 9f3c2a'],
 ])('a command is printed as this process was started: %o %o', (env, daemon, text) => {
   expect(ownCommand(env, daemon)('approve 9f3c2a')).toBe(text);
+});
+
+test('commands in the texts of a value are rewritten, and nothing else of it', () => {
+  const command = ownCommand({ npm_lifecycle_event: 'opsd' }, ['--socket', '/s']);
+  const value = { a: ['x; `opsd plan p` or `opsd pause`', 1, null, true], b: { c: 'opsd plan p, `other`, `opsd`' } };
+  const own = (words: string): string => `\`npm run --silent opsd -- ${words} --socket /s\``;
+  const expected = { ...value, a: [`x; ${own('plan p')} or ${own('pause')}`, 1, null, true] };
+  expect(withOwnCommands(value, command)).toEqual(expected);
 });
 
 test('a word is one word for a shell', () => {

@@ -203,7 +203,7 @@ describe('the verdict', () => {
   });
 
   test('a pause of everything is one problem, however many policies there are', () => {
-    const reducedBy = 'paused: the service is odd; opsd unpause lifts it';
+    const reducedBy = 'paused: the service is odd; `opsd unpause --reason TEXT` lifts it';
     const paused = { ...POLICY, effectiveMode: 'off', reducedBy } as const;
     const told = {
       key: 'paused/engine',
@@ -221,7 +221,7 @@ describe('the verdict', () => {
     });
     expect(verdict(deps)).toMatchObject({
       level: 'info',
-      sentence: 'Everything is paused by local: the service is odd; opsd unpause --reason TEXT lifts it.',
+      sentence: 'Everything is paused by local: the service is odd; `opsd unpause --reason TEXT` lifts it.',
     });
     expect(verdict(deps).problems).toHaveLength(1);
   });
@@ -242,7 +242,7 @@ describe('the verdict', () => {
   });
 
   test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
-    const reducedBy = 'paused: more_than_asked: 3 resumed for 1; opsd unpause lifts it';
+    const reducedBy = 'paused: more_than_asked: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
     const deps = world({ policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy }] });
     expect(verdict(deps)).toMatchObject({ level: 'trouble' });
     const file = world({

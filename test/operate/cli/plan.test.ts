@@ -221,7 +221,7 @@ describe('without a daemon', () => {
     const { code, stderr } = await opsd(['plan', 'p', '--socket', socket]);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `opsd: no daemon listens on ${socket}. Start it with opsd run, or name its configuration with --config or its socket with --socket.\n`,
+      `opsd: no daemon listens on ${socket}. Start the daemon, or name its configuration with --config or its socket with --socket.\n`,
     );
   });
 

@@ -24,6 +24,9 @@ const POLICY: PolicyStatus = {
   campaigns: [],
 };
 
+/** As npm starts the program in a checkout. */
+const CHECKOUT = { npm_lifecycle_event: 'opsd' };
+
 /** A daemon with one plan, whose runs end as told. */
 function willing(
   outcome: RunOutcome = 'acted',
@@ -104,28 +107,46 @@ describe.each([
   });
 
   test('of a plan that there is not says so', async () => {
-    const { code, stderr } = await opsd([verb, 'abc', '--yes', '--socket', await socketOf(willing().deps)]);
+    const socket = await socketOf(willing().deps);
+    const { code, stderr } = await opsd([verb, 'abc', '--yes', '--socket', socket]);
     expect(code).toBe(1);
-    expect(stderr).toBe('opsd: the daemon refused: There is no plan abc. opsd plan makes one.\n');
+    const command = `opsd plan POLICY --socket ${socket}`;
+    expect(stderr).toBe(`opsd: the daemon refused: There is no plan abc. \`${command}\` makes one.\n`);
   });
 });
 
 test.each([
-  ['apply', 'used', 'was applied already; opsd plan resume-billing makes a new one'],
-  ['approve', 'used', 'was applied already; opsd plan resume-billing makes a new one'],
-  ['approve', 'approved', 'was approved already; opsd plan resume-billing makes a new one'],
-  ['approve', 'shown', 'does not wait for approval; opsd apply 9f3c2a does it'],
-  ['reject', 'rejected', 'was rejected already; opsd plan resume-billing makes a new one'],
-  ['apply', 'expired', 'has expired; opsd plan resume-billing makes a new one'],
+  ['apply', 'used', 'was applied already; `plan resume-billing` makes a new one'],
+  ['approve', 'used', 'was applied already; `plan resume-billing` makes a new one'],
+  ['approve', 'approved', 'was approved already; `plan resume-billing` makes a new one'],
+  ['approve', 'shown', 'does not wait for approval; `apply 9f3c2a` does it'],
+  ['reject', 'rejected', 'was rejected already; `plan resume-billing` makes a new one'],
+  ['apply', 'expired', 'has expired; `plan resume-billing` makes a new one'],
 ] as const)(
   'opsd %s of a plan that is %s says what became of it, and shows and asks nothing',
   async (verb, state, why) => {
     const { deps, asked } = willing('acted', storedPlan({ state }));
-    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
-    expect(done).toMatchObject({ code: 1, stdout: '', stderr: `opsd: plan 9f3c2a ${why}\n` });
+    const socket = await socketOf(deps);
+    const done = await opsd([verb, '9f3c2a', '--socket', socket], { answers: ['y'], env: CHECKOUT });
+    const runs = why.replace(/`(.*)`/, `\`npm run --silent opsd -- $1 --socket ${socket}\``);
+    expect(done).toMatchObject({ code: 1, stdout: '', stderr: `opsd: plan 9f3c2a ${runs}\n` });
     expect(asked).toEqual([]);
   },
 );
+
+test('a command in a text of the daemon runs as it is printed, wherever it stands', async () => {
+  const { deps } = willing();
+  const socket = await socketOf({
+    ...deps,
+    engine: {
+      ...deps.engine,
+      approve: () => ({ ok: false, code: 'expired', message: 'It expired. `opsd plan a` or `opsd plan b` makes one.' }),
+    },
+  });
+  const { stderr } = await opsd(['approve', '9f3c2a', '--yes', '--socket', socket], { env: CHECKOUT });
+  const own = (words: string): string => `\`npm run --silent opsd -- ${words} --socket ${socket}\``;
+  expect(stderr).toContain(`the daemon refused: It expired. ${own('plan a')} or ${own('plan b')} makes one.\n`);
+});
 
 describe('opsd apply', () => {
   test('of a plan whose acts are all held asks whether to try again, and never to do nothing', async () => {
@@ -188,11 +209,11 @@ describe('opsd pause', () => {
     expect(all).toEqual({
       code: 0,
       stderr: '',
-      stdout: 'All policies are paused. To lift it: opsd unpause --reason TEXT\n',
+      stdout: `All policies are paused. To lift it: opsd unpause --reason TEXT --socket ${socket}\n`,
     });
     const one = await opsd(['pause', '--policy', 'resume-billing', '--reason', 'odd', '--socket', socket]);
     expect(one.stdout).toBe(
-      'Policy resume-billing is paused. To lift it: opsd unpause --policy resume-billing --reason TEXT\n',
+      `Policy resume-billing is paused. To lift it: opsd unpause --policy resume-billing --reason TEXT --socket ${socket}\n`,
     );
     expect(asked).toEqual([
       ['pause', { reason: 'odd', by: 'local' }],

@@ -464,6 +464,21 @@ describe('the page of policies at work', () => {
     expect(markup).not.toContain('<code>opsd');
   });
 
+  test('rewrites the commands in texts as this process was started', async () => {
+    const detail = '183 matched; `opsd approve 9f3c2a`, or `opsd reject 9f3c2a`.';
+    const markup = await page({
+      engine: engine({
+        conditions: () => [{ key: 'held/p', severity: 'warning', policy: 'p', summary: 's', detail, since: NOW }],
+      }),
+      ledger: ledger({ pauses: () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
+      command: (text) => `npm run --silent opsd -- ${text} --socket /s`,
+    });
+    for (const command of ['approve 9f3c2a', 'reject 9f3c2a', 'unpause --reason TEXT']) {
+      expect(markup).toContain(`\`npm run --silent opsd -- ${command} --socket /s\``);
+    }
+    expect(markup).not.toContain('`opsd');
+  });
+
   test('tells which plans wait, what for, and how to decide', async () => {
     const needsApproval = { guard: 'tripwire', reason: '183 matched, at most 100' };
     const asked: unknown[] = [];
