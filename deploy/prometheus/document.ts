@@ -41,9 +41,10 @@ function grouped(names: readonly string[]): Map<string, string> {
   return new Map(names.map((name) => [name.replace(/(?<=:(?:ratio_rate|increase))\d+[mhd]$/, 'WINDOW'), level(name)]));
 }
 
-/** `{{ $labels.destination }}` is DESTINATION, a value is some number, and what is not always there is left out. */
+/** Returns the text with DESTINATION for `{{ $labels.destination }}` and N for a value or a query, without optional parts. */
 function withoutTemplates(text: string): string {
   return text
+    .replaceAll(/\{\{ with printf .*?\{\{ end \}\}/g, 'N')
     .replaceAll(/\{\{ with .*?\{\{ end \}\}/g, '')
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_template, label: string) => label.toUpperCase())
     .replaceAll(/\{\{ or \$labels\.(\w+) .*?\}\}/g, (_template, label: string) => label.toUpperCase())

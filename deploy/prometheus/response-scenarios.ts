@@ -56,6 +56,17 @@ function ended(destination: Destination, { attempts, messages = 0, minutes }: Ph
   return { failure, destination, perMinute: HIGH, phases: [{ minutes, attempts, messages }] };
 }
 
+/** Messages of an account with this traffic that fail permanently within a minute, and no others. */
+function atOnce(messages: number, perMinute: number): Scenario {
+  const share = messages / perMinute;
+  return {
+    failure: `${messages} messages at once`,
+    destination: 'old',
+    perMinute,
+    phases: [{ minutes: 1, attempts: share, messages: share }],
+  };
+}
+
 export const SCENARIOS: readonly Scenario[] = [
   ...retried('old', HIGH, [0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1]),
   ...retried('old', LOW, [0.1, 0.2, 0.3, 0.5, 1]),
@@ -65,6 +76,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...lost('old', LOW, [0.1, 0.5]),
   ...lost('new', HIGH, [0.02, 0.1, 0.5, 1]),
   ...lost('new', LOW, [0.5]),
+  atOnce(10, HIGH),
+  atOnce(10, 10),
   ended('new', { minutes: 5, attempts: 0.08, messages: 0.08 }),
   ended('new', { minutes: 5, attempts: 0.5, messages: 0.5 }),
   ended('old', { minutes: 5, attempts: 0.5, messages: 0.5 }),

@@ -51,7 +51,7 @@ export const automationAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdPolicyFailing',
-      // The second part: a run was due an hour ago, and none has ended since. A new process does not know of an earlier end,
+      // The second part, of value 0: a run was due an hour ago, and none has ended since. A new process does not know of an earlier end,
       // and with another configuration the run may not be due.
       expr: promql`
         sum by (job, instance, account, policy) (
@@ -60,7 +60,7 @@ export const automationAlerts: AlertGroup = {
           increase(opsd_policy_evaluation_errors_total[1h])
         ) > 0
         or
-        1 + 0 * (
+        0 * (
           last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h) < time() - ${T.notRunSeconds}
           unless on (job, instance, account, policy) (
             last_over_time(opsd_policy_last_run_timestamp_seconds[1h])
@@ -72,7 +72,8 @@ export const automationAlerts: AlertGroup = {
       `,
       severity: 'warning',
       area: 'automation',
-      summary: '{{ $labels.account }}: policy {{ $labels.policy }} failed {{ $value | humanize }} times (limit 0)',
+      summary:
+        '{{ $labels.account }}: policy {{ $labels.policy }} failed {{ $value | humanize }} times or did not run (limit 0)',
       description:
         'A run ended with an error, an expression failed on entries, or a due run did not start. The policy did less than it should, and never more.',
     },
@@ -147,7 +148,7 @@ export const automationAlerts: AlertGroup = {
       for: '5m',
       severity: 'warning',
       area: 'automation',
-      summary: '{{ $labels.receiver }}: {{ $value | humanize }} notifications failed or dropped (limit 0)',
+      summary: `{{ $labels.receiver }}: {{ $value | humanize }} notifications failed or dropped (limit ${percent(T.failedNotificationsRatio)}, 0)`,
       description:
         'The receiver misses holds, halts, and pending plans. The daemon retries notifications for a day, then drops them.',
     },

@@ -13,11 +13,16 @@ export const collectorAlerts: AlertGroup = {
   rules: [
     {
       alert: 'OpsdLogUnread',
+      // A process that never read the log has no last success. Its start counts instead.
       expr: promql`
         (
           time() - max by (job, instance, account) (
             last_over_time(opsd_collector_last_success_timestamp_seconds{collector="logs"}[${GAUGE_RANGE}])
           )
+          or
+          max by (job, instance, account) (last_over_time(opsd_collector_stale{collector="logs"}[${GAUGE_RANGE}]))
+            * on (job, instance) group_left ()
+          (time() - max by (job, instance) (last_over_time(process_start_time_seconds[${GAUGE_RANGE}])))
         )
         and on (job, instance, account) last_over_time(opsd_collector_stale{collector="logs"}[${GAUGE_RANGE}]) == 1
         or
@@ -103,7 +108,7 @@ export const collectorAlerts: AlertGroup = {
       severity: 'warning',
       area: 'collectors',
       summary:
-        '{{ $labels.account }}: counters of {{ $labels.source }}{{ with $labels.state }} {{ . }}{{ end }} disagree',
+        '{{ $labels.account }}: counters of {{ $labels.source }}{{ with $labels.state }} {{ . }}{{ end }} wrong or incomplete',
       description:
         'The log and the statistics differ in two successive hours, or points of the statistics are missing or misread. Some counters of this source are wrong.',
     },
