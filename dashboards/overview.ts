@@ -24,7 +24,7 @@ const SUCCEEDED = `clamp_min(1 - ${sumOf('msgsvc_message_attempt_failures_total'
 const BUDGET = once('msgsvc_account_budget_dollars');
 const FORECAST = once('msgsvc_account_month_billing_forecast_dollars');
 
-/** The ages of failed runs are told even when there are none: a 0 that is true, where it is known when they expire. */
+/** 0 while there are no failed runs, since their ages are exposed even then; absent if their expiry is not known. */
 const HELD_RUNS = `sum(${once('msgsvc_workflow_dlq_aged_runs', ['age'])})`;
 const NONE_EXPIRES = `0 * ${HELD_RUNS} * on () max(${sel('msgsvc_account_limit_dlq_retention_seconds')})`;
 
@@ -47,6 +47,7 @@ const verdict = row('Verdict', [
       query(`count(${FIRING('warning')}) or vector(0)`, 'warnings'),
     ],
     steps: rising({ warning: 1 }),
+    stepsOf: { pages: rising({ critical: 1 }) },
     names: true,
     links: [linkTo('opsd-daemon', 'The daemon')],
   }),
@@ -106,7 +107,7 @@ const state = row('Key figures', [
   stat({
     title: 'Service available',
     description:
-      'Whether each API of the service answered well, with valid credentials, within the last two intervals. DOWN with code 401 or 403 is a token, with 5xx or error it is the service or the way there.',
+      'Up if the last successful request to the API is at most two intervals old. DOWN with code 401 or 403 means the token; with 5xx or error it means the service or the network.',
     unit: unitOf('msgsvc_up'),
     queries: [query(`min by (account, api) (${sel('msgsvc_up')})`, '{{account}} {{api}}')],
     steps: falling({ critical: 1 }),
@@ -117,7 +118,7 @@ const state = row('Key figures', [
   }),
   stat({
     title: 'Messages delivered, last hour',
-    description: `Of messages that ended and were not cancelled, those that were delivered. The objective is ${delivered * 100} %. What failed for good is in the DLQ.`,
+    description: `Share of messages delivered, of those that ended and were not cancelled. The objective is ${delivered * 100} %. Messages that failed permanently are in the DLQ.`,
     unit: 'percentunit',
     decimals: 2,
     queries: [query(DELIVERED)],
@@ -128,7 +129,7 @@ const state = row('Key figures', [
   stat({
     title: 'Longest overdue message',
     description:
-      'For how long the oldest message that is due has waited for its delivery, retries included. Not known where the log does not tell each change of state, or was not read.',
+      'Time that the oldest due message has waited for its delivery, retries included. Not known if the log does not report each state change, or was not read.',
     unit: 's',
     // Messages on their way are known, and none of them is due: that is no wait, unlike a log that was not read.
     queries: [
@@ -154,9 +155,9 @@ const state = row('Key figures', [
     links: [linkTo('opsd-workflows', 'Workflows')],
   }),
   stat({
-    title: 'Forecast cost of the month, of budget',
+    title: 'Forecast cost, of budget',
     description:
-      'What the month will have cost at the pace of the last whole days, over the known budget of the account. An account without a limit shows 0 %.',
+      'Forecast cost of the month over the known budget of the account. The forecast extends the pace of the last whole days. An account without a limit shows 0 %.',
     unit: 'percentunit',
     decimals: 0,
     queries: [query(`max(${FORECAST} / ${BUDGET})`)],
@@ -167,7 +168,7 @@ const state = row('Key figures', [
   stat({
     title: 'Waiting for an operator',
     description:
-      'Plans that wait for approval, groups that halted, pauses that stand, and actions whose outcome is not known. opsd approve, opsd unpause and opsd explain go on from here.',
+      'Pending approvals, halted groups, active pauses, and actions whose outcome is unknown. Next steps: opsd approve, opsd unpause, opsd explain.',
     unit: 'short',
     queries: [
       query(
@@ -263,7 +264,7 @@ const waiting = row('Throttling, expiry, and cost', [
   timeSeries({
     title: 'Time throttled, by flow control key',
     description:
-      'Share of time in which messages waited on a flow control key, by what held them: its parallelism, its rate, a pause, or other (no limit that can be seen). Keys where nothing waits are left out.',
+      'Share of time that messages waited on a flow control key, by cause: its parallelism, its rate, a pause, or other (no visible limit). Keys without waiting messages are left out.',
     unit: 'percentunit',
     max: 1,
     queries: [
@@ -319,7 +320,7 @@ const automation = row('Automation and age of the data', [
   timeSeries({
     title: 'Outcomes of actions',
     description:
-      'What became of what was acted on: verified stayed repaired, came_back failed again, unverified is listed still, rejected was refused by the service. What is only acknowledged so far is left out.',
+      'Outcomes of actions: verified stayed repaired, came_back failed again, unverified is still listed, rejected was refused by the service. Actions that are only acknowledged so far are left out.',
     unit: unitOf('opsd_action_outcomes_total'),
     bars: true,
     stacked: true,
@@ -350,6 +351,6 @@ const automation = row('Automation and age of the data', [
 export const overview = dashboard({
   uid: 'opsd-overview',
   title: 'opsd: overview',
-  description: 'The first page at night. Each panel leads on to the dashboard that tells more.',
+  description: 'The first page at night. Each panel links to the dashboard with the details.',
   rows: [verdict, traffic, state, failing, waiting, automation],
 });

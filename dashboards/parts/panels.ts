@@ -53,6 +53,8 @@ export interface ValuePanel extends PanelHead {
 }
 
 export interface StatPanel extends ValuePanel {
+  /** Steps of single results, by their legend, in place of those of the panel. */
+  readonly stepsOf?: Readonly<Record<string, Steps>>;
   /** Shows the names of series beside their values; for queries with several results. */
   readonly names?: boolean;
 }
@@ -134,6 +136,9 @@ export function stat(of: StatPanel): Placed {
     .textMode(of.names === true ? common.BigValueTextMode.ValueAndName : common.BigValueTextMode.Value)
     .orientation(common.VizOrientation.Auto)
     .reduceOptions(lastValue());
+  for (const [legend, steps] of Object.entries(of.stepsOf ?? {})) {
+    builder.overrideByName(legend, [{ id: 'thresholds', value: absolute(steps).build() }]);
+  }
   return placed(builder, of, 4);
 }
 

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns where a command tells of its health. Commands that end by themselves have no such address, and are healthy as
- * long as they run.
+ * Returns the health address of a command. Commands that end by themselves have none, and are healthy while they run.
  *
  * @param words the arguments of the container's first process, which may be an init before the program
  */

@@ -89,7 +89,7 @@ const OVERVIEW: readonly PanelCase[] = [
     { says: 'a forecast has its share of the budget', budget: 200, shown: { '{}': 0.6 } },
   ].map(({ says, budget, shown }) => ({
     says,
-    panel: 'opsd-overview/Forecast cost of the month, of budget',
+    panel: 'opsd-overview/Forecast cost, of budget',
     given: {
       [of('msgsvc_account_month_billing_forecast_dollars')]: always(120),
       [of('msgsvc_account_budget_dollars', 'origin="ledger"')]: always(budget),
@@ -98,7 +98,7 @@ const OVERVIEW: readonly PanelCase[] = [
   })),
   {
     says: 'without a known budget nothing is known',
-    panel: 'opsd-overview/Forecast cost of the month, of budget',
+    panel: 'opsd-overview/Forecast cost, of budget',
     given: { [of('msgsvc_account_month_billing_forecast_dollars')]: always(120) },
     shown: {},
   },

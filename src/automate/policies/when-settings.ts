@@ -15,7 +15,7 @@ const onSettings = z
       .exactOptional()
       .describe('Name of an alert: a run for each time it begins to fire for the account.'),
     failureCallback: written('A run after failure callbacks came.'),
-    hand: written('Only when a person asks.'),
+    hand: written('Only when an operator asks for it.'),
   })
   .superRefine((value, context) => {
     const given = ['alert', 'failureCallback', 'hand'].filter((key) => value[key as keyof typeof value] !== undefined);

@@ -40,7 +40,7 @@ export const serverSettings = z.strictObject({
     .array(z.string().regex(HOST_NAME, 'expected a host name, or *. and a domain; leave out scheme and port'))
     .default([])
     .describe(
-      'Names by which clients reach `listen`, such as that of an Ingress; `*.` stands for any labels. IP addresses, names without a dot, and names in `localhost`, `svc`, `cluster.local`, `internal` and `home.arpa` are always allowed.',
+      'Names that clients use for `listen`, such as that of an Ingress; `*.` stands for any labels. IP addresses, names without a dot, and names in `localhost`, `svc`, `cluster.local`, `internal` and `home.arpa` are always allowed.',
     ),
   tokens: z
     .array(apiToken)
