@@ -71,8 +71,8 @@ function isDownSlowly(): string {
   return promql`
     (
       ${isDown(downSlowly)}
-      and ${failed} > 0
-      and ${failed} offset ${downSlowly.quarter} > 0
+      and (${failed} > 0)
+      and (${failed} offset ${downSlowly.quarter} > 0)
     )`;
 }
 
