@@ -16,7 +16,7 @@ import { faultProxy, type FaultProxy, type Passed } from './fault-proxy.ts';
 import { freePort } from './free-port.ts';
 import { httpSink, type HttpSink } from './http-sink.ts';
 import { ACCOUNT, CAPS, judge, START_BUDGET, type Sent } from './kill-policies-truth.ts';
-import { laterDaemon, opsd, type Program } from './program.ts';
+import { clockedOpsd, opsd, type Program } from './program.ts';
 import { publish, TEST_TOKEN } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
@@ -285,7 +285,7 @@ function runsOf(daemon: Program, policy: string): number {
 }
 
 function startDaemon({ emulator, config }: Bed): Program {
-  return laterDaemon(emulator.control.clock().now - systemClock.now(), ['run', '--config', config]);
+  return clockedOpsd({ aheadMs: emulator.control.clock().now - systemClock.now() }, ['run', '--config', config]);
 }
 
 function configOf(of: { proxy: string; folder: string; hooks: string; hook: string; signingKey: string }): string {

@@ -3,11 +3,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { FastTime } from './fast-clock.ts';
 import { until } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/opsd.js');
-const LATER = join(import.meta.dirname, 'programs/later-daemon.ts');
+const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
 
 export interface Program {
   readonly pid: number;
@@ -81,15 +82,18 @@ export function opsd(args: readonly string[], options: { env?: Record<string, st
   return start(process.execPath, ['--max-semi-space-size=2', MAIN, ...args], options);
 }
 
-/** `opsd` whose wall clock is so far ahead, milliseconds. */
-export function laterDaemon(
-  aheadMs: number,
+/** `opsd` whose wall clock is ahead by milliseconds, or whose time passes faster. */
+export function clockedOpsd(
+  { aheadMs = 0, speed = 1, since = 0 }: { readonly aheadMs?: number } & Partial<FastTime>,
   args: readonly string[],
   { env }: { env?: Record<string, string> } = {},
 ): Program {
-  return start(process.execPath, ['--max-semi-space-size=2', LATER, ...args], {
-    env: { ...env, OPSD_TEST_AHEAD_MS: String(Math.round(aheadMs)) },
-  });
+  const time = {
+    OPSD_TEST_AHEAD_MS: String(Math.round(aheadMs)),
+    OPSD_TEST_SPEED: String(speed),
+    OPSD_TEST_SINCE: String(since),
+  };
+  return start(process.execPath, ['--max-semi-space-size=2', CLOCKED, ...args], { env: { ...env, ...time } });
 }
 
 export interface EmulatorProgram extends Program {

@@ -11,11 +11,12 @@ import { startEmulator, type Emulator } from '#emulator/emulator.ts';
 import { replayHistory } from '#emulator/history.ts';
 import { startSampleDestinations } from '#emulator/sample-destinations.ts';
 import { startSampleTraffic } from '#emulator/sample-traffic.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
+import { fastClock } from './fast-clock.ts';
 import { freePort } from './free-port.ts';
 import { httpSink } from './http-sink.ts';
-import { laterDaemon, opsd, type Program } from './program.ts';
+import { clockedOpsd, opsd, type Program } from './program.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
@@ -42,8 +43,15 @@ export interface TroubledShop {
   pass(...stretches: readonly number[]): Promise<void>;
 }
 
-export async function troubledShop(options: { readonly seed: number }): Promise<TroubledShop> {
-  const { emulator, indexes } = await serviceWithTraffic(options.seed);
+export async function troubledShop({
+  seed,
+  speed,
+}: {
+  readonly seed: number;
+  readonly speed: number;
+}): Promise<TroubledShop> {
+  const time = { speed, since: Date.now() };
+  const { emulator, indexes } = await serviceWithTraffic(seed, fastClock(time));
   const people = await httpSink((_request, response) => void response.writeHead(404).end());
   const [url, hooks] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const folder = tempDir();
@@ -83,7 +91,7 @@ export async function troubledShop(options: { readonly seed: number }): Promise<
   };
   const args = ['run', '--config', file];
   let aheadMs = 0;
-  let daemon = opsd(args, { env });
+  let daemon = clockedOpsd(time, args, { env });
   await daemon.logged('the daemon runs');
   return {
     url,
@@ -113,7 +121,7 @@ export async function troubledShop(options: { readonly seed: number }): Promise<
         const { accepted } = indexes.counts();
         await until({ what: 'the traffic goes on' }, () => indexes.counts().accepted > accepted + 20);
       }
-      daemon = laterDaemon(aheadMs, args, { env });
+      daemon = clockedOpsd({ ...time, aheadMs }, args, { env });
       await daemon.logged('the daemon runs');
     },
   };
@@ -123,8 +131,8 @@ function starts(daemon: Program): number {
   return daemon.log().filter((line) => line['msg'] === 'the daemon runs').length;
 }
 
-async function serviceWithTraffic(seed: number) {
-  const [clock, random] = [systemClock, seededRandom(seed)];
+async function serviceWithTraffic(seed: number, clock: Clock) {
+  const random = seededRandom(seed);
   const destinations = await startSampleDestinations({ clock, random });
   onTestFinished(() => destinations.stop());
   const emulator = await startEmulator({

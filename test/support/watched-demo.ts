@@ -4,7 +4,7 @@ import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { otlpSink } from './otlp-sink.ts';
 import { writePast } from './past.ts';
 import { prometheus, type Prometheus } from './prometheus.ts';
-import { opsd } from './program.ts';
+import { clockedOpsd } from './program.ts';
 import { until } from './until.ts';
 
 export interface WatchedDemo {
@@ -22,10 +22,11 @@ const DAYS = 8;
 
 export async function watchedDemo(
   programs: { readonly prometheus: string; readonly promtool: string },
-  { seed }: { readonly seed: number },
+  { seed, speed }: { readonly seed: number; readonly speed: number },
 ): Promise<WatchedDemo> {
   const spans = await otlpSink();
-  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', String(seed)], {
+  const time = { speed, since: Date.now() };
+  const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', String(seed)], {
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url },
   });
   const url = String((await demo.logged('the daemon runs'))['url']);

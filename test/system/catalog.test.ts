@@ -1,7 +1,7 @@
 /** The running demo and the catalogue name the same metrics. */
 import { expect, test } from 'vitest';
 import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
-import { opsd } from '../support/program.ts';
+import { clockedOpsd } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 /** Metrics of the catalogue that the demo need not show, and why. */
@@ -61,7 +61,7 @@ function namesOf(text: string): ReadonlySet<string> {
 }
 
 test('every metric of the demo is in the catalogue, and every one of the catalogue is in the demo or has a reason not to be', async () => {
-  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
+  const demo = clockedOpsd({ speed: 5, since: Date.now() }, ['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
   const url = String((await demo.logged('the daemon runs'))['url']);
   const text = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
   const missing = async (): Promise<readonly string[]> => {

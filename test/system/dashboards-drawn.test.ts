@@ -22,8 +22,11 @@ const HOUR = 3_600;
 test('every panel of every dashboard is drawn with data, but those that are quiet', async ({ skip }) => {
   const [server, promtool, chromium] = ['prometheus', 'promtool', 'chromium'].map(installed);
   if (server === undefined || promtool === undefined || chromium === undefined) skip('a program is not installed');
-  const { prometheus, liveSince } = await watchedDemo({ prometheus: server!, promtool: promtool! }, { seed: 5 });
   const { SCREENSHOTS: pictures, SCREENSHOTS_MINUTES: minutes } = process.env;
+  const programs = { prometheus: server!, promtool: promtool! };
+  // In a picture the times of the axes are those of the demo.
+  const speed = pictures === undefined ? 5 : 1;
+  const { prometheus, liveSince } = await watchedDemo(programs, { seed: 5, speed });
   const seconds = minutes === undefined ? HOUR : Number(minutes) * 60;
   if (minutes !== undefined) {
     const what = 'the demo has run so long';

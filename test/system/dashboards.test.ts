@@ -24,7 +24,7 @@ test('over the demo no query errs, none is empty but those that are quiet, and t
     url,
     prometheus: source,
     liveSince,
-  } = await watchedDemo({ prometheus: server!, promtool: promtool! }, { seed: 3 });
+  } = await watchedDemo({ prometheus: server!, promtool: promtool! }, { seed: 3, speed: 5 });
   const isLoud = (what: string): boolean => quietKey(what) === undefined;
   const now: Look = { seconds: HOUR, picking: 'all', since: liveSince };
   const { asked, empty } = await lookUntil(source, now, isLoud);
@@ -46,7 +46,7 @@ test('over the demo no query errs, none is empty but those that are quiet, and t
 test('each query that is quiet shows something once its fault is there', async ({ skip }) => {
   const server = installed('prometheus');
   if (server === undefined) skip('prometheus is not installed');
-  const shop = await troubledShop({ seed: 3 });
+  const shop = await troubledShop({ seed: 3, speed: 5 });
   const source = await prometheus(server!, { jobs: { opsd: shop.url }, scrapeSeconds: 2, ruleFiles: RULE_PATHS });
   // What was before is known, so that a change is one.
   await until(

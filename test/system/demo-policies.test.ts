@@ -1,6 +1,6 @@
 /** What `npm start` shows of policies within its first minutes, as the daemon itself tells it. */
 import { expect, test } from 'vitest';
-import { opsd } from '../support/program.ts';
+import { clockedOpsd, opsd } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 interface ActionRow {
@@ -19,7 +19,8 @@ interface RunRow {
 const WITHIN = { timeoutMs: 300_000 };
 
 test('a campaign that halts and goes on, a prune, an approved raise up to its ceiling, a plan that waits', async () => {
-  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '7']);
+  const time = { speed: 5, since: Date.now() };
+  const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', '7']);
   const { url, socket } = await until({ what: 'the addresses are printed', timeoutMs: 30_000 }, () =>
     demo.stdout().includes('\n') ? (JSON.parse(demo.stdout()) as { url: string; socket: string }) : undefined,
   );

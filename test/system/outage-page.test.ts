@@ -19,7 +19,7 @@ policies:
     mode: enforce
     every: 2s
     # All runs have failed before the first is resumed.
-    select: { resource: workflow-dlq, anyLabel: [billing], failedBefore: 1m }
+    select: { resource: workflow-dlq, anyLabel: [billing], failedBefore: 30s }
     action: { type: workflow-dlq.resume, retries: 0 }
 `;
 

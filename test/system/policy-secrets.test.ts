@@ -8,7 +8,7 @@ import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf } from '../support/daemon-world.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { otlpSink } from '../support/otlp-sink.ts';
-import { laterDaemon, opsd, type Program } from '../support/program.ts';
+import { clockedOpsd, opsd, type Program } from '../support/program.ts';
 import { publish, trigger } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -94,12 +94,12 @@ policies:
   const env = { TOKEN, PASSWORD, NOTIFY };
   const ahead = (): number => emulator.control.clock().now - systemClock.now();
 
-  const first = laterDaemon(ahead(), ['run', '--config', config], { env });
+  const first = clockedOpsd({ aheadMs: ahead() }, ['run', '--config', config], { env });
   await until({ what: 'the grace begins' }, () => runsOf(first, 'delete-gone') >= 1);
   first.kill('SIGTERM');
   await first.ended;
   await emulator.advance(HOUR + 60_000);
-  const daemon = laterDaemon(ahead(), ['run', '--config', config], { env });
+  const daemon = clockedOpsd({ aheadMs: ahead() }, ['run', '--config', config], { env });
   const url = await addressOf(daemon);
   await publish(service, `${destination.url}/orders`, headers);
   await until({ what: 'the hopeless one is deleted' }, () =>

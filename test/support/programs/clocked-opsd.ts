@@ -1,0 +1,31 @@
+/**
+ * `opsd` in a process of its own whose wall clock is OPSD_TEST_AHEAD_MS ahead, and whose time has passed
+ * OPSD_TEST_SPEED times as fast since OPSD_TEST_SINCE; everything else is the program.
+ */
+import { enableCompileCache } from 'node:module';
+
+enableCompileCache();
+const { runCli } = await import('#operate/cli/cli.ts');
+const { runDaemon } = await import('#operate/cli/run-program.ts');
+const { startApp } = await import('#app/daemon.ts');
+const { fastClock } = await import('../fast-clock.ts');
+
+const number = (name: string): number => Number(process.env[`OPSD_TEST_${name}`]);
+const [aheadMs, fast] = [number('AHEAD_MS'), fastClock({ speed: number('SPEED'), since: number('SINCE') })];
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop.abort(new Error(`stopped by ${signal}`)));
+const io = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  signal: stop.signal,
+  clock: { ...fast, now: () => fast.now() + aheadMs },
+};
+process.exitCode = await runCli(process.argv.slice(2), io, {
+  run: (options) => runDaemon({ ...options, onHangup: () => ({ [Symbol.dispose]: () => undefined }) }, io, startApp),
+  async demo(options) {
+    const { runDemo } = await import('#operate/cli/demo-program.ts');
+    return runDemo(options, io, startApp);
+  },
+});
+process.once('beforeExit', () => process.exit());
