@@ -30,8 +30,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
   service: [DOMAIN, PLATFORM, EVENTS],
 
-  'observe/catalog': [DOMAIN, 'observe/aggregation'],
-  'observe/aggregation': [DOMAIN, PLATFORM],
+  'observe/catalog': [DOMAIN],
+  'observe/aggregation': [DOMAIN, PLATFORM, 'observe/catalog'],
   'observe/observations': [DOMAIN, PLATFORM, EVENTS],
   'observe/collectors': [DOMAIN, PLATFORM, EVENTS, 'service', 'observe/aggregation'],
   'observe/metrics': [DOMAIN, PLATFORM, EVENTS, 'observe/catalog', 'observe/aggregation', 'observe/observations'],

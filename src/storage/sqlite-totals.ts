@@ -65,7 +65,7 @@ export function createTotals(
   const selectHistogramsOf = db.prepare('SELECT labels, buckets, sum FROM histograms WHERE account = ? AND metric = ?');
   const deleteHistogram = db.prepare('DELETE FROM histograms WHERE account = ? AND metric = ? AND labels = ?');
 
-  function addHistogram(account: string, { metric, labels, buckets, sum }: HistogramIncrement): void {
+  function addHistogram(account: string, { metric, labels, buckets, sum }: HistogramValue): void {
     const key = JSON.stringify(labels);
     const row = selectHistogram.get(account, metric, key);
     const before = row === undefined ? [] : (JSON.parse(String(row['buckets'])) as number[]);

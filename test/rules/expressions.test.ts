@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
 import { FAST_BURN, GAUGE_RANGE, SLOW_BURN, THRESHOLDS } from '../../deploy/prometheus/thresholds.ts';
-import { isMetricName, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
-import { LOG_BUCKETS } from '#observe/aggregation/log-histograms.ts';
+import { catalog, isMetricName, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { readPromql, type PromqlReading } from '../support/promql.ts';
 import { labelsOfRules } from '../support/rule-labels.ts';
 
@@ -121,9 +120,9 @@ describe('thresholds', () => {
 
   test('of latencies are bounds of their histograms: between two bounds a quantile is a guess', () => {
     const { attemptSeconds, queueWaitSeconds, deliverySeconds } = THRESHOLDS.latency;
-    expect(LOG_BUCKETS.msgsvc_message_attempt_duration_seconds).toContain(attemptSeconds);
-    expect(LOG_BUCKETS.msgsvc_message_queue_wait_seconds).toContain(queueWaitSeconds);
-    expect(LOG_BUCKETS.msgsvc_message_delivery_duration_seconds).toContain(deliverySeconds);
+    expect(catalog.msgsvc_message_attempt_duration_seconds.buckets).toContain(attemptSeconds);
+    expect(catalog.msgsvc_message_queue_wait_seconds.buckets).toContain(queueWaitSeconds);
+    expect(catalog.msgsvc_message_delivery_duration_seconds.buckets).toContain(deliverySeconds);
   });
 
   test.each([...FAST_BURN, ...SLOW_BURN])('a short window is a twelfth of the long one: %o', ({ long, short }) => {

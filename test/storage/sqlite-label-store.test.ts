@@ -1,10 +1,14 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { RETIRED } from '#observe/aggregation/totals.ts';
+import { RETIRED, type HistogramIncrement } from '#observe/aggregation/totals.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
+
+const MESSAGES = 'msgsvc_messages_finished_total';
+const FAILURES = 'msgsvc_message_failures_total';
+const WAIT = 'msgsvc_message_queue_wait_seconds';
 
 function open(path = join(tempDir(), 'opsd.db')) {
   const store = openStore(path);
@@ -42,8 +46,8 @@ describe('places of label values', () => {
 
   test('that are evicted leave their totals behind: not shown, not lost, not another’s', () => {
     const { totals, labels } = open();
-    const histogram = (destination: string, count: number) => ({
-      metric: 'wait',
+    const histogram = (destination: string, count: number): HistogramIncrement => ({
+      metric: WAIT,
       labels: [destination],
       buckets: [count, 0],
       sum: count / 2,
@@ -53,9 +57,9 @@ describe('places of label values', () => {
         {
           account: 'prod',
           increments: [
-            { metric: 'messages', labels: [destination], by },
-            { metric: 'failures', labels: ['http', destination], by },
-            { metric: 'failures', labels: ['a', destination], by },
+            { metric: MESSAGES, labels: [destination], by },
+            { metric: FAILURES, labels: ['http', destination], by },
+            { metric: FAILURES, labels: ['a', destination], by },
           ],
           histograms: [histogram(destination, by)],
         },
@@ -64,42 +68,42 @@ describe('places of label values', () => {
     add('a', 1);
     add('b', 2);
     add('c', 4);
-    totals.commit({ account: 'other', increments: [{ metric: 'messages', labels: ['a'], by: 9 }] }, () => undefined);
+    totals.commit({ account: 'other', increments: [{ metric: MESSAGES, labels: ['a'], by: 9 }] }, () => undefined);
     labels.save([value('a'), value('b'), value('c')]);
     const places = [
-      { metric: 'messages', index: 0 },
-      { metric: 'failures', index: 1 },
-      { metric: 'wait', index: 0 },
-    ];
+      { metric: MESSAGES, index: 0 },
+      { metric: FAILURES, index: 1 },
+      { metric: WAIT, index: 0 },
+    ] as const;
     labels.evict([{ ...value('a'), totals: places }]);
     labels.evict([{ ...value('c'), totals: places }]);
     expect(labels.load()).toEqual([value('b')]);
     const counters = totals.counters('prod').map((row) => [row.metric, ...row.labels, row.value]);
     expect(new Set(counters)).toEqual(
       new Set([
-        ['messages', RETIRED, 5],
-        ['messages', 'b', 2],
-        ['failures', 'http', RETIRED, 5],
-        ['failures', 'http', 'b', 2],
-        ['failures', 'a', RETIRED, 5],
-        ['failures', 'a', 'b', 2],
+        [MESSAGES, RETIRED, 5],
+        [MESSAGES, 'b', 2],
+        [FAILURES, 'http', RETIRED, 5],
+        [FAILURES, 'http', 'b', 2],
+        [FAILURES, 'a', RETIRED, 5],
+        [FAILURES, 'a', 'b', 2],
       ]),
     );
     expect(totals.histograms('prod')).toEqual([
-      { metric: 'wait', labels: [RETIRED], buckets: [5, 0], sum: 2.5 },
-      { metric: 'wait', labels: ['b'], buckets: [2, 0], sum: 1 },
+      { metric: WAIT, labels: [RETIRED], buckets: [5, 0], sum: 2.5 },
+      { metric: WAIT, labels: ['b'], buckets: [2, 0], sum: 1 },
     ]);
     expect(totals.counters('other')).toMatchObject([{ labels: ['a'], value: 9 }]);
     add('a', 3);
-    expect(totals.counters('prod').find((row) => row.metric === 'messages' && row.labels[0] === 'a')?.value).toBe(3);
+    expect(totals.counters('prod').find((row) => row.metric === MESSAGES && row.labels[0] === 'a')?.value).toBe(3);
   });
 
   test('go with their totals or not at all', () => {
     const { store, totals, labels } = open();
-    totals.commit({ account: 'prod', increments: [{ metric: 'messages', labels: ['a'], by: 1 }] }, () => undefined);
+    totals.commit({ account: 'prod', increments: [{ metric: MESSAGES, labels: ['a'], by: 1 }] }, () => undefined);
     labels.save([value('a')]);
     store.db.exec(`CREATE TRIGGER refuse BEFORE DELETE ON counters BEGIN SELECT RAISE(ABORT, 'no'); END`);
-    expect(() => labels.evict([{ ...value('a'), totals: [{ metric: 'messages', index: 0 }] }])).toThrow('no');
+    expect(() => labels.evict([{ ...value('a'), totals: [{ metric: MESSAGES, index: 0 }] }])).toThrow('no');
     expect(labels.load()).toEqual([value('a')]);
     expect(totals.counters('prod')).toMatchObject([{ labels: ['a'], value: 1 }]);
   });

@@ -31,7 +31,7 @@ function open(messageId: string, more: Partial<OpenMessage> = {}): OpenMessage {
   return { messageId, expires: 9_000, destination: 'a.example', dueAt: 4_000, record: '{}', ...more };
 }
 
-const delivered = { metric: 'msgsvc_log_events_total', labels: ['DELIVERED'] };
+const delivered = { metric: 'msgsvc_log_events_total', labels: ['DELIVERED'] } as const;
 
 test('a commit is there after the store was closed and opened again', () => {
   const path = join(tempDir(), 'opsd.db');

@@ -30,7 +30,7 @@ test('a commit that cannot be written leaves neither', () => {
   const failures: string[] = [];
   const totals = createTotals(store, ({ message }) => void failures.push(message));
   const series = createSeriesStore(store, totals);
-  const broken = { metric: METRIC, labels: [], by: null as unknown as number };
+  const broken = { metric: METRIC, labels: [], by: null as unknown as number } as const;
   expect(() => series.commitSeries({ account: 'prod', increments: [broken], records: [row('a')] })).toThrow(/NOT NULL/);
   expect(failures).toHaveLength(1);
   expect(series.loadSeries('prod', 'acc-1')).toEqual([]);

@@ -5,8 +5,8 @@ import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const duration = { metric: 'msgsvc_message_delivery_duration_seconds', labels: ['api.example'] };
-const created = { metric: 'msgsvc_messages_created_total', labels: ['api.example'] };
+const duration = { metric: 'msgsvc_message_delivery_duration_seconds', labels: ['api.example'] } as const;
+const created = { metric: 'msgsvc_messages_created_total', labels: ['api.example'] } as const;
 
 test('counters and histograms add up over commits and restarts', () => {
   const path = join(tempDir(), 'opsd.db');

@@ -3,7 +3,8 @@
  * the daemon's: whole lives, read at the end, without faults. Each series by itself, with its labels and buckets.
  */
 import type { LogProgress } from '#foundation/domain/observation.ts';
-import { LOG_BUCKETS, type LogHistogram } from '#observe/aggregation/log-histograms.ts';
+import { catalog } from '#observe/catalog/catalog.ts';
+import type { LogHistogram } from '#observe/aggregation/log-histograms.ts';
 import type { TotalsStore } from '#observe/aggregation/totals.ts';
 import type { Exposition } from './exposition.ts';
 
@@ -130,7 +131,7 @@ class Truth {
   /** @param amount milliseconds, or a number */
   measure(series: string, amount: number): void {
     const name = series.split(' ')[0] as LogHistogram;
-    const bounds = [...LOG_BUCKETS[name], Infinity];
+    const bounds = [...catalog[name].buckets, Infinity];
     let shape = this.#histograms.get(series);
     if (shape === undefined) this.#histograms.set(series, (shape = { ms: 0, buckets: bounds.map(() => 0) }));
     const counted = Math.max(0, amount);

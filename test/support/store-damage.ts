@@ -25,11 +25,11 @@ export function filledStore(path: string): Store {
       {
         account: 'production',
         increments: [
-          { metric: 'msgsvc_log_events_by_destination_total', labels: [destination, 'DELIVERED'], by: 100 + n },
-          { metric: 'msgsvc_log_events_by_destination_total', labels: [destination, 'FAILED'], by: n },
+          { metric: 'msgsvc_message_attempts_total', labels: [destination], by: 100 + n },
+          { metric: 'msgsvc_messages_finished_total', labels: [destination], by: n },
         ],
         histograms: [
-          { metric: 'msgsvc_delivery_duration_seconds', labels: [destination], buckets: [n, 1, 2], sum: n / 7 },
+          { metric: 'msgsvc_message_delivery_duration_seconds', labels: [destination], buckets: [n, 1, 2], sum: n / 7 },
         ],
       },
       () => {

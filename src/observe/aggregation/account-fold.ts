@@ -3,6 +3,7 @@
  * and one for workflows, and the billing of the month. Pure: from records and answers to increments and records.
  */
 import type { AccountStats, DataPoint, FoldedSeries, NamedSeries, StatsPeriod } from '#foundation/domain/statistics.ts';
+import type { CounterName } from '../catalog/catalog.ts';
 import { foldBilling } from './billing-fold.ts';
 import { foldPoints, intervalsOf, periodsToFill, type PointMeaning, type SeriesState } from './points.ts';
 import { readDays, readPoints, writeDays, writePoints } from './series-record.ts';
@@ -13,7 +14,7 @@ import type { Increment } from './totals.ts';
 /** What is counted from points, by the word for it in metrics and records. */
 const SOURCES: readonly {
   readonly source: string;
-  readonly metric: string;
+  readonly metric: CounterName;
   readonly isNamed: boolean;
   /** Undefined when the answer does not have it. */
   readonly of: (stats: AccountStats) => readonly NamedSeries[] | undefined;
@@ -147,13 +148,13 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
     });
     save(folding, source, id, writePoints(result.state));
   }
-  for (const [name, by] of Object.entries({
-    opsd_stats_points_total: about.points,
-    opsd_stats_points_backfilled_total: about.backfilled,
-    opsd_stats_points_revised_total: about.revised,
-    opsd_stats_points_missed_total: about.missed,
-  })) {
-    if (by > 0 || isFirst) increments.push({ metric: name, labels: [source], by });
+  for (const [metric, by] of [
+    ['opsd_stats_points_total', about.points],
+    ['opsd_stats_points_backfilled_total', about.backfilled],
+    ['opsd_stats_points_revised_total', about.revised],
+    ['opsd_stats_points_missed_total', about.missed],
+  ] as const) {
+    if (by > 0 || isFirst) increments.push({ metric, labels: [source], by });
   }
 }
 

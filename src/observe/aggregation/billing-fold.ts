@@ -34,15 +34,12 @@ export function foldBilling(
   }
   const folded = foldMonth(state, { value, at: servedAt, ...(month !== undefined && { month }) });
   const isFirst = state === undefined;
-  return {
-    increments: [
-      ...(isFirst || folded.increase > 0
-        ? [{ metric: 'msgsvc_account_billing_dollars_total', labels: [], by: folded.increase }]
-        : []),
-      ...(isFirst || folded.corrected
-        ? [{ metric: 'opsd_stats_corrections_total', labels: ['billing'], by: folded.corrected ? 1 : 0 }]
-        : []),
-    ],
-    record: writeMonth(folded.state),
-  };
+  const increments: Increment[] = [];
+  if (isFirst || folded.increase > 0) {
+    increments.push({ metric: 'msgsvc_account_billing_dollars_total', labels: [], by: folded.increase });
+  }
+  if (isFirst || folded.corrected) {
+    increments.push({ metric: 'opsd_stats_corrections_total', labels: ['billing'], by: folded.corrected ? 1 : 0 });
+  }
+  return { increments, record: writeMonth(folded.state) };
 }

@@ -1,5 +1,6 @@
 /** Monthly totals of a vector index folded into counters. Pure. */
 import type { VectorStats } from '#foundation/domain/statistics.ts';
+import type { CounterName } from '../catalog/catalog.ts';
 import { foldMonth } from './month-total.ts';
 import { readMonth, writeMonth } from './series-record.ts';
 import type { SeriesRecord } from './series-store.ts';
@@ -7,7 +8,7 @@ import type { Increment } from './totals.ts';
 
 const SOURCES: readonly {
   readonly source: string;
-  readonly metric: string;
+  readonly metric: CounterName;
   readonly of: (stats: VectorStats) => number | undefined;
 }[] = [
   { source: 'vector_queries', metric: 'msgsvc_vector_index_queries_total', of: ({ monthQueries }) => monthQueries },

@@ -2,6 +2,7 @@
  * The port that keeps which label values have a place of their own in the metrics, so that a restart does not reshuffle
  * them: the first come stay the first.
  */
+import type { MetricName } from '../catalog/catalog.ts';
 
 export interface LabelValue {
   readonly account: string;
@@ -17,7 +18,7 @@ export interface EvictedValue {
   readonly label: string;
   readonly value: string;
   /** Totals that have this label, and where among their labels it stands. */
-  readonly totals: readonly { readonly metric: string; readonly index: number }[];
+  readonly totals: readonly { readonly metric: MetricName; readonly index: number }[];
 }
 
 export interface LabelStore {

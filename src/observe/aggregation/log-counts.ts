@@ -3,6 +3,7 @@
  * own, so that an entry costs a few additions and no text is put together before the end.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
+import type { CounterName } from '../catalog/catalog.ts';
 import { Gathered, type LogHistogram, type Observed } from './log-histograms.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
@@ -19,7 +20,7 @@ export const READER_COUNTERS = [
   'opsd_logs_unjoined_attempts_total',
   'opsd_logs_revised_durations_total',
   'opsd_logs_given_up_messages_total',
-] as const;
+] as const satisfies readonly CounterName[];
 
 type Single = (typeof READER_COUNTERS)[number];
 

@@ -1,18 +1,10 @@
-/** The histograms that the log fold adds to, with their upper bounds, and how a commit gathers what falls into them. */
+/** Gathers what falls into the histograms of the log during a commit. */
+import { catalog, type HistogramName } from '../catalog/catalog.ts';
+import type { logs } from '../catalog/logs.ts';
 import type { HistogramIncrement } from './totals.ts';
 
-/** Seconds, save for the attempts, which are a number. */
-export const LOG_BUCKETS = {
-  msgsvc_message_delivery_duration_seconds: [
-    0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400,
-  ],
-  msgsvc_message_attempt_duration_seconds: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900],
-  msgsvc_message_queue_wait_seconds: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600],
-  msgsvc_message_delivery_attempts: [1, 2, 3, 4, 6, 11],
-  msgsvc_message_retry_delay_seconds: [1, 5, 15, 60, 300, 1_800, 7_200, 21_600, 86_400],
-} as const;
-
-export type LogHistogram = keyof typeof LOG_BUCKETS;
+/** The histograms that are counted from the log. */
+export type LogHistogram = HistogramName & keyof typeof logs;
 
 export interface Observed {
   readonly messageId: string;
@@ -31,8 +23,9 @@ export class Gathered {
 
   constructor(metric: LogHistogram) {
     this.#metric = metric;
-    this.#scale = metric.endsWith('_seconds') ? 1_000 : 1;
-    this.#bounds = LOG_BUCKETS[metric];
+    const { unit, buckets } = catalog[metric];
+    this.#scale = unit === 'seconds' ? 1_000 : 1;
+    this.#bounds = buckets;
     this.#buckets = this.#bounds.map(() => 0);
     this.#buckets.push(0);
     this.#exemplars = this.#buckets.map(() => undefined);

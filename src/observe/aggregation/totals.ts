@@ -3,6 +3,8 @@
  * them in its own transaction, together with how far it has come; the registry mirrors them.
  */
 
+import type { CounterName, HistogramName } from '../catalog/catalog.ts';
+
 /**
  * Stands for values that lost their place, in totals that are kept and not shown. No cleaned label reads like this.
  */
@@ -13,14 +15,14 @@ export const OWN = '';
 
 /** A counter's increase; labels in the order of the catalogue's label names, without `account`. */
 export interface Increment {
-  readonly metric: string;
+  readonly metric: CounterName;
   readonly labels: readonly string[];
   readonly by: number;
 }
 
 /** What fell into a histogram. */
 export interface HistogramIncrement {
-  readonly metric: string;
+  readonly metric: HistogramName;
   readonly labels: readonly string[];
   /** Observations in each bucket, not cumulated; one more than the catalogue has bounds, for what exceeds them all. */
   readonly buckets: readonly number[];
@@ -37,12 +39,14 @@ interface Exemplar {
 }
 
 export interface CounterValue {
+  /** As stored: an earlier version may have written a name that the catalog no longer has. */
   readonly metric: string;
   readonly labels: readonly string[];
   readonly value: number;
 }
 
 export interface HistogramValue {
+  /** As stored. */
   readonly metric: string;
   readonly labels: readonly string[];
   readonly buckets: readonly number[];

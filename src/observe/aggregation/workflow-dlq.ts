@@ -11,6 +11,7 @@ import { failureReason } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
+import { catalog, type CounterName } from '../catalog/catalog.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-dlq-store.ts';
 
@@ -21,8 +22,9 @@ import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-
 const LEFT_CAUSES = ['resumed', 'deleted', 'expired', 'elsewhere', 'unknown'] as const;
 type LeftCause = (typeof LEFT_CAUSES)[number];
 
-/** Seconds. */
-export const RUN_LIFETIME_BUCKETS = [1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 259_200, 604_800] as const;
+const LIFETIME = 'msgsvc_workflow_run_lifetime_seconds';
+/** Upper bounds of the buckets of a run's lifetime, in seconds. */
+const LIFETIME_BOUNDS = catalog[LIFETIME].buckets;
 
 const HOUR_MS = 3_600_000;
 const REMEMBERED_MS = 24 * HOUR_MS;
@@ -240,8 +242,7 @@ class Commits {
   take(listedAt?: number): WorkflowDlqCommit {
     const histograms: HistogramIncrement[] = [];
     if (this.#buckets !== undefined) {
-      const metric = 'msgsvc_workflow_run_lifetime_seconds';
-      histograms.push({ metric, labels: [], buckets: this.#buckets, sum: this.#sumMs / 1_000 });
+      histograms.push({ metric: LIFETIME, labels: [], buckets: this.#buckets, sum: this.#sumMs / 1_000 });
     }
     const commit: WorkflowDlqCommit = {
       account: this.#account,
@@ -259,16 +260,16 @@ class Commits {
     return commit;
   }
 
-  #count(metric: string, labels: readonly string[], by: number): void {
+  #count(metric: CounterName, labels: readonly string[], by: number): void {
     const key = `${metric}\0${labels.join('\0')}`;
     const before = this.#counts.get(key);
     this.#counts.set(key, { metric, labels, by: (before?.by ?? 0) + by });
   }
 
   #lived(ms: number): void {
-    this.#buckets ??= [...RUN_LIFETIME_BUCKETS, Infinity].map(() => 0);
-    const found = RUN_LIFETIME_BUCKETS.findIndex((bound) => ms <= bound * 1_000);
-    this.#buckets[found === -1 ? RUN_LIFETIME_BUCKETS.length : found]! += 1;
+    this.#buckets ??= [...LIFETIME_BOUNDS, Infinity].map(() => 0);
+    const found = LIFETIME_BOUNDS.findIndex((bound) => ms <= bound * 1_000);
+    this.#buckets[found === -1 ? LIFETIME_BOUNDS.length : found]! += 1;
     this.#sumMs += ms;
   }
 }

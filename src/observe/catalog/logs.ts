@@ -1,5 +1,4 @@
 /** Metrics of the message log: what is counted from its entries, and what its open messages say at present. */
-import { LOG_BUCKETS } from '../aggregation/log-histograms.ts';
 import { counter, family, gauge, histogram } from './metric-spec.ts';
 
 const mirrored = { mirrored: true } as const;
@@ -59,35 +58,35 @@ export const logs = family(
     ),
     msgsvc_message_delivery_duration_seconds: histogram(
       ['destination'],
-      LOG_BUCKETS.msgsvc_message_delivery_duration_seconds,
+      [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400],
       'due to DELIVERED, joined on messageId',
       'Time from when a message was due until it was delivered.',
       mirrored,
     ),
     msgsvc_message_attempt_duration_seconds: histogram(
       ['destination'],
-      LOG_BUCKETS.msgsvc_message_attempt_duration_seconds,
+      [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900],
       'ACTIVE to outcome',
       'Duration of attempts: a slow destination.',
       mirrored,
     ),
     msgsvc_message_queue_wait_seconds: histogram(
       ['destination'],
-      LOG_BUCKETS.msgsvc_message_queue_wait_seconds,
+      [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600],
       'due to ACTIVE',
       'Wait before an attempt, from when it was due: a slow service, or flow control.',
       mirrored,
     ),
     msgsvc_message_delivery_attempts: histogram(
       [],
-      LOG_BUCKETS.msgsvc_message_delivery_attempts,
+      [1, 2, 3, 4, 6, 11],
       'attempts of a message',
       'Attempts needed until delivery.',
       { ...mirrored, unit: 'items' },
     ),
     msgsvc_message_retry_delay_seconds: histogram(
       [],
-      LOG_BUCKETS.msgsvc_message_retry_delay_seconds,
+      [1, 5, 15, 60, 300, 1_800, 7_200, 21_600, 86_400],
       'nextDeliveryTime − time of an ERROR',
       'Delay scheduled before the next attempt.',
       mirrored,

@@ -1,5 +1,4 @@
 /** Metrics of the workflow DLQ: what it holds, and what entered and left it. */
-import { RUN_LIFETIME_BUCKETS } from '../aggregation/workflow-dlq.ts';
 import { counter, family, gauge, histogram } from './metric-spec.ts';
 
 const mirrored = { mirrored: true } as const;
@@ -91,7 +90,7 @@ const passed = family(
     ),
     msgsvc_workflow_run_lifetime_seconds: histogram(
       [],
-      RUN_LIFETIME_BUCKETS,
+      [1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 259_200, 604_800],
       'createdAt - workflowCreatedAt',
       'Time from the creation of a run until it failed, of runs that entered.',
       mirrored,

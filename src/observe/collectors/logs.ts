@@ -63,7 +63,7 @@ async function begin(api: MessageApi, context: LogContext): Promise<LogProgress>
   // One entry at most is asked for, and ignored: the answer's date is what counts.
   const { servedAt = now } = await api.listLogs({ fromDate: now, toDate: now, count: 1 }, { signal: context.signal });
   const watermark = Math.min(now, servedAt) - context.target.settings.logs.lag;
-  const zero = (metric: string, labels: readonly string[] = []): Increment => ({ metric, labels, by: 0 });
+  const zero = (metric: Increment['metric'], labels: readonly string[] = []): Increment => ({ metric, labels, by: 0 });
   context.stores.log.commitLog({
     account: context.target.account,
     watermark,

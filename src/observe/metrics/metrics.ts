@@ -16,7 +16,7 @@ import type { Api, EventBus } from '#foundation/events/events.ts';
 import { createApiHealth } from './api-health.ts';
 import { countEvents } from './event-metrics.ts';
 import { createExposition, type ScrapeBody } from './exposition.ts';
-import { METRIC_NAMES, specOf } from '../catalog/catalog.ts';
+import { METRIC_NAMES, specOf, type MetricName } from '../catalog/catalog.ts';
 import { createFamilies, SOURCES, type Families, type HandedCounts, type Source } from './families.ts';
 import { sayLimits, type KnownLimits } from './known-limits.ts';
 import { createLabelLimiter, type LabelUse, type ReadOf } from './label-limiter.ts';
@@ -267,7 +267,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 }
 
 /** Totals of the store that have a label, and where it stands among their labels. */
-function totalsBy(label: string): { readonly metric: string; readonly index: number }[] {
+function totalsBy(label: string): { readonly metric: MetricName; readonly index: number }[] {
   return METRIC_NAMES.filter((metric) => specOf(metric).mirrored === true)
     .map((metric) => ({ metric, index: specOf(metric).labels.indexOf(label) }))
     .filter(({ index }) => index >= 0);

@@ -6,7 +6,7 @@
 import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
 import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
 import { READER_COUNTERS } from '../aggregation/log-counts.ts';
-import { OWN, RETIRED, type HistogramIncrement, type TotalsAdded, type TotalsStore } from '../aggregation/totals.ts';
+import { OWN, RETIRED, type HistogramIncrement, type HistogramValue, type TotalsStore } from '../aggregation/totals.ts';
 import type { Api } from '#foundation/events/events.ts';
 import {
   isMetricName,
@@ -61,6 +61,15 @@ interface Row {
   readonly labels: readonly string[];
 }
 
+/** What a commit added, or what the store had at the start: its names are not checked yet. */
+interface Added {
+  readonly account: string;
+  readonly increments: readonly (Row & { readonly by: number })[];
+  readonly histograms: readonly AddedHistogram[];
+}
+
+type AddedHistogram = HistogramValue & Pick<HistogramIncrement, 'exemplars'>;
+
 export function createMirror(deps: MirrorDeps): Mirror {
   const { families, totals } = deps;
   const accounts = new Set([OWN, ...deps.accounts.map(({ name }) => name)]);
@@ -74,7 +83,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
     if (accounts.has(added.account) && !unread.has(added.account)) add(added, false);
   });
 
-  function add({ account, increments, histograms }: TotalsAdded, restored: boolean): void {
+  function add({ account, increments, histograms }: Added, restored: boolean): void {
     for (const { by, ...row } of increments) {
       const labels = labelsOf(account, row, 'counter');
       if (labels === 'hidden') continue;
@@ -130,7 +139,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
     return limited;
   }
 
-  function observations(account: string, { buckets, sum, exemplars = [] }: HistogramIncrement): Observations {
+  function observations(account: string, { buckets, sum, exemplars = [] }: AddedHistogram): Observations {
     const spans = exemplars.map((exemplar) => {
       const span = exemplar && deps.spanOf(account, exemplar.messageId);
       return span && { ...span, value: exemplar.value, at: exemplar.at };
@@ -189,7 +198,7 @@ function mirroredCounters(labels: string): readonly CounterName[] {
   });
 }
 
-function fits({ metric, buckets, sum }: HistogramIncrement): boolean {
+function fits({ metric, buckets, sum }: AddedHistogram): boolean {
   const bounds = specOf(metric as HistogramName).buckets ?? [];
   const counts = buckets.length === bounds.length + 1 && buckets.every((count) => count >= 0 && Number.isFinite(count));
   return counts && sum >= 0 && Number.isFinite(sum);

@@ -25,7 +25,7 @@ function limiterOf({ labels = {}, store = new MemoryLabelStore(), configured = {
     clock,
     configured: (account, label) => configured[`${account}/${label}`] ?? [],
     onFolded: (label) => void folded.push(label),
-    totalsBy: (label) => (label === 'destination' ? [{ metric: 'messages', index: 0 }] : []),
+    totalsBy: (label) => (label === 'destination' ? [{ metric: 'msgsvc_messages_created_total', index: 0 }] : []),
     onEvicted: (account, label, value) => void evicted.push(`${account}/${label}/${value}`),
   });
   const admit = (value: string, account = 'a'): string => limiter.admit(account, 'destination', value);
@@ -202,7 +202,12 @@ describe('idle values', () => {
     await hours(world, 1, { seen: ['b'] });
     expect(world.evicted).toEqual(['a/destination/a']);
     expect(world.store.evicted).toEqual([
-      { account: 'a', label: 'destination', value: 'a', totals: [{ metric: 'messages', index: 0 }] },
+      {
+        account: 'a',
+        label: 'destination',
+        value: 'a',
+        totals: [{ metric: 'msgsvc_messages_created_total', index: 0 }],
+      },
     ]);
     expect(['c', 'a', 'b'].map((value) => world.admit(value))).toEqual(['c', 'other', 'b']);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OpsEvent } from '#foundation/events/events.ts';
+import type { Increment } from '#observe/aggregation/totals.ts';
 import { MemoryTotals } from '../../support/memory-totals.ts';
 import { until } from '../../support/until.ts';
 import { seriesOf, world, type World } from './world.ts';
@@ -7,7 +8,7 @@ import { seriesOf, world, type World } from './world.ts';
 const labels = { destination: { max: 90_000 }, urlGroup: { max: 90_000 } };
 const metrics = { maxSeries: 2_000, labels };
 
-const created = (destination: string, by: number) => ({
+const created = (destination: string, by: number): Increment => ({
   metric: 'msgsvc_messages_created_total',
   labels: [destination],
   by,
