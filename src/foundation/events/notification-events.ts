@@ -1,0 +1,26 @@
+/** Events of the notices and of their delivery to receivers. */
+import type { Notice, NoticeSeverity } from '../domain/notice.ts';
+
+/** Why a notification is not delivered. */
+export const NOTIFICATION_LOSSES = ['full', 'rejected', 'too_old', 'no_receiver'] as const;
+type NotificationLoss = (typeof NOTIFICATION_LOSSES)[number];
+
+export type NotificationEvent =
+  /** A notice becomes active, changes its words, or is resolved. */
+  | ({ readonly type: 'notice' } & Notice)
+  | { readonly type: 'notices.standing'; readonly bySeverity: Readonly<Record<NoticeSeverity, number>> }
+  | { readonly type: 'notification.sent'; readonly receiver: string }
+  | {
+      readonly type: 'notification.failed';
+      /** `alertmanager`, `webhook`, or `webhook/OWNER`. */
+      readonly receiver: string;
+      /** A status, or an error code: never an address, which may hold a secret. */
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'notification.dropped';
+      readonly receiver: string;
+      readonly reason: NotificationLoss;
+      readonly count: number;
+    }
+  | { readonly type: 'notifications.waiting'; readonly receiver: string; readonly count: number };

@@ -1,0 +1,64 @@
+/** Events of the policies, their actions, and the engine. */
+import type { Campaign } from '../domain/campaign.ts';
+import type { RunOutcome, Trigger } from '../domain/plan.ts';
+
+export type PolicyEvent =
+  | { readonly type: 'policy.triggered'; readonly policy: string; readonly account: string; readonly trigger: Trigger }
+  | {
+      readonly type: 'policy.run';
+      readonly policy: string;
+      readonly account: string;
+      /** Epoch milliseconds. */
+      readonly at: number;
+      readonly trigger: Trigger['kind'];
+      /** Absent where no plan was made. */
+      readonly planId?: string;
+      readonly outcome: RunOutcome;
+      readonly matched: number;
+      readonly acted: number;
+      readonly backlog: number;
+      readonly denials: readonly { readonly guard: string; readonly count: number }[];
+      readonly evaluationErrors: number;
+      /** Milliseconds until the backlog is drained, by the ramp and the caps; absent where nothing matched. */
+      readonly drainMs?: number;
+      readonly stopped?: { readonly guard: string; readonly reason: string };
+      readonly error?: string;
+    }
+  | {
+      readonly type: 'action.outcome';
+      readonly policy: string;
+      readonly account: string;
+      readonly action: string;
+      /** A dlqId, or the page or amount that was acted on. */
+      readonly target: string;
+      /** The run that was acted on; absent when only its entry is known. */
+      readonly workflowRunId?: string;
+      readonly outcome: string;
+      /** Entries that it was to act on: more than one for a page of a prune. */
+      readonly worth: number;
+      /** Entries that the service reports it acted on. */
+      readonly done?: number;
+      readonly durationMs: number;
+      readonly detail?: string;
+    }
+  | {
+      /** An entry is deleted without its archive, as its policy allows. */
+      readonly type: 'archive.failed';
+      readonly policy: string;
+      readonly account: string;
+      readonly dlqId: string;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'campaign.changed';
+      readonly policy: string;
+      readonly account: string;
+      readonly group: string;
+      readonly state: Campaign['state'];
+      readonly step: number;
+      readonly size: number;
+      readonly reason?: string;
+    }
+  | { readonly type: 'engine.paused'; readonly scope: string; readonly reason: string }
+  | { readonly type: 'engine.unpaused'; readonly lifted: number; readonly reason: string }
+  | { readonly type: 'engine.recovered'; readonly unknown: number };
