@@ -7,7 +7,7 @@ import { orderedId } from '#emulator/ids.ts';
 import { restoreService } from '#emulator/keeper.ts';
 import { createLimits } from '#emulator/limits.ts';
 import type { Message, Outcome, State } from '#emulator/message.ts';
-import { SigningKeyRing } from '#emulator/signature.ts';
+import { SigningKeyRing } from '#emulator/signing-keys.ts';
 import { createStatistics } from '#emulator/statistics.ts';
 import { Store } from '#emulator/store.ts';
 import { systemClock } from '#foundation/platform/clock.ts';

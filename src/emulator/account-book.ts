@@ -2,7 +2,7 @@
 import type { Random } from '#foundation/platform/random.ts';
 import type { Account, PlanName } from './account.ts';
 import { randomId } from './ids.ts';
-import type { SigningKeys } from './signature.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 export interface AccountSeed {
   readonly id: string;

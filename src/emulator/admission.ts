@@ -12,7 +12,7 @@ import type { Account } from './account.ts';
 import type { BudgetGuard } from './budget-guard.ts';
 import type { LimitsOf } from './limits.ts';
 import { RequestMeter, type WindowFigures } from './request-meter.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 import type { Switches } from './switches.ts';
 
 type Headers = Readonly<Record<string, string>>;

@@ -6,7 +6,7 @@ import { maxHeaderSize, STATUS_CODES, type IncomingMessage, type Server, type Se
 import type { Duplex } from 'node:stream';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Connections } from './connections.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 
 export function refuseBadHttp(server: Server, clock: Clock, connections: Connections): void {
   const endWith = (socket: Duplex, status: number, why: string): void => {

@@ -5,7 +5,8 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Delivered, Deliverer } from './delivery.ts';
 import { attemptId, type HeaderPair, type Message } from './message.ts';
-import { signDelivery, type SigningKeyRing } from './signature.ts';
+import { signDelivery } from './signature.ts';
+import type { SigningKeyRing } from './signing-keys.ts';
 import type { Switches } from './switches.ts';
 import type { DeliveryHeaderNames } from './wire-names.ts';
 

@@ -3,27 +3,50 @@
  * says what is wrong. `account` may be left out when there is only one.
  */
 import type { Random } from '#foundation/platform/random.ts';
-import { AccountError, type AccountSeed } from './account-book.ts';
+import { AccountError, type AccountBook, type AccountSeed } from './account-book.ts';
+import type { AccountState } from './account-state.ts';
 import { accountView, type AccountView } from './account-view.ts';
-import type { PlanName } from './account.ts';
+import type { Account, PlanName } from './account.ts';
+import type { Engine } from './engine.ts';
 import type { Faults } from './faults.ts';
 import type { FlowFigures, FlowHold } from './flow-lane.ts';
-import type { MessageOrigin } from './message-origins.ts';
+import type { Indexes } from './indexes.ts';
+import type { LimitsOf } from './limits.ts';
+import type { MessageOrigin, MessageOrigins } from './message-origins.ts';
 import { viewOf, type MessageView } from './message-view.ts';
 import { isTerminal, type Message } from './message.ts';
 import { replayPastTraffic, type PastTraffic } from './past-traffic.ts';
 import type { RequestRecorder } from './request-recorder.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 import { plantSeed, type Seed } from './seed.ts';
-import type { Service } from './service.ts';
-import type { SigningKeyRing, SigningKeys } from './signature.ts';
+import type { SigningKeyRing, SigningKeys } from './signing-keys.ts';
+import type { Statistics } from './statistics.ts';
 import type { SteerableClock, TimeMode } from './steerable-clock.ts';
 import type { Switches } from './switches.ts';
+import type { DeliveryHeaderNames } from './wire-names.ts';
+
+/** The parts of a service that a test can read and change. A reset replaces all of them. */
+export interface ControlledService {
+  readonly accounts: AccountBook;
+  readonly limitsOf: LimitsOf;
+  readonly states: ReadonlyMap<string, AccountState>;
+  readonly statistics: Statistics;
+  readonly indexes: Indexes;
+  readonly engine: Engine;
+  readonly origins: MessageOrigins;
+  readonly headerNames: DeliveryHeaderNames;
+  /**
+   * Another account, from now on.
+   *
+   * @throws {AccountError} when its id or a token is taken, or a token is empty
+   */
+  readonly addAccount: (seed: AccountSeed) => Account;
+}
 
 export interface ControlOptions {
   readonly clock: SteerableClock;
   readonly random: Random;
-  readonly service: () => Service;
+  readonly service: () => ControlledService;
   readonly rebuild: () => Promise<void>;
   readonly advance: (ms: number, options: { readonly patienceMs?: number | undefined }) => Promise<void>;
   /** Changed in place: whoever holds them sees the change. */

@@ -3,7 +3,7 @@ import { parseServiceDuration } from './durations.ts';
 import { beyondPlan, type Limits } from './limits.ts';
 import type { CallbackSetting, FlowControlSetting, Redaction } from './message.ts';
 import { LATEST_NOT_BEFORE } from './openapi/header-parameters.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 import type { ServiceHeaders } from './service-headers.ts';
 
 /** Retries of a workflow run whatever the plan. */

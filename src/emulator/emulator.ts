@@ -17,7 +17,7 @@ import { RequestRecorder } from './request-recorder.ts';
 import { createScriptedDestinations, type ScriptedDestinations } from './scripted-destinations.ts';
 import { startServer } from './server.ts';
 import { createService } from './service.ts';
-import { SigningKeyRing, type SigningKeys } from './signature.ts';
+import { SigningKeyRing, type SigningKeys } from './signing-keys.ts';
 import type { Statistics } from './statistics.ts';
 import { SteerableClock } from './steerable-clock.ts';
 import { DataFolderError } from './store-file.ts';

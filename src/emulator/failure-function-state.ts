@@ -1,6 +1,12 @@
 /** What a failed run tells of its failure function. */
 import type { Message } from './message.ts';
-import type { FAILURE_FUNCTION_STATES } from './openapi/query-parameters.ts';
+
+export const FAILURE_FUNCTION_STATES = [
+  'CALLBACK_INPROGRESS',
+  'CALLBACK_SUCCESS',
+  'CALLBACK_FAIL',
+  'CALLBACK_CANCELED',
+] as const;
 
 export type FailureFunctionState = (typeof FAILURE_FUNCTION_STATES)[number];
 

@@ -7,7 +7,8 @@ import type { Random } from '#foundation/platform/random.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { changeAnswer, changeQuery, questionOf, type AnswerFacts, type AnswerFault } from './fault-effects.ts';
 import type { RoutedCall } from './server.ts';
-import { ApiError, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { ApiError } from './api-error.ts';
+import { responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
 
 export type Fault =
   /** The request waits that long, in real time, before anything is done with it. */

@@ -1,6 +1,7 @@
 /** Reading the live state of a flow-control key. */
 import { stateOf, type MessageContext } from './message-context.ts';
-import { ApiError, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { ApiError } from './api-error.ts';
+import type { ApiRequest, ApiResponse, Route } from './route.ts';
 
 export function flowControlRoutes(context: MessageContext): readonly Route[] {
   return [

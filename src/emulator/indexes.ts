@@ -7,7 +7,7 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { randomId } from './ids.ts';
-import type { FractionDigits } from './point-time.ts';
+import type { FractionDigits } from './switches.ts';
 import type { StatsPeriodName } from './statistics-period.ts';
 import { throughputVector, vectorStatistics, type WorkloadReading } from './vector-statistics.ts';
 

@@ -4,7 +4,7 @@
  * the free plan and 5 of the paid ones.
  */
 import type { Account, PlanName } from './account.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 
 /** As the account record has them. */
 interface PlanLimits {

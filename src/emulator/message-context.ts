@@ -11,7 +11,8 @@ import type { MessageOrigins } from './message-origins.ts';
 import { HEADER_PARAMETERS } from './openapi/header-parameters.ts';
 import { QUERY_PARAMETERS } from './openapi/query-parameters.ts';
 import { Query } from './query.ts';
-import { ApiError, type ApiRequest } from './route.ts';
+import { ApiError } from './api-error.ts';
+import type { ApiRequest } from './route.ts';
 import { privateKindOfUrl } from './private-destinations.ts';
 import { ServiceHeaders } from './service-headers.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { HostError, hostOf, isKnownHost } from '#foundation/platform/known-hosts.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 
 /** @throws {ApiError} 400 or 403 */
 export function refuseOtherSites(request: IncomingMessage, ownHost: string): void {

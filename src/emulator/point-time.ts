@@ -1,10 +1,8 @@
 /** Times as statistics write them: UTC whatever the machine's time zone is. */
+import type { FractionDigits } from './switches.ts';
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
-
-/** Digits of the fraction of a second in `x`: the interface shows nine, installations send none to nine. */
-export type FractionDigits = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
 
 /** Epoch milliseconds as `YYYY-MM-DD hh:mm:ss.fffffffff +0000 UTC`; no point when there are no digits. */
 export function formatPointTime(ms: number, digits: FractionDigits = 9): string {

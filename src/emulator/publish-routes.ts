@@ -14,7 +14,8 @@ import {
 import { randomId } from './ids.ts';
 import { requireReachable, serviceHeadersOf, stateOf, type MessageContext } from './message-context.ts';
 import type { Delivery, HeaderPair } from './message.ts';
-import { ApiError, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { ApiError } from './api-error.ts';
+import type { ApiRequest, ApiResponse, Route } from './route.ts';
 import { isHttpUrl, type ServiceHeaders } from './service-headers.ts';
 import { withContentType } from './wire-names.ts';
 

@@ -3,7 +3,7 @@
  * those of the operation's table: reading another, or leaving one unread, is a mistake of the emulator.
  */
 import { MAX_COUNT, type QueryParameter, type QueryTable } from './openapi/query-parameters.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 import type { Switches } from './switches.ts';
 
 export class Query {

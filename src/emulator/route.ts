@@ -1,6 +1,7 @@
 /** What a handler of the embedded service gets and gives: HTTP without sockets. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Account } from './account.ts';
+import type { ApiError } from './api-error.ts';
 
 export interface ApiRequest {
   /** The account whose credentials the request carried (message API), or that manages the others (management API). */
@@ -35,19 +36,6 @@ export interface Route {
   /** `/v2/topics/:urlGroupName/endpoints`; a last segment `*name` takes the rest of the path as it is. */
   readonly pattern: string;
   readonly handle: ApiHandler;
-}
-
-/** A refusal that the caller sees as `{"error": message}`. */
-export class ApiError extends Error {
-  override readonly name = 'ApiError';
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.status = status;
-    this.headers = headers;
-  }
 }
 
 export function responseOf(error: ApiError): ApiResponse {

@@ -1,5 +1,6 @@
 /** Finds the route of a request line. The target is taken as it came: nothing normalises it, so destinations in a path stay whole. */
-import { ApiError, type Route } from './route.ts';
+import { ApiError } from './api-error.ts';
+import type { Route } from './route.ts';
 
 interface Match {
   readonly route: Route;

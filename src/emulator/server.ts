@@ -14,7 +14,8 @@ import type { Admission, Entry } from './admission.ts';
 import { checkRequestLine, refuseBadHttp } from './bad-http.ts';
 import { refuseOtherSites } from './other-sites.ts';
 import { CONNECTION_TIMEOUTS, Connections, type ConnectionTimeouts } from './connections.ts';
-import { ApiError, CONTROL_PATH, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { ApiError } from './api-error.ts';
+import { CONTROL_PATH, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
 import type { MatchRoute } from './router.ts';
 
 interface ServedService {

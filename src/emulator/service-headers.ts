@@ -9,7 +9,7 @@ import type { HeaderParameter, HeaderTable } from './openapi/header-parameters.t
 import { HTTP_URL } from './openapi/json-schema.ts';
 import { METHODS, type HeaderPair, type Method, type RetryDelayExpression } from './message.ts';
 import { compileRetryDelay, ExpressionError } from './retry-delay.ts';
-import { ApiError } from './route.ts';
+import { ApiError } from './api-error.ts';
 import { canonicalHeaderName, ownHeaderNames } from './wire-names.ts';
 
 /** What belongs to a connection cannot be forwarded; nor can what the service itself says of a delivery. */

@@ -9,27 +9,27 @@ import type { Account } from './account.ts';
 import { Admission } from './admission.ts';
 import { BudgetGuard } from './budget-guard.ts';
 import { Compact } from './compact.ts';
+import type { ControlledService } from './control.ts';
 import { Deliverer, type PortOf } from './delivery.ts';
 import type { EmulatorOptions } from './emulator-options.ts';
 import { Engine } from './engine.ts';
 import type { FactListener } from './facts.ts';
-import { createIndexes, type Indexes } from './indexes.ts';
+import { createIndexes } from './indexes.ts';
 import { beganAt, durableRoutes, keptStatistics, restoreService } from './keeper.ts';
-import { createLimits, type LimitsOf } from './limits.ts';
+import { createLimits } from './limits.ts';
 import { managementRoutes } from './management-routes.ts';
 import { MessageOrigins } from './message-origins.ts';
 import { messageRoutes } from './message-routes.ts';
 import { describedRoutes } from './openapi/described-routes.ts';
 import { createPlanBilling } from './plan-billing.ts';
-import type { FractionDigits } from './point-time.ts';
 import type { Route } from './route.ts';
 import { createRouter, type MatchRoute } from './router.ts';
 import { SharedLimits } from './shared-limits.ts';
-import type { SigningKeyRing } from './signature.ts';
-import { createStatistics, type Statistics } from './statistics.ts';
+import type { SigningKeyRing } from './signing-keys.ts';
+import { createStatistics } from './statistics.ts';
 import type { Store } from './store.ts';
-import type { Switches } from './switches.ts';
-import { deliveryHeaderNames, type DeliveryHeaderNames } from './wire-names.ts';
+import type { FractionDigits, Switches } from './switches.ts';
+import { deliveryHeaderNames } from './wire-names.ts';
 
 /** Of an answer that never ends, where no limit is enforced. */
 const MAX_CALLBACK_BYTES = 52_428_800;
@@ -49,22 +49,8 @@ export interface ServiceFrame {
   readonly onError: (error: unknown) => void;
 }
 
-export interface Service {
-  readonly accounts: AccountBook;
+export interface Service extends ControlledService {
   readonly admission: Admission;
-  readonly limitsOf: LimitsOf;
-  readonly states: ReadonlyMap<string, AccountState>;
-  readonly statistics: Statistics;
-  readonly indexes: Indexes;
-  readonly engine: Engine;
-  readonly origins: MessageOrigins;
-  readonly headerNames: DeliveryHeaderNames;
-  /**
-   * Another account, from now on.
-   *
-   * @throws {AccountError} when its id or a token is taken, or a token is empty
-   */
-  readonly addAccount: (seed: AccountSeed) => Account;
   readonly match: MatchRoute;
   /** What an earlier process left unfinished goes on. */
   readonly begin: () => void;

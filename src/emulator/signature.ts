@@ -1,14 +1,8 @@
 /**
  * Signed deliveries: each request carries an HS256 JWT (RFC 7519) by which its receiver knows who sent it, to where,
- * when, and that the body is whole. An account has two keys: deliveries are signed with the current one, and a receiver
- * that accepts both goes on working when the next one takes its place.
+ * when, and that the body is whole.
  */
-import { createHash, createHmac, randomBytes } from 'node:crypto';
-
-export interface SigningKeys {
-  readonly current: string;
-  readonly next: string;
-}
+import { createHash, createHmac } from 'node:crypto';
 
 export interface SignedDelivery {
   /** Who signs. */
@@ -37,51 +31,4 @@ export function signDelivery(key: string, { issuer, url, id, body, now }: Signed
 
 function base64url(text: string): string {
   return Buffer.from(text).toString('base64url');
-}
-
-/** The keys of all accounts: those given, else random ones. */
-export class SigningKeyRing {
-  readonly #keys = new Map<string, SigningKeys>();
-
-  /** @throws {Error} when a key is empty */
-  constructor(seeds: readonly { readonly id: string; readonly signingKeys?: Partial<SigningKeys> }[]) {
-    for (const { id, signingKeys } of seeds) this.give(id, signingKeys);
-  }
-
-  /**
-   * The keys of an account, random where not given.
-   *
-   * @throws {Error} when a key is empty
-   */
-  give(accountId: string, given: Partial<SigningKeys> = {}): SigningKeys {
-    const keys = { current: given.current ?? randomKey(), next: given.next ?? randomKey() };
-    if (keys.current === '' || keys.next === '') throw new Error(`account ${accountId} has an empty signing key`);
-    this.#keys.set(accountId, keys);
-    return keys;
-  }
-
-  of(accountId: string): SigningKeys {
-    const known = this.#keys.get(accountId);
-    if (known !== undefined) return known;
-    const keys = { current: randomKey(), next: randomKey() };
-    this.#keys.set(accountId, keys);
-    return keys;
-  }
-
-  /** Keys of an earlier process. */
-  restore(accountId: string, keys: SigningKeys): void {
-    this.#keys.set(accountId, keys);
-  }
-
-  /** The next key takes the current one's place, and there is a new next one. */
-  roll(accountId: string): SigningKeys {
-    const keys = { current: this.of(accountId).next, next: randomKey() };
-    this.#keys.set(accountId, keys);
-    return keys;
-  }
-}
-
-/** Never from seeded randomness: whoever knows the seed could sign. */
-function randomKey(): string {
-  return `sig_${randomBytes(24).toString('base64url')}`;
 }

@@ -11,15 +11,8 @@ import { billingMicroUsd, DEFAULT_PRICES, microUsdToUsd, type PriceTable } from 
 import type { Fact } from './facts.ts';
 import { MinuteRing } from './minute-ring.ts';
 import type { PlanBilling } from './plan-billing.ts';
-import {
-  DAY_MS,
-  dayOf,
-  daysOfMonth,
-  formatDay,
-  formatPointTime,
-  MINUTE_MS,
-  type FractionDigits,
-} from './point-time.ts';
+import { DAY_MS, dayOf, daysOfMonth, formatDay, formatPointTime, MINUTE_MS } from './point-time.ts';
+import type { FractionDigits } from './switches.ts';
 import { pointGrid, type StatsPeriodName } from './statistics-period.ts';
 
 export interface WirePoint {

@@ -3,7 +3,8 @@
  * under either answer.
  */
 
-import type { FractionDigits } from './point-time.ts';
+/** Digits of the fraction of a second in `x`: the interface shows nine, installations send none to nine. */
+export type FractionDigits = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
 
 export interface Switches {
   /** Whether log entries carry a `state` field. */

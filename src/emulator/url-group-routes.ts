@@ -1,7 +1,8 @@
 /** URL Groups: adding endpoints, listing the groups. */
 import { GROUP_NAME } from './openapi/operations.ts';
 import { requireReachable, stateOf, type MessageContext } from './message-context.ts';
-import { ApiError, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { ApiError } from './api-error.ts';
+import type { ApiRequest, ApiResponse, Route } from './route.ts';
 import { isHttpUrl } from './service-headers.ts';
 import type { Endpoint } from './url-groups.ts';
 

@@ -4,15 +4,8 @@
  * first, today included.
  */
 import { indexWorkload, type IndexWorkload, type WorkloadOperation } from './index-workload.ts';
-import {
-  DAY_MS,
-  dayOf,
-  daysOfMonth,
-  formatPointTime,
-  MINUTE_MS,
-  nameOfDay,
-  type FractionDigits,
-} from './point-time.ts';
+import { DAY_MS, dayOf, daysOfMonth, formatPointTime, MINUTE_MS, nameOfDay } from './point-time.ts';
+import type { FractionDigits } from './switches.ts';
 import { pointGrid, type StatsPeriodName } from './statistics-period.ts';
 import type { WirePoint } from './statistics.ts';
 

@@ -4,7 +4,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { signDelivery, SigningKeyRing } from '#emulator/signature.ts';
+import { signDelivery } from '#emulator/signature.ts';
+import { SigningKeyRing } from '#emulator/signing-keys.ts';
 import { httpSink, type SunkRequest } from '../support/http-sink.ts';
 import { ACCOUNT, START, TOKEN, world } from './world.ts';
 

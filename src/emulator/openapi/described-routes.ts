@@ -2,7 +2,8 @@
  * Holds routes and the table of operations to each other when the emulator starts, and requests to the table; serves
  * the document that is made of it.
  */
-import { ApiError, type Route } from '../route.ts';
+import { ApiError } from '../api-error.ts';
+import type { Route } from '../route.ts';
 import type { Switches } from '../switches.ts';
 import { openApiDocument } from './document.ts';
 import type { Spelling } from './examples.ts';

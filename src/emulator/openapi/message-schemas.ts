@@ -13,7 +13,7 @@ import {
   text,
   type JsonSchema,
 } from './json-schema.ts';
-import { FAILURE_FUNCTION_STATES } from './query-parameters.ts';
+import { FAILURE_FUNCTION_STATES } from '../failure-function-state.ts';
 
 const headerArrays: JsonSchema = { type: 'object', additionalProperties: listOf(text()) };
 

@@ -2,6 +2,7 @@
  * Query parameters of every operation that has any. The reader of a request (query.ts) takes names and kinds from here
  * and the OpenAPI document is made of them, so that neither knows a parameter that the other does not.
  */
+import { FAILURE_FUNCTION_STATES } from '../failure-function-state.ts';
 import { STATS_PERIOD_NAMES } from '../statistics-period.ts';
 
 /** The most that a page holds, and what it holds when nothing is asked. */
@@ -33,13 +34,6 @@ const LOG_STATE_FILTERS = [
   'CANCEL_REQUESTED',
   'CANCELLED',
   'CANCELED',
-] as const;
-
-export const FAILURE_FUNCTION_STATES = [
-  'CALLBACK_INPROGRESS',
-  'CALLBACK_SUCCESS',
-  'CALLBACK_FAIL',
-  'CALLBACK_CANCELED',
 ] as const;
 
 export type LogStateFilter = (typeof LOG_STATE_FILTERS)[number];

@@ -1,0 +1,57 @@
+/**
+ * The two signing keys of each account. Deliveries are signed with the current key. A receiver that accepts both keys
+ * keeps working when the next key becomes the current one.
+ */
+import { randomBytes } from 'node:crypto';
+
+export interface SigningKeys {
+  readonly current: string;
+  readonly next: string;
+}
+
+/** The keys of all accounts: those given, else random ones. */
+export class SigningKeyRing {
+  readonly #keys = new Map<string, SigningKeys>();
+
+  /** @throws {Error} when a key is empty */
+  constructor(seeds: readonly { readonly id: string; readonly signingKeys?: Partial<SigningKeys> }[]) {
+    for (const { id, signingKeys } of seeds) this.give(id, signingKeys);
+  }
+
+  /**
+   * The keys of an account, random where not given.
+   *
+   * @throws {Error} when a key is empty
+   */
+  give(accountId: string, given: Partial<SigningKeys> = {}): SigningKeys {
+    const keys = { current: given.current ?? randomKey(), next: given.next ?? randomKey() };
+    if (keys.current === '' || keys.next === '') throw new Error(`account ${accountId} has an empty signing key`);
+    this.#keys.set(accountId, keys);
+    return keys;
+  }
+
+  of(accountId: string): SigningKeys {
+    const known = this.#keys.get(accountId);
+    if (known !== undefined) return known;
+    const keys = { current: randomKey(), next: randomKey() };
+    this.#keys.set(accountId, keys);
+    return keys;
+  }
+
+  /** Keys of an earlier process. */
+  restore(accountId: string, keys: SigningKeys): void {
+    this.#keys.set(accountId, keys);
+  }
+
+  /** The next key takes the current one's place, and there is a new next one. */
+  roll(accountId: string): SigningKeys {
+    const keys = { current: this.of(accountId).next, next: randomKey() };
+    this.#keys.set(accountId, keys);
+    return keys;
+  }
+}
+
+/** Never from seeded randomness: whoever knows the seed could sign. */
+function randomKey(): string {
+  return `sig_${randomBytes(24).toString('base64url')}`;
+}
