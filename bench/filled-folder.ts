@@ -1,15 +1,15 @@
 /** A data folder with a million log entries and full DLQs, written by the emulator's own store. */
-import { AccountBook } from '#emulator/account-book.ts';
-import { createAccountState } from '#emulator/account-state.ts';
-import { Compact } from '#emulator/compact.ts';
-import { createIndexes } from '#emulator/indexes.ts';
-import { orderedId } from '#emulator/ids.ts';
-import { restoreService } from '#emulator/keeper.ts';
-import { createLimits } from '#emulator/limits.ts';
-import type { Message, Outcome, State } from '#emulator/message.ts';
-import { SigningKeyRing } from '#emulator/signing-keys.ts';
-import { createStatistics } from '#emulator/statistics.ts';
-import { Store } from '#emulator/store.ts';
+import { AccountBook } from '#emulator/state/account-book.ts';
+import { createAccountState } from '#emulator/state/account-state.ts';
+import { Compact } from '#emulator/state/compact.ts';
+import { createIndexes } from '#emulator/statistics/indexes.ts';
+import { orderedId } from '#emulator/state/ids.ts';
+import { restoreService } from '#emulator/store/keeper.ts';
+import { createLimits } from '#emulator/state/limits.ts';
+import type { Message, Outcome, State } from '#emulator/state/message.ts';
+import { SigningKeyRing } from '#emulator/state/signing-keys.ts';
+import { createStatistics } from '#emulator/statistics/statistics.ts';
+import { Store } from '#emulator/store/store.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 

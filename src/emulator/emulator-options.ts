@@ -2,9 +2,9 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
-import type { AccountSeed } from './account-book.ts';
-import type { TimeMode } from './steerable-clock.ts';
-import type { Switches } from './switches.ts';
+import type { AccountSeed } from './state/account-book.ts';
+import type { TimeMode } from './control/steerable-clock.ts';
+import type { Switches } from './state/switches.ts';
 
 export interface EmulatorOptions {
   /** Real time. It is the service's own time unless `time` or `control` is given. */

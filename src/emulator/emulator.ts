@@ -2,27 +2,27 @@
  * The embedded service: a real HTTP server with its own state, both APIs on one address. Messages are really
  * delivered, and what the statistics say follows from what happened. Time is the given clock's, or the service's own, which tests move.
  */
-import type { AccountBook } from './account-book.ts';
-import { createAdvance, NO_OWN_TIME, type Advance } from './advance.ts';
-import { controlRoutes } from './control-routes.ts';
-import { EmulatorControl } from './control.ts';
-import type { PortOf } from './delivery.ts';
+import type { AccountBook } from './state/account-book.ts';
+import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
+import { controlRoutes } from './control/control-routes.ts';
+import { EmulatorControl } from './control/control.ts';
+import type { PortOf } from './delivery/delivery.ts';
 import type { EmulatorOptions } from './emulator-options.ts';
-import type { FactListener } from './facts.ts';
-import { Faults } from './faults.ts';
-import type { Indexes } from './indexes.ts';
-import { PLAN_LIMITS } from './limits.ts';
-import { failedRuns, viewOf, type FailedRunView, type MessageView } from './message-view.ts';
-import { RequestRecorder } from './request-recorder.ts';
-import { createScriptedDestinations, type ScriptedDestinations } from './scripted-destinations.ts';
-import { startServer } from './server.ts';
+import type { FactListener } from './statistics/facts.ts';
+import { Faults } from './http/faults.ts';
+import type { Indexes } from './statistics/indexes.ts';
+import { PLAN_LIMITS } from './state/limits.ts';
+import { failedRuns, viewOf, type FailedRunView, type MessageView } from './state/message-view.ts';
+import { RequestRecorder } from './control/request-recorder.ts';
+import { createScriptedDestinations, type ScriptedDestinations } from './control/scripted-destinations.ts';
+import { startServer } from './http/server.ts';
 import { createService } from './service.ts';
-import { SigningKeyRing, type SigningKeys } from './signing-keys.ts';
-import type { Statistics } from './statistics.ts';
-import { SteerableClock } from './steerable-clock.ts';
-import { DataFolderError } from './store-file.ts';
-import { Store } from './store.ts';
-import { DEFAULT_SWITCHES } from './switches.ts';
+import { SigningKeyRing, type SigningKeys } from './state/signing-keys.ts';
+import type { Statistics } from './statistics/statistics.ts';
+import { SteerableClock } from './control/steerable-clock.ts';
+import { DataFolderError } from './store/store-file.ts';
+import { Store } from './store/store.ts';
+import { DEFAULT_SWITCHES } from './state/switches.ts';
 
 export interface Emulator extends AsyncDisposable {
   /** `http://HOST:PORT`: base URL of both APIs. */

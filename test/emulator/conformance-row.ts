@@ -1,7 +1,7 @@
 /** A row of the conformance table, and short ways to write many. */
 
 interface Proof {
-  /** In this folder. */
+  /** Name of a file in this folder or below. */
   readonly file: string;
   /** The title as it stands in the file; of a test over many values, the title with its places left open. */
   readonly test: string;

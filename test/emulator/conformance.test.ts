@@ -1,8 +1,8 @@
 /** Holds the conformance table: nothing of the interface without a row, no row without a test that is there, or a reason. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_SWITCHES } from '#emulator/switches.ts';
+import { DEFAULT_SWITCHES } from '#emulator/state/switches.ts';
 import type { Row } from './conformance-row.ts';
 import { ROWS } from './conformance.ts';
 import { namedIds } from './interface-names.ts';
@@ -49,9 +49,16 @@ function violations(rows: readonly Row[], names: readonly string[], read: (file:
   return wrong;
 }
 
+/** Paths of the emulator's tests by the names of their files. */
+const TEST_FILES = new Map(
+  readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => [basename(path), join(import.meta.dirname, path)]),
+);
+
 function readTestFile(file: string): string | undefined {
-  const path = join(import.meta.dirname, file);
-  return existsSync(path) && file.endsWith('.test.ts') ? readFileSync(path, 'utf8') : undefined;
+  const path = TEST_FILES.get(file);
+  return path === undefined ? undefined : readFileSync(path, 'utf8');
 }
 
 describe('the conformance table', () => {

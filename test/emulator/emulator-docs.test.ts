@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { OptionSpec } from '#operate/cli/command.ts';
 import { emulatorCommand } from '#operate/cli/emulator.ts';
-import { controlRoutes } from '#emulator/control-routes.ts';
-import { DEFAULT_SWITCHES, SWITCH_VALUES } from '#emulator/switches.ts';
+import { controlRoutes } from '#emulator/control/control-routes.ts';
+import { DEFAULT_SWITCHES, SWITCH_VALUES } from '#emulator/state/switches.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { world } from './world.ts';
 
@@ -81,7 +81,7 @@ test('every fault has a row that the control path takes', async () => {
     const answer = await fetch(`${service.emulator.url}/-/emulator/faults`, { method: 'POST', body });
     expect(answer.status, fault).toBe(200);
   }
-  const source = readFileSync(join(import.meta.dirname, '../../src/emulator/control-routes.ts'), 'utf8');
+  const source = readFileSync(join(import.meta.dirname, '../../src/emulator/control/control-routes.ts'), 'utf8');
   const kinds = [...source.matchAll(/kind: z\.literal\('([\w-]+)'\)/g)].map((match) => match[1]);
   const told = faults.map((fault) => (JSON.parse(fault) as { readonly kind: string }).kind);
   expect(new Set(told)).toEqual(new Set(kinds));

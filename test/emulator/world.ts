@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { EmulatorOptions } from '#emulator/emulator-options.ts';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import type { Fact } from '#emulator/facts.ts';
+import type { Fact } from '#emulator/statistics/facts.ts';
 import { openApiDocument } from '#emulator/openapi/document.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';

@@ -1,6 +1,6 @@
 /** What a virtual day's account sends, poll by poll: to a group and to single hosts, some of which fail now and then. */
 import type { Emulator } from '#emulator/emulator.ts';
-import type { StepLike } from '#emulator/scripted-steps.ts';
+import type { StepLike } from '#emulator/control/scripted-steps.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { publish, putEndpoints, TEST_TOKEN, trigger, type Service } from './service.ts';
 

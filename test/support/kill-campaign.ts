@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import type { FaultRule } from '#emulator/faults.ts';
+import type { FaultRule } from '#emulator/http/faults.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf } from './daemon-world.ts';

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import type { Emulator } from '#emulator/emulator.ts';
-import type { RecordedRequest } from '#emulator/request-recorder.ts';
+import type { RecordedRequest } from '#emulator/control/request-recorder.ts';
 
 export const ACCOUNT = 'acc-1';
 

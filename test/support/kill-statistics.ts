@@ -3,7 +3,7 @@
  * up to a day goes by, so that the last hour does not reach back and the gap is filled from coarser points.
  */
 import { expect } from 'vitest';
-import type { Fact } from '#emulator/facts.ts';
+import type { Fact } from '#emulator/statistics/facts.ts';
 import type { Exposition } from './exposition.ts';
 import { ACCOUNT, type Campaign, type CampaignBed } from './kill-campaign.ts';
 import { publish, trigger } from './service.ts';

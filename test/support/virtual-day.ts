@@ -12,7 +12,7 @@ import { logs } from '#observe/collectors/logs.ts';
 import type { Batch, LogProgress } from '#foundation/domain/observation.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import type { FaultRule } from '#emulator/faults.ts';
+import type { FaultRule } from '#emulator/http/faults.ts';
 import { type Clock, systemClock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { type Random, seededRandom } from '#foundation/platform/random.ts';

@@ -1,6 +1,6 @@
 /**
  * The service's own headers of every operation that takes any, without the prefix (`Svc-`). The reader of a request
- * (service-headers.ts) takes names and kinds from here and the OpenAPI document is made of them.
+ * (`http/service-headers.ts`) takes names and kinds from here and the OpenAPI document is made of them.
  */
 
 export interface HeaderParameter {

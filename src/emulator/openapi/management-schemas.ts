@@ -1,6 +1,6 @@
 /** What the management API is given and answers with (interface 2.7 to 2.11), in the spelling of an installation. */
-import type { PlanName } from '../account.ts';
-import { INDEX_REGIONS, INDEX_TYPES } from '../indexes.ts';
+import type { PlanName } from '../state/account.ts';
+import { INDEX_REGIONS, INDEX_TYPES } from '../statistics/indexes.ts';
 import { choiceOf, flag, integer, listOf, long, number, objectOf, ref, text, type JsonSchema } from './json-schema.ts';
 
 const points = listOf(ref('DataPoint'));

@@ -1,5 +1,5 @@
 /** What the message API is given and answers with (interface 2.1 to 2.6, and the callbacks of section 6). */
-import { METHODS } from '../message.ts';
+import { METHODS } from '../state/message.ts';
 import {
   choiceOf,
   flag,
@@ -13,7 +13,7 @@ import {
   text,
   type JsonSchema,
 } from './json-schema.ts';
-import { FAILURE_FUNCTION_STATES } from '../failure-function-state.ts';
+import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
 
 const headerArrays: JsonSchema = { type: 'object', additionalProperties: listOf(text()) };
 

@@ -1,5 +1,5 @@
 /** The tables of path, query and header parameters as OpenAPI writes them. */
-import { METHODS } from '../message.ts';
+import { METHODS } from '../state/message.ts';
 import type { HeaderParameter } from './header-parameters.ts';
 import { choiceOf, httpUrl, integer, listOf, long, text, type JsonSchema } from './json-schema.ts';
 import { headerTableOf, queryTableOf, type Operation, type PathParameter } from './operations.ts';

@@ -1,9 +1,9 @@
 /**
- * Query parameters of every operation that has any. The reader of a request (query.ts) takes names and kinds from here
+ * Query parameters of every operation that has any. The reader of a request (`http/query.ts`) takes names and kinds from here
  * and the OpenAPI document is made of them, so that neither knows a parameter that the other does not.
  */
-import { FAILURE_FUNCTION_STATES } from '../failure-function-state.ts';
-import { STATS_PERIOD_NAMES } from '../statistics-period.ts';
+import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
+import { STATS_PERIOD_NAMES } from '../statistics/statistics-period.ts';
 
 /** The most that a page holds, and what it holds when nothing is asked. */
 export const MAX_COUNT = 100;

@@ -1,6 +1,6 @@
 import { CommandError, EXIT, textOption, UsageError, type Command, type OptionValues } from './command.ts';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
-import type { PlanName } from '#emulator/account.ts';
+import type { PlanName } from '#emulator/state/account.ts';
 import { listenAddress } from './listen-option.ts';
 import { writeDocument } from './output.ts';
 
@@ -121,7 +121,7 @@ function valueOf(values: OptionValues, name: Name): string {
 }
 
 async function parsePlan(text: string): Promise<PlanName> {
-  const { PLAN_LIMITS } = await import('#emulator/limits.ts');
+  const { PLAN_LIMITS } = await import('#emulator/state/limits.ts');
   const names = Object.keys(PLAN_LIMITS) as PlanName[];
   const plan = names.find((name) => name === text);
   if (plan === undefined) throw new UsageError(`--plan must be one of ${names.join(', ')}, not ${text}`);

@@ -6,7 +6,7 @@ import { createActions } from '#automate/actions/index.ts';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import type { Switches } from '#emulator/switches.ts';
+import type { Switches } from '#emulator/state/switches.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';

@@ -7,7 +7,7 @@ import { createActions } from '#automate/actions/index.ts';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import type { FaultRule } from '#emulator/faults.ts';
+import type { FaultRule } from '#emulator/http/faults.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';

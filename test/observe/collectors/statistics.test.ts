@@ -7,7 +7,7 @@ import { clientSettings, wireSettings } from '#service/settings.ts';
 import { collectors } from '#observe/collectors/index.ts';
 import type { AccountStats } from '#foundation/domain/statistics.ts';
 import type { Emulator } from '#emulator/emulator.ts';
-import type { Fact } from '#emulator/facts.ts';
+import type { Fact } from '#emulator/statistics/facts.ts';
 import { readPoints } from '#observe/aggregation/series-record.ts';
 import type { SeriesStore } from '#observe/aggregation/series-store.ts';
 import { systemClock } from '#foundation/platform/clock.ts';

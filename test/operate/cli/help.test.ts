@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '#operate/cli/index.ts';
 import { optionsOf } from '#operate/cli/arguments.ts';
 import { helpCommand } from '#operate/cli/help.ts';
-import { PLAN_LIMITS } from '#emulator/limits.ts';
+import { PLAN_LIMITS } from '#emulator/state/limits.ts';
 import { opsd } from './terminal.ts';
 
 const ALL = [...COMMANDS, helpCommand];

@@ -7,9 +7,9 @@ import { subscribe } from 'node:diagnostics_channel';
 import { startApp } from '#app/daemon.ts';
 import { DEMO_LOG_MAX_ENTRIES, runDemo } from '#operate/cli/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
-import { startSampleDestinations } from '#emulator/sample-destinations.ts';
-import { startSampleTraffic } from '#emulator/sample-traffic.ts';
-import { TimerQueue } from '#emulator/timer-queue.ts';
+import { startSampleDestinations } from '#emulator/sample/destinations.ts';
+import { startSampleTraffic } from '#emulator/sample/traffic.ts';
+import { TimerQueue } from '#emulator/control/timer-queue.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 

@@ -1,0 +1,267 @@
+/**
+ * The control path, `/-/emulator/…`: the control of a service over HTTP, JSON in and out, for tests in any language.
+ * It has no credentials and is there only when it was asked for. Unknown fields are refused, so that a typing error
+ * does not pass for an answer.
+ */
+import { z } from 'zod';
+import type { PlanName } from '../state/account.ts';
+import type { EmulatorControl } from './control.ts';
+import { PLAN_LIMITS } from '../state/limits.ts';
+import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
+import { ApiError } from '../state/api-error.ts';
+import { CONTROL_PATH, type ApiRequest, type Route } from '../http/route.ts';
+import { ScriptError } from './scripted-steps.ts';
+import type { ScriptedDestinations } from './scripted-destinations.ts';
+import { SWITCH_VALUES } from '../state/switches.ts';
+
+/** Of one seed: what takes seconds stops everything else. */
+const MOST_FAILURES = 20_000;
+
+const count = z.int().min(1).max(1_000_000);
+const milliseconds = z.int().min(0);
+const text = z.string().min(1);
+const account = text.optional();
+
+const MODE = z.enum(['real', 'virtual']);
+const ADVANCE = z.union([
+  z.strictObject({ ms: milliseconds, patienceMs: milliseconds.optional() }),
+  z.strictObject({ to: milliseconds, patienceMs: milliseconds.optional() }),
+]);
+
+const FAILURE = z.strictObject({
+  url: z.url({ protocol: /^https?$/ }),
+  count: z.int().min(1).max(10_000).optional(),
+  body: z.string().optional(),
+  labels: z.array(text).optional(),
+  flowControlKey: text.optional(),
+  status: z.int().min(100).max(599).optional(),
+  responseBody: z.string().optional(),
+  agoMs: milliseconds.optional(),
+});
+const FAILED_RUN = FAILURE.extend({ failureFunctionState: z.enum(FAILURE_FUNCTION_STATES).optional() });
+function listOf<T extends z.ZodType<{ readonly count?: number | undefined }>>(failure: T) {
+  const inAll = (all: readonly z.infer<T>[]): number => all.reduce((sum, { count: alike = 1 }) => sum + alike, 0);
+  return z
+    .array(failure)
+    .refine((all) => inAll(all) <= MOST_FAILURES, { error: `at most ${MOST_FAILURES} in all` })
+    .optional();
+}
+const SEED = z.strictObject({
+  account,
+  urlGroups: z
+    .array(
+      z.strictObject({
+        name: text,
+        endpoints: z.array(z.strictObject({ url: z.url({ protocol: /^https?$/ }), name: text.exactOptional() })).min(1),
+      }),
+    )
+    .optional(),
+  indexes: z
+    .array(
+      z.strictObject({
+        id: text.optional(),
+        name: text,
+        region: z.enum(['eu-west-1', 'us-central1']).optional(),
+        type: z.enum(['free', 'payg', 'fixed']).optional(),
+      }),
+    )
+    .optional(),
+  vectorIndexes: z.array(text).optional(),
+  deadMessages: listOf(FAILURE),
+  failedRuns: listOf(FAILED_RUN),
+});
+const HISTORY = z.strictObject({
+  account,
+  days: z.int().min(1).max(31).optional(),
+  logMinutes: z.int().min(0).max(1_440).optional(),
+  deadLetters: z.int().min(0).max(10_000).optional(),
+});
+const ORIGIN = { account, scheduleId: text.exactOptional(), queueName: text.exactOptional() };
+const ACCOUNT = z.strictObject({
+  state: text.optional(),
+  modifyingState: text.nullable().optional(),
+  plan: z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).optional(),
+  enterpriseId: text.optional(),
+});
+const NEW_ACCOUNT = z.strictObject({
+  id: text,
+  token: text,
+  readOnlyToken: text.exactOptional(),
+  plan: z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).exactOptional(),
+  budgetUsd: z.int().min(0).max(10_000).exactOptional(),
+  state: text.exactOptional(),
+  modifyingState: text.exactOptional(),
+  enterpriseId: text.exactOptional(),
+  region: z.enum(['eu-central-1', 'us-east-1']).exactOptional(),
+  metricsEnabled: z.boolean().exactOptional(),
+  signingKeys: z.strictObject({ current: text.exactOptional(), next: text.exactOptional() }).exactOptional(),
+});
+const HOLD = z.strictObject({
+  account,
+  paused: z.boolean().optional(),
+  parallelism: count.nullable().optional(),
+  rate: z.strictObject({ max: count, periodMs: count }).nullable().optional(),
+});
+
+const share = z.number().min(0).max(1);
+const names = z.array(text).min(1);
+const FAULT = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('latency'), ms: z.int().min(0).max(600_000) }),
+  z.strictObject({
+    kind: z.literal('status'),
+    status: z.int().min(400).max(599),
+    error: z.string().exactOptional(),
+    retryAfter: z.int().min(0).exactOptional(),
+  }),
+  z.strictObject({
+    kind: z.literal('rate-limit'),
+    form: z.enum(['burst', 'daily']),
+    limit: z.int().min(0).exactOptional(),
+    resetMs: milliseconds.exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('lost') }),
+  z.strictObject({ kind: z.literal('truncated'), how: z.enum(['json', 'connection']).exactOptional() }),
+  z.strictObject({ kind: z.literal('ignored-filters'), names: names.exactOptional() }),
+  z.strictObject({ kind: z.literal('repeated-cursor') }),
+  z.strictObject({ kind: z.literal('missing-fields'), fields: names }),
+  z.strictObject({ kind: z.literal('seconds'), fields: names.exactOptional() }),
+  z.strictObject({ kind: z.literal('late'), ms: milliseconds, share: share.exactOptional() }),
+  z.strictObject({
+    kind: z.literal('duplicate'),
+    share: share.exactOptional(),
+    when: z.enum(['at-once', 'later']).exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('missing'), share }),
+  z.strictObject({ kind: z.literal('clock-skew'), ms: z.int() }),
+]);
+const FAULT_RULE = z.strictObject({
+  operations: names.exactOptional(),
+  method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']).exactOptional(),
+  path: z.string().startsWith('/').exactOptional(),
+  skip: z.int().min(0).exactOptional(),
+  times: count.exactOptional(),
+  probability: share.exactOptional(),
+  fault: FAULT,
+});
+const SWITCHES = z.strictObject(
+  Object.fromEntries(Object.entries(SWITCH_VALUES).map(([name, values]) => [name, z.literal(values).optional()])),
+);
+
+type Method = Route['method'];
+type Handle = (request: ApiRequest) => unknown;
+
+export function controlRoutes(control: EmulatorControl, destinations: ScriptedDestinations): readonly Route[] {
+  const route = (method: Method, path: string, handle: Handle): Route => ({
+    api: 'control',
+    operation: `control ${method} ${path}`,
+    method,
+    pattern: `${CONTROL_PATH}${path}`,
+    handle: async (request) => {
+      refuseQuery(request, method === 'GET' && path === '/requests' ? ['operation', 'after'] : []);
+      if (method === 'DELETE') read(z.strictObject({}), request);
+      return { status: 200, json: (await handle(request)) ?? { ok: true } };
+    },
+  });
+  const param = (request: ApiRequest, name: string): string => request.params[name]!;
+
+  return [
+    route('GET', '/state', () => control.state()),
+    route('POST', '/reset', async (request) => {
+      read(z.strictObject({}), request);
+      await control.reset();
+    }),
+    route('POST', '/seed', (request) => control.seed(read(SEED, request))),
+    route('POST', '/history', (request) => control.history(read(HISTORY, request))),
+
+    route('GET', '/clock', () => control.clock()),
+    route('POST', '/clock', (request) => control.setTime(read(z.strictObject({ mode: MODE }), request).mode)),
+    route('POST', '/clock/advance', (request) => control.advance(read(ADVANCE, request))),
+
+    route('POST', '/messages/next', (request) =>
+      control.nameNext(read(z.strictObject({ ...ORIGIN, times: count.optional() }), request)),
+    ),
+    route('POST', '/messages/:messageId', (request) =>
+      control.nameMessage({ messageId: param(request, 'messageId'), ...read(z.strictObject(ORIGIN), request) }),
+    ),
+    route('POST', '/messages/:messageId/cancel', (request) =>
+      control.cancelMessage({ messageId: param(request, 'messageId'), ...read(z.strictObject({ account }), request) }),
+    ),
+    route('POST', '/workflow-dlq/:dlqId/cancel-failure-function', (request) =>
+      control.cancelFailureFunction({ dlqId: param(request, 'dlqId'), ...read(z.strictObject({ account }), request) }),
+    ),
+    route('POST', '/accounts', (request) => control.addAccount(read(NEW_ACCOUNT, request))),
+    route('POST', '/accounts/:account/roll-signing-keys', (request) => {
+      read(z.strictObject({}), request);
+      return control.rollSigningKeys({ account: param(request, 'account') });
+    }),
+    route('POST', '/accounts/:account', (request) =>
+      control.setAccount({ ...read(ACCOUNT, request), account: param(request, 'account') }),
+    ),
+    route('POST', '/flow-control/:key', (request) =>
+      control.hold({ ...read(HOLD, request), key: param(request, 'key') }),
+    ),
+
+    route('GET', '/switches', () => control.switches()),
+    route('POST', '/switches', (request) => control.setSwitches(read(SWITCHES, request))),
+
+    route('GET', '/faults', () => ({ faults: control.faults.list() })),
+    route('POST', '/faults', (request) => control.faults.add(read(FAULT_RULE, request))),
+    route('DELETE', '/faults', () => control.faults.clear()),
+    route('DELETE', '/faults/:id', (request) => {
+      const id = param(request, 'id');
+      if (!control.faults.remove(id)) throw new ApiError(404, `there is no fault ${id.slice(0, 200)}`);
+    }),
+
+    route('GET', '/requests', (request) => ({ requests: control.requests.list(readFilter(request.query)) })),
+    route('DELETE', '/requests', () => control.requests.clear()),
+
+    route('POST', '/destinations', async (request) => {
+      const { place, steps } = read(z.strictObject({ place: text, steps: z.unknown() }), request);
+      await destinations.script(place, steps as never).catch((error: unknown) => {
+        throw error instanceof ScriptError ? new ApiError(400, error.message) : error;
+      });
+    }),
+    route('GET', '/destinations/:host/requests', (request) => ({
+      requests: destinations
+        .requests(param(request, 'host'))
+        .map(({ body, ...rest }) => ({ ...rest, body: body.toString('utf8') })),
+    })),
+    route('DELETE', '/destinations', () => destinations.clear()),
+    route('DELETE', '/destinations/:host', (request) => destinations.clear(param(request, 'host'))),
+  ];
+}
+
+/** @throws {ApiError} 400 with every problem and its place; no body is an empty object */
+function read<T>(schema: z.ZodType<T>, request: ApiRequest): T {
+  let json: unknown;
+  try {
+    const body = new TextDecoder('utf-8', { fatal: true }).decode(request.body);
+    json = body.trim() === '' ? {} : JSON.parse(body);
+  } catch {
+    throw new ApiError(400, 'the body must be a JSON object');
+  }
+  const { success, data, error } = schema.safeParse(json);
+  if (success) return data;
+  throw new ApiError(400, error.issues.flatMap((issue) => problems(issue)).join('; '));
+}
+
+function problems(issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): readonly string[] {
+  const path = [...at, ...issue.path];
+  const place = path.length === 0 ? 'the body' : path.join('.');
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [`${place}: ${issue.message}`];
+  return [issue.errors.map((one) => one.flatMap((inner) => problems(inner, path)).join(', ')).join('; or ')];
+}
+
+function refuseQuery({ query }: ApiRequest, known: readonly string[]): void {
+  for (const name of query.keys()) {
+    const told = JSON.stringify(name.slice(0, 100));
+    if (!known.includes(name)) throw new ApiError(400, `${told} is not a parameter of this request`);
+    if (query.getAll(name).length > 1) throw new ApiError(400, `${told} takes one value`);
+  }
+}
+
+function readFilter(query: URLSearchParams): { readonly operation?: string; readonly after?: number } {
+  const [operation, after] = [query.get('operation'), query.get('after')];
+  if (after !== null && !/^\d{1,15}$/.test(after)) throw new ApiError(400, 'after must be a sequence: a whole number');
+  return { ...(operation !== null && { operation }), ...(after !== null && { after: Number(after) }) };
+}

@@ -1,0 +1,301 @@
+/**
+ * The service in a test's hands: what no operation of the interface can bring about. Methods throw an ApiError that
+ * says what is wrong. `account` may be left out when there is only one.
+ */
+import type { Random } from '#foundation/platform/random.ts';
+import { AccountError, type AccountBook, type AccountSeed } from '../state/account-book.ts';
+import type { AccountState } from '../state/account-state.ts';
+import { accountView, type AccountView } from '../state/account-view.ts';
+import type { Account, PlanName } from '../state/account.ts';
+import type { Engine } from '../delivery/engine.ts';
+import type { Faults } from '../http/faults.ts';
+import type { FlowFigures, FlowHold } from '../state/flow-lane.ts';
+import type { Indexes } from '../statistics/indexes.ts';
+import type { LimitsOf } from '../state/limits.ts';
+import type { MessageOrigin, MessageOrigins } from '../state/message-origins.ts';
+import { viewOf, type MessageView } from '../state/message-view.ts';
+import { isTerminal, type Message } from '../state/message.ts';
+import { replayPastTraffic, type PastTraffic } from './past-traffic.ts';
+import type { RequestRecorder } from './request-recorder.ts';
+import { ApiError } from '../state/api-error.ts';
+import { plantSeed, type Seed } from './seed.ts';
+import type { SigningKeyRing, SigningKeys } from '../state/signing-keys.ts';
+import type { Statistics } from '../statistics/statistics.ts';
+import type { SteerableClock, TimeMode } from './steerable-clock.ts';
+import type { Switches } from '../state/switches.ts';
+import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
+
+/** The parts of a service that a test can read and change. A reset replaces all of them. */
+export interface ControlledService {
+  readonly accounts: AccountBook;
+  readonly limitsOf: LimitsOf;
+  readonly states: ReadonlyMap<string, AccountState>;
+  readonly statistics: Statistics;
+  readonly indexes: Indexes;
+  readonly engine: Engine;
+  readonly origins: MessageOrigins;
+  readonly headerNames: DeliveryHeaderNames;
+  /**
+   * Another account, from now on.
+   *
+   * @throws {AccountError} when its id or a token is taken, or a token is empty
+   */
+  readonly addAccount: (seed: AccountSeed) => Account;
+}
+
+export interface ControlOptions {
+  readonly clock: SteerableClock;
+  readonly random: Random;
+  readonly service: () => ControlledService;
+  readonly rebuild: () => Promise<void>;
+  readonly advance: (ms: number, options: { readonly patienceMs?: number | undefined }) => Promise<void>;
+  /** Changed in place: whoever holds them sees the change. */
+  readonly switches: { -readonly [K in keyof Switches]: Switches[K] };
+  readonly signingKeys: SigningKeyRing;
+  readonly faults: Faults;
+  readonly requests: RequestRecorder;
+}
+
+/** What its clients and the receivers of its deliveries need. */
+interface AddedAccount {
+  readonly id: string;
+  readonly token: string;
+  readonly readOnlyToken: string;
+  readonly signingKeys: SigningKeys;
+}
+
+interface OfAccount {
+  readonly account?: string | undefined;
+}
+
+export interface ClockView {
+  readonly mode: TimeMode;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** How many timers wait, and how long until the first. */
+  readonly timers: number;
+  readonly nextInMs?: number;
+}
+
+export interface HoldChange extends OfAccount {
+  readonly key: string;
+  readonly paused?: boolean | undefined;
+  /** Null lets go of the pin; absent leaves it. */
+  readonly parallelism?: number | null | undefined;
+  readonly rate?: { readonly max: number; readonly periodMs: number } | null | undefined;
+}
+
+export interface AccountChange extends OfAccount {
+  readonly state?: string | undefined;
+  /** Null ends the change in progress. */
+  readonly modifyingState?: string | null | undefined;
+  readonly plan?: PlanName | undefined;
+  /** With the plan `enterprise`. */
+  readonly enterpriseId?: string | undefined;
+}
+
+/** More than a year at once is a mistake in a unit. */
+const LONGEST_MOVE_MS = 400 * 86_400_000;
+
+export class EmulatorControl {
+  readonly faults: Faults;
+  readonly requests: RequestRecorder;
+  readonly #options: ControlOptions;
+  readonly #initialSwitches: Switches;
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+    this.#initialSwitches = { ...options.switches };
+    this.faults = options.faults;
+    this.requests = options.requests;
+  }
+
+  /** As it was at the start, time and signing keys apart: deliveries are broken off, tokens are the first ones again. */
+  async reset(): Promise<void> {
+    this.faults.clear();
+    Object.assign(this.#options.switches, this.#initialSwitches);
+    await this.#options.rebuild();
+    // Last: of what came while deliveries were broken off, too.
+    this.requests.clear();
+  }
+
+  /** Puts things there as if they had come to be. */
+  seed(seed: Seed & OfAccount): { readonly dlqIds: readonly string[]; readonly indexIds: readonly string[] } {
+    const service = this.#options.service();
+    const { state, account } = this.#of(seed.account);
+    const { clock, random } = this.#options;
+    return plantSeed(seed, { ...service, state, account, limits: service.limitsOf(account), now: clock.now(), random });
+  }
+
+  /** Days of traffic that end now; log and dead letters of the last of it. For a service that has done nothing yet. */
+  history(
+    options: OfAccount & {
+      readonly days?: number | undefined;
+      readonly logMinutes?: number | undefined;
+      readonly deadLetters?: number | undefined;
+    } = {},
+  ): PastTraffic {
+    const { state } = this.#of(options.account);
+    return replayPastTraffic({
+      state,
+      statistics: this.#options.service().statistics,
+      random: this.#options.random,
+      now: this.#options.clock.now(),
+      days: options.days ?? 30,
+      logMinutes: options.logMinutes ?? 10,
+      deadLetters: options.deadLetters ?? 25,
+    });
+  }
+
+  clock(): ClockView {
+    const { mode, timers, nextIn } = this.#options.clock;
+    return { mode, now: this.#options.clock.now(), timers, ...(nextIn !== undefined && { nextInMs: nextIn }) };
+  }
+
+  async setTime(mode: TimeMode): Promise<ClockView> {
+    await this.#options.clock.setMode(mode);
+    return this.clock();
+  }
+
+  /** By so many milliseconds, or to a moment; what is due on the way is really delivered. */
+  async advance(
+    move: ({ readonly ms: number } | { readonly to: number }) & { readonly patienceMs?: number | undefined },
+  ): Promise<ClockView> {
+    const ms = 'ms' in move ? move.ms : move.to - this.#options.clock.now();
+    if (!(ms >= 0)) throw new ApiError(400, `time does not go back: that moment is ${-ms} ms ago`);
+    if (ms > LONGEST_MOVE_MS) throw new ApiError(400, `time moves by at most ${LONGEST_MOVE_MS} ms at once, not ${ms}`);
+    await this.#options.advance(ms, move);
+    return this.clock();
+  }
+
+  /** At once when it waits, else after the attempt in progress, which may still deliver it. */
+  cancelMessage({ account, messageId }: OfAccount & { readonly messageId: string }): MessageView {
+    const message = this.#message(account, messageId);
+    this.#cancel(message, `message ${messageId}`);
+    return viewOf(message);
+  }
+
+  /** Cancels the call that tells of a run's failure, while it is in progress: its state is CALLBACK_CANCELED then. */
+  cancelFailureFunction({ account, dlqId }: OfAccount & { readonly dlqId: string }): MessageView {
+    const { state } = this.#of(account);
+    const letter = state.workflowDlq.get(dlqId);
+    if (letter === undefined) throw new ApiError(404, `there is no failed run ${dlqId.slice(0, 200)}`);
+    const notice = letter.message.failureNotice;
+    if (notice === undefined) throw new ApiError(409, `nothing is called because of the failure of ${dlqId}`);
+    this.#cancel(notice, `the failure function of ${dlqId}`);
+    return viewOf(notice);
+  }
+
+  /** The message, and all that is told of it, is of a schedule or queue. */
+  nameMessage({
+    account,
+    messageId,
+    ...origin
+  }: OfAccount & MessageOrigin & { readonly messageId: string }): MessageView {
+    const message = this.#message(account, messageId);
+    Object.assign(message, origin);
+    const { log, dlq, workflowDlq } = this.#of(account).state;
+    for (const kept of [log, dlq, workflowDlq]) kept.rename(message);
+    return viewOf(message);
+  }
+
+  /** The next publishes and triggers are of a schedule or queue. */
+  nameNext({ account, times, ...origin }: OfAccount & MessageOrigin & { readonly times?: number | undefined }): void {
+    this.#options.service().origins.set(this.#of(account).account.id, origin, times ?? 1);
+  }
+
+  /** Another account beside those that are there, until a reset. What goes without saying which one is meant is refused then. */
+  addAccount(seed: AccountSeed): AddedAccount {
+    if (Object.values(seed.signingKeys ?? {}).includes('')) throw new ApiError(400, 'a signing key must not be empty');
+    try {
+      const { id, token, readOnlyToken } = this.#options.service().addAccount(seed);
+      return { id, token, readOnlyToken, signingKeys: this.#options.signingKeys.give(id, seed.signingKeys) };
+    } catch (error) {
+      throw error instanceof AccountError ? new ApiError(409, error.message) : error;
+    }
+  }
+
+  /** Deliveries are signed with the next key from now on, and there is a new next one. */
+  rollSigningKeys({ account }: OfAccount = {}): SigningKeys {
+    return this.#options.signingKeys.roll(this.#of(account).account.id);
+  }
+
+  setAccount({ account: id, state, modifyingState, plan, enterpriseId }: AccountChange): void {
+    const { account } = this.#of(id);
+    const { accounts } = this.#options.service();
+    if (state !== undefined || modifyingState !== undefined) {
+      const changing = modifyingState === undefined ? account.modifyingState : (modifyingState ?? undefined);
+      accounts.setState(account.id, {
+        state: state ?? account.state ?? 'active',
+        ...(changing !== undefined && { modifyingState: changing }),
+      });
+    }
+    if (plan !== undefined) {
+      const now = this.#options.clock.now();
+      accounts.setPlan(account.id, { plan, now, ...(enterpriseId !== undefined && { enterpriseId }) });
+    }
+  }
+
+  /** Pauses a key, pins its limits, or lets go of them. What it is told of stays as it is where nothing is said. */
+  hold({ account, key, paused, parallelism, rate }: HoldChange): FlowFigures {
+    const { state } = this.#of(account);
+    const before: FlowHold = state.flow.get(key)?.hold ?? { paused: false };
+    const pinned = parallelism === undefined ? before.parallelism : (parallelism ?? undefined);
+    const pinnedRate = rate === undefined ? before.rate : (rate ?? undefined);
+    this.#options.service().engine.hold(state.accountId, key, {
+      paused: paused ?? before.paused,
+      ...(pinned !== undefined && { parallelism: pinned }),
+      ...(pinnedRate !== undefined && { rate: pinnedRate }),
+    });
+    return state.flow.get(key)!.figures();
+  }
+
+  switches(): Switches {
+    return { ...this.#options.switches };
+  }
+
+  setSwitches(changes: Partial<Switches>): Switches {
+    Object.assign(this.#options.switches, changes);
+    return this.switches();
+  }
+
+  state(): {
+    readonly clock: ClockView;
+    readonly switches: Switches;
+    readonly faults: number;
+    readonly accounts: readonly AccountView[];
+  } {
+    const { accounts, states } = this.#options.service();
+    return {
+      clock: this.clock(),
+      switches: this.switches(),
+      faults: this.faults.list().length,
+      accounts: accounts
+        .all()
+        .map((account) => accountView(account, states.get(account.id)!, this.#options.clock.now())),
+    };
+  }
+
+  #of(id: string | undefined) {
+    const { accounts, states } = this.#options.service();
+    const all = accounts.all();
+    if (id === undefined && all.length !== 1) {
+      throw new ApiError(400, `say which account is meant: ${all.map((account) => account.id).join(', ')}`);
+    }
+    const account = id === undefined ? all[0]! : accounts.byId(id);
+    if (account === undefined) throw new ApiError(404, `there is no account ${id?.slice(0, 200)}`);
+    return { account, state: states.get(account.id)! };
+  }
+
+  #message(account: string | undefined, messageId: string): Message {
+    const message = this.#of(account).state.messages.get(messageId);
+    if (message === undefined) throw new ApiError(404, `there is no message ${messageId.slice(0, 200)}`);
+    return message;
+  }
+
+  #cancel(message: Message, what: string): void {
+    if (this.#options.service().engine.cancel(message)) return;
+    const why = isTerminal(message.state) ? `has ended: it is ${message.state}` : 'is being canceled already';
+    throw new ApiError(409, `${what} ${why}`);
+  }
+}

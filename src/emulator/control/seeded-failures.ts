@@ -1,0 +1,198 @@
+/**
+ * Failures that a test wants to find, as if they had come to be at the moment they are seeded for: the log tells of
+ * every attempt, the statistics count them, and the dead letter lies in its queue. Nothing was sent.
+ */
+import type { Random } from '#foundation/platform/random.ts';
+import type { AccountState } from '../state/account-state.ts';
+import { callbackBody, callbackDelivery, failureFunctionOf } from '../delivery/callbacks.ts';
+import type { Engine } from '../delivery/engine.ts';
+import type { Fact } from '../statistics/facts.ts';
+import type { FailureFunctionState } from '../state/failure-function-state.ts';
+import { orderedId, randomId } from '../state/ids.ts';
+import type { LogEntry } from '../state/log-chunk.ts';
+import type { Delivery, Message, Outcome, State } from '../state/message.ts';
+import type { Statistics } from '../statistics/statistics.ts';
+import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
+
+export interface SeededFailure {
+  readonly url: string;
+  /** How many alike. Default 1. */
+  readonly count?: number | undefined;
+  readonly body?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly flowControlKey?: string | undefined;
+  /** Of its attempts; no answer when absent. */
+  readonly status?: number | undefined;
+  readonly responseBody?: string | undefined;
+  /** How long ago it failed. Default 0. */
+  readonly agoMs?: number | undefined;
+}
+
+export interface SeededRun extends SeededFailure {
+  /** What became of the call of its failure function; none was made when absent. One in progress is due in an hour. */
+  readonly failureFunctionState?: FailureFunctionState | undefined;
+}
+
+export interface FailureBed {
+  readonly state: AccountState;
+  readonly statistics: Pick<Statistics, 'record'>;
+  readonly engine: Engine;
+  readonly headerNames: DeliveryHeaderNames;
+  readonly now: number;
+  readonly random: Random;
+}
+
+const MAX_RETRIES = 3;
+const IN_PROGRESS_MS = 3_600_000;
+const ANSWERED: Outcome = { delivered: true, status: 200, headers: {}, body: new Uint8Array() };
+
+/** @returns their dlqIds in the order in which they were given, the messages first */
+export function plantFailures(
+  deadMessages: readonly SeededFailure[],
+  failedRuns: readonly SeededRun[],
+  bed: FailureBed,
+): readonly string[] {
+  const each = (failure: SeededRun, workflow: boolean): readonly Planned[] =>
+    Array.from({ length: failure.count ?? 1 }, () => ({ failure, workflow, at: bed.now - (failure.agoMs ?? 0) }));
+  const planned = [
+    ...deadMessages.flatMap((failure) => each(failure, false)),
+    ...failedRuns.flatMap((failure) => each(failure, true)),
+  ];
+  const messages = new Map<Planned, Message>();
+  // In the order in which they happened, as log and queues have it.
+  for (const failure of planned.toSorted((a, b) => a.at - b.at)) messages.set(failure, plant(failure, bed));
+  return planned.map((failure) => messages.get(failure)!.dlqId!);
+}
+
+interface Planned {
+  readonly failure: SeededRun;
+  readonly workflow: boolean;
+  readonly at: number;
+}
+
+function plant({ failure, workflow, at }: Planned, bed: FailureBed): Message {
+  const past = new Past(bed, at);
+  const outcome = failedOutcome(failure);
+  const message = past.begin({ url: failure.url, delivery: deliveryOf(failure), workflow });
+  past.fail(message, outcome);
+  const { failureFunctionState: end } = failure;
+  if (end === undefined) return message;
+  const call = failureFunctionOf(message, bed.headerNames)!;
+  const delivery = callbackDelivery(call, message, callbackBody(message, outcome, message.dlqId));
+  const tell = (notice: Message): void => {
+    message.failureNotice = notice;
+    bed.state.workflowDlq.noticed(message);
+  };
+  if (end === 'CALLBACK_INPROGRESS') {
+    const notBefore = bed.now + IN_PROGRESS_MS;
+    tell(bed.engine.submit(message.accountId, { url: call.url, delivery, notBefore }));
+    return message;
+  }
+  const notice = past.begin({ url: call.url, delivery, workflow: false });
+  tell(notice);
+  if (end === 'CALLBACK_SUCCESS') past.deliver(notice, ANSWERED);
+  else if (end === 'CALLBACK_FAIL') past.fail(notice, outcome);
+  else past.cancel(notice);
+  return message;
+}
+
+/** Makes messages live their life at one moment, as the engine would have told of it. */
+class Past {
+  readonly #bed: FailureBed;
+  readonly #at: number;
+
+  constructor(bed: FailureBed, at: number) {
+    this.#bed = bed;
+    this.#at = at;
+  }
+
+  begin(of: { readonly url: string; readonly delivery: Delivery; readonly workflow: boolean }): Message {
+    const { state, random } = this.#bed;
+    const at = this.#at;
+    const message: Message = {
+      id: orderedId('msg_', at, random),
+      accountId: state.accountId,
+      url: of.url,
+      delivery: of.delivery,
+      createdAt: at,
+      notBefore: at,
+      ...(of.workflow && { workflow: { runId: randomId('wfr_', random), createdAt: at } }),
+      state: 'CREATED',
+      attempts: 0,
+      cancelRequested: false,
+    };
+    state.messages.set(message.id, message);
+    this.#enter(message, 'CREATED');
+    this.#count({ kind: 'created', at, workflow: of.workflow, run: of.workflow, bytes: of.delivery.body.length });
+    return message;
+  }
+
+  deliver(message: Message, outcome: Outcome): void {
+    this.#attempt(message, outcome, 'delivered');
+    this.#enter(message, 'DELIVERED', { outcome });
+  }
+
+  /** After all its retries. */
+  fail(message: Message, outcome: Outcome): void {
+    const at = this.#at;
+    for (let retried = 0; retried < message.delivery.maxRetries; retried++) {
+      this.#attempt(message, outcome, 'retry');
+      this.#enter(message, 'ERROR', { outcome, nextDeliveryTime: at });
+      this.#enter(message, 'RETRY', { nextDeliveryTime: at });
+    }
+    this.#attempt(message, outcome, 'failed');
+    this.#enter(message, 'ERROR', { outcome });
+    const { dlq, workflowDlq } = this.#bed.state;
+    message.dlqId = (message.workflow === undefined ? dlq : workflowDlq).add(message, at).dlqId;
+    this.#enter(message, 'FAILED', { outcome });
+  }
+
+  cancel(message: Message): void {
+    message.cancelRequested = true;
+    this.#enter(message, 'CANCEL_REQUESTED');
+    this.#enter(message, 'CANCELLED');
+    this.#count({ kind: 'canceled', at: this.#at, workflow: message.workflow !== undefined });
+  }
+
+  #attempt(message: Message, outcome: Outcome, ended: 'delivered' | 'retry' | 'failed'): void {
+    message.attempts++;
+    message.lastOutcome = outcome;
+    this.#enter(message, 'ACTIVE');
+    this.#count({
+      kind: 'attempt',
+      at: this.#at,
+      workflow: message.workflow !== undefined,
+      outcome: ended,
+      bytes: message.delivery.body.length + outcome.body.length,
+    });
+  }
+
+  #enter(message: Message, state: State, told: Partial<Pick<LogEntry, 'outcome' | 'nextDeliveryTime'>> = {}): void {
+    const { outcome, nextDeliveryTime } = told;
+    message.state = state;
+    this.#bed.state.log.append({ time: this.#at, state, message, outcome, nextDeliveryTime });
+  }
+
+  #count(fact: Fact): void {
+    this.#bed.statistics.record(this.#bed.state.accountId, fact);
+  }
+}
+
+function deliveryOf({ body, labels, flowControlKey }: SeededFailure): Delivery {
+  return {
+    method: 'POST',
+    body: Buffer.from(body ?? '{}'),
+    headers: [['Content-Type', 'application/json']],
+    timeoutMs: 30_000,
+    maxRetries: MAX_RETRIES,
+    labels: labels ?? [],
+    ...(flowControlKey !== undefined && { flowControl: { key: flowControlKey, parallelism: 1 } }),
+    callerIp: '127.0.0.1',
+  };
+}
+
+function failedOutcome({ status, responseBody }: SeededFailure): Outcome {
+  const error = status === undefined ? 'the destination gave no answer' : `destination answered ${status}`;
+  const body = Buffer.from(responseBody ?? '');
+  return { delivered: false, ...(status !== undefined && { status }), headers: {}, body, error };
+}

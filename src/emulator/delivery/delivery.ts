@@ -1,0 +1,170 @@
+/**
+ * One delivery attempt over HTTP. It always ends in an outcome, within the message's timeout on the service's clock:
+ * a destination that is not there, hangs, resets or answers nonsense is an outcome with an error text.
+ */
+import type { LookupFunction } from 'node:net';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { TimeoutError, withTimeout } from '#foundation/platform/sleep.ts';
+import type { Compact } from '../state/compact.ts';
+import type { HeaderPair, Method, Outcome } from '../state/message.ts';
+import { PrivateDestinationError, privateKindOfUrl, publicLookup } from './private-destinations.ts';
+
+/** As much of an answer's body is kept. */
+const MAX_BODY_BYTES = 65_536;
+
+export interface DelivererOptions {
+  readonly clock: Clock;
+  /** Outcomes are remembered as long as their messages. */
+  readonly compact: Compact;
+  /** Connections to one origin, at most. */
+  readonly connections: number;
+  readonly portOf: PortOf;
+  /** Whether private destinations are refused; those with a port of `portOf` never are. */
+  readonly refusesPrivate: () => boolean;
+  /** Of names; default the system's. */
+  readonly lookup?: LookupFunction;
+}
+
+/**
+ * The loopback port on which a destination lives, asked once for each attempt; undefined for one that lives where its
+ * URL says. It is spoken to in plain HTTP there, whatever the URL's scheme; URL and Host header are not changed.
+ */
+export type PortOf = (destination: URL) => number | undefined;
+
+export interface Attempt {
+  readonly url: string;
+  readonly method: Method;
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array;
+  readonly timeoutMs: number;
+  /** As much of the answer's body is wanted, though not remembered. */
+  readonly answerBytes?: number;
+}
+
+export interface Delivered extends Outcome {
+  /** The answer's body as far as it was wanted; absent when no more was than is remembered. */
+  readonly wanted?: Uint8Array;
+}
+
+export class Deliverer {
+  readonly #clock: Clock;
+  readonly #compact: Compact;
+  readonly #portOf: PortOf;
+  readonly #refusesPrivate: () => boolean;
+  /** The connections of `#public` were made to public addresses; a warm one of `#any` may lead anywhere. */
+  readonly #public: Agent;
+  readonly #any: Agent;
+
+  constructor(options: DelivererOptions) {
+    this.#clock = options.clock;
+    this.#compact = options.compact;
+    this.#portOf = options.portOf;
+    this.#refusesPrivate = options.refusesPrivate;
+    this.#public = agentOf(options.connections, publicLookup(options.lookup));
+    this.#any = agentOf(options.connections, options.lookup);
+  }
+
+  /**
+   * Once the status has come it decides: a destination that said 2xx has the message, even when the rest of its
+   * answer never came.
+   *
+   * Rejects only with the reason of `signal`.
+   */
+  async deliver(attempt: Attempt, signal: AbortSignal): Promise<Delivered> {
+    const answer: Answer = { response: undefined, chunks: [] };
+    try {
+      await withTimeout(this.#clock, attempt.timeoutMs, signal, (timed) => this.#exchange(attempt, answer, timed));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (answer.response === undefined) {
+        const told = error instanceof TimeoutError ? `timeout: no answer within ${attempt.timeoutMs} ms` : tell(error);
+        return { delivered: false, headers: {}, body: NOTHING, error: told };
+      }
+    }
+    return this.#outcomeOf(answer.response!, answer.chunks);
+  }
+
+  async #exchange(attempt: Attempt, answer: Answer, signal: AbortSignal): Promise<void> {
+    const { url, path } = splitUrl(attempt.url);
+    const port = this.#portOf(url);
+    const isPublic = port === undefined && this.#refusesPrivate();
+    const kind = isPublic ? privateKindOfUrl(url) : undefined;
+    if (kind !== undefined) throw new PrivateDestinationError(`${url.hostname} is ${kind}`);
+    answer.response = await (isPublic ? this.#public : this.#any).request({
+      origin: port === undefined ? url.origin : `http://127.0.0.1:${port}`,
+      path,
+      method: attempt.method,
+      headers: [...(port === undefined ? [] : ['Host', url.host]), ...attempt.headers.flat()],
+      body: attempt.body.length === 0 ? null : attempt.body,
+      signal,
+    });
+    const most = Math.max(attempt.answerBytes ?? 0, MAX_BODY_BYTES);
+    let length = 0;
+    for await (const chunk of answer.response.body as AsyncIterable<Buffer>) {
+      answer.chunks.push(chunk.subarray(0, most - length));
+      length += chunk.length;
+      if (length >= most) break;
+    }
+  }
+
+  #outcomeOf(response: Dispatcher.ResponseData, chunks: readonly Buffer[]): Delivered {
+    const compact = this.#compact;
+    const status = response.statusCode;
+    const headers: Record<string, string | readonly string[]> = {};
+    for (const [name, value] of Object.entries(response.headers)) {
+      if (value === undefined) continue;
+      headers[compact.text(name)] = typeof value === 'string' ? compact.text(value) : value;
+    }
+    const delivered = isSuccess(status);
+    const whole = Buffer.concat(chunks);
+    const more = whole.length > MAX_BODY_BYTES;
+    // A copy, so that what is remembered does not keep the rest alive.
+    const body = compact.bytes(more ? Buffer.from(whole.subarray(0, MAX_BODY_BYTES)) : whole);
+    const error = compact.text(`destination answered ${status}`);
+    return { delivered, status, headers, body, ...(!delivered && { error }), ...(more && { wanted: whole }) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#public.destroy(), this.#any.destroy()]);
+  }
+}
+
+function agentOf(connections: number, lookup: LookupFunction | undefined): Agent {
+  return new Agent({
+    connections,
+    // Time is the message's timeout, on the service's clock.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: buildConnector({ timeout: 10_000, allowH2: false, ...(lookup !== undefined && { lookup }) }),
+  });
+}
+
+/** Filled as it comes, so that what came before an error is known. */
+interface Answer {
+  response: Dispatcher.ResponseData | undefined;
+  readonly chunks: Buffer[];
+}
+
+const NOTHING = new Uint8Array();
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/**
+ * A destination and its path, the path as it was written: parsing would resolve dots and rewrite escapes.
+ * A fragment is not sent.
+ */
+function splitUrl(url: string): { readonly url: URL; readonly path: string } {
+  const rest = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? '';
+  return { url: new URL(url), path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/** Error code and message, the code first: connection errors to a name with several addresses have no message. */
+function tell(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === undefined || error.message.includes(code)) return error.message;
+  return error.message === '' ? code : `${code}: ${error.message}`;
+}

@@ -1,0 +1,174 @@
+/**
+ * Who is delivered next: a bounded number of workers, lanes that wait for their limits and for those they share, and
+ * turns among the lanes so that a long waiting list holds nobody else back. An item holds a worker only while it runs.
+ */
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { FlowLane } from '../state/flow-lane.ts';
+import type { Hold } from './shared-limits.ts';
+
+export interface DispatcherOptions<T> {
+  readonly clock: Clock;
+  /** Limits that lanes share; none when absent. */
+  readonly shared?: {
+    readonly holding: (item: T) => Hold | undefined;
+    readonly begin: (item: T) => void;
+    /** The holds that it may have opened. */
+    readonly end: (item: T) => readonly Hold[];
+  };
+  /** Items that run at the same moment, at most. */
+  readonly workers: number;
+  /** Begins an item; its end is told with `done`. Must not throw. */
+  readonly start: (item: T, lane: FlowLane<T>) => void;
+}
+
+/**
+ * As many of a lane's items are looked at for one that nothing holds back: whoever waits behind more items than this
+ * waits with them.
+ */
+const LOOK_AHEAD = 64;
+
+export class Dispatcher<T> {
+  readonly #options: DispatcherOptions<T>;
+  /** Lanes that may have an item to start, in turn. */
+  readonly #ready = new Set<FlowLane<T>>();
+  /** Of lanes that only their rate holds back. */
+  readonly #timers = new Map<FlowLane<T>, Timer>();
+  /** Lanes whose items a shared limit holds back, in turn. */
+  readonly #held = new Map<Hold, Set<FlowLane<T>>>();
+  readonly #holdTimers = new Map<Hold, Timer>();
+  /** Lanes that were let go by the opening of holds: one that is still open after them lets the next go. */
+  readonly #letGo = new Map<FlowLane<T>, Set<Hold>>();
+  #running = 0;
+  #pumping = false;
+  #stopped = false;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: DispatcherOptions<T>) {
+    this.#options = options;
+  }
+
+  offer(item: T, lane: FlowLane<T>): void {
+    lane.waiting.add(item);
+    this.wake(lane);
+  }
+
+  /** The lane's limits may have changed. */
+  wake(lane: FlowLane<T>): void {
+    this.#timers.get(lane)?.cancel();
+    this.#timers.delete(lane);
+    this.#ready.add(lane);
+    this.#pump();
+  }
+
+  /** The shared limits may have changed. */
+  wakeHeld(): void {
+    for (const hold of this.#held.keys()) this.#letOneGo(hold);
+    this.#pump();
+  }
+
+  done(item: T, lane: FlowLane<T>): void {
+    lane.release();
+    this.#running--;
+    for (const hold of this.#options.shared?.end(item) ?? []) this.#letOneGo(hold);
+    if (lane.waiting.size > 0) this.#ready.add(lane);
+    this.#pump();
+    if (this.#running > 0) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  /** Resolves when nothing runs; what waits for its time or its lane is not running. */
+  async idle(): Promise<void> {
+    if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** Starts nothing any more. */
+  stop(): void {
+    this.#stopped = true;
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+    for (const timer of this.#holdTimers.values()) timer.cancel();
+    this.#holdTimers.clear();
+  }
+
+  #wakeIn(lane: FlowLane<T>, ms: number): void {
+    this.#timers.get(lane)?.cancel();
+    const timer = this.#options.clock.after(ms, () => this.wake(lane));
+    this.#timers.set(lane, timer);
+  }
+
+  #pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    while (!this.#stopped && this.#running < this.#options.workers) {
+      const [lane] = this.#ready;
+      if (lane === undefined) break;
+      this.#ready.delete(lane);
+      this.#turnOf(lane);
+      const holds = this.#letGo.get(lane);
+      this.#letGo.delete(lane);
+      for (const hold of holds ?? []) {
+        // A lane that it holds again has something that does not fit: going on would turn in a circle.
+        if (hold.isOpen() && this.#held.get(hold)?.has(lane) !== true) this.#letOneGo(hold);
+      }
+    }
+    this.#pumping = false;
+  }
+
+  /** Starts one item of the lane, or sees to it that the lane is looked at again when it may have one. */
+  #turnOf(lane: FlowLane<T>): void {
+    if (lane.waiting.size === 0) return;
+    const admission = lane.admission();
+    if (!admission.open) {
+      if (admission.inMs !== undefined) this.#wakeIn(lane, admission.inMs);
+      return;
+    }
+    const holds = new Set<Hold>();
+    let looked = 0;
+    for (const item of lane.waiting) {
+      const hold = this.#options.shared?.holding(item);
+      if (hold === undefined) {
+        lane.take(item);
+        this.#options.shared?.begin(item);
+        this.#running++;
+        // Behind the other lanes: each takes one item a turn.
+        this.#ready.add(lane);
+        this.#options.start(item, lane);
+        return;
+      }
+      holds.add(hold);
+      if (++looked === LOOK_AHEAD) break;
+    }
+    for (const hold of holds) this.#hold(lane, hold);
+  }
+
+  #hold(lane: FlowLane<T>, hold: Hold): void {
+    const lanes = this.#held.get(hold);
+    if (lanes === undefined) this.#held.set(hold, new Set([lane]));
+    else lanes.add(lane);
+    this.#openInTime(hold);
+  }
+
+  #openInTime(hold: Hold): void {
+    if (hold.opensInMs === undefined || this.#holdTimers.has(hold)) return;
+    const timer = this.#options.clock.after(hold.opensInMs(), () => {
+      this.#holdTimers.delete(hold);
+      this.#letOneGo(hold);
+      this.#pump();
+    });
+    this.#holdTimers.set(hold, timer);
+  }
+
+  #letOneGo(hold: Hold): void {
+    const lanes = this.#held.get(hold);
+    const [lane] = lanes ?? [];
+    if (lanes === undefined || lane === undefined) return;
+    lanes.delete(lane);
+    if (lanes.size === 0) this.#held.delete(hold);
+    // Whom this one leaves no room must not be forgotten.
+    else this.#openInTime(hold);
+    const by = this.#letGo.get(lane);
+    if (by === undefined) this.#letGo.set(lane, new Set([hold]));
+    else by.add(hold);
+    this.#ready.add(lane);
+  }
+}

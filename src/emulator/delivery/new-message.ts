@@ -1,0 +1,43 @@
+/** A message as it begins: nothing has happened to it yet. */
+import type { Random } from '#foundation/platform/random.ts';
+import type { Compact } from '../state/compact.ts';
+import { orderedId } from '../state/ids.ts';
+import { KeptMessage } from '../state/kept-message.ts';
+import type { Delivery, Message, WorkflowRunRef } from '../state/message.ts';
+
+export interface NewMessage {
+  readonly url: string;
+  readonly delivery: Delivery;
+  /** Epoch milliseconds; now when absent or past. */
+  readonly notBefore?: number;
+  readonly topicName?: string;
+  readonly endpointName?: string;
+  readonly scheduleId?: string;
+  readonly queueName?: string;
+  /** The run whose only message this is. `isNew` is false for a run that goes on under its old id. */
+  readonly workflow?: WorkflowRunRef & { readonly isNew: boolean };
+}
+
+interface Beginning {
+  readonly accountId: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly random: Random;
+  readonly compact: Compact;
+}
+
+export function createMessage(request: NewMessage, { accountId, now, random, compact }: Beginning): Message {
+  const { workflow, ...rest } = request;
+  return new KeptMessage({
+    ...rest,
+    url: compact.text(request.url),
+    id: orderedId('msg_', now, random),
+    accountId,
+    createdAt: now,
+    notBefore: Math.max(now, request.notBefore ?? now),
+    ...(workflow !== undefined && { workflow: { runId: workflow.runId, createdAt: workflow.createdAt } }),
+    state: 'CREATED',
+    attempts: 0,
+    cancelRequested: false,
+  });
+}

@@ -1,0 +1,88 @@
+/**
+ * What Node refuses before a request is one, answered as everything else is: with a status and `{"error": …}`. On a
+ * connection that has good requests before the bad bytes, their answers come first: what was done is told of.
+ */
+import { maxHeaderSize, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Connections } from './connections.ts';
+import { ApiError } from '../state/api-error.ts';
+
+export function refuseBadHttp(server: Server, clock: Clock, connections: Connections): void {
+  const endWith = (socket: Duplex, status: number, why: string): void => {
+    if (socket.writable) connections.end(socket, refusal(status, why, clock));
+  };
+  // Headers beyond a number would be dropped in silence; their size is bounded.
+  server.maxHeadersCount = 0;
+  const exchanges = new WeakMap<Duplex, Exchange[]>();
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const open = (exchanges.get(request.socket) ?? []).filter(isOpen);
+    exchanges.set(request.socket, [...open, { request, response }]);
+  });
+  server.on('clientError', (error: ParseError, socket) => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const [status, why] = reasonOf(error);
+    const open = exchanges.get(socket) ?? [];
+    // A request that was refused before its body went bad has had its answer.
+    const answered = open.some(({ request, response }) => !request.complete && response.headersSent);
+    const waiting = open.filter((exchange) => exchange.request.complete && isOpen(exchange)).at(-1);
+    const refuse = (): void => {
+      if (answered) connections.end(socket);
+      else endWith(socket, status, why);
+    };
+    if (waiting === undefined) refuse();
+    else waiting.response.once('close', refuse);
+  });
+  server.on('connect', (_request, socket: Duplex) => {
+    endWith(socket, 405, 'the method CONNECT is not taken: this is no proxy');
+  });
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    request.resume();
+    response.statusCode = 417;
+    response.setHeader('Date', new Date(clock.now()).toUTCString());
+    response.setHeader('Content-Type', 'application/json');
+    response.end(JSON.stringify({ error: 'the Expect header can only be 100-continue' }));
+  });
+}
+
+/** What Node's parser lets pass. @throws {ApiError} 400 */
+export function checkRequestLine(request: IncomingMessage): void {
+  if (request.httpVersionMajor !== 1) throw new ApiError(400, `HTTP/${request.httpVersion} is not spoken here`);
+  // Node itself would answer this with an empty body.
+  if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+    throw new ApiError(400, 'an HTTP/1.1 request needs a Host header');
+  }
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Whether its answer is not yet out. */
+function isOpen({ request, response }: Exchange): boolean {
+  return !request.complete || !(response.writableFinished || response.destroyed);
+}
+
+interface ParseError extends NodeJS.ErrnoException {
+  /** What the parser says of it. */
+  readonly reason?: string;
+}
+
+function reasonOf({ code = 'unknown', reason }: ParseError): readonly [status: number, why: string] {
+  if (code === 'HPE_HEADER_OVERFLOW') return [431, `request line and headers are larger than ${maxHeaderSize} bytes`];
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return [413, 'the extensions of a chunk of the body are too large'];
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'the rest of the request did not come in time'];
+  return [400, `this is not an HTTP request: ${reason ?? 'it cannot be read'} (${code})`];
+}
+
+function refusal(status: number, error: string, clock: Clock): string {
+  const body = JSON.stringify({ error });
+  return (
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nDate: ${new Date(clock.now()).toUTCString()}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+  );
+}

@@ -1,0 +1,244 @@
+/**
+ * The management API: accounts and indexes (interface 4.2). The one place that knows how an installation spells its
+ * product: in paths, plan names and fields.
+ *
+ * Refusals: 400 for a body or a parameter that is not as the interface says, 404 for an account or index that is not
+ * here. Teams are not kept: whatever id a transfer names becomes the owner.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { AccountBook } from '../state/account-book.ts';
+import { accountRecord, type AccountOrigin } from './account-record.ts';
+import type { Account } from '../state/account.ts';
+import { INDEX_REGIONS, INDEX_TYPES, type Indexes } from '../statistics/indexes.ts';
+import { BUDGET, planNames } from '../openapi/management-schemas.ts';
+import { QUERY_PARAMETERS } from '../openapi/query-parameters.ts';
+import { Query } from './query.ts';
+import { ApiError } from '../state/api-error.ts';
+import type { ApiRequest, ApiResponse, Route } from './route.ts';
+import type { StatsPeriodName } from '../statistics/statistics-period.ts';
+import type { Statistics } from '../statistics/statistics.ts';
+import { DEFAULT_SWITCHES } from '../state/switches.ts';
+
+export interface ManagementDeps {
+  /** Epoch milliseconds of the service's first start; now when absent. */
+  readonly startedAt?: number;
+  readonly clock: Clock;
+  readonly accounts: AccountBook;
+  readonly statistics: Statistics;
+  readonly indexes: Indexes;
+  /** `msgsvc`, or the brand of the installation. */
+  readonly product: string;
+  /** Messages in the message DLQ of an account. */
+  readonly dlqMessageCount: (accountId: string) => number;
+}
+
+const OK: ApiResponse = { status: 200, json: 'OK' };
+
+export function managementRoutes(deps: ManagementDeps): readonly Route[] {
+  return [...accountRoutes(deps), ...indexRoutes(deps)];
+}
+
+function accountRoutes(deps: ManagementDeps): readonly Route[] {
+  const { clock, accounts, statistics, product } = deps;
+  const startedAt = Math.floor((deps.startedAt ?? clock.now()) / 1_000);
+  const plans = planNames(product);
+
+  function accountOf(id: string): Account {
+    const account = accounts.byId(id);
+    if (account === undefined) throw new ApiError(404, `account ${id} not found`);
+    return account;
+  }
+
+  function originOf(account: Account): AccountOrigin {
+    return {
+      createdBy: account.createdBy,
+      createdAt: account.createdAt === undefined ? startedAt : Math.floor(account.createdAt / 1_000),
+      planChangedAt: Math.floor((account.planChanges?.at(-1)?.at ?? 0) / 1_000),
+    };
+  }
+
+  return [
+    {
+      api: 'management',
+      operation: 'move-to-team',
+      method: 'POST',
+      pattern: `/v2/${product}/move-to-team`,
+      handle(request) {
+        const body = jsonBody(request);
+        const id = textField(body, `${product}_id`);
+        const team = textField(body, 'target_team_id');
+        accountOf(id).customerId = team;
+        return OK;
+      },
+    },
+    {
+      api: 'management',
+      operation: 'set-plan',
+      method: 'POST',
+      pattern: `/v2/${product}/set-plan/:id`,
+      handle(request) {
+        const account = accountOf(request.params['id']!);
+        const plan = plans.get(choiceField(jsonBody(request), 'plan_name', [...plans.keys()]))!;
+        accounts.setPlan(account.id, { plan, now: clock.now() });
+        return OK;
+      },
+    },
+    {
+      api: 'management',
+      operation: 'rotate-token',
+      method: 'POST',
+      pattern: `/v2/${product}/rotate-token/:id`,
+      handle(request) {
+        const account = accountOf(request.params['id']!);
+        // Both at once: the book compares with what stands here, so the old ones end with this statement.
+        account.token = newToken();
+        account.readOnlyToken = newToken();
+        return { status: 200, json: accountRecord(account, originOf(account), product) };
+      },
+    },
+    {
+      api: 'management',
+      operation: 'update-budget',
+      method: 'PATCH',
+      pattern: `/v2/${product}/update-budget/:id`,
+      handle(request) {
+        const account = accountOf(request.params['id']!);
+        account.budgetUsd = budgetField(jsonBody(request));
+        return OK;
+      },
+    },
+    {
+      api: 'management',
+      operation: 'get-account-stats',
+      method: 'GET',
+      pattern: `/v2/${product}/stats/:id`,
+      handle(request) {
+        const { id } = accountOf(request.params['id']!);
+        const stats = statistics.accountStats(id, periodOf(request), clock.now(), deps.dlqMessageCount(id));
+        const { daily_msgsvc_messages: messages, ...rest } = stats;
+        return { status: 200, json: { ...rest, [`daily_${product}_messages`]: messages } };
+      },
+    },
+  ];
+}
+
+function indexRoutes({ indexes }: ManagementDeps): readonly Route[] {
+  const notFound = (id: string): ApiError => new ApiError(404, `index ${id} not found`);
+
+  return [
+    {
+      api: 'management',
+      operation: 'create-index',
+      method: 'POST',
+      pattern: '/v2/search',
+      handle(request) {
+        const body = jsonBody(request);
+        const index = {
+          name: textField(body, 'name'),
+          region: choiceField(body, 'region', INDEX_REGIONS),
+          type: choiceField(body, 'type', INDEX_TYPES),
+          customerId: request.account.customerId,
+        };
+        if (index.type === 'fixed') throw new ApiError(400, 'type fixed is not available at present: free or payg');
+        return { status: 200, json: indexes.create(index) };
+      },
+    },
+    {
+      api: 'management',
+      operation: 'get-index',
+      method: 'GET',
+      pattern: '/v2/search/:id',
+      handle(request) {
+        const id = request.params['id']!;
+        const record = indexes.get(id);
+        if (record === undefined) throw notFound(id);
+        return { status: 200, json: record };
+      },
+    },
+    {
+      api: 'management',
+      operation: 'rename-index',
+      method: 'POST',
+      pattern: '/v2/search/:id/rename',
+      handle(request) {
+        const id = request.params['id']!;
+        if (indexes.get(id) === undefined) throw notFound(id);
+        indexes.rename(id, textField(jsonBody(request), 'name'));
+        return OK;
+      },
+    },
+    {
+      api: 'management',
+      operation: 'transfer-index',
+      method: 'POST',
+      pattern: '/v2/search/:id/transfer',
+      handle(request) {
+        const id = request.params['id']!;
+        if (indexes.get(id) === undefined) throw notFound(id);
+        indexes.transfer(id, textField(jsonBody(request), 'target_account'));
+        return OK;
+      },
+    },
+    {
+      api: 'management',
+      operation: 'get-vector-stats',
+      method: 'GET',
+      pattern: '/v2/vector/index/:id/stats',
+      handle(request) {
+        const id = request.params['id']!;
+        const stats = indexes.vectorStats(id, periodOf(request));
+        if (stats === undefined) throw notFound(id);
+        return { status: 200, json: stats };
+      },
+    },
+  ];
+}
+
+function periodOf(request: ApiRequest): StatsPeriodName {
+  const query = new Query(request.query, QUERY_PARAMETERS['get-account-stats'], DEFAULT_SWITCHES);
+  return query.choice('period') as StatsPeriodName;
+}
+
+type JsonBody = Readonly<Record<string, unknown>>;
+
+function jsonBody(request: ApiRequest): JsonBody {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(request.body));
+  } catch {
+    throw new ApiError(400, 'the body must be a JSON object');
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonBody;
+  throw new ApiError(400, 'the body must be a JSON object');
+}
+
+function textField(body: JsonBody, name: string): string {
+  const value = body[name];
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  throw new ApiError(400, `${name} is required: a string that is not empty`);
+}
+
+function choiceField<T extends string>(body: JsonBody, name: string, choices: readonly T[]): T {
+  const value = textField(body, name);
+  const choice = choices.find((candidate) => candidate === value);
+  if (choice === undefined) throw new ApiError(400, `${name} must be one of ${choices.join(', ')}`);
+  return choice;
+}
+
+/** Dollars; 0 is no limit. */
+function budgetField(body: JsonBody): number {
+  const budget = body['budget'];
+  if (typeof budget !== 'number' || !Number.isInteger(budget)) {
+    throw new ApiError(400, 'budget is required: a whole number of dollars');
+  }
+  if (budget !== 0 && (budget < BUDGET.minimum || budget > BUDGET.maximum)) {
+    throw new ApiError(400, `budget must be 0 (no limit) or ${BUDGET.minimum} to ${BUDGET.maximum}`);
+  }
+  return budget;
+}
+
+/** Not from the injected randomness: a seeded service must not hand out a credential that can be foreseen. */
+function newToken(): string {
+  return `tok_${randomBytes(24).toString('base64url')}`;
+}

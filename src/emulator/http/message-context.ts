@@ -1,0 +1,64 @@
+/** What the handlers of the message API work with. */
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
+import type { AccountState } from '../state/account-state.ts';
+import type { Admission } from './admission.ts';
+import type { Compact } from '../state/compact.ts';
+import type { Engine } from '../delivery/engine.ts';
+import type { LimitsOf } from '../state/limits.ts';
+import type { JsonStyle } from './message-json.ts';
+import type { MessageOrigins } from '../state/message-origins.ts';
+import { HEADER_PARAMETERS } from '../openapi/header-parameters.ts';
+import { QUERY_PARAMETERS } from '../openapi/query-parameters.ts';
+import { Query } from './query.ts';
+import { ApiError } from '../state/api-error.ts';
+import type { ApiRequest } from './route.ts';
+import { privateKindOfUrl } from '../delivery/private-destinations.ts';
+import { ServiceHeaders } from './service-headers.ts';
+
+export interface MessageContext extends JsonStyle {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly engine: Engine;
+  /** For what messages keep. */
+  readonly compact: Compact;
+  readonly admission: Admission;
+  readonly limitsOf: LimitsOf;
+  readonly origins: MessageOrigins;
+  readonly states: ReadonlyMap<string, AccountState>;
+  /** Destinations that live on a loopback port of the emulator's choice are nobody's private ones. */
+  readonly isMapped: (destination: URL) => boolean;
+  /** `Svc` */
+  readonly headerPrefix: string;
+}
+
+/** @throws {ApiError} 400 for a private destination where such are refused, and that can be seen before it is resolved */
+export function requireReachable(context: MessageContext, urls: readonly (string | undefined)[]): void {
+  if (context.switches.privateDestinations === 'allowed') return;
+  for (const text of urls) {
+    if (text === undefined) continue;
+    const url = new URL(text);
+    const kind = context.isMapped(url) ? undefined : privateKindOfUrl(url);
+    if (kind === undefined) continue;
+    throw new ApiError(
+      400,
+      `the destination ${text.slice(0, 200)} is ${kind}: it must be publicly reachable, or private destinations be allowed`,
+    );
+  }
+}
+
+export function stateOf(context: MessageContext, request: ApiRequest): AccountState {
+  return context.states.get(request.account.id)!;
+}
+
+export function queryOf(context: MessageContext, request: ApiRequest, operation: keyof typeof QUERY_PARAMETERS): Query {
+  return new Query(request.query, QUERY_PARAMETERS[operation], context.switches);
+}
+
+export function serviceHeadersOf(
+  context: MessageContext,
+  request: ApiRequest,
+  operation: keyof typeof HEADER_PARAMETERS,
+): ServiceHeaders {
+  return new ServiceHeaders(request.headers, context.headerPrefix, HEADER_PARAMETERS[operation]);
+}

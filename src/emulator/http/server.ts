@@ -1,0 +1,279 @@
+/**
+ * The HTTP side of the embedded service: authentication, bodies, errors as `{"error": …}`. Whatever a request holds,
+ * it gets one answer, and a handler that throws does not end the server. Every answer has a `Date` of the service's
+ * own clock.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
+import type { Account } from '../state/account.ts';
+import type { AccountBook } from '../state/account-book.ts';
+import type { Admission, Entry } from './admission.ts';
+import { checkRequestLine, refuseBadHttp } from './bad-http.ts';
+import { refuseOtherSites } from './other-sites.ts';
+import { CONNECTION_TIMEOUTS, Connections, type ConnectionTimeouts } from './connections.ts';
+import { ApiError } from '../state/api-error.ts';
+import { CONTROL_PATH, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import type { MatchRoute } from './router.ts';
+
+interface ServedService {
+  readonly accounts: AccountBook;
+  readonly match: MatchRoute;
+  /** Lets requests of the message API in; all when absent. */
+  readonly admission?: Pick<Admission, 'enter'>;
+}
+
+export interface ServerOptions {
+  readonly clock: Clock;
+  /** Of real time, in which connections live; absent, it is `clock`. */
+  readonly realClock?: Clock;
+  readonly timeouts?: ConnectionTimeouts;
+  readonly listen: ListenAddress;
+  readonly management: { readonly username: string; readonly password: string };
+  /** Asked at each request: a reset puts a new one in its place. */
+  readonly service: () => ServedService;
+  readonly maxBodyBytes: number;
+  /** In the place of the route's own handler. */
+  readonly handle?: (call: RoutedCall) => Promise<ApiResponse>;
+  /** Told of each request to the two APIs. */
+  readonly onAnswer?: (request: AnsweredRequest) => void;
+  /** Told of whatever a handler threw that is not an ApiError. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A request that has found its route. */
+export interface RoutedCall {
+  readonly route: Route;
+  /** Path and query as they came. */
+  readonly target: string;
+  readonly request: ApiRequest;
+}
+
+interface AnsweredRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly operation: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly bodyBytes: number;
+  readonly response: ApiResponse;
+}
+
+export interface RunningServer {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** @throws {Error} the listener's own (EADDRINUSE and the like) */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { clock, realClock = clock, timeouts = CONNECTION_TIMEOUTS } = options;
+  const limits = {
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.idleMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+  };
+  const server = createServer({ ...limits, requireHostHeader: false }, (message, response) => {
+    response.sendDate = false;
+    answer(options, message)
+      .then((result) => send(clock, message, response, result))
+      .then(() => connections.awaitTaken(message.socket))
+      .catch((error: unknown) => {
+        options.onError(error);
+        response.destroy();
+      });
+  });
+  const connections = new Connections(server, realClock, timeouts);
+  refuseBadHttp(server, clock, connections);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.listen.port, options.listen.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = options.listen.host.includes(':') ? `[${options.listen.host}]` : options.listen.host;
+  return {
+    url: `http://${host}:${port}`,
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      connections.destroyAll();
+      await closed;
+    },
+  };
+}
+
+async function answer(options: ServerOptions, message: IncomingMessage): Promise<ApiResponse> {
+  const seen: Seen = { route: undefined, bodyBytes: 0 };
+  const response = await answerCall(options, message, seen);
+  if (seen.route?.api !== 'control') {
+    options.onAnswer?.({
+      method: message.method ?? '',
+      target: message.url ?? '',
+      operation: seen.route?.operation,
+      headers: message.headers,
+      bodyBytes: seen.bodyBytes,
+      response,
+    });
+  }
+  return response;
+}
+
+/** Filled as it becomes known. */
+interface Seen {
+  route: Route | undefined;
+  bodyBytes: number;
+}
+
+async function answerCall(options: ServerOptions, message: IncomingMessage, seen: Seen): Promise<ApiResponse> {
+  const { accounts, match, admission } = options.service();
+  let entry: Entry | undefined;
+  try {
+    checkRequestLine(message);
+    const target = message.url ?? '';
+    const { route, params, query } = match(message.method ?? '', target);
+    seen.route = route;
+    if (route.pattern.startsWith(CONTROL_PATH)) refuseOtherSites(message, options.listen.host);
+    const account = authenticate(accounts, options.management, { route, authorization: message.headers.authorization });
+    if (route.api === 'message') entry = admission?.enter(account);
+    const body = await readBody(message, Math.min(options.maxBodyBytes, entry?.maxBodyBytes ?? Infinity));
+    seen.bodyBytes = body.length;
+    const request: ApiRequest = {
+      account,
+      headers: message.headers,
+      params,
+      query: new URLSearchParams(query),
+      body,
+      callerIp: (message.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+    };
+    const response = await (options.handle ?? callRoute)({ route, target, request });
+    // A refusal that was asked for tells of the limits in its own form.
+    if (response.status === 429) return response;
+    return { ...response, headers: { ...entry?.headers(), ...response.headers } };
+  } catch (error) {
+    if (error instanceof ApiError) {
+      const refused = responseOf(error);
+      return { ...refused, headers: { ...entry?.headers(), ...refused.headers } };
+    }
+    options.onError(error);
+    return { status: 500, json: { error: 'the embedded service failed on this request' } };
+  }
+}
+
+function callRoute({ route, request }: RoutedCall): ApiResponse | Promise<ApiResponse> {
+  return route.handle(request);
+}
+
+const NOBODY: Account = {
+  id: '',
+  token: '',
+  readOnlyToken: '',
+  plan: 'paid',
+  firstPlan: 'paid',
+  budgetUsd: 0,
+  customerId: '',
+  createdBy: '',
+};
+
+function authenticate(
+  accounts: AccountBook,
+  management: ServerOptions['management'],
+  { route, authorization }: { readonly route: Route; readonly authorization: string | undefined },
+): Account {
+  if (route.api === 'control') return NOBODY;
+  if (route.api === 'management') {
+    const { username, password } = management;
+    const given = /^basic +(\S+)$/i.exec(authorization ?? '')?.[1];
+    const decoded = given === undefined ? '' : Buffer.from(given, 'base64').toString('utf8');
+    if (!sameSecret(decoded, `${username}:${password}`)) {
+      const challenge = { 'WWW-Authenticate': 'Basic realm="management"' };
+      throw new ApiError(
+        401,
+        'Authorization: the management API needs basic authentication with its username and password',
+        challenge,
+      );
+    }
+    // Whoever holds the management credentials owns every account: no account of the book is meant.
+    return { ...NOBODY, customerId: username };
+  }
+  const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+  const credential = token === undefined ? undefined : accounts.byToken(token);
+  if (credential === undefined) {
+    throw new ApiError(401, 'Authorization: the message API needs the bearer token of an account', {
+      'WWW-Authenticate': 'Bearer',
+    });
+  }
+  if (credential.readOnly && route.method !== 'GET') {
+    throw new ApiError(403, `${route.operation} writes: a read-only token may not`);
+  }
+  return credential.account;
+}
+
+function sameSecret(given: string, expected: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+function readBody(message: IncomingMessage, limit: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    // What is still on its way is read and thrown away, so that the caller gets to see the refusal.
+    const refuse = (): void =>
+      reject(new ApiError(413, `the body is larger than ${limit} bytes, the most that is taken`));
+    if (Number(message.headers['content-length'] ?? 0) > limit) {
+      refuse();
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let length = 0;
+    message.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limit) refuse();
+      else chunks.push(chunk);
+    });
+    message.on('end', () => resolve(Buffer.concat(chunks)));
+    message.on('error', () => reject(new ApiError(400, 'the body ended before it was complete')));
+    message.on('close', () => {
+      // It comes after every end: an error that nobody sees is not made.
+      if (!message.complete) reject(new ApiError(400, 'the body ended before it was complete'));
+    });
+  });
+}
+
+function send(clock: Clock, message: IncomingMessage, response: ServerResponse, result: ApiResponse): void {
+  if (response.destroyed) return;
+  if (result.sending === 'lost') {
+    response.destroy();
+    return;
+  }
+  response.statusCode = result.status;
+  response.setHeader('Date', dateOf(clock));
+  for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value);
+  if (result.json === undefined) {
+    response.end();
+  } else {
+    response.setHeader('Content-Type', 'application/json');
+    const text = JSON.stringify(result.json);
+    if (result.sending === undefined) response.end(text);
+    else sendPart(response, text, result.sending);
+  }
+  message.resume();
+}
+
+/** The first half of the JSON, as if it were all of it or with a connection that ends before the rest. */
+function sendPart(response: ServerResponse, text: string, how: 'cut' | 'broken-off'): void {
+  const whole = Buffer.from(text);
+  const half = whole.subarray(0, Math.floor(whole.length / 2));
+  if (how === 'cut') {
+    response.end(half);
+    return;
+  }
+  response.setHeader('Content-Length', whole.length);
+  response.write(half, () => response.destroy());
+}
+
+function dateOf(clock: Clock): string {
+  return new Date(clock.now()).toUTCString();
+}

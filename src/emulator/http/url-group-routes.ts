@@ -1,0 +1,74 @@
+/** URL Groups: adding endpoints, listing the groups. */
+import { GROUP_NAME } from '../openapi/operations.ts';
+import { requireReachable, stateOf, type MessageContext } from './message-context.ts';
+import { ApiError } from '../state/api-error.ts';
+import type { ApiRequest, ApiResponse, Route } from './route.ts';
+import { isHttpUrl } from './service-headers.ts';
+import type { Endpoint } from '../state/url-groups.ts';
+
+export function urlGroupRoutes(context: MessageContext): readonly Route[] {
+  return [
+    {
+      api: 'message',
+      operation: 'add-endpoints',
+      method: 'POST',
+      pattern: '/v2/topics/:urlGroupName/endpoints',
+      handle: (request) => addEndpoints(context, request),
+    },
+    {
+      api: 'message',
+      operation: 'list-url-groups',
+      method: 'GET',
+      pattern: '/v2/topics',
+      handle: (request) => listGroups(context, request),
+    },
+  ];
+}
+
+function addEndpoints(context: MessageContext, request: ApiRequest): ApiResponse {
+  const name = request.params['urlGroupName']!;
+  if (name.length > GROUP_NAME.maxLength || !new RegExp(GROUP_NAME.pattern).test(name)) {
+    throw new ApiError(
+      400,
+      'urlGroupName: a URL Group is named with letters, digits, dots, dashes and underscores, at most 128, and not with dots alone',
+    );
+  }
+  const endpoints = readEndpoints(request.body);
+  requireReachable(
+    context,
+    endpoints.map(({ url }) => url),
+  );
+  stateOf(context, request).urlGroups.upsert(name, endpoints, {
+    now: context.clock.now(),
+    limits: context.limitsOf(request.account),
+  });
+  return { status: 200 };
+}
+
+function readEndpoints(body: Uint8Array): readonly Endpoint[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch (error) {
+    throw new ApiError(400, `the body is not JSON: ${(error as Error).message}`);
+  }
+  const endpoints = (parsed as { readonly endpoints?: unknown } | null)?.endpoints;
+  if (!Array.isArray(endpoints) || endpoints.length === 0) {
+    throw new ApiError(400, 'the body must be {"endpoints": [{"url": …, "name": …}, …]} with at least one endpoint');
+  }
+  return endpoints.map(readEndpoint);
+}
+
+function readEndpoint(value: unknown, index: number): Endpoint {
+  const { url, name } = (value ?? {}) as { readonly url?: unknown; readonly name?: unknown };
+  if (typeof url !== 'string' || !isHttpUrl(url)) {
+    throw new ApiError(400, `endpoints[${index}].url must be a URL that begins with http:// or https://`);
+  }
+  if (name !== undefined && typeof name !== 'string')
+    throw new ApiError(400, `endpoints[${index}].name must be a text`);
+  return name === undefined || name === '' ? { url } : { url, name };
+}
+
+function listGroups(context: MessageContext, request: ApiRequest): ApiResponse {
+  return { status: 200, json: stateOf(context, request).urlGroups.all() };
+}

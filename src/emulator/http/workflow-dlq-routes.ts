@@ -1,0 +1,130 @@
+/** Failed workflow runs: listing, resuming and deleting them. */
+import { dlqOf, selectForBulk, selectPage, workflowDlqFilter } from './dead-letter-selection.ts';
+import { readDelay, readFlowControl, readRetries } from './delivery-request.ts';
+import type { DeadLetter } from '../state/dlq.ts';
+import { randomId } from '../state/ids.ts';
+import { queryOf, requireReachable, serviceHeadersOf, stateOf, type MessageContext } from './message-context.ts';
+import { workflowDeadLetterJson } from './message-json.ts';
+import type { Delivery } from '../state/message.ts';
+import { cursorField } from './query.ts';
+import type { ApiRequest, ApiResponse, Route } from './route.ts';
+import type { ServiceHeaders } from './service-headers.ts';
+
+export function workflowDlqRoutes(context: MessageContext): readonly Route[] {
+  const pattern = '/v2/workflows/dlq';
+  return [
+    {
+      api: 'message',
+      operation: 'list-workflow-dlq',
+      method: 'GET',
+      pattern,
+      handle: (request) => list(context, request),
+    },
+    {
+      api: 'message',
+      operation: 'resume-workflow-dlq',
+      method: 'POST',
+      pattern: `${pattern}/resume`,
+      handle: (request) => resume(context, request),
+    },
+    {
+      api: 'message',
+      operation: 'delete-workflow-dlq',
+      method: 'DELETE',
+      pattern,
+      handle: (request) => remove(context, request),
+    },
+  ];
+}
+
+function list(context: MessageContext, request: ApiRequest): ApiResponse {
+  const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
+  const query = queryOf(context, request, 'list-workflow-dlq');
+  const order = context.switches.dlqOrder;
+  const filter = workflowDlqFilter(query);
+  const options = { listing: 'run', filter, order, count: query.pageSize(), after: query.cursor('run') } as const;
+  query.finish();
+  const { letters, cursor } = selectPage(queue, options);
+  return {
+    status: 200,
+    json: {
+      ...cursorField(cursor, context.switches),
+      messages: letters.map((letter) => workflowDeadLetterJson(letter, context)),
+    },
+  };
+}
+
+function resume(context: MessageContext, request: ApiRequest): ApiResponse {
+  const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
+  const query = queryOf(context, request, 'resume-workflow-dlq');
+  const overrides = readOverrides(context, serviceHeadersOf(context, request, 'resume-workflow-dlq'), request);
+  const order = context.switches.dlqOrder;
+  const filter = workflowDlqFilter(query);
+  const options = { listing: 'run', filter, order, count: query.atMost() ?? Infinity } as const;
+  const { letters, cursor } = selectForBulk(queue, query, options);
+  context.admission.accept(request.account, letters.length);
+  const workflowRuns = letters.map((letter) => {
+    queue.remove(letter.dlqId);
+    return resumeRun(context, letter, overrides);
+  });
+  // The end is an empty cursor here in every installation: the interface says so.
+  return { status: 200, json: { workflowRuns, cursor: cursor ?? '' } };
+}
+
+interface Overrides {
+  readonly change: (delivery: Delivery) => Delivery;
+  readonly delayMs: number;
+}
+
+function readOverrides(context: MessageContext, headers: ServiceHeaders, request: ApiRequest): Overrides {
+  const limits = context.limitsOf(request.account);
+  const retries = readRetries(headers, 'Retries', limits);
+  const retryDelay = headers.expression('Retry-Delay');
+  const delayMs = readDelay(headers, 'Delay', limits) ?? 0;
+  const flowControl = readFlowControl(headers);
+  const labels = headers.list('Label');
+  const failureUrl = headers.httpUrl('Failure-Callback');
+  headers.finish();
+  requireReachable(context, [failureUrl]);
+  const adds = context.switches.labelOverride === 'adds';
+  return {
+    delayMs,
+    change: (delivery) => ({
+      ...delivery,
+      timeoutMs: limits.timeoutMs,
+      ...(retries !== undefined && { maxRetries: retries }),
+      ...(retryDelay !== undefined && { retryDelay }),
+      ...(flowControl !== undefined && { flowControl }),
+      ...(labels.length > 0 && { labels: adds ? [...new Set([...delivery.labels, ...labels])] : labels }),
+      ...(failureUrl !== undefined && {
+        failureCallback: { ...delivery.failureCallback, url: failureUrl, headers: [], method: 'POST', delayMs: 0 },
+      }),
+    }),
+  };
+}
+
+/** The run is delivered again, whole: the interface shows no steps. */
+function resumeRun(context: MessageContext, letter: DeadLetter, overrides: Overrides): object {
+  const { message } = letter;
+  const now = context.clock.now();
+  const isNew = context.switches.resumeRunIds === 'renew';
+  const run = isNew ? { runId: randomId('wfr_', context.random), createdAt: now } : message.workflow!;
+  context.engine.submit(message.accountId, {
+    url: message.url,
+    delivery: overrides.change(message.delivery),
+    notBefore: now + overrides.delayMs,
+    workflow: { ...run, isNew },
+  });
+  return { workflowRunId: run.runId, workflowCreatedAt: run.createdAt };
+}
+
+function remove(context: MessageContext, request: ApiRequest): ApiResponse {
+  const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
+  const query = queryOf(context, request, 'delete-workflow-dlq');
+  const order = context.switches.dlqOrder;
+  const filter = workflowDlqFilter(query);
+  const options = { listing: 'run', filter, order, count: query.atMost() ?? Infinity } as const;
+  const { letters, cursor, byIds } = selectForBulk(queue, query, options);
+  const deleted = letters.filter((letter) => queue.remove(letter.dlqId)).length;
+  return { status: 200, json: { deleted, ...(byIds ? {} : cursorField(cursor, context.switches)) } };
+}

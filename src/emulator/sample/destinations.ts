@@ -1,0 +1,93 @@
+/**
+ * Real HTTP servers for the sample traffic, one on a loopback port for each host name: a fast one, a flaky one, a slow
+ * one, a strict one, and an application with workflows that break and mend. They end promptly and keep no process
+ * alive.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
+import { sampleHandlers, type SampleHost } from './handlers.ts';
+
+export interface SampleDestinations extends AsyncDisposable {
+  /** Host name to loopback port. */
+  readonly hosts: Readonly<Record<SampleHost, number>>;
+  /** Requests in progress are broken off. May be called again. */
+  stop(): Promise<void>;
+}
+
+/** Larger bodies are cut off: nothing here sends such. */
+const MAX_BODY_BYTES = 65_536;
+
+export async function startSampleDestinations(deps: {
+  readonly clock: Clock;
+  readonly random: Random;
+}): Promise<SampleDestinations> {
+  const handlers = sampleHandlers(deps);
+  const timers = new Set<Timer>();
+  const servers: Server[] = [];
+  const hosts: Partial<Record<SampleHost, number>> = {};
+
+  function serve(host: SampleHost): Server {
+    const server = createServer((request, response) => {
+      let text = '';
+      request.setEncoding('utf8');
+      request.on('data', (chunk: string) => {
+        if (text.length < MAX_BODY_BYTES) text += chunk;
+      });
+      request.on('end', () => {
+        const answer = handlers[host]({ path: request.url ?? '/', body: parsed(text) });
+        const timer = deps.clock.after(answer.afterMs, () => {
+          timers.delete(timer);
+          if (answer.reset === true) {
+            request.socket.resetAndDestroy();
+            return;
+          }
+          response.writeHead(answer.status, { 'Content-Type': 'application/json' });
+          response.end(JSON.stringify(answer.body));
+        });
+        timers.add(timer);
+      });
+    });
+    server.on('connection', (socket) => socket.unref());
+    server.unref();
+    return server;
+  }
+
+  async function stop(): Promise<void> {
+    for (const timer of timers) timer.cancel();
+    timers.clear();
+    await Promise.all(
+      servers.splice(0).map((server) => {
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        server.closeAllConnections();
+        return closed;
+      }),
+    );
+  }
+
+  try {
+    for (const host of Object.keys(handlers) as SampleHost[]) {
+      const server = serve(host);
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(0, '127.0.0.1', resolve);
+      });
+      servers.push(server);
+      hosts[host] = (server.address() as AddressInfo).port;
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { hosts: hosts as Record<SampleHost, number>, stop, [Symbol.asyncDispose]: stop };
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

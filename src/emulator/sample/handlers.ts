@@ -1,0 +1,199 @@
+/**
+ * How the destinations of the sample traffic answer. Time comes from the clock and chance from the injected
+ * randomness; sockets are elsewhere (`destinations.ts`).
+ */
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Random } from '#foundation/platform/random.ts';
+
+export const SAMPLE_HOSTS = [
+  'orders.shop.example',
+  'email.vendor.example',
+  'billing.shop.example',
+  'crm.vendor.example',
+  'app.shop.example',
+] as const;
+export type SampleHost = (typeof SAMPLE_HOSTS)[number];
+
+interface SampleRequest {
+  /** Path and query. */
+  readonly path: string;
+  /** The JSON object that was sent; empty when it was none. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface SampleAnswer {
+  readonly status: number;
+  /** Milliseconds before the answer. */
+  readonly afterMs: number;
+  readonly body: object;
+  /** The connection is reset instead of answered. */
+  readonly reset?: boolean;
+}
+
+export type SampleHandler = (request: SampleRequest) => SampleAnswer;
+
+interface Deps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function sampleHandlers(deps: Deps): Readonly<Record<SampleHost, SampleHandler>> {
+  return {
+    'orders.shop.example': ordersHandler(deps),
+    'email.vendor.example': emailHandler(deps),
+    'billing.shop.example': billingHandler(deps),
+    'crm.vendor.example': crmHandler(deps),
+    'app.shop.example': appHandler(deps),
+  };
+}
+
+function ordersHandler({ random }: Deps): SampleHandler {
+  return () => ok(5 + 35 * random());
+}
+
+/** A vendor with a bad network: one in fifty is refused, and now and then nothing works for twenty seconds. */
+function emailHandler(deps: Deps): SampleHandler {
+  const { random } = deps;
+  const isOut = outages(deps, { firstAfterMs: 90_000, everyMs: 2_400_000, lastingMs: 20_000 });
+  return () => {
+    const failing = isOut() ? 0.95 : 0.02;
+    if (random() < failing) return refuse(503, 'the mail relay is not available', 20 + 60 * random());
+    return ok(30 + 120 * random());
+  };
+}
+
+/** Slow, and a connection of it is lost at times. */
+function billingHandler({ random }: Deps): SampleHandler {
+  return () => {
+    const afterMs = 350 + 1_250 * random() ** 2;
+    if (random() < 0.02) return { status: 0, afterMs, body: {}, reset: true };
+    return ok(afterMs);
+  };
+}
+
+/** Strict: a record that is not valid is refused, today and tomorrow. */
+function crmHandler({ random }: Deps): SampleHandler {
+  return ({ body }) => {
+    if (body['valid'] === false) return refuse(400, 'the record has no customer number', 15);
+    return ok(10 + 60 * random());
+  };
+}
+
+function appHandler(deps: Deps): SampleHandler {
+  const invoice = invoiceWorkflow(deps);
+  const onboarding = onboardingWorkflow(deps);
+  return (request) => {
+    if (request.path === '/api/workflows/invoice') return invoice(request);
+    if (request.path === '/api/workflows/onboarding') return onboarding(request);
+    if (request.path === '/hooks/failed-messages') return ok(5);
+    return refuse(404, `${request.path} is not here`, 5);
+  };
+}
+
+/**
+ * Invoices break when the ledger behind them does: the first one, one in five hundred, and all of them in an outage.
+ * What broke stays so for some seconds, longer than its retries last, and is then mended: a resumed run mostly succeeds.
+ * An unknown currency is wrong for good. Approvals by hand wait for a desk that nobody sits at.
+ */
+function invoiceWorkflow(deps: Deps): SampleHandler {
+  const { random } = deps;
+  const breakage = new Breakage(deps, { share: 0.002, lastingMs: 5_000, againShare: 0.02 });
+  const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 2_400_000, lastingMs: 24_000 });
+  return ({ body }) => {
+    const afterMs = 20 + 80 * random();
+    if (body['currency'] === 'XXX') return refuse(422, 'currency XXX is not known', afterMs);
+    if (body['approval'] === 'manual') return refuse(503, 'the approval desk does not answer', afterMs);
+    if (isOut()) breakage.breakDown(body['invoice']);
+    if (breakage.isBroken(body['invoice'])) return refuse(503, 'the ledger is not available', afterMs);
+    return ok(afterMs);
+  };
+}
+
+/** Onboarding fails seldom, and then for longer. */
+function onboardingWorkflow(deps: Deps): SampleHandler {
+  const breakage = new Breakage(deps, { share: 0.002, lastingMs: 60_000, againShare: 0.1 });
+  return ({ body }) => {
+    const afterMs = 20 + 120 * deps.random();
+    if (breakage.isBroken(body['customer'])) return refuse(500, 'the welcome template cannot be rendered', afterMs);
+    return ok(afterMs);
+  };
+}
+
+interface BreakageOptions {
+  /** Share of the subjects that break. */
+  readonly share: number;
+  /** How long one stays broken. */
+  readonly lastingMs: number;
+  /** Share of those mended that break again at the next try. */
+  readonly againShare: number;
+}
+
+/** Which subjects (an invoice, a customer) are broken now. The first one ever is. */
+class Breakage {
+  readonly #deps: Deps;
+  readonly #options: BreakageOptions;
+  /** Subjects that broke, with the monotonic time at which they are mended; oldest first, the oldest forgotten. */
+  readonly #mendedAt = new Map<unknown, number>();
+  #seen = 0;
+
+  constructor(deps: Deps, options: BreakageOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  isBroken(subject: unknown): boolean {
+    const mendedAt = this.#mendedAt.get(subject);
+    const now = this.#deps.clock.monotonic();
+    if (mendedAt !== undefined && now < mendedAt) return true;
+    const share = mendedAt === undefined ? this.#options.share : this.#options.againShare;
+    if (this.#seen++ === 0 || this.#deps.random() < share) {
+      this.breakDown(subject);
+      return true;
+    }
+    this.#mendedAt.delete(subject);
+    return false;
+  }
+
+  breakDown(subject: unknown): void {
+    this.#mendedAt.delete(subject);
+    this.#mendedAt.set(subject, this.#deps.clock.monotonic() + this.#options.lastingMs);
+    if (this.#mendedAt.size <= MAX_BROKEN) return;
+    for (const oldest of this.#mendedAt.keys()) {
+      this.#mendedAt.delete(oldest);
+      break;
+    }
+  }
+}
+
+const MAX_BROKEN = 2_000;
+
+interface OutageOptions {
+  readonly firstAfterMs: number;
+  /** From the end of one to the start of the next, give or take a third. */
+  readonly everyMs: number;
+  /** Give or take a third. */
+  readonly lastingMs: number;
+}
+
+/** Whether an outage is on: stretches of time that come back, never at quite the same distance. */
+function outages({ clock, random }: Deps, options: OutageOptions): () => boolean {
+  const about = (ms: number): number => ms * (2 / 3 + (2 / 3) * random());
+  let from = clock.monotonic() + options.firstAfterMs;
+  let to = from + about(options.lastingMs);
+  return () => {
+    const now = clock.monotonic();
+    while (now >= to) {
+      from = to + about(options.everyMs);
+      to = from + about(options.lastingMs);
+    }
+    return now >= from;
+  };
+}
+
+function ok(afterMs: number): SampleAnswer {
+  return { status: 200, afterMs, body: { ok: true } };
+}
+
+function refuse(status: number, error: string, afterMs: number): SampleAnswer {
+  return { status, afterMs, body: { error } };
+}

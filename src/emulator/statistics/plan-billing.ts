@@ -1,0 +1,42 @@
+/**
+ * What an account's plan makes of its messages. The paid plan pays for each; the others have theirs in the price of the
+ * plan: nothing for the free one, a reserved price for the rest, due on the day the plan was taken (for the first one,
+ * the day the service or the account began) and on the first of each month after it.
+ */
+import { RESERVED_PRICES_USD } from '../state/limits.ts';
+import type { AccountBook } from '../state/account-book.ts';
+import type { PlanName } from '../state/account.ts';
+import { dayOf, daysOfMonth, DAY_MS } from './point-time.ts';
+
+interface Taken {
+  readonly plan: PlanName;
+  /** Days since the epoch. */
+  readonly day: number;
+}
+
+export interface PlanBilling {
+  paysByMessage(accountId: string): boolean;
+  /** Micro-dollars due on a day, counted from the epoch, whatever was sent. */
+  reservedMicroUsd(accountId: string, day: number): number;
+}
+
+export function createPlanBilling(accounts: AccountBook, startedAt: number): PlanBilling {
+  function takenBy(accountId: string): readonly Taken[] {
+    const account = accounts.byId(accountId);
+    if (account === undefined) return [];
+    const later = (account.planChanges ?? []).map(({ plan, at }) => ({ plan, day: dayOf(at) }));
+    return [{ plan: account.firstPlan, day: dayOf(account.createdAt ?? startedAt) }, ...later];
+  }
+
+  return {
+    paysByMessage: (accountId) => (accounts.byId(accountId)?.plan ?? 'paid') === 'paid',
+    reservedMicroUsd(accountId, day) {
+      const taken = takenBy(accountId);
+      const onTheDay = taken.filter((change) => change.day === day);
+      const before = taken.findLast((change) => change.day < day);
+      const isFirstOfMonth = daysOfMonth(day * DAY_MS)[0] === day;
+      const due = before !== undefined && isFirstOfMonth ? [before, ...onTheDay] : onTheDay;
+      return due.reduce((sum, { plan }) => sum + RESERVED_PRICES_USD[plan], 0) * 1_000_000;
+    },
+  };
+}

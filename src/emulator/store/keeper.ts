@@ -1,0 +1,177 @@
+/**
+ * Keeps one service on the disk: puts back what an earlier process left, and from then on tells the store of every
+ * change. What is small (accounts, keys, indexes, positions) is compared whole at each commit.
+ */
+import type { AccountBook, AccountSeed } from '../state/account-book.ts';
+import type { AccountState } from '../state/account-state.ts';
+import type { Account } from '../state/account.ts';
+import type { Admission, MessagesOfDays } from '../http/admission.ts';
+import { collectGarbage } from './collect-garbage.ts';
+import type { Compact } from '../state/compact.ts';
+import type { Indexes, IndexesSnapshot } from '../statistics/indexes.ts';
+import type { PlanBilling } from '../statistics/plan-billing.ts';
+import { positionsOf, restoreAccount, restoreStatistics, type Positions, type Unfinished } from './restore.ts';
+import { ApiError } from '../state/api-error.ts';
+import type { ApiRequest, ApiResponse, Route } from '../http/route.ts';
+import type { SigningKeyRing, SigningKeys } from '../state/signing-keys.ts';
+import type { Statistics } from '../statistics/statistics.ts';
+import { DataFolderError } from './store-file.ts';
+import type { Store, StoredDocument } from './store.ts';
+
+export interface Kept {
+  /** As this start gave them. */
+  readonly seeds: readonly AccountSeed[];
+  readonly accounts: AccountBook;
+  readonly states: ReadonlyMap<string, AccountState>;
+  readonly signingKeys: SigningKeyRing;
+  readonly indexes: Indexes;
+  /** Its own record is called for what is put back. */
+  readonly statistics: Statistics;
+  readonly admission: Pick<Admission, 'messagesOfDays' | 'restore'>;
+  readonly compact: Compact;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** Reading as many leaves so much behind that it is worth half a second of the start. */
+const MANY_ENTRIES = 100_000;
+
+interface StoredAccount {
+  /** What the account was started with: something else at the next start is the caller's wish. */
+  readonly given: Given;
+  readonly account: Account;
+  readonly signingKeys: SigningKeys;
+}
+
+type Given = Partial<Omit<AccountSeed, 'signingKeys'>> & {
+  readonly current?: string | undefined;
+  readonly next?: string | undefined;
+};
+
+function givenOf({ signingKeys, ...seed }: AccountSeed): Given {
+  return { ...seed, current: signingKeys?.current, next: signingKeys?.next };
+}
+
+/** What this start gives otherwise than the one before, or for the first time. */
+function givenAnew(given: Given, before: Given): Given {
+  const differs = ([name, value]: readonly [string, unknown]): boolean =>
+    value !== undefined && name !== 'id' && value !== before[name as keyof Given];
+  return Object.fromEntries(Object.entries(given).filter(differs));
+}
+
+/**
+ * Puts back everything into a service that has done nothing yet.
+ *
+ * @throws {DataFolderError} when the folder has accounts that are not given, or cannot be read; it is left as it is
+ */
+export function restoreService(store: Store, kept: Kept): Unfinished[] {
+  return store.reading(() => restored(store, kept));
+}
+
+function restored(store: Store, kept: Kept): Unfinished[] {
+  const { accounts, states, signingKeys, indexes, statistics, admission, compact } = kept;
+  const seeds = new Map(kept.seeds.map((seed) => [seed.id, givenOf(seed)]));
+  const stored = (document(store, 'accounts') ?? []) as readonly StoredAccount[];
+  for (const { given: before, account, signingKeys: keys } of stored) {
+    const given = seeds.get(account.id);
+    if (given === undefined) {
+      throw new DataFolderError(
+        `the data folder holds the account ${account.id}, which is not among those given. Give it, or another folder.`,
+      );
+    }
+    const { plan, current, next, ...anew } = givenAnew(given, before);
+    accounts.restore({ ...account, ...anew });
+    if (plan !== undefined) {
+      const { enterpriseId } = accounts.byId(account.id)!;
+      accounts.setPlan(account.id, { plan, now: kept.now, ...(enterpriseId !== undefined && { enterpriseId }) });
+    }
+    signingKeys.restore(account.id, { current: current ?? keys.current, next: next ?? keys.next });
+  }
+  admission.restore((document(store, 'messagesOfDays') ?? {}) as MessagesOfDays);
+  const snapshot = document(store, 'indexes') as IndexesSnapshot | undefined;
+  if (snapshot !== undefined) indexes.restore(snapshot);
+  restoreStatistics(store.db, statistics);
+  const positions = (document(store, 'positions') ?? {}) as Readonly<Record<string, Positions>>;
+  const unfinished = [...states.values()].flatMap((state) =>
+    restoreAccount(store.db, state, {
+      compact,
+      positions: positions[state.accountId] ?? { log: 0, dlq: 0, workflowDlq: 0 },
+    }),
+  );
+  store.watch(documentsOf(kept, seeds));
+  if ([...states.values()].some(({ log }) => log.size >= MANY_ENTRIES)) collectGarbage();
+  return unfinished;
+}
+
+function documentsOf(
+  { accounts, states, signingKeys, indexes, admission }: Kept,
+  seeds: ReadonlyMap<string, Given>,
+): readonly StoredDocument[] {
+  return [
+    {
+      key: 'accounts',
+      read: () =>
+        accounts.all().map((account): StoredAccount => ({
+          given: seeds.get(account.id)!,
+          account,
+          signingKeys: signingKeys.of(account.id),
+        })),
+    },
+    { key: 'messagesOfDays', read: () => admission.messagesOfDays() },
+    { key: 'indexes', read: () => indexes.snapshot() },
+    {
+      key: 'positions',
+      read: () => Object.fromEntries([...states.values()].map((state) => [state.accountId, positionsOf(state)])),
+    },
+  ];
+}
+
+/** Epoch milliseconds of the folder's first start: what plans cost is counted from there. */
+export function beganAt(store: Store, now: number): number {
+  const known = store.reading(() => document(store, 'began')) as number | undefined;
+  if (known !== undefined) return known;
+  store.db.prepare(`INSERT INTO item VALUES ('', 'document', 'began', ?)`).run(JSON.stringify(now));
+  return now;
+}
+
+function document(store: Store, key: string): unknown {
+  const row = store.db.prepare(`SELECT value FROM item WHERE account = '' AND kind = 'document' AND key = ?`).get(key);
+  return row === undefined ? undefined : (JSON.parse(row['value'] as string) as unknown);
+}
+
+/**
+ * Requests that change something are answered when their change is on the disk. While the disk takes nothing they do
+ * nothing: what was done before waits in memory, and there must not be more of it.
+ */
+export function durableRoutes(routes: readonly Route[], store: Store): readonly Route[] {
+  return routes.map((route) => {
+    if (route.method === 'GET') return route;
+    const handle = async (request: ApiRequest): Promise<ApiResponse> => {
+      if (store.isBehind) {
+        const done = 'Nothing was done: free space, or mend the disk, and ask again.';
+        await store.durable().catch((error: unknown) => refuse(503, store, { error, done }));
+      }
+      const response = await route.handle(request);
+      const done = 'It was done and will be written as soon as it can; until then it would not outlive the process.';
+      await store.durable().catch((error: unknown) => refuse(500, store, { error, done }));
+      return response;
+    };
+    return { ...route, handle };
+  });
+}
+
+function refuse(status: number, store: Store, { error, done }: { readonly error: unknown; readonly done: string }) {
+  throw new ApiError(status, `${store.path} cannot be written (${(error as Error).message}). ${done}`);
+}
+
+/** Statistics whose every fact is counted in the store too, with what the plan of that moment made of it. */
+export function keptStatistics(statistics: Statistics, store: Store, plans: PlanBilling): Statistics {
+  return {
+    ...statistics,
+    record: (accountId, fact, times = 1) => {
+      statistics.record(accountId, fact, times);
+      const whole = fact.kind === 'attempt' ? { paid: plans.paysByMessage(accountId), ...fact } : fact;
+      store.counted(accountId, whole, times);
+    },
+  };
+}

@@ -1,0 +1,183 @@
+/** What an earlier process left in the store, put back where it was. Messages that were under way are told, to go on. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { AccountState } from '../state/account-state.ts';
+import type { Compact } from '../state/compact.ts';
+import type { Remembered } from '../state/deduplication.ts';
+import type { DeadLetter } from '../state/dlq.ts';
+import type { Fact } from '../statistics/facts.ts';
+import type { FlowPeriod } from '../state/flow-lane.ts';
+import type { ItemKind, LetterQueue } from '../state/journal.ts';
+import { KeptMessage } from '../state/kept-message.ts';
+import type { LogEntry } from '../state/log-chunk.ts';
+import { readMessage, readOutcome } from '../state/message-record.ts';
+import { isTerminal, type FlowControlSetting, type Message, type Outcome, type State } from '../state/message.ts';
+import { MINUTE_MS } from '../statistics/point-time.ts';
+import type { Statistics } from '../statistics/statistics.ts';
+import type { UrlGroup } from '../state/url-groups.ts';
+
+/** Where the next entry and letters of an account belong. */
+export interface Positions {
+  readonly log: number;
+  readonly dlq: number;
+  readonly workflowDlq: number;
+}
+
+export function positionsOf({ log, dlq, workflowDlq }: AccountState): Positions {
+  return { log: log.nextSequence, dlq: dlq.nextSequence, workflowDlq: workflowDlq.nextSequence };
+}
+
+/** A message that had not ended when the earlier process did. */
+export interface Unfinished {
+  readonly message: Message;
+  /** Epoch milliseconds; undefined when it did not wait for a time. */
+  readonly due: number | undefined;
+}
+
+/** Outcomes repeat themselves: as many are remembered. */
+const MAX_SHARED_OUTCOMES = 2_000;
+
+export function restoreAccount(
+  db: DatabaseSync,
+  state: AccountState,
+  options: { readonly compact: Compact; readonly positions: Positions },
+): readonly Unfinished[] {
+  const { compact, positions } = options;
+  const { accountId } = state;
+  const outcomeOf = sharedOutcomes();
+  const known = new Map<string, Message>();
+  const due = new Map<Message, number | undefined>();
+  const notices: (readonly [Message, string])[] = [];
+  // Ids tell their time: oldest first, so that what will go together lies together.
+  for (const row of db.prepare('SELECT * FROM message WHERE account = ? ORDER BY id').iterate(accountId)) {
+    const stored = readMessage(row as unknown as Parameters<typeof readMessage>[0]);
+    const message = new KeptMessage(compacted(stored.message, compact));
+    compact.shelve(message);
+    if (typeof row['outcome'] === 'string') message.lastOutcome = outcomeOf(row['outcome']);
+    if (typeof row['notice'] === 'string') notices.push([message, row['notice']]);
+    known.set(message.id, message);
+    if (!isTerminal(message.state)) due.set(message, stored.due);
+  }
+  for (const [message, id] of notices) {
+    const notice = known.get(id);
+    if (notice !== undefined) message.failureNotice = notice;
+  }
+  const unfinished = [...known.values()].filter((message) => !isTerminal(message.state));
+  state.log.restore(entriesOf(db, state, { known, outcomeOf }), positions.log);
+  // Oldest first: those whose entries left the log before those that the log tells of.
+  const logged = [...state.messages.values()];
+  const older = unfinished.filter(({ id }) => !state.messages.has(id));
+  state.messages.clear();
+  for (const message of [...older, ...logged]) state.messages.set(message.id, message);
+  for (const queue of ['dlq', 'workflowDlq'] as const) {
+    state[queue].restore(lettersOf(db, accountId, { queue, known }), positions[queue]);
+  }
+  restoreItems(db, state);
+  // In the order in which they came to wait: who was first in a lane is first again.
+  const since = (message: Message): number => due.get(message) ?? message.createdAt;
+  return unfinished
+    .toSorted((a, b) => since(a) - since(b) || (a.lastEntry ?? -1) - (b.lastEntry ?? -1))
+    .map((message) => ({ message, due: due.get(message) }));
+}
+
+function* entriesOf(
+  db: DatabaseSync,
+  { accountId, messages }: AccountState,
+  { known, outcomeOf }: { readonly known: ReadonlyMap<string, Message>; readonly outcomeOf: (text: string) => Outcome },
+): Generator<LogEntry> {
+  const rows = db.prepare(
+    'SELECT sequence, time, state, message, next, outcome FROM entry WHERE account = ? ORDER BY sequence',
+  );
+  rows.setReturnArrays(true);
+  for (const row of rows.iterate(accountId)) {
+    const [sequence, time, state, id, next, outcome] = row as unknown as EntryRow;
+    const message = known.get(id)!;
+    messages.set(id, message);
+    yield {
+      sequence,
+      time,
+      state,
+      message,
+      nextDeliveryTime: next ?? undefined,
+      outcome: outcome === null ? undefined : outcomeOf(outcome),
+    };
+  }
+}
+
+type EntryRow = readonly [
+  sequence: number,
+  time: number,
+  state: State,
+  message: string,
+  next: number | null,
+  outcome: string | null,
+];
+
+function* lettersOf(
+  db: DatabaseSync,
+  accountId: string,
+  { queue, known }: { readonly queue: LetterQueue; readonly known: ReadonlyMap<string, Message> },
+): Generator<Omit<DeadLetter, 'dlqId'>> {
+  const rows = db.prepare('SELECT * FROM letter WHERE account = ? AND queue = ? ORDER BY sequence');
+  for (const row of rows.iterate(accountId, queue)) {
+    yield {
+      sequence: row['sequence'] as number,
+      message: known.get(row['message'] as string)!,
+      failedAt: row['failed_at'] as number,
+    };
+  }
+}
+
+function restoreItems(db: DatabaseSync, state: AccountState): void {
+  const items = <T>(kind: ItemKind): (readonly [key: string, value: T])[] =>
+    db
+      .prepare('SELECT key, value FROM item WHERE account = ? AND kind = ?')
+      .all(state.accountId, kind)
+      .map((row) => [row['key'] as string, JSON.parse(row['value'] as string) as T]);
+  const groups = items<UrlGroup & { readonly place?: number }>('urlGroup').map(([, group]) => group);
+  groups.sort((a, b) => a.createdAt - b.createdAt || (a.place ?? 0) - (b.place ?? 0));
+  for (const { place: _place, ...group } of groups) state.urlGroups.restore(group);
+  // Read before the lanes are made: each tells of a new period.
+  const periods = items<FlowPeriod>('flowPeriod');
+  for (const [, setting] of items<FlowControlSetting>('flowControl')) state.flow.use(setting);
+  for (const [key, period] of periods) state.flow.get(key)?.restorePeriod(period);
+  const remembered = items<Remembered>('deduplication').toSorted((a, b) => a[1].at - b[1].at);
+  for (const [id, value] of remembered) state.deduplication.restore(id, value);
+}
+
+/** Counts again what was counted: the sums of bytes come out as they were. */
+export function restoreStatistics(db: DatabaseSync, statistics: Statistics): void {
+  for (const row of db.prepare('SELECT * FROM fact ORDER BY minute').iterate()) {
+    const { account, minute, kind, times, bytes } = row as unknown as FactRow;
+    const fact = { ...(JSON.parse(kind) as Fact), at: minute * MINUTE_MS };
+    const each = Math.floor(bytes / times);
+    const larger = bytes - each * times;
+    if (larger > 0) statistics.record(account, withBytes(fact, each + 1), larger);
+    if (times > larger) statistics.record(account, withBytes(fact, each), times - larger);
+  }
+}
+
+interface FactRow {
+  readonly account: string;
+  readonly minute: number;
+  readonly kind: string;
+  readonly times: number;
+  readonly bytes: number;
+}
+
+function withBytes(fact: Fact, bytes: number): Fact {
+  return fact.kind === 'canceled' ? fact : { ...fact, bytes };
+}
+
+function compacted(message: Message, compact: Compact): Message {
+  return { ...message, url: compact.text(message.url), accountId: compact.text(message.accountId) };
+}
+
+function sharedOutcomes(): (text: string) => Outcome {
+  const known = new Map<string, Outcome>();
+  return (text) => {
+    const outcome = known.get(text) ?? readOutcome(text);
+    if (known.size >= MAX_SHARED_OUTCOMES) known.clear();
+    known.set(text, outcome);
+    return outcome;
+  };
+}

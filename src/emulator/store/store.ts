@@ -1,0 +1,286 @@
+/**
+ * Everything durable, as it happens: changes gather while the program works and are committed together when it pauses,
+ * so that requests at the same moment share one write to the disk. Whoever must not answer before its changes are
+ * safe awaits `durable`. What could not be written stays gathered and goes with the next commit.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DeadLetter } from '../state/dlq.ts';
+import type { Fact } from '../statistics/facts.ts';
+import type { AccountJournal, LetterQueue } from '../state/journal.ts';
+import type { LogEntry } from '../state/log-chunk.ts';
+import { writeFixed, writeOutcome, writeProgress } from '../state/message-record.ts';
+import { isTerminal, type Message, type Outcome } from '../state/message.ts';
+import { KEPT_MINUTES } from '../statistics/minute-ring.ts';
+import { DAY_MS, MINUTE_MS } from '../statistics/point-time.ts';
+import { openStoreFile, pathOfStore, unreadable, unwritten } from './store-file.ts';
+
+/** A small whole that is compared at each commit and written when it differs. */
+export interface StoredDocument {
+  readonly key: string;
+  readonly read: () => unknown;
+}
+
+interface Change {
+  readonly isNew: boolean;
+  readonly due: number | undefined;
+}
+
+interface FactSum {
+  readonly accountId: string;
+  readonly minute: number;
+  readonly kind: string;
+  times: number;
+  bytes: number;
+}
+
+export class Store {
+  readonly db: DatabaseSync;
+  /** Of the file. */
+  readonly path: string;
+  readonly #onError: (error: unknown) => void;
+  readonly #statements: Statements;
+  #messages = new Map<Message, Change>();
+  #entries: { readonly accountId: string; readonly entry: LogEntry }[] = [];
+  #facts = new Map<string, FactSum>();
+  /** Days since the epoch, by account: old facts were forgotten then. */
+  readonly #trimmedDays = new Map<string, number>();
+  /** In the order in which they happened. */
+  #others: (() => void)[] = [];
+  #documents: readonly StoredDocument[] = [];
+  readonly #written = new Map<string, string>();
+  #waiting: PromiseWithResolvers<void>[] = [];
+  #scheduled = false;
+  #isBehind = false;
+
+  /** @throws {DataFolderError} when the folder cannot be used */
+  constructor(folder: string, onError: (error: unknown) => void) {
+    this.path = pathOfStore(folder);
+    this.db = openStoreFile(folder);
+    this.#onError = onError;
+    try {
+      this.#statements = this.reading(() => prepare(this.db));
+    } catch (error) {
+      this.db.close();
+      throw error;
+    }
+  }
+
+  /** Whether the last commit failed: what it should have written is still gathered. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /**
+   * What `read` returns.
+   *
+   * @throws {DataFolderError} in the place of whatever a damaged file leads to
+   */
+  reading<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw unreadable(error, this.path);
+    }
+  }
+
+  /** From now on these are compared at each commit. */
+  watch(documents: readonly StoredDocument[]): void {
+    this.#documents = documents;
+  }
+
+  /** Resolves when all that happened so far is on the disk; rejects when it could not be written. */
+  durable(): Promise<void> {
+    const waiter = Promise.withResolvers<void>();
+    this.#waiting.push(waiter);
+    this.#schedule();
+    return waiter.promise;
+  }
+
+  journalOf(accountId: string, holds: (message: Message) => boolean): AccountJournal {
+    const later = (work: () => void): void => {
+      this.#others.push(work);
+      this.#schedule();
+    };
+    const forget = (message: Message): void => {
+      if (holds(message)) return;
+      this.#statements.deleteMessage.run(accountId, message.id, accountId, message.id);
+      const notice = message.failureNotice;
+      if (notice !== undefined && isTerminal(notice.state) && !holds(notice)) {
+        this.#statements.deleteMessage.run(accountId, notice.id, accountId, notice.id);
+      }
+    };
+    return {
+      logged: (entry) => this.#logged(accountId, entry),
+      dropped: ({ sequence, state, message }) =>
+        later(() => {
+          this.#statements.deleteEntry.run(accountId, sequence);
+          if (isTerminal(state)) forget(message);
+        }),
+      letterAdded: (queue, letter) => later(() => this.#insertLetter(accountId, queue, letter)),
+      letterRemoved: (queue, { sequence, message }) =>
+        later(() => {
+          this.#statements.deleteLetter.run(accountId, queue, sequence);
+          forget(message);
+        }),
+      put: (kind, key, value) => {
+        const text = JSON.stringify(value);
+        later(() => this.#statements.putItem.run(accountId, kind, key, text));
+      },
+      removed: (kind, key) => later(() => this.#statements.deleteItem.run(accountId, kind, key)),
+    };
+  }
+
+  counted(accountId: string, fact: Fact, times: number): void {
+    const minute = Math.floor(fact.at / MINUTE_MS);
+    const bytes = 'bytes' in fact ? fact.bytes : 0;
+    const kind = JSON.stringify({ ...fact, at: undefined, bytes: undefined });
+    const key = `${accountId} ${minute} ${kind}`;
+    const sum = this.#facts.get(key);
+    if (sum === undefined) {
+      this.#facts.set(key, { accountId, minute, kind, times, bytes: bytes * times });
+    } else {
+      sum.times += times;
+      sum.bytes += bytes * times;
+    }
+    this.#schedule();
+  }
+
+  /**
+   * Writes what is left; nothing when no service came to use it.
+   *
+   * @throws {DataFolderError} when that cannot be written, and is lost
+   */
+  close(): void {
+    if (this.#documents.length > 0) this.#commit();
+    this.db.close();
+    if (this.#isBehind) throw unwritten(this.path);
+  }
+
+  #logged(accountId: string, entry: LogEntry): void {
+    this.#entries.push({ accountId, entry });
+    const { message, state, nextDeliveryTime: due } = entry;
+    const isNew = state === 'CREATED' || (this.#messages.get(message)?.isNew ?? false);
+    this.#messages.set(message, { isNew, due });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // After the requests and answers that came at the same moment.
+    setImmediate(() => {
+      if (this.db.isOpen) this.#commit();
+    });
+  }
+
+  #commit(): void {
+    this.#scheduled = false;
+    const waiting = this.#waiting.splice(0);
+    try {
+      this.#write();
+      this.#isBehind = false;
+      for (const { resolve } of waiting) resolve();
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec('ROLLBACK');
+      this.#isBehind = true;
+      this.#onError(error);
+      for (const { reject } of waiting) reject(error);
+    }
+  }
+
+  #write(): void {
+    const changed = this.#documents
+      .map(({ key, read }) => ({ key, text: JSON.stringify(read()) }))
+      .filter(({ key, text }) => this.#written.get(key) !== text);
+    const nothing = this.#messages.size + this.#entries.length + this.#facts.size + this.#others.length === 0;
+    if (nothing && changed.length === 0) return;
+    const outcomes = new Map<Outcome, string>();
+    const textOf = (outcome: Outcome | undefined): string | null => {
+      if (outcome === undefined) return null;
+      const known = outcomes.get(outcome);
+      if (known !== undefined) return known;
+      const text = writeOutcome(outcome);
+      outcomes.set(outcome, text);
+      return text;
+    };
+    const { insertMessage, updateMessage, insertEntry, addFact, putItem } = this.#statements;
+    this.db.exec('BEGIN');
+    for (const [message, { isNew, due }] of this.#messages) {
+      const { accountId, id, lastOutcome, failureNotice } = message;
+      const progress = writeProgress(message, due);
+      const outcome = textOf(lastOutcome);
+      const notice = failureNotice?.id ?? null;
+      if (isNew)
+        insertMessage.run(accountId, id, writeFixed(message), message.delivery.body, progress, outcome, notice);
+      else updateMessage.run(progress, outcome, notice, accountId, id);
+    }
+    for (const { accountId, entry } of this.#entries) {
+      const { sequence, time, state, message, nextDeliveryTime, outcome } = entry;
+      insertEntry.run(accountId, sequence, time, state, message.id, nextDeliveryTime ?? null, textOf(outcome));
+    }
+    for (const fact of this.#facts.values()) {
+      const { accountId, minute, kind, times, bytes } = fact;
+      addFact.run(accountId, minute, kind, times, bytes);
+      this.#forgetFacts(fact);
+    }
+    for (const work of this.#others) work();
+    for (const { key, text } of changed) putItem.run('', 'document', key, text);
+    this.db.exec('COMMIT');
+    this.#messages = new Map();
+    this.#entries = [];
+    this.#facts = new Map();
+    this.#others = [];
+    for (const { key, text } of changed) this.#written.set(key, text);
+  }
+
+  /** Once a day for each account, what statistics no longer tell goes. */
+  #forgetFacts({ accountId, minute }: FactSum): void {
+    const day = Math.floor((minute * MINUTE_MS) / DAY_MS);
+    if ((this.#trimmedDays.get(accountId) ?? -Infinity) >= day) return;
+    this.#statements.deleteFacts.run(accountId, minute - KEPT_MINUTES);
+    this.#trimmedDays.set(accountId, day);
+  }
+
+  #insertLetter(accountId: string, queue: LetterQueue, letter: DeadLetter): void {
+    const { sequence, dlqId, message, failedAt } = letter;
+    this.#statements.insertLetter.run(accountId, queue, sequence, dlqId, message.id, failedAt);
+  }
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+function prepare(
+  db: DatabaseSync,
+): Record<
+  | 'insertMessage'
+  | 'updateMessage'
+  | 'deleteMessage'
+  | 'insertEntry'
+  | 'deleteEntry'
+  | 'insertLetter'
+  | 'deleteLetter'
+  | 'addFact'
+  | 'deleteFacts'
+  | 'putItem'
+  | 'deleteItem',
+  StatementSync
+> {
+  return {
+    insertMessage: db.prepare('INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    updateMessage: db.prepare('UPDATE message SET progress = ?, outcome = ?, notice = ? WHERE account = ? AND id = ?'),
+    // A notice that a failed message tells of goes with that message.
+    deleteMessage: db.prepare(
+      'DELETE FROM message WHERE account = ? AND id = ? AND NOT EXISTS (SELECT 1 FROM message WHERE account = ? AND notice = ?)',
+    ),
+    insertEntry: db.prepare('INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    deleteEntry: db.prepare('DELETE FROM entry WHERE account = ? AND sequence = ?'),
+    insertLetter: db.prepare('INSERT INTO letter VALUES (?, ?, ?, ?, ?, ?)'),
+    deleteLetter: db.prepare('DELETE FROM letter WHERE account = ? AND queue = ? AND sequence = ?'),
+    addFact: db.prepare(
+      'INSERT INTO fact VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET times = times + excluded.times, bytes = bytes + excluded.bytes',
+    ),
+    deleteFacts: db.prepare('DELETE FROM fact WHERE account = ? AND minute <= ?'),
+    putItem: db.prepare('INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?)'),
+    deleteItem: db.prepare('DELETE FROM item WHERE account = ? AND kind = ? AND key = ?'),
+  };
+}

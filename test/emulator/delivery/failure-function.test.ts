@@ -1,0 +1,255 @@
+/** The failure function of a workflow: a message to the workflow's own URL, and what the DLQ tells of it. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Switches } from '#emulator/state/switches.ts';
+import { readSteps, type StepLike } from '#emulator/control/scripted-steps.ts';
+import { ACCOUNT, allLogs, START, world, type World } from '../world.ts';
+
+const URL_OF_FLOW = 'https://flows.example/order';
+const END_STATES = ['CALLBACK_SUCCESS', 'CALLBACK_FAIL', 'CALLBACK_CANCELED'];
+
+interface DeadRun {
+  readonly dlqId: string;
+  readonly workflowRunId: string;
+  readonly failureFunctionState?: string;
+  readonly failureCallbackInfo?: { readonly state: string };
+}
+
+async function failing(steps: readonly StepLike[], switches: Partial<Switches> = { failureFunction: 'on' }) {
+  const service = await world({ switches });
+  await service.emulator.destinations.script('flows.example', steps);
+  return service;
+}
+
+async function trigger(service: World, headers: Record<string, string> = {}): Promise<string> {
+  const answer = await service.call<{ workflowRunId: string }>('POST', `/v2/trigger/${URL_OF_FLOW}`, {
+    headers: { 'Svc-Retries': '0', 'Svc-Retry-Delay': '1000', ...headers },
+    body: 'payload',
+  });
+  expect(answer.status).toBe(200);
+  return answer.json.workflowRunId;
+}
+
+async function deadRuns(service: World, query = ''): Promise<readonly DeadRun[]> {
+  const { json } = await service.call<{ messages: readonly DeadRun[] }>('GET', `/v2/workflows/dlq?${query}`);
+  return json.messages;
+}
+
+/** Requests to the failure function. */
+function calls(service: World) {
+  const requests = service.emulator.destinations.requests('flows.example');
+  return requests.filter(({ headers }) => headers['svc-workflow-failure'] !== undefined);
+}
+
+/** The message that calls the failure function: the last that was made. */
+function notice(service: World) {
+  return service.emulator.messages(ACCOUNT).at(-1)!;
+}
+
+test('is called once, at the URL of the workflow, with the body of a failure callback', async () => {
+  const service = await failing([{ status: 500, body: 'broken', headers: { 'X-Why': 'no' } }, 200]);
+  const runId = await trigger(service, { 'Svc-Forward-Order': '17' });
+  await service.drain();
+  const [call, ...others] = calls(service);
+  expect(others).toEqual([]);
+  expect(call).toMatchObject({
+    method: 'POST',
+    path: '/order',
+    headers: {
+      host: 'flows.example',
+      'content-type': 'application/json',
+      'svc-workflow-failure': 'true',
+      'svc-workflow-runid': runId,
+      'svc-signature': expect.any(String) as string,
+    },
+  });
+  const [run] = service.emulator.workflowDlq(ACCOUNT);
+  expect(JSON.parse(call!.body.toString())).toEqual({
+    status: 500,
+    header: expect.objectContaining({ 'X-Why': ['no'] }) as object,
+    body: btoa('broken'),
+    retried: 0,
+    maxRetries: 0,
+    dlqId: run!.dlqId,
+    sourceMessageId: run!.id,
+    url: URL_OF_FLOW,
+    method: 'POST',
+    sourceHeader: { Order: '17' },
+    sourceBody: btoa('payload'),
+    notBefore: String(START),
+    createdAt: String(START),
+    callerIP: '127.0.0.1',
+  });
+  // Charged as a regular message.
+  expect(service.facts.filter(({ kind }) => kind === 'attempt')).toMatchObject([
+    { workflow: true, outcome: 'failed' },
+    { workflow: false, outcome: 'delivered' },
+  ]);
+});
+
+test('the run itself and its retries do not carry the header', async () => {
+  const service = await failing([500, 500, 200]);
+  await trigger(service, { 'Svc-Retries': '1' });
+  await service.drain();
+  const marks = service.emulator.destinations
+    .requests('flows.example')
+    .map(({ headers }) => headers['svc-workflow-failure']);
+  expect(marks).toEqual([undefined, undefined, 'true']);
+});
+
+describe('its state', () => {
+  const stateOf = async (service: World) => (await deadRuns(service)).map((run) => run.failureFunctionState);
+
+  test('under way, then run; a filter finds it', async () => {
+    const service = await failing([500, { afterMs: 5_000 }]);
+    await trigger(service);
+    await service.emulator.idle();
+    expect(await stateOf(service)).toEqual(['CALLBACK_INPROGRESS']);
+    await service.drain();
+    expect(await stateOf(service)).toEqual(['CALLBACK_SUCCESS']);
+    expect(await deadRuns(service, 'failureFunctionState=CALLBACK_SUCCESS,CALLBACK_FAIL')).toHaveLength(1);
+    expect(await deadRuns(service, 'failureFunctionState=CALLBACK_INPROGRESS')).toEqual([]);
+  });
+
+  test('failed to run, after the retries of the run, at its retry delay', async () => {
+    const service = await failing([500]);
+    await trigger(service, { 'Svc-Retries': '2', 'Svc-Retry-Delay': '60000' });
+    await service.drain();
+    expect(calls(service).map(({ at }) => at - START)).toEqual([120_000, 180_000, 240_000]);
+    expect(await stateOf(service)).toEqual(['CALLBACK_FAIL']);
+    // It is a message of its own, and failed as such; it has no failure function.
+    const dlq = await service.call<{ deleted: number }>('DELETE', `/v2/dlq?messageId=${notice(service).id}`);
+    expect(dlq.json.deleted).toBe(1);
+    expect(service.emulator.messages(ACCOUNT)).toHaveLength(2);
+  });
+
+  test('canceled with its message', async () => {
+    const service = await failing([500]);
+    await trigger(service, { 'Svc-Retries': '1' });
+    await service.drain(1_000);
+    expect(service.emulator.cancelMessage(ACCOUNT, notice(service).id)).toBe(true);
+    await service.drain();
+    expect(await stateOf(service)).toEqual(['CALLBACK_CANCELED']);
+  });
+
+  test('in its other form', async () => {
+    const service = await failing([500, 200], { failureFunction: 'on', failureState: 'info' });
+    await trigger(service);
+    await service.drain();
+    const [run] = await deadRuns(service);
+    expect(run).toMatchObject({ failureCallbackInfo: { state: 'CALLBACK_SUCCESS' } });
+    expect(run).not.toHaveProperty('failureFunctionState');
+  });
+});
+
+describe('is not called', () => {
+  test('where the setting is off, and there is no state then', async () => {
+    const service = await failing([500], {});
+    await trigger(service);
+    await service.drain();
+    expect(calls(service)).toEqual([]);
+    const [run] = await deadRuns(service);
+    expect(run).not.toHaveProperty('failureFunctionState');
+  });
+
+  test('when a failure callback was given: that one is', async () => {
+    const service = await failing([500]);
+    await service.emulator.destinations.script('told.example', [200]);
+    await trigger(service, { 'Svc-Failure-Callback': 'http://told.example/' });
+    await service.drain();
+    expect(calls(service)).toEqual([]);
+    const told = service.emulator.destinations.requests('told.example');
+    expect(told).toHaveLength(1);
+    expect(told[0]!.headers).not.toHaveProperty('svc-workflow-failure');
+    expect(await deadRuns(service)).toMatchObject([{ failureFunctionState: 'CALLBACK_SUCCESS' }]);
+  });
+
+  test('for a run that was delivered or canceled, and for what is no run', async () => {
+    const service = await failing([200, 500]);
+    await trigger(service);
+    await service.drain();
+    await trigger(service, { 'Svc-Retries': '3' });
+    await service.emulator.idle();
+    service.emulator.cancelMessage(ACCOUNT, notice(service).id);
+    await service.call('POST', `/v2/publish/${URL_OF_FLOW}`, { headers: { 'Svc-Retries': '0' } });
+    await service.drain();
+    expect(calls(service)).toEqual([]);
+  });
+});
+
+test('an empty failure callback is none', async () => {
+  const service = await failing([500, 200]);
+  await trigger(service, { 'Svc-Failure-Callback': '' });
+  await service.drain();
+  expect(calls(service)).toHaveLength(1);
+});
+
+test('a resumed run that fails again has another call', async () => {
+  const service = await failing([500, 200, 500, 200]);
+  await trigger(service);
+  await service.drain();
+  const [first] = await deadRuns(service);
+  await service.call('POST', `/v2/workflows/dlq/resume?dlqIds=${first!.dlqId}`);
+  await service.drain();
+  const [again] = await deadRuns(service);
+  expect(again!.dlqId).not.toBe(first!.dlqId);
+  expect(calls(service).map((call) => (JSON.parse(call.body.toString()) as { dlqId: string }).dlqId)).toEqual([
+    first!.dlqId,
+    again!.dlqId,
+  ]);
+});
+
+test('whatever becomes of runs and their calls, each call is in exactly one end state, the one of its message', async () => {
+  const step = fc.constantFrom<StepLike>(200, 500, 489, 'refuse', 'reset', 'cut', 'hang', {
+    status: 489,
+    nonRetryable: true,
+  });
+  const run = fc.record({
+    retries: fc.nat(2),
+    steps: fc.array(step, { minLength: 1, maxLength: 6 }),
+    callback: fc.boolean(),
+    cancelAfterMs: fc.option(fc.nat(20_000), { nil: undefined }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(run, { minLength: 1, maxLength: 5 }), async (runs) => {
+      const service = await world({ switches: { failureFunction: 'on' } });
+      await using emulator = service.emulator;
+      const { destinations } = emulator;
+      for (const [index, { retries, steps, callback, cancelAfterMs }] of runs.entries()) {
+        await destinations.script(`flow-${index}.example`, readSteps(steps));
+        await service.call('POST', `/v2/trigger/http://flow-${index}.example/`, {
+          headers: {
+            'Svc-Retries': String(retries),
+            'Svc-Retry-Delay': '3000',
+            'Svc-Workflow-RunId': `run-${index}`,
+            ...(callback && { 'Svc-Failure-Callback': `http://flow-${index}.example/told` }),
+          },
+        });
+        if (cancelAfterMs === undefined) continue;
+        service.clock.after(cancelAfterMs, () => {
+          for (const { id, url, workflowRunId } of emulator.messages(ACCOUNT)) {
+            if (workflowRunId === undefined && url.includes(`flow-${index}.`)) emulator.cancelMessage(ACCOUNT, id);
+          }
+        });
+      }
+      await service.drain();
+
+      const dead = await deadRuns(service);
+      const messages = emulator.messages(ACCOUNT);
+      const isRun = ({ workflowRunId }: (typeof messages)[number]): boolean => workflowRunId !== undefined;
+      expect(dead).toHaveLength(messages.filter((message) => isRun(message) && message.state === 'FAILED').length);
+      expect(messages.filter((message) => !isRun(message))).toHaveLength(dead.length);
+      const endOf = { DELIVERED: 'CALLBACK_SUCCESS', FAILED: 'CALLBACK_FAIL', CANCELLED: 'CALLBACK_CANCELED' };
+      for (const { workflowRunId, failureFunctionState } of dead) {
+        const host = `flow-${workflowRunId.slice(4)}.`;
+        const [call, ...others] = messages.filter((message) => !isRun(message) && message.url.includes(host));
+        expect(others).toEqual([]);
+        expect(failureFunctionState).toBe(endOf[call!.state as keyof typeof endOf]);
+        expect(END_STATES).toContain(failureFunctionState);
+        const states = (await allLogs(service, `messageId=${call!.id}`)).map(({ state }) => state!);
+        expect(states.filter((state) => Object.hasOwn(endOf, state))).toEqual([call!.state]);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});

@@ -1,0 +1,248 @@
+/** The OpenAPI document beside the routes, the recorded answers, the answers of a running emulator, and OpenAPI's rules. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { managementRoutes, type ManagementDeps } from '#emulator/http/management-routes.ts';
+import type { MessageContext } from '#emulator/http/message-context.ts';
+import { messageRoutes } from '#emulator/http/message-routes.ts';
+import { describedRoutes } from '#emulator/http/described-routes.ts';
+import { openApiDocument, type OperationObject } from '#emulator/openapi/document.ts';
+import { HEADER_PARAMETERS } from '#emulator/openapi/header-parameters.ts';
+import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
+import { headerTableOf, operations } from '#emulator/openapi/operations.ts';
+import type { Reference, ResponseObject } from '#emulator/openapi/responses.ts';
+import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
+import type { Route } from '#emulator/http/route.ts';
+import { DEFAULT_SWITCHES } from '#emulator/state/switches.ts';
+import { opsd } from '../../operate/cli/terminal.ts';
+import { problems } from '../../support/json-schema.ts';
+import { world } from '../world.ts';
+
+const SPELLING = { headerPrefix: 'Svc', product: 'msgsvc' };
+const ROOT = join(import.meta.dirname, '../../..');
+const read = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+
+const document = openApiDocument(SPELLING);
+const { schemas } = document.components;
+
+interface Placed {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: OperationObject;
+}
+
+const placed: readonly Placed[] = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+
+/** What an operation makes the service call. */
+const calledBy = ({ callbacks = {} }: OperationObject) =>
+  Object.values(callbacks).flatMap((callback) => Object.values(callback).map(({ post }) => post));
+
+const called = placed.flatMap(({ operation }) => calledBy(operation));
+
+function operationOf(name: string): OperationObject {
+  return placed.find(({ operation }) => operation.operationId === name)!.operation;
+}
+
+function answerSchema(name: string): JsonSchema | undefined {
+  const answer = operationOf(name).responses['200']!;
+  return 'content' in answer ? answer.content?.['application/json']?.schema : undefined;
+}
+
+function referred({ $ref }: Reference): ResponseObject {
+  return document.components.responses[$ref.split('/').at(-1)!]!;
+}
+
+/** The alternatives of a schema, or the schema itself. */
+function forms(schema: JsonSchema): readonly JsonSchema[] {
+  const named = schema.$ref === undefined ? schema : schemas[schema.$ref.split('/').at(-1)!]!;
+  return named.anyOf ?? [named];
+}
+
+/** The routes as the emulator has them; what they work with is not touched before a request comes. */
+function routes(product = 'msgsvc'): readonly Route[] {
+  const accounts = { all: () => [] };
+  const management = { clock: { now: () => 0 }, accounts, product } as unknown as ManagementDeps;
+  return [...messageRoutes({} as MessageContext), ...managementRoutes(management)];
+}
+
+describe('routes and table', () => {
+  const options = { ...SPELLING, switches: DEFAULT_SWITCHES };
+
+  test('are held to each other when the emulator starts', () => {
+    const names = describedRoutes(routes(), options).map((route) => route.operation);
+    expect(names.toSorted()).toEqual(
+      [...operations('msgsvc').map((operation) => operation.name), 'get-openapi', 'get-health'].sort(),
+    );
+    expect(() => describedRoutes(routes().slice(1), options)).toThrow(/operations without a route: add-endpoints/);
+    const stray: Route = { ...routes()[0]!, operation: 'stray' };
+    expect(() => describedRoutes([...routes(), stray], options)).toThrow(/stray/);
+    expect(() => describedRoutes([...routes().slice(1), { ...routes()[0]!, method: 'PATCH' }], options)).toThrow(
+      /PATCH .* \(add-endpoints\)/,
+    );
+    expect(() => describedRoutes(routes('acme'), options)).toThrow(/acme/);
+  });
+
+  test('the document has the 20 operations of the interface', () => {
+    expect(placed).toHaveLength(20);
+    expect(placed.map(({ operation }) => operation.operationId).sort()).toEqual(
+      operations('msgsvc')
+        .map((operation) => operation.name)
+        .sort(),
+    );
+  });
+
+  test('tables of parameters belong to operations', () => {
+    const names = new Set<string>(operations('msgsvc').map((operation) => operation.name));
+    const strays = [...Object.keys(QUERY_PARAMETERS), ...Object.keys(HEADER_PARAMETERS)].filter((n) => !names.has(n));
+    expect(strays).toEqual([]);
+  });
+});
+
+describe('the document is given out', () => {
+  test('by the emulator, without credentials and in its spelling', async () => {
+    const service = await world({ headerPrefix: 'Acme', product: 'acmeq' });
+    const answer = await fetch(`${service.emulator.url}/-/openapi.json`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual(openApiDocument({ headerPrefix: 'Acme', product: 'acmeq' }));
+  });
+
+  test('health is told without credentials too', async () => {
+    const service = await world();
+    const answer = await fetch(`${service.emulator.url}/health`);
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
+  });
+
+  test('by the command', async () => {
+    const { code, stdout, stderr } = await opsd(['emulator', '--openapi', '--product', 'acmeq']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toEqual(openApiDocument({ headerPrefix: 'Svc', product: 'acmeq' }));
+  });
+
+  test('by docs/openapi.json, which is made anew by `npm run openapi`', () => {
+    expect(read('docs/openapi.json')).toEqual(document);
+  });
+
+  test('with no trace of the neutral names where an installation has its own', () => {
+    const text = JSON.stringify(openApiDocument({ headerPrefix: 'Acme', product: 'acmeq' }));
+    expect(text).not.toMatch(/Svc|msgsvc/);
+    for (const name of ['/v2/acmeq/stats/{id}', 'acmeq_id', 'acmeq_fixed_1m', 'daily_acmeq_messages', 'Acme-Retries']) {
+      expect(text).toContain(name);
+    }
+  });
+});
+
+describe('the rules of OpenAPI 3.1', () => {
+  test('operation ids are unique, tags and security schemes declared', () => {
+    const ids = [...placed.map(({ operation }) => operation.operationId), ...called.map((one) => one.operationId)];
+    expect(new Set(ids).size).toBe(ids.length);
+    const tags = document.tags.map((tag) => tag.name);
+    for (const { operation } of placed) {
+      expect(operation.tags.filter((tag) => !tags.includes(tag))).toEqual([]);
+      for (const scheme of operation.security.flatMap((one) => Object.keys(one))) {
+        expect(document.components.securitySchemes).toHaveProperty(scheme);
+      }
+    }
+  });
+
+  test.each(placed.map((one) => [one.operation.operationId, one] as const))(
+    '%s',
+    (_name, { path, method, operation }) => {
+      const parameters = operation.parameters ?? [];
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      const declared = parameters.filter((parameter) => parameter.in === 'path');
+      expect(declared.map((parameter) => parameter.name)).toEqual(inPath);
+      expect(declared.every((parameter) => parameter.required === true)).toBe(true);
+      const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`);
+      expect(new Set(keys).size).toBe(keys.length);
+      // What OpenAPI ignores may not be relied on.
+      expect(keys.filter((key) => /^header (accept|content-type|authorization)$/.test(key))).toEqual([]);
+      expect(Object.keys(operation.responses).every((status) => /^(?:[1-5](?:\d\d|XX)|default)$/.test(status))).toBe(
+        true,
+      );
+      expect(Object.values(operation.responses).every((one) => '$ref' in one || one.description !== undefined)).toBe(
+        true,
+      );
+      if (method === 'get') expect(operation.requestBody).toBeUndefined();
+      for (const { schema, example } of parameters) {
+        for (const value of [schema.default, example].filter((one) => one !== undefined)) {
+          expect(problems(value, schema, schemas)).toEqual([]);
+        }
+      }
+    },
+  );
+
+  test('every reference leads to something, and everything is referred to', () => {
+    const text = JSON.stringify(document);
+    const refs = new Set([...text.matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)].map((m) => `${m[1]}/${m[2]}`));
+    const there = (['schemas', 'responses', 'headers'] as const).flatMap((kind) =>
+      Object.keys(document.components[kind]).map((name) => `${kind}/${name}`),
+    );
+    expect([...refs].sort()).toEqual(there.sort());
+  });
+
+  test.each(placed.map(({ operation }) => [operation.operationId, operation] as const))(
+    'the examples of %s are as its schemas say, and show every form',
+    (_name, operation) => {
+      const answers = Object.values(operation.responses).map((one) => ('$ref' in one ? referred(one) : one));
+      const callbacks = calledBy(operation).map((one) => one.requestBody);
+      for (const { content = {} } of [operation.requestBody ?? {}, ...callbacks, ...answers]) {
+        for (const { schema, examples = {} } of Object.values(content)) {
+          const values = Object.values(examples).map(({ value }) => value);
+          expect(values.length).toBeGreaterThan(0);
+          for (const value of values) expect(problems(value, schema, schemas)).toEqual([]);
+          for (const form of forms(schema)) {
+            expect(values.some((value) => problems(value, form, schemas).length === 0)).toBe(true);
+          }
+        }
+      }
+    },
+  );
+
+  test('a path is not another one with a parameter of a different name', () => {
+    const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, '{}'));
+    expect(new Set(shapes).size).toBe(shapes.length);
+  });
+});
+
+describe('recorded answers are as the document says', () => {
+  const names = operations('msgsvc').map((operation) => operation.name);
+
+  test.each([...names.map((name) => [name, name] as const), ['publish', 'publish-url-group'] as const])(
+    '%s: %s.json',
+    (name, file) => {
+      const schema = answerSchema(name);
+      const recorded = read(`test/fixtures/wire/${file}.json`);
+      // The interface does not show a body here: the service answers with none.
+      if (schema === undefined) expect(recorded).toEqual({});
+      else expect(problems(recorded, schema, schemas)).toEqual([]);
+    },
+  );
+
+  test('and the check sees what is missing, strange or of a wrong type', () => {
+    const page = read('test/fixtures/wire/list-logs.json') as { logs: Record<string, unknown>[] };
+    const schema = answerSchema('list-logs')!;
+    const changed = (change: Record<string, unknown>) => ({ logs: [{ ...page.logs[0], ...change }] });
+    expect(problems(changed({ time: 'now' }), schema, schemas)).toEqual([
+      '$.logs[0].time is not of type integer: "now"',
+    ]);
+    expect(problems(changed({ strange: 1 }), schema, schemas)).toEqual(['$.logs[0].strange is not in the schema']);
+    expect(problems(changed({ method: 'TRACE' }), schema, schemas)).toHaveLength(1);
+    expect(problems({ logs: [{}] }, schema, schemas)).toContain('$.logs[0].messageId is missing');
+  });
+});
+
+describe('headers', () => {
+  test.each(['publish', 'trigger', 'resume-workflow-dlq'])('%s tells of each one it reads', (name) => {
+    const operation = operationOf(name);
+    const told = [
+      ...(operation.parameters ?? []).filter((one) => one.in === 'header').map((one) => one.name),
+      ...(operation['x-forwarded-headers'] ?? []).map((one) => one.prefix),
+    ];
+    const expected = Object.entries(headerTableOf(name)).map(([header, { kind }]) =>
+      kind === 'forward' ? `Svc-${header}-` : `Svc-${header}`,
+    );
+    expect(told.sort()).toEqual(expected.sort());
+  });
+});

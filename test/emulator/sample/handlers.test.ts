@@ -1,0 +1,107 @@
+/** How the destinations of the sample traffic behave, with time and chance in hand. */
+import { describe, expect, test } from 'vitest';
+import { sampleHandlers, type SampleAnswer } from '#emulator/sample/handlers.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+
+const SECOND = 1_000;
+
+function world(seed = 1) {
+  const clock = new ManualClock(Date.UTC(2026, 10, 20));
+  const handlers = sampleHandlers({ clock, random: seededRandom(seed) });
+  const invoice = (number: number, more: object = {}): SampleAnswer =>
+    handlers['app.shop.example']({
+      path: '/api/workflows/invoice',
+      body: { invoice: number, currency: 'EUR', ...more },
+    });
+  return { clock, handlers, invoice };
+}
+
+/** Share of good answers of so many requests. */
+function successOf(count: number, ask: (index: number) => SampleAnswer): number {
+  let good = 0;
+  for (let index = 0; index < count; index++) if (ask(index).status === 200) good++;
+  return good / count;
+}
+
+describe('invoices', () => {
+  test('the first one breaks for longer than its retries last, and a resumed run mostly succeeds', async () => {
+    const { clock, invoice } = world();
+    for (const _attempt of [1, 2, 3]) {
+      expect(invoice(0).status).toBe(503);
+      await clock.advance(500);
+    }
+    expect(successOf(100_000, (index) => invoice(index + 1))).toBeGreaterThan(0.99);
+    const broken = Array.from({ length: 100_000 }, (_, index) => index + 1).filter(
+      (one) => invoice(one).status !== 200,
+    );
+    await clock.advance(6 * SECOND);
+    const mended = successOf(broken.length, (index) => invoice(broken[index]!));
+    expect(mended).toBeGreaterThan(0.7);
+    expect(mended).toBeLessThan(1);
+  });
+
+  test('an unknown currency is wrong for good, and approval by hand never comes', async () => {
+    const { clock, invoice } = world();
+    for (let minute = 0; minute < 10; minute++) {
+      expect(invoice(1, { currency: 'XXX' }).status).toBe(422);
+      expect(invoice(2, { approval: 'manual' }).status).toBe(503);
+      await clock.advance(60 * SECOND);
+    }
+  });
+
+  test('all break in an outage, and it ends', async () => {
+    const { clock, invoice } = world();
+    let worst = 1;
+    let recovered = 0;
+    for (let second = 0, next = 1; second < 900; second++) {
+      await clock.advance(SECOND);
+      const success = successOf(20, () => invoice(next++));
+      worst = Math.min(worst, success);
+      if (worst === 0 && success > 0.7) recovered++;
+    }
+    expect(worst).toBe(0);
+    expect(recovered).toBeGreaterThan(300);
+  });
+});
+
+describe('mail', () => {
+  test('one in fifty fails, and from time to time nothing works for about twenty seconds', async () => {
+    const { clock, handlers } = world();
+    const mail = () => handlers['email.vendor.example']({ path: '/v1/send', body: {} });
+    const bySecond: number[] = [];
+    for (let second = 0; second < 10_800; second++) {
+      bySecond.push(successOf(20, mail));
+      await clock.advance(SECOND);
+    }
+    const out = bySecond.filter((success) => success < 0.4).length;
+    expect(out).toBeGreaterThan(40);
+    expect(out).toBeLessThan(160);
+    const quiet = bySecond.slice(0, 80);
+    expect(quiet.reduce((sum, success) => sum + success, 0) / quiet.length).toBeCloseTo(0.98, 1);
+  });
+});
+
+describe('the others', () => {
+  test('a record that is not valid is refused for good', () => {
+    const { handlers } = world();
+    const record = (valid: boolean) => handlers['crm.vendor.example']({ path: '/v1/records', body: { valid } }).status;
+    expect(successOf(50, () => handlers['crm.vendor.example']({ path: '/', body: {} }))).toBe(1);
+    expect(record(true)).toBe(200);
+    expect(record(false)).toBe(400);
+  });
+
+  test('charges are slow, orders are not', () => {
+    const { handlers } = world();
+    const slowest = (host: 'billing.shop.example' | 'orders.shop.example'): number =>
+      Math.max(...Array.from({ length: 200 }, () => handlers[host]({ path: '/', body: {} }).afterMs));
+    expect(slowest('billing.shop.example')).toBeGreaterThan(800);
+    expect(slowest('orders.shop.example')).toBeLessThan(50);
+    const answers = Array.from({ length: 400 }, () => handlers['billing.shop.example']({ path: '/', body: {} }));
+    expect(answers.some((answer) => answer.reset === true)).toBe(true);
+  });
+
+  test('an unknown path of the application is not there', () => {
+    expect(world().handlers['app.shop.example']({ path: '/', body: {} }).status).toBe(404);
+  });
+});

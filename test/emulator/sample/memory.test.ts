@@ -1,0 +1,73 @@
+/** What the demo's service retains is bounded: by the log, which is full within its first hour. */
+import { expect, onTestFinished, test } from 'vitest';
+import { DEMO_LOG_MAX_ENTRIES } from '#operate/cli/demo-program.ts';
+import { startEmulator } from '#emulator/emulator.ts';
+import { CHUNK } from '#emulator/state/log-chunk.ts';
+import { startSampleDestinations } from '#emulator/sample/destinations.ts';
+import { startSampleTraffic } from '#emulator/sample/traffic.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import { logsUntil } from '../../support/service.ts';
+
+const ACCOUNT = { id: 'acc-demo', token: 'demo-token' };
+const MINUTE = 60_000;
+/** In which the rate of the traffic rises and falls once. */
+const SWING = 4 * MINUTE;
+
+/** The demo's service and its traffic, on a clock that the test moves. */
+async function demo(logMaxEntries: number) {
+  const clock = new ManualClock(Date.UTC(2026, 10, 20, 9));
+  const random = seededRandom(1);
+  const management = { username: 'demo', password: 'demo-password' };
+  const destinations = await startSampleDestinations({ clock, random });
+  const emulator = await startEmulator({
+    clock,
+    random,
+    listen: { host: '127.0.0.1', port: 0 },
+    accounts: [ACCOUNT],
+    management,
+    hosts: destinations.hosts,
+    logMaxEntries,
+  });
+  const traffic = await startSampleTraffic({
+    emulatorUrl: emulator.url,
+    token: ACCOUNT.token,
+    headerPrefix: 'Svc',
+    management: { ...management, accountId: ACCOUNT.id },
+    clock,
+    random,
+  });
+  onTestFinished(async () => {
+    await traffic.stop();
+    await emulator.stop();
+    await destinations.stop();
+  });
+  let entries = 0;
+  emulator.onFact((_account, { kind }) => {
+    // An attempt begins with an entry and ends with one, at least.
+    entries += kind === 'attempt' ? 2 : 1;
+  });
+  const logged = async (): Promise<number> =>
+    (await logsUntil({ url: emulator.url, token: ACCOUNT.token }, Math.floor(clock.now()))).length;
+  return { clock, emulator, logged, entries: () => entries };
+}
+
+test(
+  'the log of the demo is full within an hour, and then no more is retained than it has',
+  { timeout: 240_000 },
+  async () => {
+    const most = 500;
+    const { clock, emulator, logged, entries } = await demo(most);
+    for (let passed = 0; passed < SWING; passed += MINUTE) {
+      await clock.advance(MINUTE);
+      const messages = emulator.messages(ACCOUNT.id);
+      const open = messages.filter(({ state }) => !['DELIVERED', 'FAILED', 'CANCELLED'].includes(state));
+      // Entries go by the chunk.
+      expect(messages.length).toBeLessThanOrEqual(most + CHUNK + open.length);
+      expect(await logged()).toBeLessThanOrEqual(most + CHUNK);
+      // Of requests under way, and of the traffic itself: none is left behind.
+      expect(clock.timers).toBeLessThan(200 + open.length);
+    }
+    expect(entries() * (60 / 4)).toBeGreaterThan(DEMO_LOG_MAX_ENTRIES);
+  },
+);

@@ -1,0 +1,197 @@
+/** Filters of the log against a model that looks at every entry, while entries are added and dropped. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LogEntry } from '#emulator/state/log-chunk.ts';
+import type { LogFilter } from '#emulator/state/log-filter.ts';
+import { MessageLog } from '#emulator/state/log.ts';
+import type { Message, State } from '#emulator/state/message.ts';
+import { LabelCodes, ValueCodes } from '#emulator/state/value-codes.ts';
+
+const STATES: readonly State[] = ['CREATED', 'ACTIVE', 'RETRY', 'ERROR', 'DELIVERED', 'FAILED', 'CANCELLED'];
+const LABELS = ['a', 'b', 'c', 'd'];
+
+const word = (text: string, kinds: number) =>
+  fc.option(
+    fc.nat(kinds).map((n) => `${text}${n}`),
+    { nil: undefined },
+  );
+
+/** Ids that differ, and ids that end alike. */
+const anyMessage = fc
+  .record({
+    id: fc.constantFrom('msg_1', 'msg_2', 'x-abcdefgh', 'y-abcdefgh'),
+    url: fc.nat(3).map((n) => `http://host/${n}`),
+    topicName: word('t', 1),
+    scheduleId: word('s', 1),
+    queueName: word('q', 1),
+    labels: fc.subarray(LABELS.slice(0, 3)),
+    state: fc.constantFrom(...STATES),
+  })
+  .map(({ labels, ...rest }) => ({ ...rest, delivery: { labels } }) as unknown as Message);
+
+/** Values that nothing has are among them; most filters have one or two parts, so that much matches. */
+const anyFilter = fc
+  .record({
+    states: fc.subarray([...STATES], { minLength: 1 }),
+    url: fc.nat(4).map((n) => `http://host/${n}`),
+    topicName: fc.nat(2).map((n) => `t${n}`),
+    scheduleId: fc.nat(2).map((n) => `s${n}`),
+    queueName: fc.nat(2).map((n) => `q${n}`),
+    labels: fc.subarray(LABELS, { minLength: 1 }).map((labels) => new Set(labels)),
+    latest: fc.constant(true),
+    present: fc.subarray([...STATES], { minLength: 1 }),
+  })
+  .chain((whole) =>
+    fc
+      .subarray(Object.keys(whole) as (keyof typeof whole)[], { maxLength: 3 })
+      .map((names): LogFilter => Object.fromEntries(names.map((name) => [name, whole[name]]))),
+  );
+
+function matches({ message, state, sequence }: LogEntry, filter: LogFilter): boolean {
+  return (
+    (filter.latest === undefined || message.lastEntry === sequence) &&
+    (filter.present === undefined || filter.present.includes(message.state)) &&
+    (filter.message === undefined || message === filter.message) &&
+    (filter.states === undefined || filter.states.includes(state)) &&
+    (filter.url === undefined || message.url === filter.url) &&
+    (filter.topicName === undefined || message.topicName === filter.topicName) &&
+    (filter.scheduleId === undefined || message.scheduleId === filter.scheduleId) &&
+    (filter.queueName === undefined || message.queueName === filter.queueName) &&
+    (filter.labels === undefined || message.delivery.labels.some((label) => filter.labels!.has(label)))
+  );
+}
+
+describe('filters of the log', () => {
+  test.each(['newest', 'oldest'] as const)('answer as a look at every entry does, %s first', (order) => {
+    const script = fc.record({
+      messages: fc.array(anyMessage, { minLength: 1, maxLength: 6 }),
+      filter: anyFilter,
+      byMessage: fc.boolean(),
+      initial: fc.nat(2_500),
+      maxEntries: fc.integer({ min: 600, max: 3_000 }),
+      window: fc.option(fc.tuple(fc.nat(3_000), fc.nat(3_000)), { nil: undefined }),
+      turns: fc.array(
+        fc.record({
+          count: fc.integer({ min: 1, max: 400 }),
+          added: fc.nat(700),
+          shift: fc.integer({ min: -40, max: 40 }),
+        }),
+        { minLength: 1, maxLength: 8 },
+      ),
+    });
+    fc.assert(
+      fc.property(script, ({ messages, filter: given, byMessage, initial, maxEntries, window, turns }) => {
+        const model: LogEntry[] = [];
+        const log = new MessageLog({
+          retentionMs: () => 2_000,
+          maxEntries,
+          onDropped: (entry) => {
+            expect(entry).toEqual(model[0]);
+            model.shift();
+          },
+        });
+        let sequence = 0;
+        let time = 1_000;
+        const append = (count: number): void => {
+          for (let index = 0; index < count; index++) {
+            const state = STATES[(sequence * 5) % STATES.length]!;
+            const message = messages[(sequence * 3) % messages.length]!;
+            const entry = { time: time++, state, message, nextDeliveryTime: undefined, outcome: undefined };
+            log.append(entry);
+            model.push({ ...entry, sequence: sequence++ });
+          }
+        };
+        append(initial);
+        const filter: LogFilter = { ...given, message: byMessage ? messages[0] : undefined };
+        const { from, to } = { from: 1_000 + (window?.[0] ?? -Infinity), to: 1_000 + (window?.[1] ?? Infinity) };
+        const seen: LogEntry[] = [];
+        let after: number | undefined;
+        for (let turn = 0; turn === 0 || after !== undefined; turn++) {
+          const { count, added, shift } = turns[turn % turns.length]!;
+          const page = log.page({ from, to, order, after }, filter, count);
+          const beyond = (order === 'newest' ? model.toReversed() : model).filter(
+            (entry) =>
+              (after === undefined || (order === 'newest' ? entry.sequence < after : entry.sequence > after)) &&
+              entry.time >= from &&
+              entry.time <= to &&
+              matches(entry, filter),
+          );
+          expect(page.rows).toEqual(beyond.slice(0, count));
+          expect(page.last?.sequence).toBe(beyond.length > count ? page.rows.at(-1)!.sequence : undefined);
+          seen.push(...page.rows);
+          after = page.last?.sequence;
+          time += shift;
+          if (turn < turns.length) append(added);
+        }
+        expect(new Set(seen.map((entry) => entry.sequence)).size).toBe(seen.length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('a text that left the log matches nothing, and its place goes to another text', () => {
+    const log = new MessageLog({ retentionMs: () => 1e12, maxEntries: 512, onDropped: () => undefined });
+    const page = (filter: LogFilter) =>
+      log.page({ from: -Infinity, to: Infinity, order: 'newest' }, filter, 10_000).rows;
+    for (let index = 0; index < 3_000; index++) {
+      const part = Math.floor(index / 512);
+      const message = {
+        id: `m${index}`,
+        url: `http://${part}`,
+        delivery: { labels: [`l${part}`, 'all'] },
+      } as unknown as Message;
+      log.append({ time: index, state: 'ACTIVE', message, nextDeliveryTime: undefined, outcome: undefined });
+    }
+    expect(page({ url: 'http://0' })).toEqual([]);
+    expect(page({ labels: new Set(['l0', 'l1']) })).toEqual([]);
+    expect(page({ url: 'http://5' })).toHaveLength(3_000 - 5 * 512);
+    expect(page({ url: 'http://5', labels: new Set(['l5']) })).toHaveLength(3_000 - 5 * 512);
+    expect(page({ labels: new Set(['all']) })).toHaveLength(log.size);
+    expect(log.codes.url.find('http://0')).toBeUndefined();
+    expect(log.codes.url.bound).toBeLessThan(5);
+    expect(log.codes.labels.findAny(['l0'])).toBeUndefined();
+  });
+});
+
+test('entries are found by the schedule and the queue that their message has now', () => {
+  const log = new MessageLog({ retentionMs: () => 1e12, maxEntries: 1e9, onDropped: () => undefined });
+  const made = (id: string) =>
+    ({ id, url: 'http://a', scheduleId: 'old', delivery: { labels: [] } }) as unknown as Message;
+  const [one, other] = [made('one'), made('other')];
+  for (let time = 0; time < 1_500; time++) {
+    const message = time % 3 === 0 ? one : other;
+    log.append({ time, state: 'ACTIVE', message, nextDeliveryTime: undefined, outcome: undefined });
+  }
+  Object.assign(one, { scheduleId: 'new', queueName: 'q' });
+  log.rename(one);
+  const found = (filter: LogFilter) => log.page({ from: 0, to: 1e9, order: 'oldest' }, filter, 10_000).rows.length;
+  expect(found({ scheduleId: 'new' })).toBe(500);
+  expect(found({ queueName: 'q', scheduleId: 'new' })).toBe(500);
+  expect(found({ scheduleId: 'old' })).toBe(1_000);
+  expect(found({ queueName: 'q', scheduleId: 'old' })).toBe(0);
+});
+
+describe('texts as numbers', () => {
+  test('are bounded by what is held', () => {
+    const codes = new ValueCodes();
+    const labels = new LabelCodes();
+    for (let index = 0; index < 10_000; index++) {
+      codes.release(codes.hold(`url ${index}`));
+      labels.release(labels.hold([`label ${index}`, 'shared']));
+    }
+    expect(codes.bound).toBeLessThan(5);
+    expect(labels.findAny(['shared', 'label 1'])).toBeUndefined();
+    labels.hold(['last']);
+    expect(labels.findAny(['last'])).toBeLessThan(5);
+  });
+
+  test('a text held twice stays until both let go', () => {
+    const codes = new ValueCodes();
+    const first = codes.hold('x');
+    expect(codes.hold('x')).toBe(first);
+    codes.release(first);
+    expect(codes.find('x')).toBe(first);
+    codes.release(first);
+    expect(codes.find('x')).toBeUndefined();
+  });
+});
