@@ -31,6 +31,19 @@ const OVERVIEW: readonly PanelCase[] = [
     shown: { '{}': 0.75 },
   },
   {
+    says: 'messages that fail in a new way are not delivered while their counter still reads 0',
+    panel: 'opsd-overview/Messages per second',
+    given: {
+      [of('msgsvc_messages_finished_total', MAIL)]: '0+600x60',
+      [of('msgsvc_message_cancellations_total', MAIL)]: always(0),
+      [of('msgsvc_message_failures_total', `${MAIL},reason="timeout",code=""`)]: always(0),
+      [of('msgsvc_message_failures_total', `${MAIL},reason="http",code="503"`)]: always(0),
+      [of('msgsvc_log_events_total', 'state="DELIVERED"')]: '0+60x60',
+      [of('msgsvc_log_events_total', 'state="ERROR"')]: '0+540x60',
+    },
+    shown: { '{}': 1 },
+  },
+  {
     says: 'nobody waits while messages are on their way and none is due',
     panel: 'opsd-overview/Longest overdue message',
     given: { [of('msgsvc_messages_in_flight', MAIL)]: always(3) },
