@@ -66,12 +66,25 @@ const io = {
 };
 
 /** Loaded when a daemon is wanted: the other commands need none of it. */
-const daemon = async () => (await import('#app/daemon.ts')).startApp;
+async function loadDaemon() {
+  const [{ startApp }, { runDaemon }, { runUntilStopped }] = await Promise.all([
+    import('#app/daemon.ts'),
+    import('#app/run.ts'),
+    import('#app/launch.ts'),
+  ]);
+  return { startApp, runDaemon, runUntilStopped };
+}
 
 process.exitCode = await runCli(process.argv.slice(2), io, {
-  run: async (options) =>
-    (await import('#operate/cli/run-program.ts')).runDaemon({ ...options, onHangup }, io, await daemon()),
-  demo: async (options) => (await import('#operate/cli/demo-program.ts')).runDemo(options, io, await daemon()),
+  async run(options) {
+    const { runDaemon, startApp } = await loadDaemon();
+    return runDaemon({ ...options, onHangup }, io, startApp);
+  },
+  async demo(options) {
+    const { runDemo } = await import('#operate/cli/demo-program.ts');
+    const { runUntilStopped, startApp } = await loadDaemon();
+    return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
+  },
 });
 // The loop is empty, so this only skips the teardown, in which the handlers are gone already and a late echo of the
 // Ctrl-C would still be deadly.

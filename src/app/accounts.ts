@@ -1,29 +1,62 @@
-/**
- * The composition root's part about accounts: how each is reached, with which credentials, and what is watched of it;
- * and the embedded service for those that ask for it.
- */
+/** The accounts of the configuration: their connections and credentials, and the embedded service. */
 import { randomBytes } from 'node:crypto';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { ClientOptions } from '#service/create-client.ts';
+import { AnswerMemory } from '#service/answer-memory.ts';
+import type { ServiceClient } from '#service/api.ts';
+import { createClient, type ClientOptions } from '#service/create-client.ts';
+import type { ApiUsage } from '#operate/api/status-views.ts';
 import type { CollectorTarget } from '#observe/collectors/index.ts';
 import type { Account, Config } from '#config/config.ts';
-import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api, EventBus } from '#foundation/events/events.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
+import type { Parts } from './parts.ts';
+import type { Storage } from './storage.ts';
 
 /** An account as the daemon meets it. */
-export interface Connection {
+interface Connection {
   readonly account: Account;
   readonly apis: readonly Api[];
   readonly client: ClientOptions;
   readonly target: CollectorTarget;
 }
 
+export interface Accounts {
+  readonly connections: readonly Connection[];
+  readonly clients: ReadonlyMap<string, ServiceClient>;
+  /** Returns the use of each API of an account. */
+  usage(account: string): readonly ApiUsage[];
+}
+
+interface AccountsDeps extends EmbeddedDeps {
+  readonly events: EventBus;
+  readonly requestUse: Storage['requestUse'];
+}
+
+/** Connects every account of the configuration, and starts the embedded service for those that ask for it. */
+export async function connectAccounts(config: Config, deps: AccountsDeps, parts: Parts): Promise<Accounts> {
+  const { clock, events, random, requestUse } = deps;
+  const embedded = await startEmbedded(config, deps);
+  if (embedded !== undefined) parts.ending('embedded service', 2_000, () => embedded.stop());
+  const clients = new Map<string, ServiceClient>();
+  const answers = new AnswerMemory();
+  const connections = config.accounts.map((account) => connection(account, embedded, events));
+  for (const { account, client: settings } of connections) {
+    const client = createClient(settings, { clock, events, random, requestUse, answers });
+    parts.ending(`connections of ${account.name}`, 2_000, async () => client[Symbol.asyncDispose]());
+    clients.set(account.name, client);
+  }
+  const usage = (account: string): readonly ApiUsage[] =>
+    connections
+      .find((candidate) => candidate.account.name === account)!
+      .apis.map((api) => ({ api, ...clients.get(account)!.usage(api) }));
+  return { connections, clients, usage };
+}
+
 /** How an account is reached, and what is watched of it. */
-export function connection(account: Account, embedded: Embedded | undefined, events: EventBus): Connection {
+function connection(account: Account, embedded: Embedded | undefined, events: EventBus): Connection {
   const secret = (name: string, value: string | undefined, file: string | undefined): Secret | undefined => {
     if (value !== undefined) return Secret.of(value);
     if (file === undefined) return undefined;
@@ -73,22 +106,8 @@ export function connection(account: Account, embedded: Embedded | undefined, eve
   };
 }
 
-/** Values of labels that the configuration names, by account. */
-export function configuredLabels(config: Config): (account: string, label: string) => readonly string[] {
-  const policies = (account: string) => config.policies.filter(({ settings }) => settings.account === account);
-  return (account, label) => {
-    const selects = policies(account).map(({ settings }) => settings.select);
-    if (label === 'workflow') {
-      return selects.flatMap((select) => ('workflowUrl' in select ? select.workflowUrl : [])).map(workflowLabel);
-    }
-    if (label !== 'flow_control_key') return [];
-    const watched = config.accounts.find(({ name }) => name === account)?.flowControlKeys ?? [];
-    return [...watched, ...selects.flatMap((select) => ('flowControlKey' in select ? select.flowControlKey : []))];
-  };
-}
-
 /** The embedded service of this process. */
-export interface Embedded {
+interface Embedded {
   readonly url: string;
   readonly management: { readonly username: string; readonly password: Secret };
   token(account: string): Secret;
@@ -102,10 +121,7 @@ interface EmbeddedDeps {
 }
 
 /** The embedded service for the accounts that ask for it, on a free loopback port, with credentials nobody knows. */
-export async function startEmbedded(
-  config: Config,
-  { clock, random, logger }: EmbeddedDeps,
-): Promise<Embedded | undefined> {
+async function startEmbedded(config: Config, { clock, random, logger }: EmbeddedDeps): Promise<Embedded | undefined> {
   const accounts = config.accounts.filter((account) => account.messageApi?.url === 'embedded');
   const [first] = accounts;
   if (first === undefined) return undefined;

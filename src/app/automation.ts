@@ -1,14 +1,10 @@
-/**
- * The composition root's part about policies: the engine with what it knows, and everything that makes a policy run.
- */
+/** The policies: the engine with what it knows, and everything that makes a policy run. */
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { createActions } from '#automate/actions/index.ts';
-import type { Connection } from './accounts.ts';
-import type { ServiceClient } from '#service/api.ts';
 import type { Config } from '#config/config.ts';
 import { POLICY_MODES, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { EngineDeps, EngineFacts } from '#automate/engine/engine-deps.ts';
+import type { EngineFacts } from '#automate/engine/engine-deps.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import type { Undertaking } from '#observe/tracing/daemon-spans.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
@@ -17,34 +13,26 @@ import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
-import type { Logger } from '#foundation/platform/logger.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
+import type { Accounts } from './accounts.ts';
+import type { DaemonOptions } from './options.ts';
+import type { ReloadState } from './reloader.ts';
 
 const POLICY_TIMEOUT_MS = 600_000;
 const SETTLE_EVERY_MS = 15_000;
 
-/** How long breakers stay open, and how often listings learn what became of acts: shorter where somebody watches. */
-type Pace = Pick<EngineDeps, 'listEveryMs' | 'breakerMs'>;
-
 export interface PoliciesDeps {
   readonly config: Config;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly accounts: readonly Connection[];
-  readonly clients: ReadonlyMap<string, ServiceClient>;
+  readonly options: Pick<DaemonOptions, 'env' | 'logger' | 'reload' | 'handed' | 'settleMs' | 'pace'>;
+  readonly accounts: Accounts;
   readonly ledger: Ledger;
   readonly board: ObservationBoard;
   readonly facts: EngineFacts;
   readonly scheduler: Scheduler;
   readonly clock: Clock;
   readonly events: EventBus;
-  readonly logger: Logger;
-  readonly settleMs?: number;
-  /** Why no policy acts at present; see `EngineDeps`. */
-  readonly auditOnly?: () => string | undefined;
-  readonly unwrittenPauses?: ReadonlyMap<string, string>;
-  readonly pace?: Pace;
   /** Inside a span of the daemon's own, where there is tracing. */
   within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
 }
@@ -62,7 +50,8 @@ export interface Policies {
 }
 
 export function createPolicies(deps: PoliciesDeps): Policies {
-  const { config, env, accounts, clients, ledger, board, facts, scheduler, clock, events, logger } = deps;
+  const { config, accounts, ledger, board, facts, scheduler, clock, events } = deps;
+  const { env, logger, reload, handed, settleMs, pace } = deps.options;
   const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
   const { killSwitchFile } = config.engine;
   const ceiling = modeCeiling(env['OPSD_MODE']);
@@ -73,7 +62,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     policies: compiled,
     settings: config.engine,
     accounts: new Map(
-      accounts.map(({ account, target }) => [
+      accounts.connections.map(({ account, target }) => [
         account.name,
         {
           mode: account.mode,
@@ -85,11 +74,11 @@ export function createPolicies(deps: PoliciesDeps): Policies {
         },
       ]),
     ),
-    actions: createActions(clients, {
+    actions: createActions(accounts.clients, {
       clock,
       events,
       accountIds: new Map(
-        accounts.flatMap(({ account, target }) =>
+        accounts.connections.flatMap(({ account, target }) =>
           target.accountId === undefined ? [] : [[account.name, target.accountId] as const],
         ),
       ),
@@ -100,11 +89,11 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     clock,
     events,
     guards: GUARDS,
-    ...(deps.settleMs !== undefined && { settleMs: deps.settleMs }),
-    ...deps.pace,
+    ...(settleMs !== undefined && { settleMs }),
+    ...pace,
     ...(ceiling !== undefined && { ceiling }),
-    ...(deps.auditOnly !== undefined && { auditOnly: deps.auditOnly }),
-    ...(deps.unwrittenPauses !== undefined && { unwrittenPauses: deps.unwrittenPauses }),
+    ...(reload !== undefined && { auditOnly: () => auditOnlyBy(reload.state()) }),
+    ...(handed !== undefined && { unwrittenPauses: handed.pauses }),
     killSwitch: () => killSwitchFile && fileSwitch(killSwitchFile),
     runSoon,
   });
@@ -181,4 +170,11 @@ export function modeCeiling(text: string | undefined): PolicyMode | undefined {
   const mode = POLICY_MODES.find((candidate) => candidate === text);
   if (mode === undefined) throw new Error(`OPSD_MODE is "${text}"; it must be one of ${POLICY_MODES.join(', ')}`);
   return mode;
+}
+
+/** Why no policy acts; undefined when they may. */
+function auditOnlyBy({ auditOnly }: ReloadState): string | undefined {
+  return auditOnly
+    ? 'the policies as they are written now cannot be used; a good reload of the configuration ends it'
+    : undefined;
 }

@@ -1,4 +1,4 @@
-/** The composition root's part about the web configuration files of the listeners. */
+/** The web configuration files of the listeners. */
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';

@@ -1,4 +1,4 @@
-/** The composition root's part about what others tell the daemon: the listener of the hooks, and the secrets of all who call. */
+/** Credentials of those who call the daemon, and the listener of the hooks. */
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { Secret } from '#foundation/platform/secret.ts';

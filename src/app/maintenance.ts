@@ -1,6 +1,6 @@
 /**
- * The composition root's part about the store over months: what it forgets, where its audit log ended, and whether its
- * file is still there and whole.
+ * The upkeep of a daemon that runs for months: what the store forgets, where its audit log ended, whether its file is
+ * still there and whole, its backups, the places of label values, and the heartbeat of the scheduler.
  */
 import type { Engine } from '#automate/engine/engine.ts';
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
@@ -10,6 +10,8 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
+import type { Metrics } from '#observe/metrics/metrics.ts';
+import type { ProbeDeps } from '#operate/http/probes.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
 import type { Store } from '#storage/sqlite.ts';
@@ -21,6 +23,11 @@ const NEXT_BATCH_MS = 5_000;
 /** Between two looks at a clock that no answer of the service confirms. */
 const UNVERIFIED_MS = 60_000;
 const WATCH_EVERY_MS = 10_000;
+/** A crash forgets places that label values got since. */
+const TIDY_LABELS_EVERY_MS = 10_000;
+/** The scheduler is considered stuck when its heartbeat is older. */
+const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_LATE_MS = 60_000;
 const LOOK_AT_BACKUPS_EVERY_MS = 60_000;
 /** How long after a backup that failed the next one begins, at most. */
 const RETRY_BACKUP_MS = 600_000;
@@ -133,4 +140,45 @@ export function scheduleBackups(deps: BackupDeps): void {
       }
     },
   });
+}
+
+interface LabelDeps extends Pick<UpkeepDeps, 'scheduler' | 'events'> {
+  readonly metrics: Pick<Metrics, 'tidyLabels'>;
+}
+
+/** Keeps the places of label values in the store. @returns what keeps them now */
+export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () => void {
+  const tidy = (): void => {
+    try {
+      metrics.tidyLabels();
+    } catch (error) {
+      events.emit({ type: 'store.failed', operation: 'save of label values', message: errorMessage(error) });
+    }
+  };
+  scheduler.add({
+    name: 'labels',
+    schedule: { every: TIDY_LABELS_EVERY_MS },
+    timeoutMs: TIDY_LABELS_EVERY_MS,
+    jitter: 0,
+    run: async () => tidy(),
+  });
+  return tidy;
+}
+
+/** @returns what says whether the scheduler turns */
+export function scheduleHeartbeat(scheduler: Pick<Scheduler, 'add'>, clock: Clock): ProbeDeps['health'] {
+  let beatAt = clock.monotonic();
+  scheduler.add({
+    name: 'heartbeat',
+    schedule: { every: HEARTBEAT_MS },
+    timeoutMs: HEARTBEAT_MS,
+    jitter: 0,
+    run: async () => void (beatAt = clock.monotonic()),
+  });
+  return () => {
+    const lateMs = clock.monotonic() - beatAt;
+    return lateMs < HEARTBEAT_LATE_MS
+      ? { healthy: true, detail: 'the scheduler turns' }
+      : { healthy: false, detail: `the scheduler has been silent for ${Math.round(lateMs / 1_000)} s` };
+  };
 }

@@ -1,7 +1,7 @@
-/** The composition root's part about a configuration that changes while the daemon runs. */
+/** A configuration that changes while the daemon runs. */
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { ReloadState } from '#operate/cli/reloader.ts';
+import type { ReloadState } from './reloader.ts';
 import type { Config } from '#config/config.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 import { modeCeiling } from './automation.ts';
@@ -60,13 +60,6 @@ async function tryAddress(listen: ListenAddress, setting: string): Promise<void>
   const server = createServer();
   await listenTcp(server, listen, { setting });
   await new Promise((resolve) => server.close(resolve));
-}
-
-/** Why no policy acts; undefined when they may. */
-export function auditOnlyBy({ auditOnly }: ReloadState): string | undefined {
-  return auditOnly
-    ? 'the policies as they are written now cannot be used; a good reload of the configuration ends it'
-    : undefined;
 }
 
 /** @param by who asked for the loading that failed just now */

@@ -331,8 +331,10 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     expect(only(example, 'PersistentVolumeClaim', 'opsd-data').spec!.accessModes).toEqual(['ReadWriteOnce']);
 
     // What each part of the daemon is given to end, one after the other; the connections are an account's.
-    const parts = [...read('src/app/daemon.ts').matchAll(/\bending\((['`][^'`]+['`]), ([\d_]+),/g)];
-    expect(parts.length).toBeGreaterThan(9);
+    const parts = readdirSync(new URL('../../src/app', import.meta.url)).flatMap((file) => [
+      ...read(`src/app/${file}`).matchAll(/\bending\((['`][^'`]+['`]), ([\d_]+),/g),
+    ]);
+    expect(parts.length).toBeGreaterThan(11);
     const ACCOUNTS = 10;
     const longestMs = parts.reduce(
       (sum, [, name, ms]) => sum + Number(ms!.replaceAll('_', '')) * (name!.includes('account.name') ? ACCOUNTS : 1),

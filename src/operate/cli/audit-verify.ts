@@ -1,9 +1,10 @@
 /** `opsd audit verify`: the chain of the file, held against a head that somebody else has seen. */
+import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import { verifyAudit } from '#automate/ledger/audit-reader.ts';
 import { unreadable, type AuditFiles } from './audit-files.ts';
 import { EXIT, textOption, UsageError, type Call } from './command.ts';
-import { requestAuditHead, socketPathOf } from './daemon-client.ts';
+import { requestAuditHead } from './daemon-client.ts';
 import { commandOf } from './daemon-option.ts';
 import { printable } from './output.ts';
 

@@ -1,4 +1,5 @@
 import { parseDuration } from '#foundation/domain/duration.ts';
+import { storeOfSocket } from '#foundation/platform/socket-path.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { unreadable, type AuditFiles } from './audit-files.ts';
 import { EXIT, textOption, UsageError, type Call, type Command, type OptionValues } from './command.ts';
@@ -58,7 +59,6 @@ async function findFiles({ io, values }: Call): Promise<AuditFiles | undefined> 
 async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<string | undefined> {
   const socket = textOption(values, 'socket');
   if (socket !== undefined && textOption(values, 'config') === undefined) {
-    const { storeOfSocket } = await import('./daemon-client.ts');
     const store = storeOfSocket(socket);
     if (store === undefined) {
       throw new UsageError(`${socket} does not end with .sock, so its store is not known; give --config or --file`);

@@ -5,16 +5,6 @@ import type { Explanation, RunSummary, Subject } from '#automate/ledger/verbs.ts
 import { CommandError } from './command.ts';
 import { exchange, isRecord, placeOf, type DaemonCall } from './daemon-exchange.ts';
 
-/** Where the daemon of a store listens. */
-export function socketPathOf(storePath: string): string {
-  return `${storePath}.sock`;
-}
-
-/** The other way round; undefined of a path that no daemon gives its socket. */
-export function storeOfSocket(socketPath: string): string | undefined {
-  return socketPath.endsWith('.sock') ? socketPath.slice(0, -'.sock'.length) : undefined;
-}
-
 export interface PlanOptions {
   /** Keeps it, so that it can be applied. */
   readonly save: boolean;

@@ -1,6 +1,7 @@
 /** Which running daemon a command means: by its socket, by the configuration beside it, or by its address. */
 import { existsSync, readFileSync } from 'node:fs';
 import { CommandError, textOption, UsageError, type Call, type OptionSpec } from './command.ts';
+import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { ownCommand, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
@@ -88,7 +89,6 @@ export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
 export async function findSocket({ io, values }: Call): Promise<string | undefined> {
   const given = textOption(values, 'socket');
   if (given !== undefined) return given;
-  const { socketPathOf } = await import('./daemon-client.ts');
   // Only the store's path is wanted: the files of secrets may be readable by the daemon alone.
   const file = configPath(values, io.env);
   const config = await readConfig(io, file, { secrets: false });

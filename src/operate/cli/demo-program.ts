@@ -13,11 +13,11 @@ import { startEmulator, type Emulator } from '#emulator/emulator.ts';
 import { replayHistory } from '#emulator/control/history.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic, type SampleTraffic } from '#emulator/sample/traffic.ts';
+import type { LogLevel } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
 import type { CliIo } from './command.ts';
-import { runUntilStopped, type Daemon, type StartDaemon } from './daemon.ts';
-import { demoScreen } from './demo-screen.ts';
+import { demoScreen, type DemoDaemon } from './demo-screen.ts';
 
 export interface DemoOptions {
   readonly listen?: ListenAddress;
@@ -34,7 +34,23 @@ const SETTLE_MS = 20_000;
 /** An outage, its halt and the way out of it pass within minutes. */
 const PACE = { breakerMs: [20_000, 40_000, 80_000], listEveryMs: 5_000 };
 
-export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemon): Promise<number> {
+/** What the demo asks of the daemon that runs it. */
+export interface DemoRun {
+  readonly config: Config;
+  readonly level: LogLevel;
+  readonly settleMs: number;
+  readonly pace: { readonly breakerMs: readonly number[]; readonly listEveryMs: number };
+  /** Called once the daemon answers; the returned part ends before the daemon does. */
+  readonly onStarted: (daemon: DemoDaemon) => Disposable;
+  readonly logSink?: { write(text: string): unknown };
+}
+
+/** @param run runs the daemon until the signal, and returns the exit code */
+export async function runDemo(
+  options: DemoOptions,
+  io: CliIo,
+  run: (daemon: DemoRun) => Promise<number>,
+): Promise<number> {
   const { clock } = io;
   const random = options.seed === undefined ? systemRandom : seededRandom(options.seed);
   await using stack = new AsyncDisposableStack();
@@ -82,16 +98,16 @@ export async function runDemo(options: DemoOptions, io: CliIo, start: StartDaemo
 
   const config = demoConfig(folder, { emulator, traffic, options, io });
   const screen = demoScreen(emulator, { url: emulator.url, account: SERVICE.account, token: SERVICE.token }, io);
-  const run = {
+  const daemon: DemoRun = {
     config,
     level: config.log.level,
     settleMs: SETTLE_MS,
     pace: PACE,
-    onStarted: (daemon: Daemon) => screen.show(daemon),
+    onStarted: (started) => screen.show(started),
     ...(screen.logSink && { logSink: screen.logSink }),
   };
   try {
-    return await runUntilStopped(run, io, start);
+    return await run(daemon);
   } catch (error) {
     // It names the key of a configuration, and here is none.
     if (error instanceof Error && error.name === 'ListenError') {

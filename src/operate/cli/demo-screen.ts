@@ -4,11 +4,16 @@
  */
 import type { Emulator } from '#emulator/emulator.ts';
 import type { Timer } from '#foundation/platform/clock.ts';
+import { packageVersion } from '#foundation/platform/package-version.ts';
 import type { CliIo } from './command.ts';
-import type { Daemon } from './daemon.ts';
 import { renderBanner, renderSummary, type SummaryData } from './live-summary.ts';
 import { terminalColumns } from './output.ts';
-import { packageVersion } from './version.ts';
+
+/** The daemon of the demo: where it listens. */
+export interface DemoDaemon {
+  readonly address: string;
+  readonly socketPath: string;
+}
 
 export interface DemoService {
   readonly url: string;
@@ -20,7 +25,7 @@ export interface DemoScreen {
   /** Where log lines go while the summary is drawn; absent where nothing is drawn. */
   readonly logSink?: { write(text: string): void };
   /** Shows a daemon that runs, until it is disposed. */
-  show(daemon: Daemon): Disposable;
+  show(daemon: DemoDaemon): Disposable;
 }
 
 const REDRAW_MS = 1_000;
@@ -73,7 +78,7 @@ export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo):
   };
 }
 
-function banner(daemon: Daemon, service: DemoService): Parameters<typeof renderBanner>[0] {
+function banner(daemon: DemoDaemon, service: DemoService): Parameters<typeof renderBanner>[0] {
   return {
     version: packageVersion(),
     what: 'the daemon over the embedded service, with sample traffic',

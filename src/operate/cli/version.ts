@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '#foundation/platform/package-version.ts';
 import { EXIT, type Command } from './command.ts';
 
 export const versionCommand: Command = {
@@ -10,9 +10,3 @@ export const versionCommand: Command = {
     return Promise.resolve(EXIT.ok);
   },
 };
-
-/** The version in the package's own package.json. */
-export function packageVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
-}

@@ -6,8 +6,9 @@ import { enableCompileCache } from 'node:module';
 
 enableCompileCache();
 const { runCli } = await import('#operate/cli/cli.ts');
-const { runDaemon } = await import('#operate/cli/run-program.ts');
+const { runDaemon } = await import('#app/run.ts');
 const { startApp } = await import('#app/daemon.ts');
+const { runUntilStopped } = await import('#app/launch.ts');
 const { fastClock } = await import('../fast-clock.ts');
 
 const number = (name: string): number => Number(process.env[`OPSD_TEST_${name}`]);
@@ -25,7 +26,7 @@ process.exitCode = await runCli(process.argv.slice(2), io, {
   run: (options) => runDaemon({ ...options, onHangup: () => ({ [Symbol.dispose]: () => undefined }) }, io, startApp),
   async demo(options) {
     const { runDemo } = await import('#operate/cli/demo-program.ts');
-    return runDemo(options, io, startApp);
+    return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
   },
 });
 process.once('beforeExit', () => process.exit());

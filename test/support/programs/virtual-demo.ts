@@ -5,6 +5,8 @@
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { startApp } from '#app/daemon.ts';
+import { runUntilStopped } from '#app/launch.ts';
+import type { StartDaemon } from '#app/options.ts';
 import { DEMO_LOG_MAX_ENTRIES, runDemo } from '#operate/cli/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
@@ -75,11 +77,12 @@ async function startDemo(): Promise<void> {
   const nowhere = { write: () => true } as unknown as NodeJS.WriteStream;
   const io = { stdout: nowhere, stderr: nowhere, env: process.env, signal: new AbortController().signal, clock };
   const listen = { host: '127.0.0.1', port: 0 };
-  runDemo({ listen, seed: 1 }, io, async (config, options) => {
+  const start: StartDaemon = async (config, options) => {
     const daemon = await startApp(config, options);
     started.resolve();
     return daemon;
-  }).catch(started.reject);
+  };
+  runDemo({ listen, seed: 1 }, io, (run) => runUntilStopped(run, io, start)).catch(started.reject);
   await started.promise;
 }
 

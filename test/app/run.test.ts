@@ -2,16 +2,16 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Daemon, DaemonOptions, Handover } from '#operate/cli/daemon.ts';
-import { runDaemon } from '#operate/cli/run-program.ts';
+import type { Daemon, DaemonOptions, Handover } from '#app/options.ts';
+import { runDaemon } from '#app/run.ts';
 import { formatProblems, loadConfig } from '#config/load.ts';
 import type { Config } from '#config/config.ts';
 import { contentsOf } from '#config/contents.ts';
 import type { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { authority } from '../../support/certificates.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { until } from '../../support/until.ts';
-import { terminal } from './terminal.ts';
+import { authority } from '../support/certificates.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { terminal } from '../operate/cli/terminal.ts';
 
 const GOOD = `
 server: { listen: "127.0.0.1:0" }

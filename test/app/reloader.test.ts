@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Reloader } from '#operate/cli/reloader.ts';
+import { Reloader } from '#app/reloader.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 test('a check that breaks down is a configuration that cannot be used', async () => {
   const path = join(tempDir(), 'opsd.yaml');

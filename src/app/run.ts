@@ -7,8 +7,8 @@ import type { Config } from '#config/config.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
-import type { CliIo } from './command.ts';
-import { launch, type Daemon, type Handover, type Launched, type StartDaemon } from './daemon.ts';
+import { launch, type Launched, type ProcessIo } from './launch.ts';
+import type { Daemon, Handover, StartDaemon } from './options.ts';
 import { Reloader } from './reloader.ts';
 
 /** What runs: the configuration as it was loaded, and the daemon. */
@@ -24,7 +24,7 @@ export interface RunOptions {
 }
 
 /** Runs until the signal, then ends the daemon in order. @returns the exit code */
-export async function runDaemon(options: RunOptions, io: CliIo, start: StartDaemon): Promise<number> {
+export async function runDaemon(options: RunOptions, io: ProcessIo, start: StartDaemon): Promise<number> {
   const { path } = options;
   // While the daemon is exchanged nothing else may.
   using _alive = keepAlive();
@@ -97,7 +97,7 @@ export async function runDaemon(options: RunOptions, io: CliIo, start: StartDaem
       }
       running = await exchange(running, loaded.config);
     }
-    running.logger.info({ reason: (io.signal.reason as Error).message }, 'the daemon stops');
+    running.logger.info({ reason: errorMessage(io.signal.reason) }, 'the daemon stops');
   } finally {
     await running.daemon[Symbol.asyncDispose]();
   }

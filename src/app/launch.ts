@@ -1,0 +1,100 @@
+/** What `run` and `demo` share: a daemon from its start to its clean end. */
+import type { Config } from '#config/config.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { createLogger, type Logger, type LogLevel } from '#foundation/platform/logger.ts';
+import { packageVersion } from '#foundation/platform/package-version.ts';
+import { systemRandom } from '#foundation/platform/random.ts';
+import { textLog, type TextSink } from '#foundation/platform/text-log.ts';
+import type { CurrentSpan, Daemon, DaemonOptions, StartDaemon } from './options.ts';
+
+/** The process as the daemon sees it. */
+export interface ProcessIo {
+  readonly stderr: TextSink & { readonly isTTY?: boolean };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborted by the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+export interface DaemonRun extends Pick<DaemonOptions, 'settleMs' | 'pace'> {
+  readonly config: Config;
+  readonly level: LogLevel;
+  /** Where log lines go; default standard error. */
+  readonly logSink?: { write(text: string): unknown };
+  /** Called once the daemon answers; what it returns is ended before the daemon is. */
+  readonly onStarted?: (daemon: Daemon) => Disposable;
+}
+
+export interface Launched {
+  readonly daemon: Daemon;
+  readonly logger: Logger;
+}
+
+/** Runs until the signal, then ends the daemon in order. @returns the exit code */
+export async function runUntilStopped(run: DaemonRun, io: ProcessIo, start: StartDaemon): Promise<number> {
+  const { daemon, logger } = await launch(run, io, start, { logLines: new Map() });
+  try {
+    using _watching = run.onStarted?.(daemon);
+    await aborted(io.signal);
+    logger.info({ reason: errorMessage(io.signal.reason) }, 'the daemon stops');
+  } finally {
+    await daemon[Symbol.asyncDispose]();
+  }
+  logger.info('the daemon has stopped');
+  return 0;
+}
+
+/** @param more what outlives a daemon: its log lines are counted on */
+export async function launch(
+  run: DaemonRun,
+  io: ProcessIo,
+  start: StartDaemon,
+  more: { readonly logLines: Map<string, number> } & Pick<DaemonOptions, 'reload' | 'handed'>,
+): Promise<Launched> {
+  const { logLines } = more;
+  let currentSpan: CurrentSpan = () => undefined;
+  const logger = createLogger({
+    level: run.level,
+    destination: logDestination(run, io),
+    onLine: (level) => logLines.set(level, (logLines.get(level) ?? 0) + 1),
+    fields: () => {
+      const span = currentSpan();
+      return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId };
+    },
+  });
+  const daemon = await start(run.config, {
+    clock: io.clock,
+    random: systemRandom,
+    env: io.env,
+    logger,
+    onSpans: (current) => (currentSpan = current),
+    version: packageVersion(),
+    ...more,
+    ...(run.settleMs !== undefined && { settleMs: run.settleMs }),
+    ...(run.pace !== undefined && { pace: run.pace }),
+  });
+  logger.info(
+    {
+      url: daemon.address,
+      ...(daemon.hooks !== undefined && { hooks: daemon.hooks }),
+      ...(daemon.probes !== undefined && { probes: daemon.probes }),
+      socket: daemon.socketPath,
+      accounts: run.config.accounts.length,
+    },
+    'the daemon runs',
+  );
+  return { daemon, logger };
+}
+
+function logDestination(run: DaemonRun, io: ProcessIo): { write(line: string): void } {
+  const sink = run.logSink ?? io.stderr;
+  const format = run.config.log.format ?? (io.stderr.isTTY === true ? 'text' : 'json');
+  if (format === 'json') return { write: (line) => void sink.write(line) };
+  return textLog(sink, { color: io.stderr.isTTY === true && (io.env['NO_COLOR'] ?? '') === '' });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

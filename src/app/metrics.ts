@@ -1,0 +1,84 @@
+/** The metrics of the daemon, and where each of them is read. */
+import { readStoreFiles } from '#storage/backup-folder.ts';
+import type { Config } from '#config/config.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import { workflowLabel } from '#foundation/domain/workflow-label.ts';
+import type { ObservationBoard } from '#observe/observations/board.ts';
+import { createMetrics, type Metrics, type MetricsDeps } from '#observe/metrics/metrics.ts';
+import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
+import type { SpanExport } from '#observe/tracing/spans.ts';
+import type { Accounts } from './accounts.ts';
+import type { Policies } from './automation.ts';
+import { certificatesOf, type Doors } from './doors.ts';
+import type { DaemonOptions } from './options.ts';
+import type { Storage } from './storage.ts';
+
+interface MeteringDeps {
+  readonly config: Config;
+  readonly options: DaemonOptions;
+  readonly events: EventBus;
+  readonly storage: Storage;
+  readonly board: ObservationBoard;
+  readonly accounts: Accounts;
+  readonly spans: SpanExport | undefined;
+  readonly policies: Policies;
+  readonly budget: MetricsDeps['budget'];
+  readonly doors: Doors;
+}
+
+export function startMetrics(deps: MeteringDeps): Metrics {
+  const { config, options, events, storage, board, accounts, spans, policies, budget, doors } = deps;
+  const { store, backups } = storage;
+  const { reload, handed } = options;
+  return createMetrics({
+    board,
+    events,
+    clock: options.clock,
+    settings: config.telemetry.metrics,
+    accounts: accounts.connections.map(({ account, apis }) => ({
+      name: account.name,
+      apis,
+      requestsPerDay: account.client.requestsPerDay,
+      ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+      limits: account.limits,
+    })),
+    totals: storage.totals,
+    labels: storage.labels,
+    configured: configuredLabels(config),
+    ...(spans !== undefined && {
+      spanOf: (account: string, messageId: string) => deliverySpanOf(config.telemetry.traces, account, messageId),
+      currentSpan: () => spans.own.current(),
+    }),
+    usage: (account, api) => accounts.clients.get(account)!.usage(api),
+    policies: () => policies.statuses(),
+    engine: () => policies.engine.readings(),
+    ...(budget !== undefined && { budget }),
+    audit: storage.auditCounts,
+    savedAt: storage.savedAt,
+    store: () => ({
+      ...readStoreFiles(store.path),
+      ...(backups !== undefined && { backup: { intervalMs: backups.every, newest: backups.folder.newest } }),
+    }),
+    logLines: () => options.logLines,
+    stateRestored: store.restored,
+    configHash: config.hash,
+    certificates: () => certificatesOf(doors),
+    ...(reload !== undefined && { reload: () => reload.state() }),
+    ...(handed !== undefined && { handed: handed.counts }),
+    build: { version: options.version, revision: options.env['OPSD_REVISION'] ?? 'unknown' },
+  });
+}
+
+/** Values of labels that the configuration names, by account. */
+function configuredLabels(config: Config): (account: string, label: string) => readonly string[] {
+  const policies = (account: string) => config.policies.filter(({ settings }) => settings.account === account);
+  return (account, label) => {
+    const selects = policies(account).map(({ settings }) => settings.select);
+    if (label === 'workflow') {
+      return selects.flatMap((select) => ('workflowUrl' in select ? select.workflowUrl : [])).map(workflowLabel);
+    }
+    if (label !== 'flow_control_key') return [];
+    const watched = config.accounts.find(({ name }) => name === account)?.flowControlKeys ?? [];
+    return [...watched, ...selects.flatMap((select) => ('flowControlKey' in select ? select.flowControlKey : []))];
+  };
+}

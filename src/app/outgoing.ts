@@ -1,0 +1,58 @@
+/** What the daemon sends on its own: spans, notifications, and lines about deliveries. */
+import type { Config } from '#config/config.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { Engine } from '#automate/engine/engine.ts';
+import type { Undertaking } from '#observe/tracing/daemon-spans.ts';
+import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
+import { createSpanExport, type SpanExport } from '#observe/tracing/spans.ts';
+import { createNotifier } from '#operate/notifications/notifier.ts';
+import type { DaemonOptions } from './options.ts';
+import type { Parts } from './parts.ts';
+import type { Storage } from './storage.ts';
+
+interface OutgoingDeps {
+  readonly config: Config;
+  readonly options: DaemonOptions;
+  readonly events: EventBus;
+  readonly storage: Storage;
+}
+
+interface Tracing {
+  /** Absent where no endpoint is configured. */
+  readonly spans: SpanExport | undefined;
+  /** Runs the work inside a span of the daemon's own, where there is tracing. */
+  readonly within: <T>(undertaking: Undertaking, work: () => Promise<T>) => Promise<T>;
+}
+
+/** @throws {Error} when the OTEL_* environment asks for what is not possible */
+export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tracing> {
+  const { config, options, events, storage } = deps;
+  const spans = await createSpanExport({
+    settings: config.telemetry.traces,
+    env: options.env,
+    events,
+    clock: options.clock,
+    version: options.version,
+    outbox: storage.spans,
+    failedRun: (account, workflowRunId) => storage.ledger.resumedFrom(account, workflowRunId),
+  });
+  if (spans === undefined) return { spans, within: (_undertaking, work) => work() };
+  options.onSpans(() => spans.own.current());
+  parts.ending('span export', 5_000, async () => spans[Symbol.asyncDispose]());
+  return { spans, within: (undertaking, work) => spans.own.during(undertaking, work) };
+}
+
+/** The engine continues with the conditions that an earlier daemon reported. */
+export function startNotifications({ config, options, events, storage }: OutgoingDeps, engine: Engine, parts: Parts) {
+  const { clock } = options;
+  const notifier = createNotifier({ settings: config.notifications, store: storage.notices, clock, events });
+  parts.ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
+  engine.takeUp(notifier.standing().map(({ at, isResolved: _standing, ...told }) => ({ ...told, since: at })));
+}
+
+export function startDeliveryLines({ config, options, events, storage }: OutgoingDeps, parts: Parts): void {
+  const { deliveryEvents: settings } = config.telemetry;
+  if (settings === undefined) return;
+  const lines = createDeliveryLog({ outbox: storage.deliveries, settings, clock: options.clock, events });
+  parts.ending('lines about deliveries', 2_000, async () => lines[Symbol.asyncDispose]());
+}

@@ -1,0 +1,76 @@
+/** The store of the daemon, and everything that is kept in it. */
+import type { Config } from '#config/config.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { countedAudit } from '#automate/ledger/counted-audit.ts';
+import type { FoldStores } from '#observe/aggregation/stores.ts';
+import { keepCounts } from '#observe/metrics/kept-counts.ts';
+import { openAuditLog } from '#storage/audit-file.ts';
+import { createBackupFolder } from '#storage/backup-folder.ts';
+import { createCopies } from '#storage/backup.ts';
+import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
+import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
+import { createLabelStore } from '#storage/sqlite-label-store.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createNoticeStore } from '#storage/sqlite-notice-store.ts';
+import { createRequestUseStore } from '#storage/sqlite-request-use.ts';
+import { createSeriesStore } from '#storage/sqlite-series-store.ts';
+import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
+import { openStore } from '#storage/sqlite.ts';
+import type { Parts } from './parts.ts';
+
+export type Storage = ReturnType<typeof openStorage>;
+
+interface StorageDeps {
+  readonly clock: Clock;
+  readonly events: EventBus;
+}
+
+/** @throws {Error} when the store cannot be had */
+export function openStorage({ storage }: Config, { clock, events }: StorageDeps, parts: Parts) {
+  const store = parts.use(openStore(storage.sqlite.path));
+  const copies = createCopies(store);
+  parts.ending('copies of the store', 10_000, async () => copies[Symbol.asyncDispose]());
+  let savedAt: number | undefined;
+  const totals = createTotals(
+    store,
+    ({ message }) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
+    () => void (savedAt = clock.now()),
+  );
+  // Ends after those whose last words it counts.
+  parts.use(keepCounts({ events, totals, clock }));
+  const spans = createSpanOutbox(store);
+  const deliveries = createDeliveryOutbox(store, {
+    onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
+  });
+  const folds: FoldStores = {
+    log: createLogFoldStore(store, totals, { ...spans, deliveries }),
+    series: createSeriesStore(store, totals),
+    flowControl: createFlowControlStore(totals),
+    workflowDlq: createWorkflowDlqStore(store, totals),
+  };
+  const audit = parts.use(openAuditLog(store, clock, storage.audit.maxFileBytes));
+  const counted = countedAudit(audit);
+  return {
+    store,
+    copies,
+    totals,
+    /** Epoch milliseconds of the last commit of counters. */
+    savedAt: () => savedAt,
+    spans,
+    deliveries,
+    folds,
+    requestUse: createRequestUseStore(store),
+    audit,
+    auditCounts: counted.counts,
+    ledger: createLedger(store, counted.audit),
+    labels: createLabelStore(store, totals),
+    notices: createNoticeStore(store),
+    ...(storage.backup !== undefined && {
+      backups: { every: storage.backup.every, folder: createBackupFolder(storage.backup, { store, copies, clock }) },
+    }),
+  };
+}
