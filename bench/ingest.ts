@@ -13,7 +13,7 @@ import { clientSettings, wireSettings } from '#service/settings.ts';
 import { logs } from '#observe/collectors/logs.ts';
 import { collectorsSettings } from '#observe/collectors/settings.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { traceSettings } from '#observe/tracing/settings.ts';
 import { requestOf } from '#observe/tracing/span-frames.ts';
 import { createSpanSource } from '#observe/tracing/span-source.ts';
 import type { LogForm } from '#observe/aggregation/log-store.ts';
@@ -185,7 +185,7 @@ async function ingest(
     if (event.type === 'spans.dropped') throw new Error(`${event.count} spans were dropped: ${event.reason}`);
   });
   const spans = createSpanSource({
-    settings: telemetrySettings.parse({ traces: { sampleRatio: 1, maxSpansPerSecond: 100_000, maxAge: '31d' } }).traces,
+    settings: traceSettings.parse({ sampleRatio: 1, maxSpansPerSecond: 100_000, maxAge: '31d' }),
     protocol: 'http/protobuf',
     outbox,
     clock,

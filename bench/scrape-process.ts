@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { createMetrics } from '#observe/metrics/metrics.ts';
 import type { Format } from '#observe/metrics/series.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { metricsSettings } from '#observe/metrics/settings.ts';
 import { labelNamesOf, specOf, type MetricName } from '#observe/catalog/catalog.ts';
 import type { TotalsAdded, TotalsStore } from '#observe/aggregation/totals.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
@@ -73,9 +73,11 @@ async function opsd(): Promise<Contestant> {
     board,
     events: new EventBus(),
     clock,
-    settings: telemetrySettings.parse({
-      metrics: { newSeriesZeroFor: '0s', maxSeries: 5_000_000, labels: { destination: { max: 100_000 } } },
-    }).metrics,
+    settings: metricsSettings.parse({
+      newSeriesZeroFor: '0s',
+      maxSeries: 5_000_000,
+      labels: { destination: { max: 100_000 } },
+    }),
     accounts: [{ name: ACCOUNT, apis: ['message'], requestsPerDay: 1 }],
     totals,
     labels: { load: () => [], save: () => undefined, evict: () => undefined },

@@ -35,7 +35,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'observe/observations': [DOMAIN, PLATFORM, EVENTS],
   'observe/collectors': [DOMAIN, PLATFORM, EVENTS, 'service', 'observe/aggregation'],
   'observe/metrics': [DOMAIN, PLATFORM, EVENTS, 'observe/catalog', 'observe/aggregation', 'observe/observations'],
-  'observe/tracing': [DOMAIN, PLATFORM, EVENTS, 'observe/aggregation', 'observe/metrics'],
+  'observe/tracing': [DOMAIN, PLATFORM, EVENTS, 'observe/aggregation'],
 
   'automate/policies': [DOMAIN, PLATFORM],
   'automate/guardrails': [DOMAIN],

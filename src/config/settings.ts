@@ -8,7 +8,8 @@ import {
   wireSettings,
 } from '#service/settings.ts';
 import { collectorsSettings } from '#observe/collectors/settings.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { metricsSettings } from '#observe/metrics/settings.ts';
+import { deliveryEventsSettings, traceSettings } from '#observe/tracing/settings.ts';
 import { POLICY_MODES } from '#foundation/domain/plan.ts';
 import { notificationSettings } from '#operate/notifications/settings.ts';
 import { LOG_LEVELS } from '#foundation/platform/logger.ts';
@@ -133,7 +134,10 @@ export const configSettings = z.strictObject({
     .array(accountSettings)
     .min(1)
     .describe('Accounts of the service; each has a name, and url and tokenFile at least.'),
-  telemetry: telemetrySettings.prefault({}).describe('Metrics and traces.'),
+  telemetry: z
+    .strictObject({ metrics: metricsSettings, deliveryEvents: deliveryEventsSettings, traces: traceSettings })
+    .prefault({})
+    .describe('Metrics and traces.'),
   log: logSettings.prefault({}).describe('Logs, on standard error.'),
   engine: engineSettings.prefault({}).describe('What holds for all policies.'),
   hooks: hooksSettings.prefault({}).describe('What others tell the daemon: alerts, and callbacks of the service.'),

@@ -1,11 +1,11 @@
 /** Counters and last values from the events of the daemon. Children that belong together are created together, at 0. */
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, EventOf, OpsEvent } from '#foundation/events/events.ts';
 import { HOOK_REFUSALS } from '#foundation/events/hook-events.ts';
 import { NOTIFICATION_LOSSES } from '#foundation/events/notification-events.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Families } from './families.ts';
-import type { SpanRef } from './series.ts';
 
 /** Outcomes that say of a request how it ended; the others say later what became of it. */
 const FIRST_OUTCOMES = new Set(['acked', 'rejected', 'unknown']);

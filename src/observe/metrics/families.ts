@@ -6,6 +6,7 @@
  * Scrapers see a counter that appears while the daemon runs as 0 for a while: the first sample that Prometheus sees is
  * no increase.
  */
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Registry } from 'prom-client';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -22,16 +23,7 @@ import {
 import { labelText, parseLabels } from './exposition-text.ts';
 import type { LabelLimiter } from './label-limiter.ts';
 import { registerMetric } from './registered-metric.ts';
-import {
-  increase,
-  observe,
-  release,
-  SeriesTable,
-  setValue,
-  type Child,
-  type ShownExemplar,
-  type SpanRef,
-} from './series.ts';
+import { increase, observe, release, SeriesTable, setValue, type Child, type ShownExemplar } from './series.ts';
 import { SeriesLimit } from './series-limit.ts';
 import { makesSense } from './values.ts';
 

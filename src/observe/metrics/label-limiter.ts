@@ -18,7 +18,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { FrequentValues, type Frequent } from './frequent-values.ts';
 import { labelRules, type LabelRule } from './label-rules.ts';
 import { cleanLabel, OTHER } from './labels.ts';
-import type { TelemetrySettings } from './settings.ts';
+import type { MetricsSettings } from './settings.ts';
 
 const HOUR_MS = 3_600_000;
 /** How long a value is looked for in vain before it loses its place. */
@@ -48,7 +48,7 @@ export interface LabelUse {
 }
 
 export interface LimiterDeps {
-  readonly settings: TelemetrySettings['metrics']['labels'];
+  readonly settings: MetricsSettings['labels'];
   readonly store: LabelStore;
   readonly clock: Clock;
   /** What the configuration of an account names. */

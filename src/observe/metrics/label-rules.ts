@@ -5,9 +5,9 @@
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import { cleanLabel, destinationLabel, nameLabel, OTHER, settled, workflowTemplate } from './labels.ts';
-import type { TelemetrySettings } from './settings.ts';
+import type { MetricsSettings } from './settings.ts';
 
-type LabelSettings = TelemetrySettings['metrics']['labels'];
+type LabelSettings = MetricsSettings['labels'];
 
 interface LabelKind {
   /** Values that are admitted; a number, or the setting that says it. */

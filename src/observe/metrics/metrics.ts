@@ -3,6 +3,7 @@
  * each scrape, and rendered where they changed. A scrape never calls the service nor reads the store, and what fails in one source
  * withholds that source's metrics and is counted, while the rest is served.
  */
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { createHash } from 'node:crypto';
 import { Registry } from 'prom-client';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
@@ -24,15 +25,15 @@ import { createMirror } from './mirror.ts';
 import { createProcessStats } from './process-stats.ts';
 import { createProjections } from './projections.ts';
 import { createSelfMetrics } from './self.ts';
-import type { Format, SpanRef } from './series.ts';
-import type { TelemetrySettings } from './settings.ts';
+import type { Format } from './series.ts';
+import type { MetricsSettings } from './settings.ts';
 import { createStoreStats, type StoreReadings } from './store-stats.ts';
 
 export interface MetricsDeps {
   readonly board: ObservationBoard;
   readonly events: EventBus;
   readonly clock: Clock;
-  readonly settings: TelemetrySettings['metrics'];
+  readonly settings: MetricsSettings;
   readonly accounts: readonly {
     readonly name: string;
     readonly apis: readonly Api[];

@@ -3,6 +3,7 @@
  * on each commit tells what it added. So the registry shows what was committed, a restart goes on where it stopped, and
  * a scrape reads nothing.
  */
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
 import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
 import { READER_COUNTERS } from '../aggregation/log-counts.ts';
@@ -18,7 +19,6 @@ import {
 } from '../catalog/catalog.ts';
 import type { Families, Observations } from './families.ts';
 import type { LabelLimiter } from './label-limiter.ts';
-import type { SpanRef } from './series.ts';
 import { makesSense } from './values.ts';
 
 /** What the code label says when an attempt got no answer: nothing, which is no label to Prometheus. */

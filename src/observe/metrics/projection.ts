@@ -1,10 +1,10 @@
 /** What makes gauges of a batch: a function for each collector whose rows are shown as they are. */
 import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
 import type { Put } from './families.ts';
-import type { TelemetrySettings } from './settings.ts';
+import type { MetricsSettings } from './settings.ts';
 
 /** What is configured besides: of metrics, and of the account that the batch is about. */
-type ProjectionSettings = TelemetrySettings['metrics'] & {
+type ProjectionSettings = MetricsSettings & {
   /** How long the service keeps dead letters; absent when that is not known. */
   readonly dlqRetentionMs?: number;
 };

@@ -13,7 +13,7 @@ import { projectFlowControl } from './flow-control.ts';
 import { projectLogs } from './log-progress.ts';
 import type { Project } from './projection.ts';
 import { projectSearchIndexes } from './search-index.ts';
-import type { TelemetrySettings } from './settings.ts';
+import type { MetricsSettings } from './settings.ts';
 import { projectUrlGroups } from './url-group.ts';
 import { projectVectorStats } from './vector-stats.ts';
 import { projectWorkflowDlq } from './workflow-dlq.ts';
@@ -39,7 +39,7 @@ const LINGER_MS = 86_400_000;
 export interface ProjectionsDeps {
   readonly board: ObservationBoard;
   readonly clock: Clock;
-  readonly settings: TelemetrySettings['metrics'];
+  readonly settings: MetricsSettings;
   readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
   readonly families: Families;
   readonly onFailure: (source: CollectorName) => void;

@@ -5,7 +5,7 @@
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import { METRIC_NAMES, specOf, type MetricName } from '../catalog/catalog.ts';
 import type { MetricSpec } from '../catalog/metric-spec.ts';
-import type { TelemetrySettings } from './settings.ts';
+import type { MetricsSettings } from './settings.ts';
 
 export interface AccountFacts {
   readonly apis: number;
@@ -82,7 +82,7 @@ export function isBounded(label: string): boolean {
 
 export function estimateSeries(
   accounts: readonly AccountFacts[],
-  settings: TelemetrySettings['metrics'],
+  settings: MetricsSettings,
 ): readonly SeriesEstimate[] {
   const estimates = new Map<string, { typical: number; atMost: number }>();
   // The engine with its deletes and its spend, each account, each policy.
@@ -104,12 +104,7 @@ export function estimateSeries(
   return [...estimates].map(([heading, counts]) => ({ heading, ...counts })).filter(({ atMost }) => atMost > 0);
 }
 
-function isShown(
-  name: MetricName,
-  spec: MetricSpec,
-  account: AccountFacts,
-  settings: TelemetrySettings['metrics'],
-): boolean {
+function isShown(name: MetricName, spec: MetricSpec, account: AccountFacts, settings: MetricsSettings): boolean {
   if (name === 'msgsvc_log_events_by_total') return account.hasDimension;
   if (name === 'msgsvc_workflow_dlq_labeled_runs') return settings.workflowDlqLabels;
   const collector = spec.collector ?? COUNTED_BY.find(([prefix]) => name.startsWith(prefix))?.[1];
@@ -130,7 +125,7 @@ const COUNTED_BY = [
 function seriesOf(
   spec: MetricSpec,
   account: AccountFacts | undefined,
-  settings: TelemetrySettings['metrics'],
+  settings: MetricsSettings,
 ): readonly [number, number] {
   const each = spec.type === 'histogram' ? (spec.buckets ?? []).length + 3 : 1;
   let [typical, atMost] = [each, each];
@@ -164,12 +159,8 @@ function indexes({ heading }: MetricSpec, account: AccountFacts | undefined): Bo
   return [count ?? 1, count ?? 1];
 }
 
-function boundOf(
-  label: string,
-  account: AccountFacts | undefined,
-  settings: TelemetrySettings['metrics'] | undefined,
-): Bound {
-  const capped = (typical: number, cap: keyof TelemetrySettings['metrics']['labels']): Bound => {
+function boundOf(label: string, account: AccountFacts | undefined, settings: MetricsSettings | undefined): Bound {
+  const capped = (typical: number, cap: keyof MetricsSettings['labels']): Bound => {
     const { max = 1, first = [] } = settings?.labels[cap] ?? {};
     const places = Math.max(max, first.length);
     return [Math.min(typical, places), places + 1];

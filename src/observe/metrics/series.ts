@@ -3,6 +3,7 @@
  * chunk: then it is rendered as it stands before the next write touches it, so that what is rendered piece by piece
  * tells of one moment.
  */
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { MetricSpec } from '../catalog/metric-spec.ts';
 
 /** Series with a text of their own: few enough to be rendered in a fraction of a millisecond. */
@@ -10,12 +11,6 @@ const CHUNK_SERIES = 512;
 
 /** `current` is the text format without held zeros: each counter has its real value. Scrapers never get it. */
 export type Format = 'text' | 'openmetrics' | 'current';
-
-/** What an exemplar leads to. */
-export interface SpanRef {
-  readonly traceId: string;
-  readonly spanId: string;
-}
 
 export interface ShownExemplar extends SpanRef {
   readonly value: number;

@@ -5,6 +5,7 @@
  * The batch processor drops without a word when its queue is full. Here every span is accounted for until the exporter
  * has said what became of it, and none is begun that would find no place.
  */
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
 import { redact } from '#foundation/domain/redact.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -15,7 +16,6 @@ import { createOtlpExporter } from './otlp-exporter.ts';
 import * as semconv from './semconv.ts';
 import { serverOf } from './server-of.ts';
 import type { Attributes } from './span.ts';
-import type { SpanRef } from '../metrics/series.ts';
 import { spanIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
 export interface DaemonSpansOptions {

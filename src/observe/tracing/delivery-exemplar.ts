@@ -1,11 +1,11 @@
 /** Where an exemplar of a delivery leads: to the span that was or will be sent of it, and nowhere when there is none. */
-import type { SpanRef } from '../metrics/series.ts';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
+import type { TraceSettings } from './settings.ts';
 import { isSampled, spanIdOf, traceIdOf } from './trace-ids.ts';
 
 /** @returns undefined for a message that is not sampled, and where the trace is the producer's, whose id is not known */
 export function deliverySpanOf(
-  { producer, sampleRatio }: TelemetrySettings['traces'],
+  { producer, sampleRatio }: TraceSettings,
   account: string,
   messageId: string,
 ): SpanRef | undefined {

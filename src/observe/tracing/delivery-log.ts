@@ -12,7 +12,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { DeliveryEventsSettings } from './settings.ts';
 
 const RETRY_MS = 1_000;
 /** A full pipe is looked at again so soon, and told of when it took nothing for so many looks. */
@@ -24,7 +24,7 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
 
 export interface DeliveryLogDeps {
   readonly outbox: DeliveryOutbox;
-  readonly settings: NonNullable<TelemetrySettings['deliveryEvents']>;
+  readonly settings: DeliveryEventsSettings;
   readonly clock: Clock;
   readonly events: EventBus;
 }

@@ -6,13 +6,13 @@ import { destinationOf, storableUrl } from '../aggregation/destination.ts';
 import type { AttemptTrace, MessageProgress } from '../aggregation/message-trace.ts';
 import * as semconv from './semconv.ts';
 import { serverOf } from './server-of.ts';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { TraceSettings } from './settings.ts';
 import type { Attribute, Attributes, AttributeValue, Span, SpanLink } from './span.ts';
 import { spanIdOf, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
 import { parseTraceparent, type TraceParent } from './traceparent.ts';
 
 export interface SpanFrame {
-  readonly producer: TelemetrySettings['traces']['producer'];
+  readonly producer: TraceSettings['producer'];
   /** A span that would begin longer before its end is shortened, milliseconds. */
   readonly maxOpenMs: number;
   /** The run that failed and was resumed as this one; undefined when that is not known. */

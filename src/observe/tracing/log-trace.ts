@@ -4,7 +4,7 @@ import { WindowFold } from '../aggregation/log.ts';
 import { assignStates, STATE_PASSES, type StatedEntry, type StatePass } from '../aggregation/log-entry.ts';
 import { LogMemory, type LogForm } from '../aggregation/log-store.ts';
 import { deliverySpans } from './delivery-spans.ts';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { TraceSettings } from './settings.ts';
 import { tellingOf } from './span-sampling.ts';
 import type { Span } from './span.ts';
 
@@ -24,7 +24,7 @@ const WHOLE_MS = 400 * 24 * 3_600_000;
  * @returns undefined when the log tells nothing of the message
  */
 export async function traceFromLog(
-  about: { readonly account: string; readonly settings: TelemetrySettings['traces'] },
+  about: { readonly account: string; readonly settings: TraceSettings },
   read: (state?: StatePass) => Promise<readonly LogEntry[]>,
 ): Promise<LogTrace | undefined> {
   const { account, settings } = about;

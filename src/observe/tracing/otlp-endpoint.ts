@@ -1,6 +1,6 @@
 /** Where spans go: the configuration first, then the environment variables that OpenTelemetry defines. */
 import { readFileSync } from 'node:fs';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { TraceSettings } from './settings.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -21,7 +21,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
  * @returns undefined when no endpoint is configured, or the environment that names one switches tracing off
  * @throws {Error} naming the variable, never its value, when the environment cannot be followed
  */
-export function otlpEndpoint(settings: TelemetrySettings['traces'], env: Env): OtlpEndpoint | undefined {
+export function otlpEndpoint(settings: TraceSettings, env: Env): OtlpEndpoint | undefined {
   const url = settings.otlp === undefined ? urlFromEnv(env) : appendPath(settings.otlp.url);
   if (url === undefined) return undefined;
   return {

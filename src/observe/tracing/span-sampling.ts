@@ -5,10 +5,10 @@
  */
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { Telling } from './delivery-spans.ts';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { TraceSettings } from './settings.ts';
 import { isSampled, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
-export type SamplingSettings = Pick<TelemetrySettings['traces'], 'sampleRatio' | 'slow'>;
+export type SamplingSettings = Pick<TraceSettings, 'sampleRatio' | 'slow'>;
 
 export function sampled(message: MessageProgress, { sampleRatio }: SamplingSettings): boolean {
   const { account, messageId, workflowRunId } = message;

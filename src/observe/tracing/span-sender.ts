@@ -4,6 +4,7 @@
  */
 import type { SpanOutbox, StoredBatch } from '../aggregation/span-outbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import type { OtlpPost } from './otlp-post.ts';
@@ -24,7 +25,7 @@ export interface SpanSenderOptions {
   /** Spans that began longer ago are left out, milliseconds. */
   readonly maxAgeMs: number;
   /** Something that is not the receiver's doing went wrong: the store. */
-  readonly onError: (error: Error) => void;
+  readonly onError: (message: string) => void;
 }
 
 export interface SpanSender extends AsyncDisposable {
@@ -56,7 +57,7 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
         await drain();
       }
     } catch (error) {
-      if (!stop.signal.aborted) onError(error as Error);
+      if (!stop.signal.aborted) onError(errorMessage(error));
     } finally {
       running = undefined;
     }
@@ -115,7 +116,7 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
     async flush(signal) {
       signal.throwIfAborted();
       const aborted = Promise.withResolvers<never>();
-      const onAbort = (): void => aborted.reject(signal.reason as Error);
+      const onAbort = (): void => aborted.reject(signal.reason);
       signal.addEventListener('abort', onAbort, { once: true });
       try {
         await Promise.race([running, aborted.promise]);

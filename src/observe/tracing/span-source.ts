@@ -8,7 +8,7 @@ import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, OpsEvent } from '#foundation/events/events.ts';
 import { deliverySpans, type SpanFrame, type Telling } from './delivery-spans.ts';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { TraceSettings } from './settings.ts';
 import { FrameWriter } from './span-frames.ts';
 import { isSlow, sampled, tellingOf } from './span-sampling.ts';
 import type { SpanHead } from './span.ts';
@@ -20,7 +20,7 @@ const BATCH_SPANS = 512;
 const BURST_MS = 60_000;
 
 export interface SpanSourceOptions {
-  readonly settings: TelemetrySettings['traces'];
+  readonly settings: TraceSettings;
   readonly protocol: SpanBatch['protocol'];
   readonly outbox: Pick<SpanOutbox, 'leftOpen' | 'waiting'>;
   readonly clock: Clock;

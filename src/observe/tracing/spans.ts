@@ -10,11 +10,11 @@ import type { SpanFrame } from './delivery-spans.ts';
 import { otlpEndpoint, type Env } from './otlp-endpoint.ts';
 import { otlpResources } from './otlp-resource.ts';
 import * as semconv from './semconv.ts';
-import type { TelemetrySettings } from '../metrics/settings.ts';
+import type { TraceSettings } from './settings.ts';
 import type { SpanHead } from './span.ts';
 
 export interface SpanExportOptions {
-  readonly settings: TelemetrySettings['traces'];
+  readonly settings: TraceSettings;
   readonly env: Env;
   readonly events: EventBus;
   readonly clock: Clock;
@@ -70,7 +70,7 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
     clock,
     events,
     maxAgeMs: settings.maxAge,
-    onError: ({ message }) => events.emit({ type: 'store.failed', operation: 'read of spans', message }),
+    onError: (message) => events.emit({ type: 'store.failed', operation: 'read of spans', message }),
   });
   return {
     source,

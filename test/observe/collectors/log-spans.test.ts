@@ -6,7 +6,7 @@ import { logs } from '#observe/collectors/logs.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import { traceFromLog } from '#observe/tracing/log-trace.ts';
 import { jsonSpan } from '#observe/tracing/otlp-json.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { traceSettings } from '#observe/tracing/settings.ts';
 import { requestOf } from '#observe/tracing/span-frames.ts';
 import { createSpanSource } from '#observe/tracing/span-source.ts';
 import { spanIdOf } from '#observe/tracing/trace-ids.ts';
@@ -26,9 +26,7 @@ import { FakeLog } from './fake-service.ts';
 
 const T0 = Date.UTC(2026, 10, 20, 10);
 const MINUTE = 60_000;
-const settings = telemetrySettings.parse({
-  traces: { sampleRatio: 1, maxAge: '31d', maxSpansPerSecond: 100_000 },
-}).traces;
+const settings = traceSettings.parse({ sampleRatio: 1, maxAge: '31d', maxSpansPerSecond: 100_000 });
 
 type Happening = 'run' | 'commit fails' | 'restart';
 

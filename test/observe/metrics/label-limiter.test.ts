@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLabelLimiter, type LabelLimiter, type ReadOf } from '#observe/metrics/label-limiter.ts';
 import { matchesGlob } from '#foundation/domain/glob.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { metricsSettings } from '#observe/metrics/settings.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { MemoryLabelStore } from '../../support/memory-label-store.ts';
 import { NOW } from './world.ts';
@@ -20,7 +20,7 @@ function limiterOf({ labels = {}, store = new MemoryLabelStore(), configured = {
   const folded: string[] = [];
   const evicted: string[] = [];
   const limiter = createLabelLimiter({
-    settings: telemetrySettings.parse({ metrics: { labels } }).metrics.labels,
+    settings: metricsSettings.parse({ labels }).labels,
     store,
     clock,
     configured: (account, label) => configured[`${account}/${label}`] ?? [],

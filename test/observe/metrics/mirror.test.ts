@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
 import { RETIRED, type HistogramIncrement, type Increment } from '#observe/aggregation/totals.ts';
 import { MemoryTotals } from '../../support/memory-totals.ts';
@@ -212,7 +212,7 @@ describe('histograms of the store', () => {
   });
 
   test('have exemplars in OpenMetrics for messages that are traced, and for no others', async () => {
-    const traces = telemetrySettings.parse({ traces: { sampleRatio: 0.5 } }).traces;
+    const traces = traceSettings.parse({ sampleRatio: 0.5 });
     const spanOf = (account: string, messageId: string) => deliverySpanOf(traces, account, messageId);
     const ids = Array.from({ length: 40 }, (_, at) => `msg_${at}`);
     const [traced] = ids.filter((id) => spanOf('prod', id) !== undefined);
@@ -227,7 +227,7 @@ describe('histograms of the store', () => {
   });
 
   test('have no exemplars where deliveries are in their producers’ traces, whose ids are not known', () => {
-    const traces = telemetrySettings.parse({ traces: { sampleRatio: 1, producer: 'parent' } }).traces;
+    const traces = traceSettings.parse({ sampleRatio: 1, producer: 'parent' });
     expect(deliverySpanOf(traces, 'prod', 'msg_1')).toBeUndefined();
     expect(deliverySpanOf({ ...traces, producer: 'link' }, 'prod', 'msg_1')).toBeDefined();
   });

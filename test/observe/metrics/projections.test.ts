@@ -1,7 +1,7 @@
 /** When batches are turned into gauges: as they come, a slice in a turn of the event loop, and never in a scrape. */
 import { onTestFinished, expect, test } from 'vitest';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { metricsSettings } from '#observe/metrics/settings.ts';
 import { projectWorkflowDlq } from '#observe/metrics/workflow-dlq.ts';
 import { until } from '../../support/until.ts';
 import { dlqRow, NOW, seriesOf, world } from './world.ts';
@@ -109,7 +109,7 @@ test('samples are steps too: workflows that are all different do not come in one
   );
   const batch = { account: 'prod', collector: 'workflowDlq', rows, at: NOW, dropped: 0 } as const;
   let puts = 0;
-  const steps = projectWorkflowDlq(batch, () => void (puts += 1), telemetrySettings.parse({}).metrics)!;
+  const steps = projectWorkflowDlq(batch, () => void (puts += 1), metricsSettings.parse({}))!;
   const inSteps: number[] = [];
   let weight = 0;
   for (const rowsTaken of steps) {

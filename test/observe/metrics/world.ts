@@ -1,7 +1,7 @@
 /** What the metrics live in: a board, a bus, a clock that stands still, and totals to add to. */
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from '#observe/metrics/metrics.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { metricsSettings } from '#observe/metrics/settings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { Batch, CollectorName, Observations } from '#foundation/domain/observation.ts';
 import type { Increment } from '#observe/aggregation/totals.ts';
@@ -78,7 +78,7 @@ export function world(options: WorldOptions = {}): World {
     board,
     events,
     clock,
-    settings: telemetrySettings.parse({ metrics: { newSeriesZeroFor: '0s', debug: true, ...options.metrics } }).metrics,
+    settings: metricsSettings.parse({ newSeriesZeroFor: '0s', debug: true, ...options.metrics }),
     accounts,
     totals,
     labels: new MemoryLabelStore(),

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDaemonSpans, type DaemonSpans } from '#observe/tracing/daemon-spans.ts';
 import { otlpEndpoint } from '#observe/tracing/otlp-endpoint.ts';
 import { otlpResources } from '#observe/tracing/otlp-resource.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -26,7 +26,7 @@ async function world(): Promise<World> {
   bus.subscribe((event) => event.type.startsWith('spans.') && events.push(event));
   const clock = new ManualClock(AT);
   const resource = otlpResources({}, '1.2.3', () => undefined).daemon;
-  const endpoint = otlpEndpoint(telemetrySettings.parse({ traces: { otlp: { url: sink.url } } }).traces, {})!;
+  const endpoint = otlpEndpoint(traceSettings.parse({ otlp: { url: sink.url } }), {})!;
   const own = await createDaemonSpans({ endpoint, events: bus, clock, version: '1.2.3', resource });
   onTestFinished(async () => {
     const ended = own[Symbol.asyncDispose]();

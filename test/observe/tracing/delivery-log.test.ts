@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readFileSync, readSync, renameSync } fr
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { deliveryEventsSettings } from '#observe/tracing/settings.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
@@ -175,5 +175,5 @@ test.each([
   [{}, false],
   [{ file: 'a', stdout: true }, false],
 ])('the setting %j is good: %s', (deliveryEvents, isGood) => {
-  expect(telemetrySettings.safeParse({ deliveryEvents }).success).toBe(isGood);
+  expect(deliveryEventsSettings.safeParse(deliveryEvents).success).toBe(isGood);
 });

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { otlpEndpoint, type Env } from '#observe/tracing/otlp-endpoint.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { traceSettings } from '#observe/tracing/settings.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 function endpoint(env: Env, otlp?: Record<string, unknown>) {
-  return otlpEndpoint(telemetrySettings.parse({ traces: otlp === undefined ? {} : { otlp } }).traces, env);
+  return otlpEndpoint(traceSettings.parse(otlp === undefined ? {} : { otlp }), env);
 }
 
 const BASE = 'http://collector:4318';

@@ -1,7 +1,7 @@
 /** An export of spans over a real store and a clock that is told the time, for tests. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { traceSettings } from '#observe/tracing/settings.ts';
 import { createSpanExport, type SpanExport } from '#observe/tracing/spans.ts';
 import type { LogForm, OpenMessage } from '#observe/aggregation/log-store.ts';
 import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
@@ -81,7 +81,7 @@ export async function spanWorld(sink: { readonly url: string }, options: SpanWor
   const outbox = createSpanOutbox(store);
   const { otlp, ...rest } = (options.traces ?? {}) as { otlp?: object };
   const spans = await createSpanExport({
-    settings: telemetrySettings.parse({ traces: { sampleRatio: 1, otlp: { url: sink.url, ...otlp }, ...rest } }).traces,
+    settings: traceSettings.parse({ sampleRatio: 1, otlp: { url: sink.url, ...otlp }, ...rest }),
     env: options.env ?? {},
     events: bus,
     clock,

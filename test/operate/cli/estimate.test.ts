@@ -12,7 +12,7 @@ import { overviewOf } from '#config/overview.ts';
 import { COLLECTOR_NAMES, type Batch, type CollectorName } from '#foundation/domain/observation.ts';
 import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { estimateSeries, isBounded } from '#observe/metrics/series-estimate.ts';
-import { telemetrySettings } from '#observe/metrics/settings.ts';
+import { metricsSettings } from '#observe/metrics/settings.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
@@ -281,7 +281,7 @@ describe('series', () => {
           hasDimension: false,
         },
       ],
-      telemetrySettings.parse({ metrics: { debug: true, ...metrics } }).metrics,
+      metricsSettings.parse({ debug: true, ...metrics }),
     );
     const atMost = new Map(estimates.map((estimate) => [estimate.heading, estimate.atMost]));
     const actual = Map.groupBy(METRIC_NAMES, (name) => specOf(name).heading);

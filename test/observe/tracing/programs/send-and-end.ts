@@ -15,7 +15,7 @@ registerHooks({
 });
 
 const { createSpanExport } = await import('#observe/tracing/spans.ts');
-const { telemetrySettings } = await import('#observe/metrics/settings.ts');
+const { traceSettings } = await import('#observe/tracing/settings.ts');
 const { openStore } = await import('#storage/sqlite.ts');
 const { createSpanOutbox } = await import('#storage/sqlite-span-outbox.ts');
 
@@ -27,7 +27,7 @@ events.subscribe((event) => seen.push(event));
 using store = openStore(process.argv[2]!);
 const outbox = createSpanOutbox(store);
 const spans = await createSpanExport({
-  settings: telemetrySettings.parse({ traces: { sampleRatio: 1 } }).traces,
+  settings: traceSettings.parse({ sampleRatio: 1 }),
   env: process.env,
   events,
   clock,
