@@ -1,6 +1,10 @@
 /** What was done, read back: work lists, histories and pages. */
 import type { SQLOutputValue } from 'node:sqlite';
-import type { ActionOutcome, ActionRecord, Ledger, LineageHistory } from '#automate/ledger/ledger.ts';
+import type { Campaigns } from '#automate/ledger/campaigns.ts';
+import type { History, LineageHistory } from '#automate/ledger/history.ts';
+import type { ActionOutcome, ActionRecord, Intents } from '#automate/ledger/intents.ts';
+import type { Reports } from '#automate/ledger/reports.ts';
+import type { Raises, Usage } from '#automate/ledger/usage.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf } from './ledger-rows.ts';
 
@@ -33,25 +37,12 @@ export const ACTION_QUERIES = {
     ) AND (?2 IS NULL OR i.account = ?2) ORDER BY i.id DESC`,
 } as const;
 
-type ActionReads = Pick<
-  Ledger,
-  | 'intentsWithoutOutcome'
-  | 'unsettled'
-  | 'unknownOutcomes'
-  | 'oldestUnsettledAt'
-  | 'lineageOfRun'
-  | 'resumesOf'
-  | 'historyOf'
-  | 'resumedFrom'
-  | 'lastIntentAt'
-  | 'lastUnknownAt'
-  | 'resumedTries'
-  | 'raises'
-  | 'stepActs'
-  | 'recentActions'
-  | 'action'
-  | 'actionsOn'
->;
+type ActionReads = Pick<Intents, 'intentsWithoutOutcome' | 'unsettled' | 'oldestUnsettledAt'> &
+  Pick<History, 'lineageOfRun' | 'resumesOf' | 'historyOf' | 'resumedFrom' | 'actionsOn'> &
+  Pick<Usage, 'lastIntentAt' | 'lastUnknownAt' | 'resumedTries'> &
+  Pick<Raises, 'raises'> &
+  Pick<Campaigns, 'stepActs'> &
+  Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'action'>;
 
 export function createActionReads({ db }: Journal): ActionReads {
   const prepare = (name: keyof typeof ACTION_QUERIES) => db.prepare(ACTION_QUERIES[name]);

@@ -1,13 +1,10 @@
 /** Campaigns: of a policy and group at most one has not ended. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { standIn } from '#automate/ledger/audit-chain.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { Journal } from './ledger-journal.ts';
 
-export function createCampaigns({
-  db,
-  change,
-}: Journal): Pick<Ledger, 'campaign' | 'campaigns' | 'saveCampaign' | 'nextCampaignId'> {
+export function createCampaigns({ db, change }: Journal): Omit<Campaigns, 'stepActs'> {
   const selectOne = db.prepare(`SELECT record FROM campaigns WHERE policy = ? AND group_name = ? AND state <> 'ended'`);
   const selectAll = db.prepare(`SELECT record FROM campaigns WHERE state <> 'ended' ORDER BY policy, group_name`);
   const selectState = db.prepare('SELECT record FROM campaigns WHERE id = ?');

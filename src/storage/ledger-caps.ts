@@ -4,7 +4,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Proposal } from '#foundation/domain/plan.ts';
-import type { CapLimit, Ledger } from '#automate/ledger/ledger.ts';
+import type { CapLimit } from '#automate/ledger/intents.ts';
+import type { Usage } from '#automate/ledger/usage.ts';
 
 export const SLICE_MS = 300_000;
 
@@ -18,7 +19,7 @@ export const PART_OF_SLICE = `SELECT coalesce(sum(worth), 0) AS worth FROM inten
   WHERE at > ?1 AND at < ?5 AND stands = 1 AND ${SCOPE}`;
 
 export interface Caps {
-  readonly used: Ledger['used'];
+  readonly used: Usage['used'];
   /** Within the caller's transaction. */
   take(proposal: Proposal, at: number): void;
   /** Within the caller's transaction. @param worth how much of it */
@@ -35,7 +36,7 @@ export function createCaps(db: DatabaseSync): Caps {
   const sumSlices = db.prepare(WHOLE_SLICES);
   const sumPart = db.prepare(PART_OF_SLICE);
 
-  const used: Ledger['used'] = ({ policy = null, account = null, actions }, since) => {
+  const used: Usage['used'] = ({ policy = null, account = null, actions }, since) => {
     const types = actions === undefined ? null : JSON.stringify(actions);
     const firstWhole = sliceOf(since) + SLICE_MS;
     const whole = sumSlices.get(firstWhole, policy, account, types);
@@ -74,7 +75,7 @@ function counts({ actions }: CapLimit, { action }: Proposal): boolean {
   return actions === undefined ? action !== 'budget.raise' : actions.includes(action);
 }
 
-function scopeOf({ scope, actions }: CapLimit, { policy, account }: Proposal): Parameters<Ledger['used']>[0] {
+function scopeOf({ scope, actions }: CapLimit, { policy, account }: Proposal): Parameters<Usage['used']>[0] {
   const only = actions !== undefined && { actions };
   switch (scope) {
     case 'policy':

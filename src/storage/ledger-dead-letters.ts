@@ -1,11 +1,11 @@
 /** Dead messages, as failure callbacks told of them. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import type { Journal } from './ledger-journal.ts';
 
 export function createDeadLetters({
   db,
-}: Journal): Pick<Ledger, 'noteDeadLetter' | 'deadLetters' | 'forgetDeadLetter'> {
+}: Journal): Pick<SignalInbox, 'noteDeadLetter'> & Pick<Signals, 'deadLetters' | 'forgetDeadLetter'> {
   // A callback may come twice; a letter was learned of once.
   const insert = db.prepare(
     'INSERT OR IGNORE INTO dead_letters (account, dlq_id, learned_at, record) VALUES (?, ?, ?, ?)',

@@ -4,7 +4,8 @@
  * it was allowed to holds the cap of those alone.
  */
 import type { Proposal } from '#foundation/domain/plan.ts';
-import type { ActionOutcome, Ledger, Reservation } from '#automate/ledger/ledger.ts';
+import type { History } from '#automate/ledger/history.ts';
+import type { ActionOutcome, Intents, Reservation } from '#automate/ledger/intents.ts';
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
@@ -25,7 +26,7 @@ export function createIntents(
   { db, epoch, change }: Journal,
   caps: Caps,
   authority: Authority,
-): Pick<Ledger, 'reserve' | 'recordOutcome' | 'isClaimed' | 'actionOn'> {
+): Pick<Intents, 'reserve' | 'recordOutcome'> & Pick<History, 'isClaimed' | 'actionOn'> {
   const insertIntent = db.prepare(
     `INSERT INTO intents
        (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, proposal)
@@ -45,7 +46,7 @@ export function createIntents(
   function objection(
     proposal: Proposal,
     at: number,
-    limits: Parameters<Ledger['reserve']>[3],
+    limits: Parameters<Intents['reserve']>[3],
   ): Reservation | undefined {
     const lost = authority.leaseLost();
     if (lost !== undefined) return { ok: false, guard: 'lease', reason: lost };

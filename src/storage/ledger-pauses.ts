@@ -1,9 +1,9 @@
 /** Pauses: each stands with its first reason until a person lifts it. */
 import { standIn } from '#automate/ledger/audit-chain.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { Journal } from './ledger-journal.ts';
 
-export function createPauses({ db, change }: Journal): Pick<Ledger, 'pause' | 'pauses' | 'unpause'> {
+export function createPauses({ db, change }: Journal): Pauses {
   const insert = db.prepare('INSERT OR IGNORE INTO pauses (scope, reason, at, by) VALUES (?, ?, ?, ?)');
   const select = db.prepare('SELECT scope, reason, at, by FROM pauses WHERE lifted_at IS NULL ORDER BY id');
   const lift = db.prepare(

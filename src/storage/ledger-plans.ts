@@ -1,6 +1,6 @@
 /** Plans that were shown to a person, or wait for one: one for each hash. */
 import type { Plan } from '#foundation/domain/plan.ts';
-import type { Ledger, StoredPlan } from '#automate/ledger/ledger.ts';
+import type { Plans, StoredPlan } from '#automate/ledger/plans.ts';
 import type { Journal } from './ledger-journal.ts';
 import type { Row } from './ledger-rows.ts';
 
@@ -9,10 +9,7 @@ const UNDECIDED: readonly StoredPlan['state'][] = ['shown', 'waiting'];
 /** States in which a plan's time runs out. */
 const ALIVE: readonly StoredPlan['state'][] = [...UNDECIDED, 'approved'];
 
-export function createPlans({
-  db,
-  change,
-}: Journal): Pick<Ledger, 'savePlan' | 'storedPlan' | 'storedPlans' | 'decidePlan'> {
+export function createPlans({ db, change }: Journal): Plans {
   // What a person is asked, or has answered, is not lost because the same plan is shown once more.
   const put = db.prepare(
     `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,18 +1,9 @@
 /** What is remembered between runs: a policy's matches, versions and conditions, and since when an account is watched. */
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { PolicyMemory } from '#automate/ledger/runs.ts';
+import type { Raises } from '#automate/ledger/usage.ts';
 import type { Journal } from './ledger-journal.ts';
 
-type PolicyState = Pick<
-  Ledger,
-  | 'firstMatchedAt'
-  | 'noteMatches'
-  | 'policyVersion'
-  | 'savePolicyVersion'
-  | 'condition'
-  | 'saveCondition'
-  | 'noteAccount'
-  | 'accountSince'
->;
+type PolicyState = PolicyMemory & Pick<Raises, 'noteAccount' | 'accountSince'>;
 
 export function createPolicyState({ db, change }: Journal): PolicyState {
   const selectMatch = db.prepare('SELECT at FROM policy_matches WHERE policy = ? AND dlq_id = ?');

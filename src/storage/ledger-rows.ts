@@ -1,7 +1,8 @@
 /** Rows of the ledger as what they mean. */
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Proposal, RunOutcome, Trigger } from '#foundation/domain/plan.ts';
-import type { ActionOutcome, ActionRecord, Intent, RunRecord } from '#automate/ledger/ledger.ts';
+import type { ActionOutcome, ActionRecord, Intent } from '#automate/ledger/intents.ts';
+import type { RunRecord } from '#automate/ledger/reports.ts';
 
 export type Row = Record<string, SQLOutputValue>;
 

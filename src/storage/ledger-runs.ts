@@ -1,5 +1,6 @@
 /** Runs of policies. */
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { Reports } from '#automate/ledger/reports.ts';
+import type { Runs } from '#automate/ledger/runs.ts';
 import type { Journal } from './ledger-journal.ts';
 import { runOf } from './ledger-rows.ts';
 
@@ -13,10 +14,7 @@ export const LAST_RUNS = `
 
 export const STOPPED_BY = 'SELECT DISTINCT policy FROM runs WHERE stopped_by = ? AND at > ?';
 
-export function createRuns({
-  db,
-  change,
-}: Journal): Pick<Ledger, 'beginRun' | 'finishRun' | 'lastRuns' | 'runs' | 'stoppedBy'> {
+export function createRuns({ db, change }: Journal): Runs & Pick<Reports, 'lastRuns' | 'runs'> {
   const insert = db.prepare('INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?)');
   const update = db.prepare(
     'UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ? WHERE id = ? RETURNING policy, account',

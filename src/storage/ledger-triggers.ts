@@ -1,6 +1,6 @@
 /** Triggers, pending until a run dealt with them, and alerts as Alertmanager reported them. */
 import type { EventTrigger } from '#foundation/domain/plan.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import type { Journal } from './ledger-journal.ts';
 
 const DAY_MS = 86_400_000;
@@ -12,7 +12,8 @@ const DAY_MS = 86_400_000;
 const TOLD_WITHIN_MS = DAY_MS;
 const ENDED_AFTER_MS = 6 * DAY_MS;
 
-type Triggers = Pick<Ledger, 'recordTrigger' | 'pendingTriggers' | 'endTriggers' | 'noteAlert' | 'alertFiring'>;
+type Triggers = Pick<SignalInbox, 'recordTrigger' | 'noteAlert'> &
+  Pick<Signals, 'pendingTriggers' | 'endTriggers' | 'alertFiring'>;
 
 export const PENDING_TRIGGERS = `
   SELECT pending, at FROM triggers t

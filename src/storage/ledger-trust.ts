@@ -1,10 +1,10 @@
 /** Whether this process may act on this store: it holds the lease, and the store is not older than what was done. */
 import { DISTRUSTED, OPENED, type AuditLog } from '#automate/ledger/audit-log.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { Trust } from '#automate/ledger/trust.ts';
 import type { Journal } from './ledger-journal.ts';
 
-export interface Trust extends Pick<Ledger, 'leaseLost' | 'adopt'> {
+interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
   mustBeAdopted(): string | undefined;
 }
 
@@ -12,7 +12,10 @@ export interface Trust extends Pick<Ledger, 'leaseLost' | 'adopt'> {
 export const MUST_ADOPT = 'must_adopt';
 
 /** Tells the audit log of this opening first of all, and keeps why the store is not to be trusted. */
-export function createTrust({ db, instance, epoch, problem: storeProblem, change }: Journal, audit: AuditLog): Trust {
+export function createTrust(
+  { db, instance, epoch, problem: storeProblem, change }: Journal,
+  audit: AuditLog,
+): StoreTrust {
   const selectMeta = db.prepare('SELECT value FROM meta WHERE key = ?');
   const putMeta = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)');
   const deleteMeta = db.prepare('DELETE FROM meta WHERE key = ?');

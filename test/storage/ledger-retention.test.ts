@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ActionOutcome } from '#automate/ledger/ledger.ts';
+import type { ActionOutcome } from '#automate/ledger/intents.ts';
 import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
 import { memoryAudit } from '../support/memory-audit.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';

@@ -1,6 +1,7 @@
 /** Proposals and plans for tests of the ledger. */
 import type { BudgetProposal, Plan, PruneProposal, ResumeProposal } from '#foundation/domain/plan.ts';
-import type { CapLimit, Ledger } from '#automate/ledger/ledger.ts';
+import type { CapLimit } from '#automate/ledger/intents.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 
 export const NO_CAPS: readonly CapLimit[] = [];
 

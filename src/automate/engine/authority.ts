@@ -8,10 +8,16 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Policy } from '../policies/policy.ts';
 import { isNarrower } from '../policies/scope.ts';
 import { outsideWindow } from '../policies/window.ts';
+import type { Pauses } from '../ledger/pauses.ts';
+import type { PolicyMemory } from '../ledger/runs.ts';
+import type { Trust } from '../ledger/trust.ts';
+import type { Usage } from '../ledger/usage.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
 /** So far back an act of unknown outcome is looked for: longer than any guard waits for it. */
 const DAY_MS = 86_400_000;
+
+type AuthorityDeps = EngineDeps<Trust & Pauses & PolicyMemory & Usage>;
 
 export interface EffectiveMode {
   readonly mode: PolicyMode;
@@ -20,11 +26,11 @@ export interface EffectiveMode {
 }
 
 export class Authority {
-  readonly #deps: EngineDeps;
+  readonly #deps: AuthorityDeps;
   /** Pauses that could not be written down: they hold as long as this process. */
   readonly #unwritten: Map<string, string>;
 
-  constructor(deps: EngineDeps) {
+  constructor(deps: AuthorityDeps) {
     this.#deps = deps;
     this.#unwritten = new Map(deps.unwrittenPauses);
   }

@@ -5,7 +5,8 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
 import { begin, drained, judge, retimed, reopen, retryHorizon, sent } from '../guardrails/campaign.ts';
-import type { ActionOutcome, ActionRecord } from '../ledger/ledger.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { ActionOutcome, ActionRecord } from '../ledger/intents.ts';
 import { isResume, type Policy, type ResumePolicy } from '../policies/policy.ts';
 import { clockDenial } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
@@ -20,7 +21,7 @@ export function campaignOf(
   policy: ResumePolicy,
   group: string,
   now: number,
-  deps: Pick<EngineDeps, 'ledger'>,
+  deps: Pick<EngineDeps<Campaigns>, 'ledger'>,
 ): Campaign {
   const standing = deps.ledger.campaign(policy.name, group);
   if (standing === undefined) {
@@ -38,7 +39,7 @@ export function campaignOf(
 export function beginStep(
   policy: ResumePolicy,
   { group, settle }: { readonly group: string; readonly settle: number | undefined },
-  deps: EngineDeps,
+  deps: EngineDeps<Campaigns>,
 ): Campaign {
   const { settle: _before, ...found } = campaignOf(policy, group, deps.clock.now(), deps);
   const id = found.id === '' ? deps.ledger.nextCampaignId(policy.name) : found.id;
@@ -48,7 +49,7 @@ export function beginStep(
 }
 
 /** After the last request of a group, however the run ended. */
-export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDeps): void {
+export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDeps<Campaigns>): void {
   const acts = deps.ledger.stepActs(campaign.id, campaign.step);
   if (acts.every(hadNoEffect)) return;
   deps.ledger.saveCampaign(sent(campaign, { ...stepOf(acts), now: deps.clock.now(), ramp: policy.ramp }));
@@ -60,7 +61,7 @@ export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDe
  */
 export function judgeCampaigns(
   policies: ReadonlyMap<string, Policy>,
-  deps: EngineDeps & { readonly inStep: ReadonlySet<string> },
+  deps: EngineDeps<Campaigns> & { readonly inStep: ReadonlySet<string> },
 ): Change[] {
   const now = deps.clock.now();
   return deps.ledger.campaigns().flatMap((campaign) => {
@@ -75,7 +76,7 @@ export function judgeCampaigns(
 }
 
 /** Overrules `ramp.settle` for the steps of a policy that are out. They are judged when it is their time by it. */
-export function overruleSettle(policy: ResumePolicy, deps: EngineDeps): void {
+export function overruleSettle(policy: ResumePolicy, deps: EngineDeps<Campaigns>): void {
   for (const campaign of deps.ledger.campaigns()) {
     if (campaign.policy !== policy.name || campaign.state !== 'settling') continue;
     deps.ledger.saveCampaign(settlingFor(campaign, policy, deps));
@@ -83,14 +84,14 @@ export function overruleSettle(policy: ResumePolicy, deps: EngineDeps): void {
 }
 
 /** Returns a campaign as it is where `ramp.settle` is overruled for the step under way. */
-export function settlingFor(campaign: Campaign, { ramp }: ResumePolicy, { ledger }: EngineDeps): Campaign {
+export function settlingFor(campaign: Campaign, { ramp }: ResumePolicy, { ledger }: EngineDeps<Campaigns>): Campaign {
   if (campaign.state !== 'settling') return campaign;
   const { horizonMs } = stepOf(ledger.stepActs(campaign.id, campaign.step));
   return retimed({ ...campaign, settle: ramp.settle }, { horizonMs, ramp });
 }
 
 /** Groups of a whole plan of which nothing is left: their campaigns end. */
-export function endDrained(policy: ResumePolicy, groups: ReadonlySet<string>, deps: EngineDeps): void {
+export function endDrained(policy: ResumePolicy, groups: ReadonlySet<string>, deps: EngineDeps<Campaigns>): void {
   for (const campaign of deps.ledger.campaigns()) {
     if (campaign.policy !== policy.name || groups.has(campaign.group)) continue;
     const after = drained(campaign);
@@ -98,7 +99,12 @@ export function endDrained(policy: ResumePolicy, groups: ReadonlySet<string>, de
   }
 }
 
-function judged(campaign: Campaign, policy: ResumePolicy, now: number, deps: EngineDeps): Campaign | undefined {
+function judged(
+  campaign: Campaign,
+  policy: ResumePolicy,
+  now: number,
+  deps: EngineDeps<Campaigns>,
+): Campaign | undefined {
   if (campaign.state !== 'ready' && campaign.state !== 'settling') return undefined;
   const acts = deps.ledger.stepActs(campaign.id, campaign.step);
   if (campaign.state === 'ready') {

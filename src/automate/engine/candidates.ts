@@ -7,14 +7,15 @@ import { hash } from 'node:crypto';
 import { newestStamp, parseStamp } from '#foundation/domain/lineage.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Candidate } from '../guardrails/guard.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { History } from '../ledger/history.ts';
+import type { Identity } from '../ledger/trust.ts';
 import type { Rejections } from './rejections.ts';
 
 /** Oldest failure first: what leaves the DLQ by age first is repaired first. */
 export function candidates(
   account: string,
   entries: readonly WorkflowDlqEntry[],
-  known: { readonly ledger: Ledger; readonly rejections: Rejections },
+  known: { readonly ledger: Identity & History; readonly rejections: Rejections },
 ): Candidate[] {
   const taken = new Set<string>();
   return [...entries].sort(byAge).map((entry) => {
@@ -32,7 +33,7 @@ function candidateOf(
     rejections,
     taken,
   }: {
-    readonly ledger: Ledger;
+    readonly ledger: Identity & History;
     readonly rejections: Rejections;
     readonly taken: ReadonlySet<string>;
   },

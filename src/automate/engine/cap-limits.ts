@@ -1,7 +1,9 @@
 /** The caps that hold for a policy's acts: its own, its account's and the engine's, over sliding hours and days. */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import type { ActionType, PlanCap } from '#foundation/domain/plan.ts';
-import type { CapLimit, Ledger } from '../ledger/ledger.ts';
+import type { CapLimit } from '../ledger/intents.ts';
+import type { Trust } from '../ledger/trust.ts';
+import type { Usage } from '../ledger/usage.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
@@ -43,7 +45,12 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
 }
 
 /** How much of each cap is taken at `now` (epoch milliseconds). */
-export function capUse(policy: Policy, limits: readonly CapLimit[], ledger: Ledger, now: number): readonly PlanCap[] {
+export function capUse(
+  policy: Policy,
+  limits: readonly CapLimit[],
+  ledger: Trust & Usage,
+  now: number,
+): readonly PlanCap[] {
   const adopt = ledger.mustBeAdopted;
   const why = adopt && { why: `all count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends it` };
   return limits.map(({ scope, windowMs, marginMs = 0, limit, actions }) => {

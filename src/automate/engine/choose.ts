@@ -1,6 +1,8 @@
 /** The last narrowing before a plan: what a run may do at once, and what the caps still allow. */
 import type { Plan, Proposal } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
+import type { Trust } from '../ledger/trust.ts';
+import type { Usage } from '../ledger/usage.ts';
 import { capLimits, capUse } from './cap-limits.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { guardsAt } from './guards-at.ts';
@@ -14,7 +16,7 @@ export function withinCaps<P extends Proposal>(
   policy: Policy,
   allowed: readonly P[],
   draft: Draft,
-  deps: EngineDeps,
+  deps: EngineDeps<Trust & Usage>,
 ): { readonly chosen: readonly P[]; readonly caps: Plan['caps'] } {
   const now = deps.clock.now();
   const caps = capUse(policy, capLimits(policy, now, deps), deps.ledger, now);

@@ -5,6 +5,9 @@ import type { BudgetProposal } from '#foundation/domain/plan.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
 import type { BudgetPolicy } from '../policies/policy.ts';
+import type { PolicyMemory } from '../ledger/runs.ts';
+import type { Trust } from '../ledger/trust.ts';
+import type { Raises, Usage } from '../ledger/usage.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
@@ -12,7 +15,11 @@ import { Draft, type Decision, type PlanContext, type Readings } from './plan-dr
 
 const MAX_BUDGET_USD = 10_000;
 
-export async function decideBudget(policy: BudgetPolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
+export async function decideBudget(
+  policy: BudgetPolicy,
+  context: PlanContext,
+  deps: DecideDeps<PolicyMemory & Raises & Trust & Usage>,
+): Promise<Decision> {
   const draft = new Draft(policy, context);
   const now = deps.clock.now();
   const { spend, known, doubt } = deps.facts.budget(policy.account);

@@ -3,6 +3,10 @@ import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
 import { backingOffRefusal } from '../guardrails/attempts.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
 import type { MessageDeletePolicy } from '../policies/policy.ts';
+import type { History } from '../ledger/history.ts';
+import type { Signals } from '../ledger/signals.ts';
+import type { Trust } from '../ledger/trust.ts';
+import type { Usage } from '../ledger/usage.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
@@ -14,7 +18,7 @@ const MAX_LETTERS = 10_000;
 export async function decideDeadLetters(
   policy: MessageDeletePolicy,
   context: PlanContext,
-  deps: DecideDeps,
+  deps: DecideDeps<Signals & History & Trust & Usage>,
 ): Promise<Decision> {
   const draft = new Draft(policy, context);
   const now = deps.clock.now();

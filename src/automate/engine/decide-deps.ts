@@ -1,7 +1,16 @@
-/** What deciding stands on. */
+/** Dependencies of the decisions. */
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { History } from '../ledger/history.ts';
+import type { PolicyMemory } from '../ledger/runs.ts';
+import type { Signals } from '../ledger/signals.ts';
+import type { Identity, Trust } from '../ledger/trust.ts';
+import type { Raises, Usage } from '../ledger/usage.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { Rejections } from './rejections.ts';
 
-export interface DecideDeps extends EngineDeps {
+/** The parts of the ledger that decisions read. */
+type DecideLedger = Identity & Trust & PolicyMemory & History & Usage & Raises & Campaigns & Signals;
+
+export interface DecideDeps<L = DecideLedger> extends EngineDeps<L> {
   readonly rejections: Rejections;
 }

@@ -4,13 +4,19 @@
  */
 import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../policies/policy.ts';
+import type { Trust } from '../ledger/trust.ts';
+import type { Usage } from '../ledger/usage.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const PAGE = 100;
 
-export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
+export async function decidePrune(
+  policy: PrunePolicy,
+  context: PlanContext,
+  deps: DecideDeps<Trust & Usage>,
+): Promise<Decision> {
   const draft = new Draft(policy, context);
   const asked = policy.filter(context.at);
   const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };

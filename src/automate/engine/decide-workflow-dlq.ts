@@ -7,6 +7,11 @@ import type { Candidate, EntryRules } from '../guardrails/guard.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import { evaluate } from '../policies/evaluate.ts';
 import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { History } from '../ledger/history.ts';
+import type { PolicyMemory } from '../ledger/runs.ts';
+import type { Identity, Trust } from '../ledger/trust.ts';
+import type { Usage } from '../ledger/usage.ts';
 import { candidates } from './candidates.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
@@ -23,7 +28,7 @@ type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 export async function decideWorkflowDlq(
   policy: WorkflowDlqPolicy,
   context: PlanContext,
-  deps: DecideDeps,
+  deps: WorkflowDlqDeps,
 ): Promise<Decision> {
   const { account } = policy;
   const draft = new Draft(policy, context);
@@ -111,12 +116,14 @@ interface Selecting {
   readonly context: PlanContext;
 }
 
+type WorkflowDlqDeps = DecideDeps<Identity & PolicyMemory & History & Campaigns & Trust & Usage>;
+
 /** `select` and `where`, asked of every entry. */
 function select(
   policy: WorkflowDlqPolicy,
   entries: readonly WorkflowDlqEntry[],
   { filter, now, draft, context }: Selecting,
-  deps: DecideDeps,
+  deps: WorkflowDlqDeps,
 ) {
   const known = new Map(candidates(policy.account, entries, deps).map((one) => [one.entry.dlqId, one]));
   const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
@@ -147,7 +154,7 @@ function allow(
   policy: WorkflowDlqPolicy,
   matched: readonly Candidate[],
   { now, draft, only }: Allowing,
-  deps: DecideDeps,
+  deps: WorkflowDlqDeps,
 ): Candidate[] {
   const rules: EntryRules = {
     action: policy.action.type,
@@ -193,7 +200,7 @@ function propose(
   policy: WorkflowDlqPolicy,
   { entry, lineage, attempts }: Candidate,
   listed: Returns,
-  deps: DecideDeps,
+  deps: WorkflowDlqDeps,
 ): RunProposal {
   const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
   const common = {

@@ -53,12 +53,13 @@ interface AccountTerms {
   readonly priceUsdPer100kMessages?: number;
 }
 
-export interface EngineDeps {
+/** `L`: the parts of the ledger that a part of the engine uses. */
+export interface EngineDeps<L = Ledger> {
   readonly policies: readonly Policy[];
   readonly settings: EngineSettings;
   readonly accounts: ReadonlyMap<string, AccountTerms>;
   readonly actions: Actions;
-  readonly ledger: Ledger;
+  readonly ledger: L;
   readonly board: ObservationBoard;
   readonly facts: EngineFacts;
   readonly clock: Clock;

@@ -5,7 +5,10 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Denial, Plan, Proposal } from '#foundation/domain/plan.ts';
 import type { AuthorityFacts } from '../guardrails/guard.ts';
-import type { Intent } from '../ledger/ledger.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { History } from '../ledger/history.ts';
+import type { Intent, Intents } from '../ledger/intents.ts';
+import type { Identity } from '../ledger/trust.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
@@ -17,7 +20,9 @@ import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 import { pauseIfMore } from './more-than-asked.ts';
 import { returnsIn } from './returns.ts';
 
-export interface ExecuteDeps extends DecideDeps {
+type ExecuteLedger = Identity & Intents & History & Campaigns;
+
+export interface ExecuteDeps<L = ExecuteLedger> extends DecideDeps<L> {
   readonly authority: Authority;
   /** Intents whose request is under way. */
   readonly inFlight: Set<number>;

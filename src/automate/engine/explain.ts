@@ -6,7 +6,7 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Denial, Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../guardrails/echo-check.ts';
-import type { ActionRecord } from '../ledger/ledger.ts';
+import type { ActionRecord } from '../ledger/intents.ts';
 import type { Explained, Explanation, Refusal, Subject } from '../ledger/verbs.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 import { hearClock } from './clock-denial.ts';

@@ -5,13 +5,15 @@ import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import type { ResumeEnds } from '#observe/observations/resume-ends.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Runs } from '../ledger/runs.ts';
+import type { Signals } from '../ledger/signals.ts';
+import type { Raises, Usage } from '../ledger/usage.ts';
 
 export interface FactsDeps {
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
   readonly resumeEnds: ResumeEnds;
-  readonly ledger: Ledger;
+  readonly ledger: Raises & Usage & Pick<Signals, 'alertFiring'> & Pick<Runs, 'stoppedBy'>;
   readonly events: EventBus;
   readonly clock: VerifiedClock;
   readonly accounts: readonly {

@@ -4,7 +4,7 @@
  * has nothing left of it, no other takes its place: people decide on what they have read.
  */
 import type { Plan } from '#foundation/domain/plan.ts';
-import type { Ledger, StoredPlan } from '../ledger/ledger.ts';
+import type { PlanReader, Plans, StoredPlan } from '../ledger/plans.ts';
 import type { Policy, PrunePolicy } from '../policies/policy.ts';
 import type { Decision } from './plan-draft.ts';
 import { isWithinShown, pruneBound, type PruneBound } from './prune-grant.ts';
@@ -17,7 +17,7 @@ interface Grant {
 }
 
 /** Undefined when there is none. */
-export function grantOf(policy: Policy, ledger: Ledger, now: number): Grant | undefined {
+export function grantOf(policy: Policy, ledger: PlanReader, now: number): Grant | undefined {
   const [newest, ...older] = approvedPlans(policy, ledger, now).filter((plan) => stillShows(plan, policy, now));
   if (newest === undefined) return undefined;
   const prune = pruneBound(newest.plan);
@@ -27,7 +27,7 @@ export function grantOf(policy: Policy, ledger: Ledger, now: number): Grant | un
 }
 
 /** Approvals of which nothing is left to do are used up. */
-export function useUp(policy: Policy, ledger: Ledger, now: number): void {
+export function useUp(policy: Policy, ledger: Plans, now: number): void {
   for (const { plan } of approvedPlans(policy, ledger, now)) {
     ledger.decidePlan(plan.id, { state: 'used', at: now, by: 'engine' });
   }
@@ -43,7 +43,7 @@ export function stillShows({ plan }: StoredPlan, policy: Policy, now: number): b
   return policy.action.type !== 'message-dlq.prune' || isWithinShown(plan, policy as PrunePolicy, now);
 }
 
-function approvedPlans(policy: Policy, ledger: Ledger, now: number): readonly StoredPlan[] {
+function approvedPlans(policy: Policy, ledger: PlanReader, now: number): readonly StoredPlan[] {
   return ledger.storedPlans(['approved'], now).filter(({ plan }) => plan.policy === policy.name);
 }
 
@@ -53,7 +53,7 @@ function approvedPlans(policy: Policy, ledger: Ledger, now: number): readonly St
  */
 export function awaitApproval(
   { plan, targets }: Decision,
-  options: { readonly ledger: Ledger; readonly now: number; readonly expireAfterMs: number },
+  options: { readonly ledger: Plans; readonly now: number; readonly expireAfterMs: number },
 ): StoredPlan | undefined {
   const { ledger, now, expireAfterMs } = options;
   const refused = ledger.storedPlan(plan.hash, now);

@@ -8,6 +8,7 @@ import type { GroupFacts } from '../guardrails/guard.ts';
 import { nextSizes } from '../guardrails/campaign.ts';
 import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
 import { campaignOf, settlingFor } from './campaigns.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
@@ -30,7 +31,7 @@ export function chooseByGroup(
   policy: WorkflowDlqPolicy,
   proposals: readonly RunProposal[],
   choosing: Choosing,
-  deps: DecideDeps,
+  deps: DecideDeps<Campaigns>,
 ): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
   // A delete has no ramp and no destination: its tripwire, grace and caps are what bounds it.
   if (!isResume(policy)) return { allowed: proposals, campaigns: [] };
@@ -73,7 +74,7 @@ function oneGroup(
   group: string,
   members: readonly ResumeProposal[],
   { arrivals, now, draft }: ChoosingOne,
-  deps: DecideDeps,
+  deps: DecideDeps<Campaigns>,
 ): {
   readonly now: readonly ResumeProposal[];
   readonly size: number;

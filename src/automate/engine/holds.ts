@@ -4,7 +4,9 @@
  */
 import type { Denial, Plan, Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { PendingTrigger } from '../ledger/ledger.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { PlanReader } from '../ledger/plans.ts';
+import type { PendingTrigger, Signals } from '../ledger/signals.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import type { Conditions } from './conditions.ts';
@@ -14,7 +16,7 @@ import { firstDenial, guardsAt } from './guards-at.ts';
 import { holdKey, noteConditions } from './report.ts';
 import { isOnItsWay, type RunResult } from './run-result.ts';
 
-interface HoldDeps extends EngineDeps {
+interface HoldDeps extends EngineDeps<Signals & Campaigns & PlanReader> {
   readonly authority: Authority;
   readonly conditions: Conditions;
 }
@@ -22,7 +24,7 @@ interface HoldDeps extends EngineDeps {
 /** Pending triggers that the policy, as it is configured now, waits for; the oldest first. */
 export function pendingTriggers(
   { name, account, mode, when }: Policy,
-  { ledger, clock }: Pick<EngineDeps, 'ledger' | 'clock'>,
+  { ledger, clock }: Pick<EngineDeps<Signals>, 'ledger' | 'clock'>,
 ): readonly PendingTrigger[] {
   const alert = 'alert' in when ? when.alert : undefined;
   const takesCallbacks = 'failureCallback' in when;

@@ -1,7 +1,7 @@
 /** A plan while it is made: what every action's plan has, and the hash that binds what is done to what was shown. */
 import { createHash } from 'node:crypto';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '#foundation/domain/plan.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { PolicyMemory } from '../ledger/runs.ts';
 import type { Policy } from '../policies/policy.ts';
 import { selectionOf, type PruneBound } from './prune-grant.ts';
 import { Tally } from './tally.ts';
@@ -25,7 +25,7 @@ export interface PlanContext {
 }
 
 /** Readings that agree. Times are epoch milliseconds. */
-export type Readings = NonNullable<ReturnType<Ledger['condition']>>;
+export type Readings = NonNullable<ReturnType<PolicyMemory['condition']>>;
 
 /** A plan, and what was found on the way to it. */
 export interface Decision {

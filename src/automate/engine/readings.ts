@@ -1,11 +1,18 @@
 /** What the metrics show of the engine beside its policies, read at once. */
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
-import type { CapLimit } from '../ledger/ledger.ts';
+import type { CapLimit } from '../ledger/intents.ts';
+import type { Intents } from '../ledger/intents.ts';
+import type { PlanReader } from '../ledger/plans.ts';
+import type { Reports } from '../ledger/reports.ts';
+import type { Trust } from '../ledger/trust.ts';
+import type { Usage } from '../ledger/usage.ts';
 import { policyScope, type Authority } from './authority.ts';
 import { capLimits, capUse } from './cap-limits.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
-export function readEngine(deps: EngineDeps & { readonly authority: Authority }): EngineReadings {
+type ReadingDeps = EngineDeps<Intents & Reports & PlanReader & Trust & Usage>;
+
+export function readEngine(deps: ReadingDeps & { readonly authority: Authority }): EngineReadings {
   const { authority, clock, ledger, policies } = deps;
   const oldestIntentAt = ledger.oldestUnsettledAt();
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
@@ -25,7 +32,7 @@ export function readEngine(deps: EngineDeps & { readonly authority: Authority })
 }
 
 /** Each cap once: those of account and engine hold for many policies. */
-function capsOf(deps: EngineDeps): EngineReadings['caps'] {
+function capsOf(deps: EngineDeps<Trust & Usage>): EngineReadings['caps'] {
   const { policies, ledger } = deps;
   const now = deps.clock.now();
   const caps = new Map<string, EngineReadings['caps'][number]>();

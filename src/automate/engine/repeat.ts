@@ -7,7 +7,7 @@ import { firstDenial, guardsAt } from './guards-at.ts';
 
 export function mayNotRepeat(
   proposal: Proposal,
-  deps: EngineDeps & { readonly authority: Authority; readonly byName: ReadonlyMap<string, Policy> },
+  deps: Pick<EngineDeps, 'guards'> & { readonly authority: Authority; readonly byName: ReadonlyMap<string, Policy> },
 ): boolean {
   const policy = deps.byName.get(proposal.policy);
   // Nobody asks for it any more.

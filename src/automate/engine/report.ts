@@ -10,7 +10,7 @@ export function reportRun(
   at: number,
   result: RunResult,
   plan: Plan | undefined,
-  deps: EngineDeps,
+  deps: Pick<EngineDeps, 'events'>,
 ): void {
   const denials = new Map<string, number>();
   for (const { guard, count } of plan?.skipped ?? []) denials.set(guard, (denials.get(guard) ?? 0) + count);

@@ -2,12 +2,15 @@
 import { leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
+import type { Plans } from '../ledger/plans.ts';
+import type { Runs } from '../ledger/runs.ts';
 import { policyScope } from './authority.ts';
 import { endDrained } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
 import { hearClock } from './clock-denial.ts';
 import { absoluteAmount } from './decide-budget.ts';
 import { decide, unread } from './decide.ts';
+import type { DecideDeps } from './decide-deps.ts';
 import { execute, type Books, type ExecuteDeps } from './execute.ts';
 import { awaitApproval, grantOf, useUp } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
@@ -17,7 +20,9 @@ import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
 import { concluded, ledgerFields, unacted, type RunResult } from './run-result.ts';
 
-export interface RunDeps extends ExecuteDeps {
+type RunLedger = ExecuteDeps['ledger'] & DecideDeps['ledger'] & Runs & Plans;
+
+export interface RunDeps extends ExecuteDeps<RunLedger> {
   readonly conditions: Conditions;
 }
 

@@ -13,7 +13,12 @@ import type { ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { isOvertaken } from '#foundation/domain/known-budget.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
 import { retryHorizon, settleOf } from '../guardrails/campaign.ts';
-import type { ActionOutcome, ActionRecord, Intent } from '../ledger/ledger.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { History } from '../ledger/history.ts';
+import type { ActionOutcome, ActionRecord, Intent, Intents } from '../ledger/intents.ts';
+import type { Signals } from '../ledger/signals.ts';
+import type { Identity } from '../ledger/trust.ts';
+import type { Raises } from '../ledger/usage.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { clockDenial, hearClock } from './clock-denial.ts';
@@ -22,7 +27,9 @@ import { pauseIfMore } from './more-than-asked.ts';
 import { mayNotRepeat } from './repeat.ts';
 import { mayBeReturn, Returns, returnsIn } from './returns.ts';
 
-export interface SettleDeps extends EngineDeps {
+type SettleLedger = Identity & Intents & History & Raises & Campaigns & Signals;
+
+export interface SettleDeps extends EngineDeps<SettleLedger> {
   readonly authority: Authority;
   readonly inFlight: ReadonlySet<number>;
   /** When each account was last listed from here, on the monotonic clock. */

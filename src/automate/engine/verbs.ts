@@ -1,6 +1,6 @@
 /** What a person asks of the engine: plan, apply, approve, reject, pause and unpause. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
-import type { StoredPlan } from '../ledger/ledger.ts';
+import type { StoredPlan } from '../ledger/plans.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
 import { lift } from '../guardrails/campaign.ts';
 import { overrule, overruledSettle } from '../policies/overrule.ts';

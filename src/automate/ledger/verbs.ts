@@ -1,6 +1,7 @@
 /** What a person may ask of the engine, and what it answers. The server and the commands know it by this alone. */
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
-import type { ActionRecord, StoredPlan } from './ledger.ts';
+import type { ActionRecord } from './intents.ts';
+import type { StoredPlan } from './plans.ts';
 
 export interface PlanRequest {
   /** Who asks, for the record. */

@@ -2,7 +2,8 @@
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import { budgetDoubt, knownBudget, type BudgetAssertion } from '#foundation/domain/known-budget.ts';
 import type { EngineFacts } from '../engine/engine-deps.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Runs } from '../ledger/runs.ts';
+import type { Raises } from '../ledger/usage.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { KnownBudget } from '../policies/facts.ts';
 import type { FakeService } from './fake-service.ts';
@@ -16,7 +17,11 @@ export interface ToldFacts {
 
 export function engineFacts(
   told: () => ToldFacts,
-  { ledger, service, clock }: { readonly ledger: Ledger; readonly service: FakeService; readonly clock: Clock },
+  {
+    ledger,
+    service,
+    clock,
+  }: { readonly ledger: Pick<Runs, 'stoppedBy'> & Raises; readonly service: FakeService; readonly clock: Clock },
 ): EngineFacts {
   const deliveries = (host: string) => told().facts.deliveries?.[host];
 

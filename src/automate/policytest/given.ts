@@ -3,7 +3,8 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { Draft } from '../engine/plan-draft.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Intents } from '../ledger/intents.ts';
+import type { Runs } from '../ledger/runs.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { PolicyTest, TestEntry } from './settings.ts';
 
@@ -34,11 +35,11 @@ export function letterOf(
 
 /** Writes acts of the past into the ledger, as runs of their policy would have. */
 export class Past {
-  readonly #ledger: Ledger;
+  readonly #ledger: Runs & Intents;
   readonly #now: number;
   #serial = 0;
 
-  constructor(ledger: Ledger, now: number) {
+  constructor(ledger: Runs & Intents, now: number) {
     this.#ledger = ledger;
     this.#now = now;
   }

@@ -5,17 +5,16 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { Pauses } from '#automate/ledger/pauses.ts';
+import type { PlanReader } from '#automate/ledger/plans.ts';
+import type { Reports } from '#automate/ledger/reports.ts';
 import type { Verbs } from '#automate/ledger/verbs.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
 import type { ApiUsage, LabelView } from './status-views.ts';
 
-/** What is shown of the ledger. */
-type LedgerReader = Pick<
-  Ledger,
-  'recentActions' | 'lastRuns' | 'unknownOutcomes' | 'pauses' | 'storedPlans' | 'storedPlan' | 'runs' | 'action'
->;
+/** The parts of the ledger that the API shows. */
+type LedgerReader = Reports & PlanReader & Pick<Pauses, 'pauses'>;
 
 export interface ApiDeps extends ProbeDeps {
   readonly clock: Clock;

@@ -6,7 +6,8 @@
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Reconciled } from '#foundation/domain/statistics.ts';
-import type { ActionOutcome, Pause } from '#automate/ledger/ledger.ts';
+import type { ActionOutcome } from '#automate/ledger/intents.ts';
+import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/verbs.ts';
 import type { CollectorStatus } from '#observe/observations/board.ts';
 import { type OutageView } from './outages.ts';

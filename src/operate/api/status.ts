@@ -1,7 +1,9 @@
 /** Reads what the daemon knows of itself at one moment. */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { ActionRecord, Pause, RunRecord } from '#automate/ledger/ledger.ts';
+import type { ActionRecord } from '#automate/ledger/intents.ts';
+import type { Pause } from '#automate/ledger/pauses.ts';
+import type { RunRecord } from '#automate/ledger/reports.ts';
 import type { Condition } from '#automate/ledger/verbs.ts';
 import type { CollectorStatus, ObservationBoard } from '#observe/observations/board.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';

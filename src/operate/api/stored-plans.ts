@@ -1,6 +1,6 @@
 /** Plans that were kept, as pages and the API show them. */
 import type { ActionType, Denial, Plan, PlanState } from '#foundation/domain/plan.ts';
-import type { StoredPlan } from '#automate/ledger/ledger.ts';
+import type { StoredPlan } from '#automate/ledger/plans.ts';
 
 export const STORED_STATES = ['shown', 'waiting', 'approved', 'rejected', 'used', 'expired'] as const;
 

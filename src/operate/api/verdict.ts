@@ -1,5 +1,5 @@
 /** How the daemon is, in one sentence: what is wrong comes first, the worst of it at the front. Pure. */
-import type { Pause } from '#automate/ledger/ledger.ts';
+import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/verbs.ts';
 import { formatAge, formatCount, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';

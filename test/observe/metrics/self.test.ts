@@ -3,7 +3,7 @@ import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
-import { ACTION_OUTCOMES } from '#automate/ledger/ledger.ts';
+import { ACTION_OUTCOMES } from '#automate/ledger/intents.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import { CALM, NOW, seriesOf, world } from './world.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { RunRecord } from '#automate/ledger/ledger.ts';
+import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
 import { action, engine, ledger, NOW, world, type World } from '../http/world.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { RunRecord } from '#automate/ledger/ledger.ts';
+import type { RunRecord } from '#automate/ledger/reports.ts';
 import type { Verbs } from '#automate/ledger/verbs.ts';
 import { acceptsGzip } from '#operate/http/reply.ts';
 import { readStatus } from '#operate/api/status.ts';
