@@ -4,6 +4,7 @@
  */
 import { redact } from '#foundation/domain/redact.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import { InvalidRequestError, ServiceError, type RequestEffect } from './service-error.ts';
 import { AnswerTooLarge, type ExchangeError } from './transport.ts';
@@ -97,7 +98,7 @@ export function exchangeError(
 ): ServiceError | InvalidRequestError {
   const { cause, sent, status } = error;
   if (codeOf(cause) === 'UND_ERR_INVALID_ARG') {
-    return new InvalidRequestError(place.operation, `HTTP cannot express this request (${(cause as Error).message})`);
+    return new InvalidRequestError(place.operation, `HTTP cannot express this request (${errorMessage(cause)})`);
   }
   const { code, what } = explain(cause, stopped);
   const advice = schemeAdvice(code, place, cause);

@@ -1,6 +1,7 @@
 /** The command line of one command, parsed strictly: what is not known is refused, with what may have been meant. */
 import { parseArgs } from 'node:util';
 import { nearest } from '#foundation/domain/suggest.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { UsageError, type Command, type OptionSpec, type OptionValues } from './command.ts';
 
 const HELP: OptionSpec = { type: 'boolean', short: 'h', help: 'Show this help.' };
@@ -54,7 +55,7 @@ function parseStrictly(
     const parsed = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
     return { values: parsed.values as OptionValues, positionals: parsed.positionals };
   } catch (error) {
-    throw new UsageError(firstSentence((error as Error).message), { cause: error });
+    throw new UsageError(firstSentence(errorMessage(error)), { cause: error });
   }
 }
 
