@@ -12,7 +12,7 @@ import type { Proposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { createEngine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import { memoryAudit } from '#automate/policytest/memory-audit.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';

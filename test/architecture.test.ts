@@ -10,7 +10,7 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
   foundation: [],
   service: ['foundation'],
   observe: ['foundation', 'service'],
-  automate: ['foundation', 'service', 'observe/observations', 'storage'],
+  automate: ['foundation', 'service', 'observe/observations'],
   operate: ['foundation', 'service', 'observe', 'automate', 'storage', 'config', 'emulator'],
   storage: ['foundation', 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
   config: ['foundation', 'automate/policies', 'operate/http'],
@@ -51,7 +51,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/actions',
     'automate/ledger',
   ],
-  // Unit tests of policies: the engine over a service without a network and a ledger in memory.
+  // Unit tests of policies: the engine over a service without a network and a given ledger.
   'automate/policytest': [
     DOMAIN,
     PLATFORM,
@@ -62,7 +62,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/actions',
     'automate/ledger',
     'automate/engine',
-    'storage',
   ],
 
   // Puts the server together.
@@ -88,7 +87,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe/catalog',
     'observe/metrics',
     'observe/tracing',
-    // `opsd state restore` replaces the store while no daemon has it.
+    // `opsd state restore` replaces the store while no daemon has it; `opsd test` runs over a ledger in memory.
     'storage',
   ],
 

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSy
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { memoryAudit } from '#automate/policytest/memory-audit.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
 import { backupStore, restoreStore } from '#storage/backup.ts';
 import { markClosed } from '#storage/clean-mark.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ActionOutcome } from '#automate/ledger/intents.ts';
 import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
-import { memoryAudit } from '../support/memory-audit.ts';
-import { memoryLedger } from '../support/memory-ledger.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 
 const DAY = 86_400_000;
 const NOW = 1_000 * DAY;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import { memoryLedger } from '../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { planOf } from '../support/ledger-facts.ts';
 
 function campaignOf(change: Partial<Campaign> = {}): Campaign {

@@ -7,7 +7,7 @@ import type { Ledger } from '#automate/ledger/ledger.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { nextEpoch, openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, pageOf, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
-import { memoryAudit } from '../support/memory-audit.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HOUR = 3_600_000;

@@ -25,7 +25,7 @@ import { Secret } from '#foundation/platform/secret.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { context, target } from '../observe/collectors/fake-context.ts';
-import { memoryLedger } from './memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
 
 const ACCOUNT = 'acc-1';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { memoryAudit } from '#automate/policytest/memory-audit.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';

@@ -1,5 +1,5 @@
 /**
- * One unit test of policies: the engine of the daemon, whole, over a service without a network, a ledger in memory and a
+ * One unit test of policies: the engine of the daemon, whole, over a service without a network, an empty ledger and a
  * clock that is moved by hand.
  */
 import type { Trigger } from '#foundation/domain/plan.ts';
@@ -17,8 +17,6 @@ import { differences, type Difference } from './compare.ts';
 import { FakeService } from './fake-service.ts';
 import { engineFacts, type ToldFacts } from './given-facts.ts';
 import { entriesOf, letterOf, Past } from './given.ts';
-import { memoryAudit } from './memory-audit.ts';
-import { memoryLedger } from './memory-ledger.ts';
 import type { PolicyTest, TestEntry, TestStep } from './settings.ts';
 import { viewOf } from './view.ts';
 
@@ -42,14 +40,15 @@ const MINUTE_MS = 60_000;
 /** A day's worth of settling, and what lies between is learned at its own time. */
 const MOST_SETTLINGS = 1_440;
 
-/** Ends with the first step that fails: what comes after follows from it. */
+/** Ends with the first step that fails: what comes after follows from it. @param createLedger creates an empty one */
 export async function runPolicyTest(
   test: PolicyTest,
   policies: readonly TestedPolicy[],
+  createLedger: () => Ledger,
 ): Promise<FailedStep | undefined> {
   let scenario: Scenario;
   try {
-    scenario = new Scenario(test, policies);
+    scenario = new Scenario(test, policies, createLedger());
   } catch (error) {
     return { step: -1, problem: errorMessage(error), differences: [] };
   }
@@ -73,7 +72,7 @@ class Scenario {
   readonly #engine: Engine;
   #told: ToldFacts;
 
-  constructor(test: PolicyTest, tested: readonly TestedPolicy[]) {
+  constructor(test: PolicyTest, tested: readonly TestedPolicy[], ledger: Ledger) {
     const clock = (this.#clock = new ManualClock(test.now));
     const events = new EventBus();
     this.#policies = tested.map(({ settings, source }) =>
@@ -81,7 +80,7 @@ class Scenario {
     );
     const accounts = [...new Set(this.#policies.map(({ account }) => account))];
     const service = (this.#service = new FakeService(accounts, clock, events));
-    const ledger = (this.#ledger = memoryLedger('test', memoryAudit()));
+    this.#ledger = ledger;
     this.#board = new ObservationBoard(clock);
     for (const account of accounts) {
       const every = { schedule: 'every 1m', intervalMs: MINUTE_MS, maxStalenessMs: 5 * MINUTE_MS };

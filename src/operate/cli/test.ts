@@ -61,7 +61,8 @@ async function runFile(file: string, io: CliIo): Promise<FileResult> {
 
 async function runOne({ test, line, stepLines }: LoadedTest, policies: readonly TestedPolicy[]): Promise<TestResult> {
   const { runPolicyTest } = await import('#automate/policytest/scenario.ts');
-  const failed = await runPolicyTest(test, policies);
+  const { memoryLedger } = await import('#storage/memory-ledger.ts');
+  const failed = await runPolicyTest(test, policies, () => memoryLedger('test'));
   const { name } = test;
   if (failed === undefined) return { name, line, ok: true };
   return { name, line, ok: false, failed: { ...failed, line: stepLines[failed.step] ?? line } };

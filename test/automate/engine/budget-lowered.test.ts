@@ -8,7 +8,7 @@ import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf } from '../../support/policies.ts';
 import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
 

@@ -16,7 +16,7 @@ import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { until } from '../../support/until.ts';
 import { ASKED, NEVER, NOTHING_KNOWN, policyOf, WITHOUT_RAMP } from './world.ts';
 

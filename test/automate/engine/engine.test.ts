@@ -3,7 +3,7 @@ import { createActions } from '#automate/actions/index.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
 import {
   ASKED,

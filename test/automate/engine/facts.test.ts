@@ -13,7 +13,7 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import { policySettings } from '#automate/policies/settings.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { planOf, raiseTo, resumeOf } from '../../support/ledger-facts.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);

@@ -16,7 +16,7 @@ import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf } from '../../support/policies.ts';
 import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';
 

@@ -18,7 +18,7 @@ import { Secret } from '#foundation/platform/secret.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { httpSink, type HttpSink, type SunkRequest } from '../../support/http-sink.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf } from '../../support/policies.ts';
 import { brokenRules } from '../../support/wire-rules.ts';
 import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';

@@ -13,7 +13,7 @@ import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings, policySettings } from '#automate/policies/settings.ts';
 import { FakeDlq } from '../../support/fake-dlq.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 
 export const START = Date.UTC(2025, 10, 20, 12);
 export const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import { countedAudit } from '#automate/ledger/counted-audit.ts';
-import { memoryAudit } from '../../support/memory-audit.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
 
 test('counts what was written, and what could not be; all else is the log it stands before', async () => {
   const log = memoryAudit();

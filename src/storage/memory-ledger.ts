@@ -1,9 +1,9 @@
 /** The real ledger over a database in memory: for unit tests of policies, and for tests of this project. */
 import { DatabaseSync } from 'node:sqlite';
-import type { AuditLog } from '../ledger/audit-log.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
-import { nextEpoch } from '#storage/sqlite.ts';
-import { createLedger, type SqliteLedger } from '#storage/sqlite-ledger.ts';
+import type { AuditLog } from '#automate/ledger/audit-log.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { nextEpoch } from './sqlite.ts';
+import { createLedger, type SqliteLedger } from './sqlite-ledger.ts';
 import { memoryAudit } from './memory-audit.ts';
 
 export function memoryLedger(instance = 'here', audit: AuditLog = memoryAudit()): SqliteLedger {

@@ -1,5 +1,5 @@
 /** An audit log that is gone with its test. */
-import type { AuditEntry, AuditHead, AuditLog } from '../ledger/audit-log.ts';
+import type { AuditEntry, AuditHead, AuditLog } from '#automate/ledger/audit-log.ts';
 
 interface MemoryAudit extends AuditLog {
   readonly entries: readonly AuditEntry[];
