@@ -344,7 +344,7 @@ const process = row('The process', [
     unit: unitOf('process_resident_memory_bytes'),
     queries: [
       query(`max by (instance) (${sel('process_resident_memory_bytes')})`, '{{instance}} resident'),
-      query(`max by (instance) (${sel('nodejs_heap_used_bytes')})`, '{{instance}} heap'),
+      query(`max by (instance) (${sel('nodejs_heap_size_used_bytes')})`, '{{instance}} heap'),
     ],
   }),
   timeSeries({

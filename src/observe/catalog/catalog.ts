@@ -4,15 +4,23 @@
  */
 import { daemonCatalog } from './daemon.ts';
 import { serviceCatalog } from './service.ts';
+import { processCatalog } from './process.ts';
 import type { MetricSpec, MetricType } from './metric-spec.ts';
 
-export const catalog = { ...serviceCatalog, ...daemonCatalog } as const satisfies Readonly<Record<string, MetricSpec>>;
+export const catalog = {
+  ...serviceCatalog,
+  ...daemonCatalog,
+  ...processCatalog,
+} as const satisfies Readonly<Record<string, MetricSpec>>;
 
 export type MetricName = keyof typeof catalog;
 
+/** Metrics that the daemon writes itself; prom-client writes those of the process. */
+type OwnMetricName = Exclude<MetricName, keyof typeof processCatalog>;
+
 type NamesOfType<T extends MetricType> = {
-  [N in MetricName]: (typeof catalog)[N]['type'] extends T ? N : never;
-}[MetricName];
+  [N in OwnMetricName]: (typeof catalog)[N]['type'] extends T ? N : never;
+}[OwnMetricName];
 
 export type GaugeName = NamesOfType<'gauge'>;
 export type CounterName = NamesOfType<'counter'>;
@@ -27,12 +35,18 @@ export type LabelsOf<N extends MetricName> = Readonly<Record<LabelNames<N>, stri
 
 export const METRIC_NAMES = Object.keys(catalog) as readonly MetricName[];
 
+export const OWN_METRIC_NAMES = METRIC_NAMES.filter((name): name is OwnMetricName => !isProcessMetric(name));
+
 export function specOf(name: MetricName): MetricSpec {
   return catalog[name];
 }
 
 export function isMetricName(name: string): name is MetricName {
   return Object.hasOwn(catalog, name);
+}
+
+export function isProcessMetric(name: string): name is keyof typeof processCatalog {
+  return Object.hasOwn(processCatalog, name);
 }
 
 /** Label names as exposed, in order: `account` first where the series concern an account. */

@@ -361,49 +361,6 @@ const daemon = family(
   },
 );
 
-const processFamily = family(
-  { heading: 'The process', account: false },
-  {
-    process_cpu_seconds_total: counter([], 'seconds', 'process.cpuUsage', 'User and system CPU time spent.'),
-    process_start_time_seconds: gauge([], 'timestamp', 'performance.timeOrigin', 'Start of the process.'),
-    process_resident_memory_bytes: gauge([], 'bytes', 'process.memoryUsage', 'Resident memory.'),
-    process_open_fds: gauge(
-      [],
-      'items',
-      '/proc/self/fd',
-      'Open file descriptors; absent where the system does not tell.',
-    ),
-    process_max_fds: gauge(
-      [],
-      'items',
-      '/proc/self/limits',
-      'Maximum number of open file descriptors; absent where the system does not tell.',
-    ),
-    nodejs_heap_total_bytes: gauge([], 'bytes', 'process.memoryUsage', 'Heap allocated by the engine.', {
-      debug: true,
-    }),
-    nodejs_heap_used_bytes: gauge([], 'bytes', 'process.memoryUsage', 'Heap in use.'),
-    nodejs_external_memory_bytes: gauge(
-      [],
-      'bytes',
-      'process.memoryUsage',
-      'Memory of objects outside the heap, buffers included.',
-    ),
-    nodejs_eventloop_active_seconds_total: counter(
-      [],
-      'seconds',
-      'performance.eventLoopUtilization',
-      'Time the event loop was busy; its rate is the share of a core in use.',
-    ),
-    nodejs_eventloop_idle_seconds_total: counter(
-      [],
-      'seconds',
-      'performance.eventLoopUtilization',
-      'Time the event loop waited for something to do.',
-    ),
-  },
-);
-
 export const daemonCatalog = {
   ...collectors,
   ...logReader,
@@ -417,5 +374,4 @@ export const daemonCatalog = {
   ...notifications,
   ...daemon,
   ...storeFiles,
-  ...processFamily,
 } as const;

@@ -104,7 +104,7 @@ function exemplarText(exemplar: ShownExemplar | undefined): string {
 }
 
 /** Returns the value as exposed: a new counter is 0 for scrapers for a while. */
-export function shown(child: Child, format: Format): number {
+function shown(child: Child, format: Format): number {
   return readsZero(child, format) ? 0 : child.value;
 }
 

@@ -26,13 +26,17 @@ export interface Exposition {
   render(format: Format): Promise<ScrapeBody>;
 }
 
-/** @param refresh brings the tables up to date, without awaiting, before anything is rendered */
-/** @param heldCounters counters that scrapers see as 0 at this moment */
-export function createExposition(
-  tables: readonly SeriesTable[],
-  refresh: () => void,
-  heldCounters: () => number = () => 0,
-): Exposition {
+export interface ExpositionDeps {
+  readonly tables: readonly SeriesTable[];
+  /** Brings the tables up to date, without awaiting, before anything is rendered. */
+  refresh(): void;
+  /** Returns how many counters scrapers see as 0 at this moment. */
+  heldCounters(): number;
+  /** Returns the text of metrics that are in no table; it follows the tables. */
+  textBehind(format: Format): Promise<string>;
+}
+
+export function createExposition({ tables, ...deps }: ExpositionDeps): Exposition {
   const underWay = new Map<Format, Promise<ScrapeBody>>();
   /** One after the other: a chunk has one claim. */
   let last: Promise<unknown> = Promise.resolve();
@@ -41,9 +45,10 @@ export function createExposition(
     // Those who come in the same turn share this.
     await turn();
     await before;
-    refresh();
-    const note = Buffer.from(heldText(heldCounters(), format));
-    const parts = [note, ...(await renderParts(tables, format))];
+    const behind = Buffer.from(await deps.textBehind(format));
+    deps.refresh();
+    const note = Buffer.from(heldText(deps.heldCounters(), format));
+    const parts = [note, ...(await renderParts(tables, format)), behind];
     // From here on the body is as old as its snapshot.
     underWay.delete(format);
     return body(parts, format);

@@ -7,11 +7,10 @@
  * no increase.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
-import type { Registry } from 'prom-client';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import {
-  METRIC_NAMES,
+  OWN_METRIC_NAMES,
   labelNamesOf,
   specOf,
   type CounterName,
@@ -22,7 +21,6 @@ import {
 } from '../catalog/catalog.ts';
 import { labelText, parseLabels } from './exposition-text.ts';
 import type { LabelLimiter } from './label-limiter.ts';
-import { registerMetric } from './registered-metric.ts';
 import { increase, observe, release, SeriesTable, setValue, type Child, type ShownExemplar } from './series.ts';
 import { SeriesLimit } from './series-limit.ts';
 import { makesSense } from './values.ts';
@@ -92,7 +90,6 @@ export type HandedCounts = ReadonlyMap<string, readonly Omit<Child, 'chunk'>[]>;
 export type Samples = Map<MetricName, Map<string, number>>;
 
 export interface FamiliesDeps {
-  readonly registry: Registry;
   readonly limiter: Pick<LabelLimiter, 'admit'>;
   readonly clock: Clock;
   /** How long a counter that appears is shown as 0. */
@@ -109,7 +106,7 @@ export interface FamiliesDeps {
 }
 
 export function createFamilies(deps: FamiliesDeps): Families {
-  const { registry, limiter, clock, zeroForMs } = deps;
+  const { limiter, clock, zeroForMs } = deps;
   const tables = new Map<MetricName, SeriesTable>();
   const limit = new SeriesLimit({ max: deps.maxSeries, onRefused: deps.onRefused });
   /** Oldest first: all are held for the same time. */
@@ -190,10 +187,9 @@ export function createFamilies(deps: FamiliesDeps): Families {
     }
   }
 
-  for (const name of METRIC_NAMES) {
+  for (const name of OWN_METRIC_NAMES) {
     const table = new SeriesTable(name, specOf(name), labelNamesOf(name));
     tables.set(name, table);
-    if (!isHidden(table)) registerMetric(registry, table);
     takeOver(table);
     // A gauge without labels is absent until it is set; what the store keeps, until the store was read.
     const isAbsent = table.spec.type === 'gauge' || table.spec.mirrored === true;
@@ -286,12 +282,7 @@ export function createFamilies(deps: FamiliesDeps): Families {
 }
 
 /** Sources that tell their totals since the start of the process, or, as the limiter, since a reload. */
-const OF_PROCESS: ReadonlySet<string> = new Set([
-  'logger',
-  'process.cpuUsage',
-  'performance.eventLoopUtilization',
-  'limiter',
-]);
+const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'limiter']);
 
 function textOf(table: SeriesTable, labels: Readonly<Labels>): string {
   return table.labelNames.map((name) => labelText(name, labels[name] ?? '')).join(',');

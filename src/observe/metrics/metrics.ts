@@ -5,7 +5,6 @@
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { createHash } from 'node:crypto';
-import { Registry } from 'prom-client';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -22,7 +21,7 @@ import { createFamilies, SOURCES, type Families, type HandedCounts, type Source 
 import { sayLimits, type KnownLimits } from './known-limits.ts';
 import { createLabelLimiter, type LabelUse, type ReadOf } from './label-limiter.ts';
 import { createMirror } from './mirror.ts';
-import { createProcessStats } from './process-stats.ts';
+import { processText } from './process-metrics.ts';
 import { createProjections } from './projections.ts';
 import { createSelfMetrics } from './self.ts';
 import type { Format } from './series.ts';
@@ -78,7 +77,6 @@ export interface MetricsDeps {
 export interface Metrics extends Disposable {
   /** The body of a scrape. Never rejects for what a source does. */
   render(format: Format): Promise<ScrapeBody>;
-  readonly registry: Registry;
   /**
    * The value to count a label under: itself, cleaned, or `other` when no more values of this label are admitted. Folds
    * that keep totals ask here, so that the store holds no more values than the metrics show.
@@ -102,7 +100,6 @@ const LEVELS = ['debug', 'info', 'warn', 'error'];
 
 export function createMetrics(deps: MetricsDeps): Metrics {
   const { board, clock, events, settings, accounts } = deps;
-  const registry = new Registry();
   const limiter = createLabelLimiter({
     settings: settings.labels,
     store: deps.labels,
@@ -113,7 +110,6 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     onEvicted: (account, label, value) => families.drop(account, label, value),
   });
   const families = createFamilies({
-    registry,
     limiter,
     clock,
     zeroForMs: settings.newSeriesZeroFor,
@@ -125,6 +121,9 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   });
   const health = createApiHealth(clock);
   const onFailure = (source: Source): void => families.add('opsd_projection_failures_total', { source });
+
+  /** The series of the process that the scrape under way has. */
+  let ofProcess: readonly string[] = [];
 
   const saidRefused = new Set<string>();
   function onRefused(family: string): void {
@@ -179,7 +178,6 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     () => mirror.refresh(),
     () => projections.refresh(),
     () => self.refresh(),
-    createProcessStats(families),
     ...(deps.store === undefined ? [] : [createStoreStats(families, () => deps.store!())]),
     mirrorLogLines,
     mirrorAudit,
@@ -208,7 +206,24 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   });
   refresh();
   families.hold();
-  const exposition = createExposition(families.tables, refresh, () => families.heldCount());
+  const exposition = createExposition({
+    tables: families.tables,
+    refresh,
+    heldCounters: () => families.heldCount(),
+    textBehind: readProcess,
+  });
+
+  async function readProcess(format: Format): Promise<string> {
+    try {
+      const { text, names } = await processText(format);
+      ofProcess = names;
+      return text;
+    } catch {
+      ofProcess = [];
+      onFailure('process');
+      return '';
+    }
+  }
 
   function refresh(): void {
     for (const part of parts) {
@@ -235,21 +250,21 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 
   function countSeries(): void {
     const { put, samples } = families.collect('process');
-    let total = 0;
+    let total = ofProcess.length;
     for (const { name, series: known } of families.tables) {
       let series = known;
       if (name === 'opsd_series') series = 1;
       // A series for each metric, this one too.
-      else if (name === 'opsd_series_by_family') series = families.tables.length;
+      else if (name === 'opsd_series_by_family') series = families.tables.length + ofProcess.length;
       total += series;
       if (settings.debug) put('opsd_series_by_family', { family: name }, series);
     }
+    if (settings.debug) for (const family of ofProcess) put('opsd_series_by_family', { family }, 1);
     put('opsd_series', {}, total);
     families.exchange(['opsd_series', 'opsd_series_by_family'], [samples]);
   }
 
   return {
-    registry,
     admit: (account, label, value, amount) => limiter.admit(account, label, value, amount),
     tidyLabels: () => limiter.tidy(readOf),
     labelUse: () => limiter.use(),

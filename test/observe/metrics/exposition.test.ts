@@ -14,11 +14,9 @@ import { NOW, publishEverything, world } from './world.ts';
 const FORMATS = ['text', 'openmetrics'] as const satisfies readonly Format[];
 
 function bench() {
-  const registry = new Registry();
   const clock = new ManualClock(NOW);
   const limiter = { admit: (_account: string, _label: string, value: string) => value };
   const families = createFamilies({
-    registry,
     limiter,
     clock,
     zeroForMs: 0,
@@ -26,10 +24,15 @@ function bench() {
     debug: true,
     onRefused: () => undefined,
   });
-  const exposition = createExposition(families.tables, () => undefined);
+  const exposition = createExposition({
+    tables: families.tables,
+    refresh: () => undefined,
+    heldCounters: () => 0,
+    textBehind: async () => '',
+  });
   const text = async (format: Format): Promise<string> =>
     Buffer.concat((await exposition.render(format)).parts).toString('utf8');
-  return { registry, clock, families, exposition, text };
+  return { clock, families, exposition, text };
 }
 
 /** What is written, to both. */
@@ -113,7 +116,7 @@ describe('the text of a scrape', () => {
   test('is what prom-client makes of the same writes, however they and the scrapes follow each other', async () => {
     await fc.assert(
       fc.asyncProperty(writes, async (all) => {
-        const { families, registry, text } = bench();
+        const { families, text } = bench();
         const oracles = { text: oracle('text'), openmetrics: oracle('openmetrics') };
         for (const write of all) {
           for (const format of FORMATS) oracles[format].apply(write);
@@ -134,31 +137,9 @@ describe('the text of a scrape', () => {
           }
         }
         for (const format of FORMATS) expect(samplesOf(await text(format))).toEqual(await oracles[format].lines());
-        expect(samplesOf(await registry.metrics())).toEqual(samplesOf(await text('text')));
-        speakOpenMetrics(registry);
-        expect(samplesOf(await registry.metrics())).toEqual(samplesOf(await text('openmetrics')));
       }),
       { numRuns: 150 },
     );
-  });
-
-  test('is in the registry of prom-client too, every metric of it, in both formats', async () => {
-    const everything = world({ metrics: { latencyUnit: 's' } });
-    publishEverything(everything);
-    const all = (text: string): string[] =>
-      text
-        .split('\n')
-        .filter((line) => line !== '' && !/^# UNIT|_created[ {]/.test(line))
-        // prom-client does not escape quotes in help.
-        .map((line) => (line.startsWith('# HELP') ? line.replaceAll(String.raw`\"`, '"') : line))
-        .sort();
-    const { registry } = everything.metrics;
-    const text = all(await everything.text());
-    expect(all(await registry.metrics())).toEqual(text);
-    expect(text.length).toBeGreaterThan(300);
-    const openMetrics = all(await everything.text('openmetrics'));
-    speakOpenMetrics(registry);
-    expect(all(await registry.metrics())).toEqual(openMetrics);
   });
 
   test('tells of one moment, however much is written while it is rendered', async () => {
@@ -293,7 +274,7 @@ describe('OpenMetrics', () => {
   });
 
   test('carries exemplars of histograms, the newest of each bucket', async () => {
-    const { families, registry, clock, text } = bench();
+    const { families, clock, text } = bench();
     const labels = { account: 'a', api: 'message', operation: 'list-logs' };
     const span = (digit: string) => ({ traceId: digit.repeat(32), spanId: digit.repeat(16) });
     families.observe('opsd_api_request_duration_seconds', labels, 0.2, span('a'));
@@ -309,8 +290,6 @@ describe('OpenMetrics', () => {
     ];
     expect((await text('openmetrics')).split('\n')).toEqual(expect.arrayContaining(expected));
     expect(await text('text')).not.toContain('trace_id');
-    speakOpenMetrics(registry);
-    expect((await registry.metrics()).split('\n')).toEqual(expect.arrayContaining(expected));
   });
 });
 

@@ -1,0 +1,70 @@
+/**
+ * Metrics of the process and of Node.js. prom-client collects them and writes their text. They belong to the process:
+ * their counters continue when the configuration is reloaded.
+ */
+import { performance, type EventLoopUtilization } from 'node:perf_hooks';
+import { collectDefaultMetrics, Counter, Registry, type Metric, type OpenMetricsContentType } from 'prom-client';
+import { isProcessMetric, specOf } from '../catalog/catalog.ts';
+import type { Format } from './series.ts';
+
+/** The least possible work for prom-client's monitor of event-loop delays, whose metrics are not exposed. */
+const MONITOR_INTERVAL_MS = 60_000;
+
+interface ProcessText {
+  readonly text: string;
+  /** Names of the samples, which have no labels. */
+  readonly names: readonly string[];
+}
+
+let registries: ReturnType<typeof createRegistries> | undefined;
+
+/** Collects the metrics of the process, and returns them as text without an end mark. */
+export async function processText(format: Format): Promise<ProcessText> {
+  registries ??= createRegistries();
+  const registry = format === 'openmetrics' ? registries.openmetrics : registries.text;
+  const written = await registry.metrics();
+  // prom-client writes `Nan` for the limit of file descriptors where there is none.
+  const text = written.replaceAll(/^\w+ Nan\n/gm, '').replace(/^# EOF\n/m, '');
+  return { text, names: [...text.matchAll(/^(\w+) /gm)].map(([, name]) => name!) };
+}
+
+/**
+ * Only the metrics of the catalog stay. Others break the naming rules of Prometheus (`nodejs_active_handles_total` is a
+ * gauge), or are wrong: prom-client counts one garbage collection where several are reported at once.
+ */
+function createRegistries() {
+  const text = new Registry();
+  const { user, system } = process.cpuUsage();
+  collectDefaultMetrics({ register: text, eventLoopMonitoringPrecision: MONITOR_INTERVAL_MS });
+  for (const { name } of text.getMetricsAsArray()) if (!isProcessMetric(name)) text.removeSingleMetric(name);
+  // prom-client counts CPU time from here on; what the process spent before belongs to the total.
+  (text.getSingleMetric('process_cpu_seconds_total') as Counter).inc((user + system) / 1e6);
+  countUtilization(text);
+  const openmetrics = new Registry<OpenMetricsContentType>();
+  openmetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const { name } of text.getMetricsAsArray()) {
+    // The same metric under a name of its own: this registry cuts `_total` off the names of its counters, for good.
+    openmetrics.registerMetric(Object.create(text.getSingleMetric(name)!) as Metric);
+  }
+  return { text, openmetrics };
+}
+
+function countUtilization(registry: Registry): void {
+  let last: EventLoopUtilization = { active: 0, idle: 0, utilization: 0 };
+  const options = (name: 'nodejs_eventloop_active_seconds_total' | 'nodejs_eventloop_idle_seconds_total') => ({
+    name,
+    help: specOf(name).help,
+    registers: [registry],
+  });
+  const active = new Counter({
+    ...options('nodejs_eventloop_active_seconds_total'),
+    // Both counters: this one is collected first.
+    collect() {
+      const now = performance.eventLoopUtilization();
+      active.inc(Math.max(0, now.active - last.active) / 1_000);
+      idle.inc(Math.max(0, now.idle - last.idle) / 1_000);
+      last = now;
+    },
+  });
+  const idle = new Counter(options('nodejs_eventloop_idle_seconds_total'));
+}
