@@ -37,7 +37,7 @@ export function openStorage({ storage }: Config, { clock, events }: StorageDeps,
   let savedAt: number | undefined;
   const totals = createTotals(
     store,
-    ({ message }) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
+    (message) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
     () => void (savedAt = clock.now()),
   );
   // Ends after those whose last words it counts.

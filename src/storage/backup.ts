@@ -170,7 +170,7 @@ function lockOfReplaced(path: string): ReturnType<typeof lockStore> | undefined 
   try {
     return lockStore(path);
   } catch (error) {
-    if (isDamage((error as Error).cause)) return undefined;
+    if (error instanceof StoreError && isDamage(error.cause)) return undefined;
     throw error;
   }
 }

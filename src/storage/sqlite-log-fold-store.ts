@@ -25,32 +25,9 @@ export function createLogFoldStore(
   totals: SqliteTotals,
   outbox?: Pick<SqliteSpanOutbox, 'write'> & { readonly deliveries?: Pick<SqliteDeliveryOutbox, 'write'> },
 ): LogFoldStore {
-  const { db } = store;
-  const selectState = db.prepare(
-    'SELECT watermark, kept_from, swept_at, form, window_ms, sweep, proven_at FROM log_fold WHERE account = ?',
-  );
-  const upsertState = db.prepare(
-    'INSERT INTO log_fold (account, watermark, kept_from, swept_at, form, window_ms, sweep, proven_at) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?, ?) ' +
-      'ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from, ' +
-      'swept_at = coalesce(excluded.swept_at, swept_at), form = coalesce(excluded.form, form), ' +
-      'window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at',
-  );
-  const selectOpen = db.prepare('SELECT record FROM log_open WHERE account = ? AND message_id = ?');
-  const selectExpired = db.prepare(
-    'SELECT message_id, record FROM log_open WHERE account = ? AND expires < ? ORDER BY expires LIMIT ?',
-  );
-  const upsertOpen = db.prepare(
-    'INSERT OR REPLACE INTO log_open (account, message_id, expires, destination, created, due, record) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?)',
-  );
-  const deleteOpen = db.prepare('DELETE FROM log_open WHERE account = ? AND message_id = ?');
-  const addHour = db.prepare(
-    'INSERT INTO log_hours (account, hour, state, count) VALUES (?, ?, ?, ?) ' +
-      'ON CONFLICT (account, hour, state) DO UPDATE SET count = count + excluded.count',
-  );
-  const forgetHours = db.prepare('DELETE FROM log_hours WHERE account = ? AND hour < ?');
-  const selectHour = db.prepare('SELECT state, count FROM log_hours WHERE account = ? AND hour = ?');
+  const states = stateTable(store);
+  const open = openTable(store);
+  const hours = hourTable(store);
   const keys = keyTable(store);
   const memories = new Map<string, LogMemory>();
 
@@ -58,16 +35,7 @@ export function createLogFoldStore(
     const memory = new LogMemory();
     keys.load(account, 'seen', memory.seen);
     keys.load(account, 'ended', memory.ended);
-    const rows = db
-      .prepare('SELECT message_id, destination, created, due FROM log_open WHERE account = ?')
-      .iterate(account);
-    for (const { message_id: id, destination, created, due } of rows) {
-      memory.open.set(String(id), {
-        destination: String(destination),
-        createdAt: created === null ? undefined : Number(created),
-        dueAt: due === null ? undefined : Number(due),
-      });
-    }
+    open.load(account, memory);
     return memory;
   }
 
@@ -78,30 +46,16 @@ export function createLogFoldStore(
   }
 
   function commitLog(commit: LogCommit): void {
-    const {
-      account,
-      watermark,
-      keptFrom,
-      sweptAt = null,
-      form = null,
-      windowMs = null,
-      sweep,
-      provenAt = null,
-    } = commit;
+    const { account, keptFrom } = commit;
     const remembered = memory(account);
     let afterwards: (() => void) | undefined;
     let afterLines: (() => void) | undefined;
     totals.commit(commit, () => {
-      const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
-      upsertState.run(account, watermark, keptFrom, sweptAt, form, windowMs, sweepRecord, provenAt);
+      states.save(commit);
       keys.save(account, 'seen', { keys: commit.seen, keptFrom, sliceMs: remembered.seen.sliceMs });
       keys.save(account, 'ended', { keys: commit.ended, keptFrom, sliceMs: remembered.ended.sliceMs });
-      for (const { messageId, expires, destination, createdAt = null, dueAt = null, record } of commit.opened ?? []) {
-        upsertOpen.run(account, messageId, expires, destination, createdAt, dueAt, record);
-      }
-      for (const messageId of commit.closed ?? []) deleteOpen.run(account, messageId);
-      for (const { hour, state, count } of commit.hours ?? []) addHour.run(account, hour, state, count);
-      forgetHours.run(account, surelyCounted(commit) - HOURS_KEPT_MS);
+      open.save(commit);
+      hours.save(commit);
       afterwards = outbox?.write(account, commit.spans, commit.closed ?? []);
       afterLines = commit.lines && outbox?.deliveries?.write(commit.lines);
     });
@@ -111,44 +65,108 @@ export function createLogFoldStore(
   }
 
   return {
-    loadLogState(account): LogFoldState {
-      const row = selectState.get(account);
+    loadLogState: states.load,
+    memory,
+    openRecords: open.records,
+    expired: open.expired,
+    commitLog,
+    hourCounts: hours.counts,
+  };
+}
+
+/** How far the log of an account is read. */
+function stateTable({ db }: Store) {
+  const select = db.prepare(
+    'SELECT watermark, kept_from, swept_at, form, window_ms, sweep, proven_at FROM log_fold WHERE account = ?',
+  );
+  const upsert = db.prepare(
+    'INSERT INTO log_fold (account, watermark, kept_from, swept_at, form, window_ms, sweep, proven_at) ' +
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?) ' +
+      'ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from, ' +
+      'swept_at = coalesce(excluded.swept_at, swept_at), form = coalesce(excluded.form, form), ' +
+      'window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at',
+  );
+  return {
+    load: (account: string): LogFoldState => {
+      const row = select.get(account);
       if (row === undefined) return {};
-      const {
-        watermark,
-        kept_from: keptFrom,
-        swept_at: sweptAt,
-        form,
-        window_ms: windowMs,
-        sweep,
-        proven_at: provenAt,
-      } = row;
       return {
-        watermark: Number(watermark),
-        keptFrom: Number(keptFrom),
-        ...(sweptAt !== null && { sweptAt: Number(sweptAt) }),
-        ...(form !== null && { form: form as LogForm }),
-        ...(windowMs !== null && { windowMs: Number(windowMs) }),
-        ...(provenAt !== null && { provenAt: Number(provenAt) }),
-        ...(sweep !== null && { sweep: JSON.parse(String(sweep)) as LogSweep }),
+        watermark: Number(row['watermark']),
+        keptFrom: Number(row['kept_from']),
+        ...(row['swept_at'] !== null && { sweptAt: Number(row['swept_at']) }),
+        ...(row['form'] !== null && { form: row['form'] as LogForm }),
+        ...(row['window_ms'] !== null && { windowMs: Number(row['window_ms']) }),
+        ...(row['proven_at'] !== null && { provenAt: Number(row['proven_at']) }),
+        ...(row['sweep'] !== null && { sweep: JSON.parse(String(row['sweep'])) as LogSweep }),
       };
     },
-    memory,
-    openRecords(account, messageIds) {
+    save({ account, watermark, keptFrom, sweep, ...commit }: LogCommit): void {
+      const { sweptAt = null, form = null, windowMs = null, provenAt = null } = commit;
+      const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
+      upsert.run(account, watermark, keptFrom, sweptAt, form, windowMs, sweepRecord, provenAt);
+    },
+  };
+}
+
+/** Messages that have not ended. */
+function openTable({ db }: Store) {
+  const selectAll = db.prepare('SELECT message_id, destination, created, due FROM log_open WHERE account = ?');
+  const select = db.prepare('SELECT record FROM log_open WHERE account = ? AND message_id = ?');
+  const selectExpired = db.prepare(
+    'SELECT message_id, record FROM log_open WHERE account = ? AND expires < ? ORDER BY expires LIMIT ?',
+  );
+  const upsert = db.prepare(
+    'INSERT OR REPLACE INTO log_open (account, message_id, expires, destination, created, due, record) ' +
+      'VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  const remove = db.prepare('DELETE FROM log_open WHERE account = ? AND message_id = ?');
+  return {
+    load(account: string, { open }: LogMemory): void {
+      for (const { message_id: id, destination, created, due } of selectAll.iterate(account)) {
+        open.set(String(id), {
+          destination: String(destination),
+          createdAt: created === null ? undefined : Number(created),
+          dueAt: due === null ? undefined : Number(due),
+        });
+      }
+    },
+    records: (account: string, messageIds: readonly string[]): ReadonlyMap<string, string> => {
       const records = new Map<string, string>();
       for (const messageId of messageIds) {
-        const row = selectOpen.get(account, messageId);
+        const row = select.get(account, messageId);
         if (row !== undefined) records.set(messageId, String(row['record']));
       }
       return records;
     },
-    expired: (account, before, limit) =>
+    expired: (account: string, before: number, limit: number) =>
       selectExpired
         .all(account, Math.min(before, Number.MAX_SAFE_INTEGER), limit)
         .map((row) => ({ messageId: String(row['message_id']), record: String(row['record']) })),
-    commitLog,
-    hourCounts: (account, hour) =>
-      new Map(selectHour.all(account, hour).map((row) => [row['state'] as MessageState, Number(row['count'])])),
+    save({ account, opened = [], closed = [] }: LogCommit): void {
+      for (const { messageId, expires, destination, createdAt = null, dueAt = null, record } of opened) {
+        upsert.run(account, messageId, expires, destination, createdAt, dueAt, record);
+      }
+      for (const messageId of closed) remove.run(account, messageId);
+    },
+  };
+}
+
+/** Entries of each hour by state. */
+function hourTable({ db }: Store) {
+  const select = db.prepare('SELECT state, count FROM log_hours WHERE account = ? AND hour = ?');
+  const add = db.prepare(
+    'INSERT INTO log_hours (account, hour, state, count) VALUES (?, ?, ?, ?) ' +
+      'ON CONFLICT (account, hour, state) DO UPDATE SET count = count + excluded.count',
+  );
+  const forget = db.prepare('DELETE FROM log_hours WHERE account = ? AND hour < ?');
+  return {
+    counts: (account: string, hour: number) =>
+      new Map(select.all(account, hour).map((row) => [row['state'] as MessageState, Number(row['count'])])),
+    save(commit: LogCommit): void {
+      const { account, hours = [] } = commit;
+      for (const { hour, state, count } of hours) add.run(account, hour, state, count);
+      forget.run(account, surelyCounted(commit) - HOURS_KEPT_MS);
+    },
   };
 }
 

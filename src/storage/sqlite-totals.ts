@@ -12,6 +12,7 @@ import {
   type TotalsAdded,
   type TotalsStore,
 } from '#observe/aggregation/totals.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { transaction, type Store } from './sqlite.ts';
 
 export interface SqliteTotals extends TotalsStore {
@@ -34,12 +35,12 @@ interface Retirement {
 }
 
 /**
- * @param onFailure told when a commit cannot be written, before it is thrown
- * @param onSaved told after each commit
+ * @param onFailure called with the error of a commit, before it is thrown
+ * @param onSaved called after each commit
  */
 export function createTotals(
   { db }: Store,
-  onFailure: (error: Error) => void = () => undefined,
+  onFailure: (message: string) => void = () => undefined,
   onSaved: () => void = () => undefined,
 ): SqliteTotals {
   const listeners = new Set<(added: TotalsAdded) => void>();
@@ -108,7 +109,7 @@ export function createTotals(
           addAll(account, increments, histograms);
         });
       } catch (error) {
-        onFailure(error as Error);
+        onFailure(errorMessage(error));
         throw error;
       }
       onSaved();

@@ -103,7 +103,7 @@ test('accounts are apart', () => {
 test('a commit that fails half way leaves the one before, in the store and in memory', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
-  const totals = createTotals(store, (error) => failures.push(error.message));
+  const totals = createTotals(store, (message) => failures.push(message));
   const folds = createLogFoldStore(store, totals);
   folds.commitLog(commit({ watermark: 1_000, increments: [{ ...delivered, by: 1 }] }));
   const broken = open('m', { expires: 'not a number' as unknown as number });

@@ -28,7 +28,7 @@ test('records and what they added are there together after a restart', () => {
 test('a commit that cannot be written leaves neither', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
-  const totals = createTotals(store, ({ message }) => void failures.push(message));
+  const totals = createTotals(store, (message) => void failures.push(message));
   const series = createSeriesStore(store, totals);
   const broken = { metric: METRIC, labels: [], by: null as unknown as number } as const;
   expect(() => series.commitSeries({ account: 'prod', increments: [broken], records: [row('a')] })).toThrow(/NOT NULL/);

@@ -25,7 +25,7 @@ test('counters and histograms add up over commits and restarts', () => {
 test('listeners hear of what was added after it is durable, and not of what was not', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
-  const totals = createTotals(store, ({ message }) => failures.push(message));
+  const totals = createTotals(store, (message) => failures.push(message));
   const heard: TotalsAdded[] = [];
   using listening = totals.onAdded((added) => heard.push(added));
   const added = { account: 'a', increments: [{ ...created, by: 1 }] };

@@ -4,6 +4,7 @@
  */
 import { NOTICE_SEVERITIES, type Notice, type NoticeSeverity } from '#foundation/domain/notice.ts';
 import type { EventBus } from '#foundation/events/events.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { KeptNotice, NoticeStore, QueuedNotice } from './notice-store.ts';
 
 /** Conditions kept at the same time, and notifications that wait for one receiver. */
@@ -145,7 +146,7 @@ export class NoticeBook {
       this.#changedQueue.clear();
     } catch (error) {
       // It is tried again with the next change.
-      const { message } = error as Error;
+      const message = errorMessage(error);
       this.#options.events.emit({ type: 'store.failed', operation: 'save of notices', message });
     }
   }

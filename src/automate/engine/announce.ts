@@ -1,0 +1,83 @@
+/** Reports what lasts between runs as conditions: halted campaigns, unknown outcomes, approvals and pauses. */
+import type { Pauses } from '../ledger/pauses.ts';
+import type { PlanReader } from '../ledger/plans.ts';
+import type { Reports } from '../ledger/reports.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { Change } from './campaigns.ts';
+import type { Conditions } from './conditions.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { about } from './report.ts';
+import { haltKey, shownGroup } from './shown-group.ts';
+
+interface AnnounceDeps extends EngineDeps<Reports & PlanReader & Pauses> {
+  readonly conditions: Conditions;
+  readonly byName: ReadonlyMap<string, Policy>;
+}
+
+export function announceCampaign({ before, after }: Change, { byName, conditions, events }: AnnounceDeps): void {
+  const { policy: name, state, step, size, reason } = after;
+  const group = shownGroup(after.group);
+  events.emit({
+    type: 'campaign.changed',
+    policy: name,
+    account: after.account,
+    group,
+    state,
+    step,
+    size,
+    ...(reason !== undefined && { reason }),
+  });
+  const key = haltKey(name, after.group);
+  const policy = byName.get(name)!;
+  if (state === 'halted' || state === 'audit') {
+    const until = after.until === undefined ? 'a person lifts it' : new Date(after.until).toISOString();
+    conditions.stands({
+      key,
+      severity: state === 'audit' ? 'critical' : 'warning',
+      ...about(policy),
+      group,
+      guard: 'ramp',
+      summary: state === 'audit' ? `Policy ${name} gave up on ${group}` : `Policy ${name} has halted ${group}`,
+      detail: `${reason ?? 'reason not known'}; nothing is sent there until ${until}`,
+    });
+  } else if (before.halts > 0 && after.halts === 0) {
+    conditions.ended(key);
+  }
+}
+
+export function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): void {
+  const unknown = ledger.unknownOutcomes();
+  for (const [name, count] of unknown) {
+    conditions.stands({
+      key: `unknown/${name}`,
+      severity: 'warning',
+      ...(byName.has(name) ? about(byName.get(name)!) : { policy: name }),
+      summary: `Policy ${name} has acts whose outcome is not known`,
+      detail: `${count} unknown; reading resolves them, and nothing is sent twice meanwhile`,
+    });
+  }
+  conditions.keepOnly('unknown/', new Set([...unknown.keys()].map((name) => `unknown/${name}`)));
+}
+
+/** Ends the conditions of plans that expired or were decided. */
+export function announceApprovals({ ledger, clock, conditions }: AnnounceDeps): void {
+  const waiting = ledger.storedPlans(['waiting'], clock.now());
+  conditions.keepOnly('approval/', new Set(waiting.map(({ plan }) => `approval/${plan.policy}`)));
+}
+
+/** Reports the pauses, which last until an operator lifts them. A paused group is reported as its halt. */
+export function announcePauses({ ledger, byName, conditions }: AnnounceDeps): void {
+  const pauses = ledger.pauses().filter(({ scope }) => !scope.startsWith('group/'));
+  for (const { scope, reason, at, by } of pauses) {
+    const policy = byName.get(scope.replace(/^policy\//, ''));
+    conditions.stands({
+      key: `paused/${scope}`,
+      severity: by === 'engine' ? 'critical' : 'warning',
+      ...(policy !== undefined && about(policy)),
+      summary: `Paused: ${scope}`,
+      detail: `${reason} (by ${by}); \`opsd unpause${policy === undefined ? '' : ` --policy ${policy.name}`} --reason TEXT\` lifts it`,
+      since: at,
+    });
+  }
+  conditions.keepOnly('paused/', new Set(pauses.map(({ scope }) => `paused/${scope}`)));
+}
