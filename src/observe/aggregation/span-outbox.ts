@@ -10,7 +10,7 @@ import type { LogForm, LogMemory, OpenMessage } from './log-store.ts';
 import type { MessageProgress } from './message-trace.ts';
 import type { SpanBatch, SpansOfCommit } from './span-batch.ts';
 
-export interface StoredBatch extends SpanBatch {
+interface StoredBatch extends SpanBatch {
   readonly id: number;
   readonly account: string;
 }

@@ -10,16 +10,17 @@ import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
 import { redact } from '#foundation/domain/redact.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, OpsEvent } from '#foundation/events/events.ts';
-import { accountedExporter } from './accounted-exporter.ts';
+import { createDaemonExporter } from './daemon-exporter.ts';
 import type { OtlpEndpoint } from './otlp-endpoint.ts';
-import { createOtlpExporter } from './otlp-exporter.ts';
+import type { OtlpSender } from './otlp-sender.ts';
 import * as semconv from './semconv.ts';
 import { serverOf } from './server-of.ts';
 import type { Attributes } from './span.ts';
 import { spanIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
 export interface DaemonSpansOptions {
-  readonly endpoint: OtlpEndpoint;
+  readonly endpoint: Pick<OtlpEndpoint, 'protocol' | 'timeoutMs'>;
+  readonly sender: OtlpSender;
   readonly events: EventBus;
   readonly clock: Clock;
   readonly version: string;
@@ -47,24 +48,24 @@ const SCOPE = 'msgsvc-opsd';
 const QUEUE_SPANS = 2_048;
 const BATCH_SPANS = 512;
 const BATCH_DELAY_MS = 1_000;
-/** A batch that the exporter's own time limit did not end is given up this much later. */
+/** The SDK gives up a batch this much later than the exporter does. */
 const GRACE_MS = 5_000;
 /** How long the end of the process waits for spans. */
 const CLOSE_LIMIT_MS = 2_000;
 
 export async function createDaemonSpans(options: DaemonSpansOptions): Promise<DaemonSpans> {
-  const { endpoint, events, clock, version } = options;
+  const { endpoint, sender, events, clock, version } = options;
   const api = await import('@opentelemetry/api');
   const { NodeSDK } = await import('@opentelemetry/sdk-node');
   const { BatchSpanProcessor } = await import('@opentelemetry/sdk-trace');
   const { resourceFromAttributes } = await import('@opentelemetry/resources');
-  const otlp = await createOtlpExporter(endpoint);
   let begun = 0;
   let settled = 0;
-  const exporter = accountedExporter(otlp.exporter, {
+  const exporter = createDaemonExporter({
+    sender,
+    endpoint,
     events,
     clock,
-    deadlineMs: endpoint.timeoutMs + GRACE_MS,
     onSettled: (spans) => (settled += spans),
   });
   const processor = new BatchSpanProcessor({
@@ -72,7 +73,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     maxQueueSize: QUEUE_SPANS,
     maxExportBatchSize: BATCH_SPANS,
     scheduledDelayMillis: BATCH_DELAY_MS,
-    exportTimeoutMillis: endpoint.timeoutMs + 2 * GRACE_MS,
+    exportTimeoutMillis: endpoint.timeoutMs + GRACE_MS,
   });
   const sdk = new NodeSDK({
     resource: resourceFromAttributes(Object.fromEntries(options.resource), { schemaUrl: semconv.SCHEMA_URL }),
@@ -223,7 +224,6 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
         using _timer = clock.after(CLOSE_LIMIT_MS, limit.resolve);
         await Promise.race([ended, limit.promise]);
       }
-      otlp.disconnect();
       exporter.abandon();
       await ended;
       api.trace.disable();

@@ -2,24 +2,20 @@
  * Sends the batches of the outbox, oldest first and one at a time. A batch leaves the outbox when the receiver has
  * acknowledged it or refused it for good, and in no other case but age: a receiver that is not there is waited for.
  */
-import type { SpanOutbox, StoredBatch } from '../aggregation/span-outbox.ts';
+import type { SpanOutbox } from '../aggregation/span-outbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { sleep } from '#foundation/platform/sleep.ts';
-import type { OtlpPost } from './otlp-post.ts';
-import { requestOf } from './span-frames.ts';
+import type { OtlpSender } from './otlp-sender.ts';
 
 /** Each commit waits for the disk: acknowledgements are written together, and a crash sends so many again at most. */
 const SETTLED_AT_ONCE = 16;
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 30_000;
-/** A receiver may not put us off for longer. */
-const LONGEST_RETRY_AFTER_MS = 300_000;
+/** How long the end of the process waits for the receiver. */
+const CLOSE_LIMIT_MS = 4_000;
 
 export interface SpanSenderOptions {
   readonly outbox: SpanOutbox;
-  readonly post: OtlpPost;
+  readonly sender: OtlpSender;
   readonly clock: Clock;
   readonly events: EventBus;
   /** Spans that began longer ago are left out, milliseconds. */
@@ -34,7 +30,7 @@ export interface SpanSender extends AsyncDisposable {
 }
 
 export function createSpanSender(options: SpanSenderOptions): SpanSender {
-  const { outbox, post, clock, events, maxAgeMs, onError } = options;
+  const { outbox, sender, clock, events, maxAgeMs, onError } = options;
   const stop = new AbortController();
   let running: Promise<void> | undefined;
   let isPutOff = false;
@@ -73,38 +69,19 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
       if (acknowledged.length > 0) outbox.settle(acknowledged.splice(0));
       tellWaiting();
     };
+    /** A receiver that is waited for may be away for long. */
+    const onWait = (waits: boolean): void => {
+      isPutOff = waits;
+      if (waits) settle();
+    };
     try {
       for (let batch = outbox.next(); batch !== undefined; batch = outbox.next(batch.id)) {
-        await send(batch, settle);
+        await sender.send(batch, { signal: stop.signal, maxAgeMs, onWait });
         acknowledged.push(batch.id);
         if (acknowledged.length >= SETTLED_AT_ONCE) settle();
       }
     } finally {
       settle();
-    }
-  }
-
-  /** @param onPutOff called before the receiver is waited for */
-  async function send(batch: StoredBatch, onPutOff: () => void): Promise<void> {
-    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-      const { body, spans, tooOld } = requestOf(batch, clock.now() - maxAgeMs);
-      const result = body === undefined ? ACCEPTED : await post.send(batch.protocol, body, stop.signal);
-      if (result.kind === 'later') {
-        stop.signal.throwIfAborted();
-        isPutOff = true;
-        onPutOff();
-        await sleep(clock, Math.min(result.afterMs ?? waitMs, LONGEST_RETRY_AFTER_MS), stop.signal);
-        isPutOff = false;
-        continue;
-      }
-      const refused = result.kind === 'rejected' ? spans : Math.min(result.rejected, spans);
-      if (spans > refused) {
-        const lagMs = Math.max(0, clock.now() - batch.madeAt);
-        events.emit({ type: 'spans.exported', count: spans - refused, lagMs });
-      }
-      if (refused > 0) events.emit({ type: 'spans.dropped', count: refused, reason: 'rejected' });
-      if (tooOld > 0) events.emit({ type: 'spans.dropped', count: tooOld, reason: 'too_old' });
-      return;
     }
   }
 
@@ -134,11 +111,6 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
       }
       stop.abort(new Error('the process stops'));
       await running;
-      post[Symbol.dispose]();
     },
   };
 }
-
-const ACCEPTED = { kind: 'accepted', rejected: 0 } as const;
-/** How long the end of the process waits for the receiver. */
-const CLOSE_LIMIT_MS = 4_000;

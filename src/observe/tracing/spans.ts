@@ -44,13 +44,15 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
   if (endpoint === undefined) return undefined;
   const { createDaemonSpans } = await import('./daemon-spans.ts');
   const { createOtlpPost } = await import('./otlp-post.ts');
+  const { createOtlpSender } = await import('./otlp-sender.ts');
   const { createSpanSender } = await import('./span-sender.ts');
   const { createSpanSource } = await import('./span-source.ts');
 
   const resources = otlpResources(options.env, version, (variable) =>
     events.emit({ type: 'telemetry.variable_ignored', variable }),
   );
-  const own = await createDaemonSpans({ endpoint, events, clock, version, resource: resources.daemon });
+  const sender = createOtlpSender({ post: createOtlpPost(endpoint, clock), clock, events });
+  const own = await createDaemonSpans({ endpoint, sender, events, clock, version, resource: resources.daemon });
   const source = createSpanSource({
     settings,
     protocol: endpoint.protocol,
@@ -64,9 +66,9 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
     }),
     failedRun: options.failedRun ?? (() => undefined),
   });
-  const sender = createSpanSender({
+  const deliveries = createSpanSender({
     outbox,
-    post: createOtlpPost(endpoint, clock),
+    sender,
     clock,
     events,
     maxAgeMs: settings.maxAge,
@@ -76,10 +78,11 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
     source,
     own,
     flush: async (signal) => {
-      await sender.flush(signal);
+      await deliveries.flush(signal);
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([sender[Symbol.asyncDispose](), own[Symbol.asyncDispose]()]);
+      await Promise.all([deliveries[Symbol.asyncDispose](), own[Symbol.asyncDispose]()]);
+      sender[Symbol.dispose]();
     },
   };
 }

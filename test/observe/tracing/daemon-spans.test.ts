@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDaemonSpans, type DaemonSpans } from '#observe/tracing/daemon-spans.ts';
 import { otlpEndpoint } from '#observe/tracing/otlp-endpoint.ts';
+import { createOtlpPost } from '#observe/tracing/otlp-post.ts';
 import { otlpResources } from '#observe/tracing/otlp-resource.ts';
+import { createOtlpSender } from '#observe/tracing/otlp-sender.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
@@ -27,11 +29,13 @@ async function world(): Promise<World> {
   const clock = new ManualClock(AT);
   const resource = otlpResources({}, '1.2.3', () => undefined).daemon;
   const endpoint = otlpEndpoint(traceSettings.parse({ otlp: { url: sink.url } }), {})!;
-  const own = await createDaemonSpans({ endpoint, events: bus, clock, version: '1.2.3', resource });
+  const sender = createOtlpSender({ post: createOtlpPost(endpoint, clock), clock, events: bus });
+  const own = await createDaemonSpans({ endpoint, sender, events: bus, clock, version: '1.2.3', resource });
   onTestFinished(async () => {
     const ended = own[Symbol.asyncDispose]();
     await clock.advance(10_000);
     await ended;
+    sender[Symbol.dispose]();
   });
   return { sink, own, bus, clock, events };
 }
@@ -257,6 +261,45 @@ test('a full queue begins no more spans, and counts them; the work goes on', asy
   expect(events).toHaveLength(2_100 - 2_048);
   expect(events[0]).toEqual({ type: 'spans.dropped', count: 1, reason: 'queue' });
 });
+
+test('spans that the receiver postpones are sent again, and counted once', async () => {
+  const { sink, own, clock, events } = await world();
+  sink.answerWith((_request, response) => void response.writeHead(503, { 'retry-after': '3' }).end());
+  await own.during(POLL, () => Promise.resolve());
+  const flushed = own.flush();
+  await expect.poll(() => sink.requests.length).toBe(1);
+  expect(sink.spans).toEqual([]);
+  sink.answerWith(sink.accept);
+  await expect.poll(() => clock.nextIn).toBe(3_000);
+  await clock.advance(3_000);
+  await flushed;
+  expect(sink.spans.map(({ name }) => name)).toEqual([POLL.name]);
+  expect(events).toEqual([{ type: 'spans.exported', count: 1 }]);
+});
+
+test('spans that the receiver postpones for longer than a batch may take are counted as failed', async () => {
+  const { sink, own, clock, events } = await world();
+  sink.answerWith((_request, response) => void response.writeHead(429, { 'retry-after': '3600' }).end());
+  await own.during(POLL, () => Promise.resolve());
+  const flushed = own.flush();
+  await expect.poll(() => sink.requests.length).toBe(1);
+  await clock.advance(10_000);
+  await flushed;
+  expect(sink.requests).toHaveLength(1);
+  expect(events).toEqual([{ type: 'spans.dropped', count: 1, reason: 'failed' }]);
+});
+
+test.each([400, 404, 500])(
+  'spans that the receiver rejects with %d are counted, and not sent again',
+  async (status) => {
+    const { sink, own, events } = await world();
+    sink.answerWith((_request, response) => void response.writeHead(status).end());
+    await own.during(POLL, () => Promise.resolve());
+    await own.flush();
+    expect(sink.requests).toHaveLength(1);
+    expect(events).toEqual([{ type: 'spans.dropped', count: 1, reason: 'rejected' }]);
+  },
+);
 
 test('spans that the receiver does not take before the end are counted', async () => {
   const { sink, own, clock, events } = await world();

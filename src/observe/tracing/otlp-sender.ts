@@ -1,0 +1,66 @@
+/**
+ * Sends encoded spans until the receiver accepts or rejects them, and reports what became of them. The spans of
+ * deliveries and those of the daemon itself are sent here.
+ */
+import type { SpanBatch } from '../aggregation/span-batch.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
+import type { OtlpPost } from './otlp-post.ts';
+import { requestOf } from './span-frames.ts';
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+/** Upper bound of the wait that a receiver can ask for. */
+const LONGEST_RETRY_AFTER_MS = 300_000;
+const ACCEPTED = { kind: 'accepted', rejected: 0 } as const;
+
+/** Encoded spans; `madeAt` where their age until the acknowledgement is measured. */
+export type OtlpBatch = Pick<SpanBatch, 'protocol' | 'head' | 'body'> & Partial<Pick<SpanBatch, 'madeAt'>>;
+
+interface SendOptions {
+  /** Ends the sending. What became of the spans is not known then. */
+  readonly signal: AbortSignal;
+  /** Spans that began more milliseconds ago than this are dropped. */
+  readonly maxAgeMs?: number;
+  /** Called with true before a wait for the receiver, and with false after it. */
+  readonly onWait?: (waits: boolean) => void;
+}
+
+export interface OtlpSender extends Disposable {
+  /** Resolves once the receiver has accepted or rejected the spans; rejects with the reason of the signal. */
+  send(batch: OtlpBatch, options: SendOptions): Promise<void>;
+}
+
+export function createOtlpSender(deps: {
+  readonly post: OtlpPost;
+  readonly clock: Clock;
+  readonly events: EventBus;
+}): OtlpSender {
+  const { post, clock, events } = deps;
+  return {
+    async send(batch, { signal, maxAgeMs = Infinity, onWait }) {
+      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+        const { body, spans, tooOld } = requestOf(batch, clock.now() - maxAgeMs);
+        const result = body === undefined ? ACCEPTED : await post.send(batch.protocol, body, signal);
+        if (result.kind === 'later') {
+          signal.throwIfAborted();
+          onWait?.(true);
+          await sleep(clock, Math.min(result.afterMs ?? waitMs, LONGEST_RETRY_AFTER_MS), signal);
+          onWait?.(false);
+          continue;
+        }
+        const refused = result.kind === 'rejected' ? spans : Math.min(result.rejected, spans);
+        if (spans > refused) {
+          const { madeAt } = batch;
+          const lag = madeAt === undefined ? {} : { lagMs: Math.max(0, clock.now() - madeAt) };
+          events.emit({ type: 'spans.exported', count: spans - refused, ...lag });
+        }
+        if (refused > 0) events.emit({ type: 'spans.dropped', count: refused, reason: 'rejected' });
+        if (tooOld > 0) events.emit({ type: 'spans.dropped', count: tooOld, reason: 'too_old' });
+        return;
+      }
+    },
+    [Symbol.dispose]: () => post[Symbol.dispose](),
+  };
+}
