@@ -1,5 +1,5 @@
 /** What the documents say is compared with what the program does. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -245,11 +245,21 @@ test.each([
   'docs/alertmanager.md',
   'docs/kubernetes.md',
   'docs/compose.md',
+  'docs/ARCHITECTURE.md',
   'deploy/README.md',
 ])('%s links to files that exist', (file) => {
   const links = [...read(file).matchAll(/\]\(((?!https?:)[\w./-]+)(?:#[\w-]+)?\)/g)].map((match) => match[1]!);
   expect(links.length).toBeGreaterThan(0);
   for (const link of links) expect(existsSync(join(ROOT, dirname(file), link)), link).toBe(true);
+});
+
+test('docs/ARCHITECTURE.md names files and folders that exist', () => {
+  const wings = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const tops = new Set(['docs', 'test', ...wings.map(({ name }) => name)]);
+  const paths = [...read('docs/ARCHITECTURE.md').matchAll(/`([\w-]+\/[\w./-]*)`/g)].map((match) => match[1]!);
+  const known = paths.filter((path) => tops.has(path.slice(0, path.indexOf('/'))));
+  expect(known.length).toBeGreaterThan(30);
+  expect(known.filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, 'src', path)))).toEqual([]);
 });
 
 describe('docs/guards.md', () => {
