@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseAst } from 'vitest/node';
 
 const SRC = join(import.meta.dirname, '../src');
 
@@ -234,6 +235,54 @@ function cycles(files: readonly SourceFile[]): string[][] {
   return found;
 }
 
+const MOST_LINES = 100;
+
+/** Functions that are longer than `MOST_LINES`, and the most lines that each is allowed to have. */
+const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
+  'app/automation.ts createPolicies': 110,
+  'emulator/control/scripted-destinations.ts createScriptedDestinations': 136,
+  'emulator/emulator.ts startEmulator': 124,
+  'emulator/service.ts createService': 128,
+  'emulator/statistics/statistics.ts createStatistics': 103,
+  'observe/metrics/families.ts createFamilies': 175,
+  'observe/metrics/label-limiter.ts createLabelLimiter': 185,
+  'observe/metrics/metrics.ts createMetrics': 183,
+  'observe/metrics/mirror.ts createMirror': 115,
+  'observe/metrics/self.ts createSelfMetrics': 193,
+  'observe/tracing/daemon-spans.ts createDaemonSpans': 179,
+};
+
+/** Returns the lines of each long function of a file, by path and name. */
+function longFunctions({ path, text }: Pick<SourceFile, 'path' | 'text'>): [name: string, lines: number][] {
+  if (text.split('\n').length <= MOST_LINES) return [];
+  const found: [string, number][] = [];
+  const visit = (node: unknown, name: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    if (Array.isArray(node)) {
+      for (const child of node) visit(child, name);
+      return;
+    }
+    const { type, start, end, id, key } = node as Partial<AstNode>;
+    const own = id?.name ?? key?.name ?? name;
+    if (type !== undefined && /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(type)) {
+      const lines = text.slice(start, end).split('\n').length;
+      if (lines > MOST_LINES) found.push([`${path} ${own}`, lines]);
+    }
+    for (const child of Object.values(node)) visit(child, own);
+  };
+  visit(parseAst(text, { lang: 'ts' }), '');
+  return found;
+}
+
+/** The fields that matter of a node of the syntax tree. */
+interface AstNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly id: { readonly name?: string } | null;
+  readonly key: { readonly name?: string };
+}
+
 describe('architecture', () => {
   const files = sourceFiles();
 
@@ -286,6 +335,11 @@ describe('architecture', () => {
     expect(shared.filter((path) => !/^foundation\/(platform|domain)\//.test(path))).toEqual([]);
   });
 
+  test('no function is longer than 100 lines, but for those of the list', () => {
+    const found = files.flatMap(longFunctions);
+    expect(found.filter(([name, lines]) => lines > (LONG_FUNCTIONS[name] ?? MOST_LINES))).toEqual([]);
+  });
+
   test('no file is longer than 500 lines', () => {
     const long = files.filter((file) => file.text.split('\n').length > 500).map((file) => file.path);
     expect(long).toEqual([]);
@@ -315,6 +369,20 @@ describe('architecture', () => {
       ['a package in a pure room', 'foundation/domain/x.ts', `import { z } from 'zod';`],
     ])('finds %s', (_what, path, text) => {
       expect(violations(sourceFile(path, text))).toHaveLength(1);
+    });
+
+    test.each([
+      ['a declaration', (body: string) => `export function f() {${body}}`],
+      ['an arrow function', (body: string) => `const f = () => {${body}};`],
+      ['a method', (body: string) => `class A { f() {${body}} }`],
+    ])('finds %s that is too long', (_what, textOf) => {
+      expect(longFunctions({ path: 'x.ts', text: textOf('\n'.repeat(MOST_LINES)) })).toEqual([['x.ts f', 101]]);
+      expect(longFunctions({ path: 'x.ts', text: textOf('\n'.repeat(MOST_LINES - 1)) })).toEqual([]);
+    });
+
+    test('takes a table for no function', () => {
+      const rows = "  () => 'row',\n".repeat(MOST_LINES + 1);
+      expect(longFunctions({ path: 'x.ts', text: `const TABLE = [\n${rows}];` })).toEqual([]);
     });
 
     test('finds a circle of files', () => {
