@@ -7,16 +7,14 @@
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
-import { redact } from '#foundation/domain/redact.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { EventBus, OpsEvent } from '#foundation/events/events.ts';
+import type { EventBus } from '#foundation/events/events.ts';
 import { createDaemonExporter } from './daemon-exporter.ts';
+import { spansOfEvents } from './daemon-span-events.ts';
 import type { OtlpEndpoint } from './otlp-endpoint.ts';
 import type { OtlpSender } from './otlp-sender.ts';
 import * as semconv from './semconv.ts';
-import { serverOf } from './server-of.ts';
 import type { Attributes } from './span.ts';
-import { spanIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
 export interface DaemonSpansOptions {
   readonly endpoint: Pick<OtlpEndpoint, 'protocol' | 'timeoutMs'>;
@@ -90,15 +88,6 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
   /** When each span under way began, epoch milliseconds. */
   const beginnings = new WeakMap<Span, number>();
 
-  /** Returns the times of a span that ends now. It does not begin before its parent, though the clock was set back. */
-  function timesOf(durationMs: number): { readonly startMs: number; readonly endMs: number } {
-    const parent = api.trace.getActiveSpan();
-    const earliest = (parent && beginnings.get(parent)) ?? -Infinity;
-    const now = clock.now();
-    const startMs = Math.max(now - durationMs, earliest);
-    return { startMs, endMs: Math.max(now, startMs) };
-  }
-
   /** Begins a span where there is place for it; what is not sampled takes none. */
   function begin(name: string, spanOptions: SpanOptions, within: Context = api.context.active()): Span | undefined {
     if (isClosed) return undefined;
@@ -111,85 +100,7 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     return span;
   }
 
-  function onRequest(event: Extract<OpsEvent, { type: 'api.request' }>): void {
-    // A request of nobody's is one that a person asked for: it has no undertaking to belong to.
-    if (api.trace.getActiveSpan() === undefined) return;
-    const { account, operation, method, url, code, failure, durationMs } = event;
-    const { startMs, endMs } = timesOf(durationMs);
-    const span = begin(operation, { kind: api.SpanKind.CLIENT, startTime: new Date(startMs) });
-    const { host, port } = serverOf(url);
-    span?.setAttributes({
-      [semconv.ATTR_MSGSVC_ACCOUNT]: account,
-      [semconv.ATTR_HTTP_REQUEST_METHOD]: method,
-      [semconv.ATTR_URL_FULL]: redact(url),
-      ...(host !== undefined && { [semconv.ATTR_SERVER_ADDRESS]: host }),
-      ...(port !== undefined && { [semconv.ATTR_SERVER_PORT]: port }),
-    });
-    if (typeof code === 'number') span?.setAttribute(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE, code);
-    if (failure !== undefined) {
-      span?.setAttribute(semconv.ATTR_ERROR_TYPE, typeof code === 'number' && code >= 400 ? String(code) : failure);
-      span?.setStatus({ code: api.SpanStatusCode.ERROR });
-    }
-    span?.end(new Date(endMs));
-  }
-
-  function onAction(event: Extract<OpsEvent, { type: 'action.outcome' }>): void {
-    // Without a duration it tells what became of an earlier act.
-    if (event.durationMs === 0) return;
-    const { account, action, policy, target, workflowRunId, outcome, durationMs } = event;
-    const { startMs, endMs } = timesOf(durationMs);
-    const links =
-      workflowRunId === undefined
-        ? []
-        : [
-            {
-              context: {
-                traceId: workflowTraceIdOf(account, workflowRunId),
-                spanId: spanIdOf(account, workflowRunId, 'run'),
-                traceFlags: api.TraceFlags.SAMPLED,
-                isRemote: true,
-              },
-            },
-          ];
-    // The run tells of all that it acted on, as far as a span may have links.
-    if (links.length > 0) api.trace.getActiveSpan()?.addLinks(links);
-    const span = begin(`action ${action}`, { links, startTime: new Date(startMs) });
-    span?.setAttributes({
-      [semconv.ATTR_MSGSVC_ACCOUNT]: account,
-      'opsd.policy': policy,
-      'opsd.target': redact(target),
-      'opsd.outcome': outcome,
-    });
-    if (outcome !== 'acked') {
-      span?.setAttribute(semconv.ATTR_ERROR_TYPE, outcome);
-      span?.setStatus({ code: api.SpanStatusCode.ERROR });
-    }
-    span?.end(new Date(endMs));
-  }
-
-  /** What a run came to, on the span that it ran inside of. */
-  function onRun(event: Extract<OpsEvent, { type: 'policy.run' }>): void {
-    const span = api.trace.getActiveSpan();
-    const { account, outcome, planId, matched, acted, backlog, stopped, error } = event;
-    span?.setAttributes({
-      [semconv.ATTR_MSGSVC_ACCOUNT]: account,
-      'opsd.outcome': outcome,
-      'opsd.matched': matched,
-      'opsd.acted': acted,
-      'opsd.backlog': backlog,
-      ...(planId !== undefined && { 'opsd.plan': planId }),
-      ...(stopped !== undefined && { 'opsd.guard': stopped.guard }),
-    });
-    if (error === undefined) return;
-    span?.setAttribute(semconv.ATTR_ERROR_TYPE, outcome);
-    span?.setStatus({ code: api.SpanStatusCode.ERROR });
-  }
-
-  const subscription = events.subscribe((event) => {
-    if (event.type === 'policy.run') onRun(event);
-    if (event.type === 'api.request') onRequest(event);
-    if (event.type === 'action.outcome') onAction(event);
-  });
+  const subscription = events.subscribe(spansOfEvents({ api, clock, begin, beganAt: (span) => beginnings.get(span) }));
 
   return {
     async during({ name, attributes }, work) {

@@ -32,8 +32,30 @@ export interface SpanSourceOptions {
 type DropReason = Extract<OpsEvent, { type: 'spans.dropped' }>['reason'];
 
 export function createSpanSource(options: SpanSourceOptions): SpanSource {
-  const { settings, protocol, outbox, clock, events, headOf, failedRun } = options;
-  const frame: SpanFrame = {
+  const { settings, protocol, outbox, clock, events } = options;
+  const writer = new FrameWriter(protocol);
+  const budget = new Budget(settings.maxSpansPerSecond, clock);
+  const frame = frameOf(options);
+
+  return (facts) => {
+    const known = outbox.leftOpen(facts.account);
+    const spans = new CommitSpans({ ...options, writer, budget, frame }, facts.account);
+    for (const message of facts.progress) {
+      const isLeftOpen = known.has(message.messageId);
+      const telling = tellingOf(message, settings, { isLeftOpen, isBare: facts.form === 'present' });
+      if (telling !== undefined) spans.add(message, telling);
+    }
+    const leftOpen = openOf(facts, known, settings)
+      .filter(({ message, telling }) => spans.add(message, telling))
+      .map(({ message }) => message.messageId);
+    const { batches, dropped } = spans.finish();
+    for (const [reason, count] of dropped) events.emit({ type: 'spans.dropped', count, reason });
+    return { batches, leftOpen };
+  };
+}
+
+function frameOf({ settings, failedRun }: SpanSourceOptions): SpanFrame {
+  return {
     producer: settings.producer,
     maxOpenMs: settings.maxOpen,
     failedRun(...run) {
@@ -45,61 +67,85 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
       }
     },
   };
-  const writer = new FrameWriter(protocol);
-  const budget = new Budget(settings.maxSpansPerSecond, clock);
+}
 
-  return (facts) => {
-    const { account } = facts;
-    const madeAt = clock.now();
-    const head = JSON.stringify(headOf(account));
-    const batches: SpanBatch[] = [];
-    const dropped = new Map<DropReason, number>();
-    let room = QUEUE_SPANS - outbox.waiting().spans;
-    const drop = (reason: DropReason, spans: number): void => {
-      dropped.set(reason, (dropped.get(reason) ?? 0) + spans);
-    };
-    const cut = (): void => {
-      if (writer.spans > 0) batches.push({ protocol, head, madeAt, ...writer.take() });
-    };
-    const tell = (message: MessageProgress, telling: Telling): boolean => {
-      const made = deliverySpans(message, telling, frame);
-      if (made === undefined) {
-        drop('unreadable', telling.attempts.length + (telling.root === undefined ? 0 : 1));
-        return false;
-      }
-      const spans = made.spans.filter(({ startMs }) => startMs >= madeAt - settings.maxAge);
-      const tooOld = made.tooOld + made.spans.length - spans.length;
-      if (tooOld > 0) drop('too_old', tooOld);
-      if (spans.length > room) drop('queue', spans.length);
-      else if (!budget.take(spans.length)) drop('budget', spans.length);
-      else {
-        room -= spans.length;
-        if (writer.spans + spans.length > BATCH_SPANS) cut();
-        for (const span of spans) writer.add(span);
-        return true;
-      }
+interface CommitSpansDeps extends SpanSourceOptions {
+  /** Empty, and empty again after `finish`. */
+  readonly writer: FrameWriter;
+  readonly budget: Budget;
+  readonly frame: SpanFrame;
+}
+
+/** Gathers the spans of one commit into batches, and counts those that are dropped. */
+class CommitSpans {
+  readonly #deps: CommitSpansDeps;
+  readonly #head: string;
+  readonly #madeAt: number;
+  readonly #batches: SpanBatch[] = [];
+  readonly #dropped = new Map<DropReason, number>();
+  #room: number;
+
+  constructor(deps: CommitSpansDeps, account: string) {
+    this.#deps = deps;
+    this.#head = JSON.stringify(deps.headOf(account));
+    this.#madeAt = deps.clock.now();
+    this.#room = QUEUE_SPANS - deps.outbox.waiting().spans;
+  }
+
+  /** Returns whether there was room for the spans of the message. */
+  add(message: MessageProgress, telling: Telling): boolean {
+    const { frame, settings, budget, writer } = this.#deps;
+    const made = deliverySpans(message, telling, frame);
+    if (made === undefined) {
+      this.#drop('unreadable', telling.attempts.length + (telling.root === undefined ? 0 : 1));
       return false;
-    };
+    }
+    const spans = made.spans.filter(({ startMs }) => startMs >= this.#madeAt - settings.maxAge);
+    this.#drop('too_old', made.tooOld + made.spans.length - spans.length);
+    if (spans.length > this.#room) {
+      this.#drop('queue', spans.length);
+      return false;
+    }
+    if (!budget.take(spans.length)) {
+      this.#drop('budget', spans.length);
+      return false;
+    }
+    this.#room -= spans.length;
+    if (writer.spans + spans.length > BATCH_SPANS) this.#cut();
+    for (const span of spans) writer.add(span);
+    return true;
+  }
 
-    const known = outbox.leftOpen(account);
-    for (const message of facts.progress) {
-      const isLeftOpen = known.has(message.messageId);
-      const telling = tellingOf(message, settings, { isLeftOpen, isBare: facts.form === 'present' });
-      if (telling !== undefined) tell(message, telling);
-    }
-    const leftOpen: string[] = [];
-    const due = openTooLong(facts, settings.maxOpen);
-    for (const message of due.length === 0 ? [] : facts.progressOf(due)) {
-      if (message.end !== undefined || known.has(message.messageId)) continue;
+  finish(): { readonly batches: readonly SpanBatch[]; readonly dropped: ReadonlyMap<DropReason, number> } {
+    this.#cut();
+    return { batches: this.#batches, dropped: this.#dropped };
+  }
+
+  #cut(): void {
+    const { writer, protocol } = this.#deps;
+    if (writer.spans === 0) return;
+    this.#batches.push({ protocol, head: this.#head, madeAt: this.#madeAt, ...writer.take() });
+  }
+
+  #drop(reason: DropReason, spans: number): void {
+    if (spans > 0) this.#dropped.set(reason, (this.#dropped.get(reason) ?? 0) + spans);
+  }
+}
+
+/** Returns what to tell of messages that have been open for too long with this commit. */
+function openOf(
+  facts: CommitFacts,
+  known: ReadonlySet<string>,
+  settings: TraceSettings,
+): { readonly message: MessageProgress; readonly telling: Telling }[] {
+  const due = openTooLong(facts, settings.maxOpen);
+  return (due.length === 0 ? [] : facts.progressOf(due))
+    .filter(({ end, messageId }) => end === undefined && !known.has(messageId))
+    .flatMap((message) => {
       const isSampled = sampled(message, settings);
-      if (!isSampled && !isSlow(message, facts.watermark, settings.slow)) continue;
-      const attempts = isSampled ? [] : heldBack(message, settings.slow);
-      if (tell(message, { attempts, root: 'open' })) leftOpen.push(message.messageId);
-    }
-    cut();
-    for (const [reason, count] of dropped) events.emit({ type: 'spans.dropped', count, reason });
-    return { batches, leftOpen };
-  };
+      if (!isSampled && !isSlow(message, facts.watermark, settings.slow)) return [];
+      return [{ message, telling: { attempts: isSampled ? [] : heldBack(message, settings.slow), root: 'open' } }];
+    });
 }
 
 /** Messages in flight that have been open for the time at this commit, and had not been at the one before. */
