@@ -91,13 +91,13 @@ function appHandler(deps: Deps): SampleHandler {
 }
 
 /**
- * Invoices break when the ledger behind them does: the first one, one in five hundred, and all of them in an outage.
+ * Invoices break when the ledger behind them does: the first one, one in a hundred and twenty, and all of them in an outage.
  * What broke stays so for some seconds, longer than its retries last, and is then mended: a resumed run mostly succeeds.
  * An unknown currency is wrong for good. Approvals by hand wait for a desk that nobody sits at.
  */
 function invoiceWorkflow(deps: Deps): SampleHandler {
   const { random } = deps;
-  const breakage = new Breakage(deps, { share: 0.002, lastingMs: 5_000, againShare: 0.02 });
+  const breakage = new Breakage(deps, { share: 0.008, lastingMs: 5_000, againShare: 0.02 });
   const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 2_400_000, lastingMs: 24_000 });
   return ({ body }) => {
     const afterMs = 20 + 80 * random();
@@ -111,7 +111,7 @@ function invoiceWorkflow(deps: Deps): SampleHandler {
 
 /** Onboarding fails seldom, and then for longer. */
 function onboardingWorkflow(deps: Deps): SampleHandler {
-  const breakage = new Breakage(deps, { share: 0.002, lastingMs: 60_000, againShare: 0.1 });
+  const breakage = new Breakage(deps, { share: 0.001, lastingMs: 60_000, againShare: 0.1 });
   return ({ body }) => {
     const afterMs = 20 + 120 * deps.random();
     if (breakage.isBroken(body['customer'])) return refuse(500, 'the welcome template cannot be rendered', afterMs);
