@@ -21,14 +21,15 @@ import { createFamilies, SOURCES, type Families, type HandedCounts, type Source 
 import { sayLimits, type KnownLimits } from './known-limits.ts';
 import { createLabelLimiter, type LabelUse, type ReadOf } from './label-limiter.ts';
 import { createMirror } from './mirror.ts';
-import { processText } from './process-metrics.ts';
+import { createProcessReader } from './process-metrics.ts';
 import { createProjections } from './projections.ts';
 import { createSelfMetrics } from './self.ts';
 import type { Format } from './series.ts';
 import type { MetricsSettings } from './settings.ts';
+import { createReadings, type Readings } from './readings.ts';
 import { createStoreStats, type StoreReadings } from './store-stats.ts';
 
-export interface MetricsDeps {
+export interface MetricsDeps extends Readings {
   readonly board: ObservationBoard;
   readonly events: EventBus;
   readonly clock: Clock;
@@ -55,20 +56,10 @@ export interface MetricsDeps {
   engine(): EngineReadings;
   /** What is known of an account's budget; undefined when nobody knows it. */
   budget?(account: string): BudgetKnowledge | undefined;
-  /** What was written to the audit log so far, and what could not be. */
-  audit?(): { readonly records: number; readonly failures: number };
   /** The files of the store now. */
   store?(): StoreReadings;
-  /** Epoch milliseconds of the last commit of counters; undefined before the first. */
-  savedAt?(): number | undefined;
-  /** Log lines written so far, by level. */
-  logLines?(): ReadonlyMap<string, number>;
   readonly stateRestored: boolean;
   readonly configHash: string;
-  /** What the listeners with TLS show. */
-  certificates?(): readonly { readonly listener: string; /** Epoch milliseconds. */ readonly notAfter: number }[];
-  /** How the last loading of the configuration went; undefined where it is never loaded again. */
-  reload?(): { readonly ok: boolean; /** Epoch milliseconds of the last good one. */ readonly goodAt: number };
   /** What earlier daemons of this process counted. */
   readonly handed?: HandedCounts;
   readonly build: { readonly version: string; readonly revision: string };
@@ -115,40 +106,15 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     zeroForMs: settings.newSeriesZeroFor,
     maxSeries: settings.maxSeries,
     debug: settings.debug,
-    onRefused,
+    onRefused: createRefusals(() => families, deps),
     accounts: accounts.map(({ name }) => name),
     ...(deps.handed !== undefined && { handed: deps.handed }),
   });
   const health = createApiHealth(clock);
   const onFailure = (source: Source): void => families.add('opsd_projection_failures_total', { source });
+  const ofProcess = createProcessReader(() => onFailure('process'));
 
-  /** The series of the process that the scrape under way has. */
-  let ofProcess: readonly string[] = [];
-
-  const saidRefused = new Set<string>();
-  function onRefused(family: string): void {
-    families.add('opsd_series_refused_total', {});
-    if (saidRefused.has(family)) return;
-    saidRefused.add(family);
-    events.emit({ type: 'series.refused', family, limit: settings.maxSeries });
-  }
-
-  const lines = new Map<string, number>();
-  function mirrorLogLines(): void {
-    for (const [level, total] of deps.logLines?.() ?? []) {
-      families.add('opsd_log_messages_total', { level }, Math.max(0, total - (lines.get(level) ?? 0)));
-      lines.set(level, total);
-    }
-  }
-
-  let audited = { records: 0, failures: 0 };
-  function mirrorAudit(): void {
-    const { records, failures } = deps.audit?.() ?? audited;
-    families.add('opsd_audit_records_total', {}, records - audited.records);
-    families.add('opsd_audit_write_errors_total', {}, failures - audited.failures);
-    audited = { records, failures };
-  }
-
+  const readings = createReadings(families, deps);
   sayOnce(families, deps);
   for (const label of limiter.labels) families.add('opsd_label_values_folded_total', { label }, 0);
   // What the store knows comes first in line for the places of a label, as it did before a restart.
@@ -162,15 +128,9 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   });
   const projections = createProjections({ board, clock, settings, accounts, families, onFailure });
   const self = createSelfMetrics({
-    board,
+    ...deps,
     families,
     health,
-    accounts,
-    events,
-    clock,
-    usage: (account, api) => deps.usage(account, api),
-    policies: () => deps.policies(),
-    engine: () => deps.engine(),
     budget: (account) => deps.budget?.(account),
     onFailure,
   });
@@ -179,23 +139,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     () => projections.refresh(),
     () => self.refresh(),
     ...(deps.store === undefined ? [] : [createStoreStats(families, () => deps.store!())]),
-    mirrorLogLines,
-    mirrorAudit,
-    () => {
-      const last = deps.reload?.();
-      if (last === undefined) return;
-      families.set('opsd_config_last_reload_successful', {}, last.ok ? 1 : 0);
-      families.set('opsd_config_last_reload_success_timestamp_seconds', {}, last.goodAt / 1_000);
-    },
-    () => {
-      for (const { listener, notAfter } of deps.certificates?.() ?? []) {
-        families.set('opsd_tls_certificate_not_after_timestamp_seconds', { listener }, notAfter / 1_000);
-      }
-    },
-    () => {
-      const at = deps.savedAt?.();
-      if (at !== undefined) families.set('opsd_state_last_save_timestamp_seconds', {}, at / 1_000);
-    },
+    ...Object.values(readings),
   ];
   const subscription = countEvents({
     events,
@@ -210,20 +154,8 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     tables: families.tables,
     refresh,
     heldCounters: () => families.heldCount(),
-    textBehind: readProcess,
+    textBehind: (format) => ofProcess.read(format),
   });
-
-  async function readProcess(format: Format): Promise<string> {
-    try {
-      const { text, names } = await processText(format);
-      ofProcess = names;
-      return text;
-    } catch {
-      ofProcess = [];
-      onFailure('process');
-      return '';
-    }
-  }
 
   function refresh(): void {
     for (const part of parts) {
@@ -234,42 +166,15 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       }
     }
     families.releaseHeld();
-    countSeries();
-  }
-
-  const readOf: ReadOf = (account, collectors) => {
-    const statuses = board
-      .statuses()
-      .filter((status) => status.account === account && collectors.includes(status.collector))
-      .filter((status) => status.off === undefined);
-    return {
-      lastSuccesses: statuses.map((status) => status.lastSuccessAt),
-      intervalMs: Math.max(0, ...statuses.map((status) => status.intervalMs)),
-    };
-  };
-
-  function countSeries(): void {
-    const { put, samples } = families.collect('process');
-    let total = ofProcess.length;
-    for (const { name, series: known } of families.tables) {
-      let series = known;
-      if (name === 'opsd_series') series = 1;
-      // A series for each metric, this one too.
-      else if (name === 'opsd_series_by_family') series = families.tables.length + ofProcess.length;
-      total += series;
-      if (settings.debug) put('opsd_series_by_family', { family: name }, series);
-    }
-    if (settings.debug) for (const family of ofProcess) put('opsd_series_by_family', { family }, 1);
-    put('opsd_series', {}, total);
-    families.exchange(['opsd_series', 'opsd_series_by_family'], [samples]);
+    countSeries(families, { ofProcess: ofProcess.names, debug: settings.debug });
   }
 
   return {
     admit: (account, label, value, amount) => limiter.admit(account, label, value, amount),
-    tidyLabels: () => limiter.tidy(readOf),
+    tidyLabels: () => limiter.tidy((account, collectors) => readOf(board, account, collectors)),
     labelUse: () => limiter.use(),
     handOver() {
-      mirrorAudit();
+      readings.takeAudit();
       return families.handOver();
     },
     render: (format) => exposition.render(format),
@@ -279,6 +184,49 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       self[Symbol.dispose]();
       mirror[Symbol.dispose]();
     },
+  };
+}
+
+/** Counts label sets that were refused, and reports the first one of each metric. */
+function createRefusals(families: () => Families, { events, settings }: MetricsDeps): (family: string) => void {
+  const reported = new Set<string>();
+  return (family) => {
+    families().add('opsd_series_refused_total', {});
+    if (reported.has(family)) return;
+    reported.add(family);
+    events.emit({ type: 'series.refused', family, limit: settings.maxSeries });
+  };
+}
+
+/** Shows how many series the next scrape has. */
+function countSeries(
+  families: Families,
+  { ofProcess, debug }: { readonly ofProcess: readonly string[]; readonly debug: boolean },
+): void {
+  const { put, samples } = families.collect('process');
+  let total = ofProcess.length;
+  for (const { name, series: known } of families.tables) {
+    let series = known;
+    if (name === 'opsd_series') series = 1;
+    // A series for each metric, this one too.
+    else if (name === 'opsd_series_by_family') series = families.tables.length + ofProcess.length;
+    total += series;
+    if (debug) put('opsd_series_by_family', { family: name }, series);
+  }
+  if (debug) for (const family of ofProcess) put('opsd_series_by_family', { family }, 1);
+  put('opsd_series', {}, total);
+  families.exchange(['opsd_series', 'opsd_series_by_family'], [samples]);
+}
+
+/** Returns when the collectors of an account last succeeded, and how often they run. */
+function readOf(board: ObservationBoard, ...[account, collectors]: Parameters<ReadOf>): ReturnType<ReadOf> {
+  const statuses = board
+    .statuses()
+    .filter((status) => status.account === account && collectors.includes(status.collector))
+    .filter((status) => status.off === undefined);
+  return {
+    lastSuccesses: statuses.map((status) => status.lastSuccessAt),
+    intervalMs: Math.max(0, ...statuses.map((status) => status.intervalMs)),
   };
 }
 

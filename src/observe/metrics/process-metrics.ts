@@ -10,22 +10,39 @@ import type { Format } from './series.ts';
 /** The least possible work for prom-client's monitor of event-loop delays, whose metrics are not exposed. */
 const MONITOR_INTERVAL_MS = 60_000;
 
-interface ProcessText {
-  readonly text: string;
-  /** Names of the samples, which have no labels. */
+let registries: ReturnType<typeof createRegistries> | undefined;
+
+export interface ProcessReader {
+  /** Collects the metrics of the process. Resolves to their text without an end mark, or to nothing if that fails. */
+  read(format: Format): Promise<string>;
+  /** Names of the samples that were read last. They have no labels. */
   readonly names: readonly string[];
 }
 
-let registries: ReturnType<typeof createRegistries> | undefined;
+export function createProcessReader(onFailure: () => void): ProcessReader {
+  let text = '';
+  return {
+    async read(format) {
+      try {
+        text = await processText(format);
+      } catch {
+        text = '';
+        onFailure();
+      }
+      return text;
+    },
+    get names() {
+      return [...text.matchAll(/^(\w+) /gm)].map(([, name]) => name!);
+    },
+  };
+}
 
-/** Collects the metrics of the process, and returns them as text without an end mark. */
-export async function processText(format: Format): Promise<ProcessText> {
+async function processText(format: Format): Promise<string> {
   registries ??= createRegistries();
   const registry = format === 'openmetrics' ? registries.openmetrics : registries.text;
   const written = await registry.metrics();
   // prom-client writes `Nan` for the limit of file descriptors where there is none.
-  const text = written.replaceAll(/^\w+ Nan\n/gm, '').replace(/^# EOF\n/m, '');
-  return { text, names: [...text.matchAll(/^(\w+) /gm)].map(([, name]) => name!) };
+  return written.replaceAll(/^\w+ Nan\n/gm, '').replace(/^# EOF\n/m, '');
 }
 
 /**
