@@ -2,12 +2,10 @@
  * Explains an id: what it names, what each policy would do with it now, and what was done to it. Reads the service, and
  * sends nothing that acts.
  */
-import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Denial, Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../guardrails/echo-check.ts';
-import type { ActionRecord } from '../ledger/intents.ts';
-import type { Explained, Explanation, Refusal, Subject } from '../ledger/verbs.ts';
+import type { Explained, Explanation, Refusal } from '../ledger/verbs.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 import { hearClock } from './clock-denial.ts';
 import { decide } from './decide.ts';
@@ -15,10 +13,8 @@ import type { Decision } from './plan-draft.ts';
 import { grantOf } from './grants.ts';
 import { groupOf } from './group-facts.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
+import { actionsOn, lookUp, type Found } from './look-up.ts';
 import { contextOf, type RunDeps } from './run-policy.ts';
-
-/** Dead messages that are looked through. */
-const MOST_LETTERS = 10_000;
 
 /** Names in `select` of the listing's filters, where the two differ. */
 const SELECT_KEYS: Readonly<Record<string, string>> = {
@@ -26,11 +22,6 @@ const SELECT_KEYS: Readonly<Record<string, string>> = {
   fromDate: 'failedWithin',
   toDate: 'failedBefore',
 };
-
-type Found =
-  | { readonly subject: Subject; readonly entry: WorkflowDlqEntry; readonly letter?: never }
-  | { readonly subject: Subject; readonly letter: DeadLetter; readonly entry?: never }
-  | { readonly subject: Subject; readonly entry?: never; readonly letter?: never };
 
 export async function explain(id: string, deps: RunDeps, signal: AbortSignal): Promise<Explained | Refusal> {
   const found = await lookUp(id, deps, signal);
@@ -50,63 +41,6 @@ export async function explain(id: string, deps: RunDeps, signal: AbortSignal): P
     policies.push({ ...of, ...(await verdictOf(policy, found, deps, signal)) });
   }
   return { ok: true, id, ...(found !== undefined && { subject: found.subject }), policies, actions };
-}
-
-/** Returns what the id names, from memory first, then by reading the service; undefined when nothing knows it. */
-async function lookUp(id: string, deps: RunDeps, signal: AbortSignal): Promise<Found | Refusal | undefined> {
-  const { accounts } = deps.actions;
-  for (const account of accounts) {
-    const known =
-      named(id, account, deps.board.latest(account, 'workflowDlq')?.rows ?? []) ?? letterOf(id, account, deps);
-    if (known !== undefined) return known;
-  }
-  const unread: string[] = [];
-  for (const account of accounts) {
-    const listing = await deps.actions.list(account, {}, signal);
-    signal.throwIfAborted();
-    if (listing.problem !== undefined) unread.push(`the workflow DLQ of ${account}: ${listing.problem}`);
-    const listed = named(id, account, listing.entries);
-    if (listed !== undefined) return listed;
-    const message = await deps.actions.findMessage(account, id, signal);
-    signal.throwIfAborted();
-    if (typeof message === 'string') unread.push(`the message log of ${account}: ${message}`);
-    if (typeof message !== 'object') continue;
-    const { workflowRunId } = message;
-    const run = workflowRunId === undefined ? undefined : named(workflowRunId, account, listing.entries);
-    if (run !== undefined) return { ...run, subject: { ...run.subject, messageId: id } };
-    return { subject: { account, in: 'log', messageId: id, ...(workflowRunId !== undefined && { workflowRunId }) } };
-  }
-  if (unread.length === 0) return undefined;
-  const message = `${id.slice(0, 200)} is not known so far, and not everything could be read: ${unread.join('; ')}.`;
-  return { ok: false, code: 'unread', message };
-}
-
-/** The newest entry of a run, or the entry of an id. */
-function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]): Found | undefined {
-  const found = entries.filter(({ dlqId, workflowRunId }) => dlqId === id || workflowRunId === id);
-  const entry = found.reduce<WorkflowDlqEntry | undefined>(
-    (a, b) => (a && a.createdAt >= b.createdAt ? a : b),
-    undefined,
-  );
-  if (entry === undefined) return undefined;
-  const { dlqId, workflowRunId } = entry;
-  return { subject: { account, in: 'workflow-dlq', dlqId, workflowRunId }, entry };
-}
-
-function letterOf(id: string, account: string, { ledger }: RunDeps): Found | undefined {
-  const letter = ledger
-    .deadLetters(account, MOST_LETTERS)
-    .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
-  if (letter === undefined) return undefined;
-  const { dlqId, messageId } = letter;
-  return { subject: { account, in: 'message-dlq', dlqId, messageId }, letter };
-}
-
-function actionsOn(id: string, subject: Subject | undefined, { ledger }: RunDeps): readonly ActionRecord[] {
-  const { account, dlqId, workflowRunId, messageId } = subject ?? {};
-  const ids = new Set([id, dlqId, workflowRunId, messageId].filter((one) => one !== undefined));
-  const all = [...ids].flatMap((one) => ledger.actionsOn(account, one));
-  return [...new Map(all.map((action) => [action.id, action])).values()].sort((a, b) => b.id - a.id);
 }
 
 /** Returns whether a policy acts on such a thing at all. A prune lists nothing, and a budget has no entries. */

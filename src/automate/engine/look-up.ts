@@ -1,0 +1,75 @@
+/** Finds what an id names: an entry, a run, or a message, and the actions on it. */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { History } from '../ledger/history.ts';
+import type { ActionRecord } from '../ledger/intents.ts';
+import type { Signals } from '../ledger/signals.ts';
+import type { Refusal, Subject } from '../ledger/verbs.ts';
+import type { EngineDeps } from './engine-deps.ts';
+
+/** Most dead letters that are searched. */
+const MOST_LETTERS = 10_000;
+
+export type Found =
+  | { readonly subject: Subject; readonly entry: WorkflowDlqEntry; readonly letter?: never }
+  | { readonly subject: Subject; readonly letter: DeadLetter; readonly entry?: never }
+  | { readonly subject: Subject; readonly entry?: never; readonly letter?: never };
+
+type LookUpDeps = Pick<EngineDeps<History & Signals>, 'actions' | 'board' | 'ledger'>;
+
+/** Returns what the id names, from memory first, then by reading the service; undefined when nothing knows it. */
+export async function lookUp(id: string, deps: LookUpDeps, signal: AbortSignal): Promise<Found | Refusal | undefined> {
+  const { accounts } = deps.actions;
+  for (const account of accounts) {
+    const known =
+      named(id, account, deps.board.latest(account, 'workflowDlq')?.rows ?? []) ?? letterOf(id, account, deps);
+    if (known !== undefined) return known;
+  }
+  const unread: string[] = [];
+  for (const account of accounts) {
+    const listing = await deps.actions.list(account, {}, signal);
+    signal.throwIfAborted();
+    if (listing.problem !== undefined) unread.push(`the workflow DLQ of ${account}: ${listing.problem}`);
+    const listed = named(id, account, listing.entries);
+    if (listed !== undefined) return listed;
+    const message = await deps.actions.findMessage(account, id, signal);
+    signal.throwIfAborted();
+    if (typeof message === 'string') unread.push(`the message log of ${account}: ${message}`);
+    if (typeof message !== 'object') continue;
+    const { workflowRunId } = message;
+    const run = workflowRunId === undefined ? undefined : named(workflowRunId, account, listing.entries);
+    if (run !== undefined) return { ...run, subject: { ...run.subject, messageId: id } };
+    return { subject: { account, in: 'log', messageId: id, ...(workflowRunId !== undefined && { workflowRunId }) } };
+  }
+  if (unread.length === 0) return undefined;
+  const message = `${id.slice(0, 200)} is not known so far, and not everything could be read: ${unread.join('; ')}.`;
+  return { ok: false, code: 'unread', message };
+}
+
+/** The newest entry of a run, or the entry of an id. */
+function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]): Found | undefined {
+  const found = entries.filter(({ dlqId, workflowRunId }) => dlqId === id || workflowRunId === id);
+  const entry = found.reduce<WorkflowDlqEntry | undefined>(
+    (a, b) => (a && a.createdAt >= b.createdAt ? a : b),
+    undefined,
+  );
+  if (entry === undefined) return undefined;
+  const { dlqId, workflowRunId } = entry;
+  return { subject: { account, in: 'workflow-dlq', dlqId, workflowRunId }, entry };
+}
+
+function letterOf(id: string, account: string, { ledger }: LookUpDeps): Found | undefined {
+  const letter = ledger
+    .deadLetters(account, MOST_LETTERS)
+    .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
+  if (letter === undefined) return undefined;
+  const { dlqId, messageId } = letter;
+  return { subject: { account, in: 'message-dlq', dlqId, messageId }, letter };
+}
+
+export function actionsOn(id: string, subject: Subject | undefined, { ledger }: LookUpDeps): readonly ActionRecord[] {
+  const { account, dlqId, workflowRunId, messageId } = subject ?? {};
+  const ids = new Set([id, dlqId, workflowRunId, messageId].filter((one) => one !== undefined));
+  const all = [...ids].flatMap((one) => ledger.actionsOn(account, one));
+  return [...new Map(all.map((action) => [action.id, action])).values()].sort((a, b) => b.id - a.id);
+}
