@@ -17,7 +17,7 @@ export interface SeriesRecord extends SeriesKey {
   readonly record: string;
 }
 
-export interface SeriesCommit {
+interface SeriesCommit {
   readonly account: string;
   readonly increments: readonly Increment[];
   /** Written over those of the same key. */
