@@ -8,6 +8,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/soak/**'],
+          setupFiles: ['test/emulator/conformance-setup.ts'],
           unstubEnvs: true,
           // A limit on hanging, not on time: a busy machine is no failure.
           testTimeout: 60_000,

@@ -169,7 +169,7 @@ describe('a failure callback', () => {
     await service.call('POST', `/v2/trigger/${sink.url}/run`, { headers });
     await service.drain();
     const override = { headers: { 'Svc-Failure-Callback': `${sink.url}/new` } };
-    await service.call('POST', '/v2/workflows/dlq/resume', override);
+    expect((await service.call('POST', '/v2/workflows/dlq/resume', override)).status).toBe(200);
     await service.drain();
     expect(sink.requests.map(({ url }) => url)).toEqual(['/run', '/old', '/run', '/new']);
   });

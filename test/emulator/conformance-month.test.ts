@@ -181,7 +181,8 @@ describe('waiting', () => {
       const [run] = service.emulator.workflowDlq(ACCOUNT);
       seen.add(run!.dlqId).add(run!.workflowRunId);
       await service.clock.advance(DAY);
-      await service.call('POST', `/v2/workflows/dlq/resume?dlqIds=${run!.dlqId}`);
+      const { json } = await service.call('POST', `/v2/workflows/dlq/resume?dlqIds=${run!.dlqId}`);
+      expect(json['workflowRuns']).toHaveLength(1);
       await service.emulator.idle();
     }
     expect(seen.size).toBe(60);

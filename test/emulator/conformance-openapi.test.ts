@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { OPERATIONS, RECORDS } from './interface-names.ts';
+import { OPERATION_IDS, OPERATIONS, RECORDS } from './interface-names.ts';
 
 interface Parameter {
   readonly in: string;
@@ -27,30 +27,6 @@ interface OpenApi {
 }
 
 const DOCUMENT = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8')) as OpenApi;
-
-/** Operations by the names that the document has for them. */
-const OPERATION_IDS: Readonly<Record<string, string>> = {
-  '4.1.add-endpoints': 'add-endpoints',
-  '4.1.list-groups': 'list-url-groups',
-  '4.1.list-logs': 'list-logs',
-  '4.1.publish': 'publish',
-  '4.1.trigger': 'trigger',
-  '4.1.list-runs': 'list-workflow-dlq',
-  '4.1.resume-runs': 'resume-workflow-dlq',
-  '4.1.delete-runs': 'delete-workflow-dlq',
-  '4.1.delete-dlq': 'delete-dlq',
-  '4.1.get-key': 'get-flow-control',
-  '4.2.move-to-team': 'move-to-team',
-  '4.2.set-plan': 'set-plan',
-  '4.2.rotate-token': 'rotate-token',
-  '4.2.update-budget': 'update-budget',
-  '4.2.stats': 'get-account-stats',
-  '4.2.create-index': 'create-index',
-  '4.2.get-index': 'get-index',
-  '4.2.rename-index': 'rename-index',
-  '4.2.transfer-index': 'transfer-index',
-  '4.2.vector-stats': 'get-vector-stats',
-};
 
 /** Schema of each record, and what it has beyond the interface: what service installations are known to send. */
 const SCHEMAS = [

@@ -173,7 +173,7 @@ export const OPERATION_ROWS: readonly Row[] = [
   ...proven(DELIVERY, 'an expression and a Retry-After say when', {
     '4.1.publish.header.Svc-Retry-Delay': 'expression for the wait before each retry',
   }),
-  ...proven('retry-delay.test.ts', 'grows from 12 s over 2 m 28 s, 30 m and 6 h to a day', {
+  ...proven(DELIVERY, 'is tried again after the default back-off, as often as the plan says, then fails for good', {
     '4.1.publish.back-off': 'exponential by default',
   }),
   ...proven(HEADERS, 'a delay of %s is %d ms', {
@@ -192,22 +192,16 @@ export const OPERATION_ROWS: readonly Row[] = [
   ...proven(HEADERS, FLOW_VALUE, {
     '4.1.publish.header.Svc-Flow-Control-Value': 'parallelism, rate and period',
   }),
-  ...proven(
-    'flow-control.test.ts',
-    'no key ever exceeds its parallelism or its rate, each is first in first out, and all are done',
-    {
-      '4.1.publish.flow-holds': 'no key exceeds its limits',
-    },
-  ),
-  ...proven(
-    'flow-control.test.ts',
-    'among many keys every one has its turn: no list gets more than one item ahead of another that waits',
-    { '4.1.publish.flow-fair': 'a long waiting list starves no other key' },
-  ),
+  ...proven('flow-control.test.ts', 'a long waiting list of a key holds back no message of another key', {
+    '4.1.publish.flow-fair': 'a long waiting list starves no other key',
+  }),
   ...proven(
     'conformance-properties.test.ts',
     'no key ever has more at the destination than it may, and its figures are exact at every moment',
-    { '4.1.publish.flow-at-destination': 'nor does the destination see more than they allow' },
+    {
+      '4.1.publish.flow-holds': 'no key exceeds its limits',
+      '4.1.publish.flow-at-destination': 'nor does the destination see more than they allow',
+    },
   ),
   ...proven(PUBLISH, 'by id within ten minutes', {
     '4.1.publish.header.Svc-Deduplication-Id': 'the same id within ten minutes is not sent again',
@@ -264,21 +258,21 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.publish.header.Svc-Redact-Fields=headers': 'all headers',
     '4.1.publish.header.Svc-Redact-Fields=header[<header_name>]': 'one header',
   }),
-  ...proven('retry-delay.test.ts', '%s with retried=%d is %d', {
+  ...proven(HEADERS, 'a retry delay of %s waits %j ms', {
     '4.1.expression=retried': ['retries so far, 0 before the first', "'1000 * (1 + retried)'"],
-    '4.1.expression=pow': ['x to the y', "'pow(3, retried)'"],
-    '4.1.expression=exp': ['e to the x', "['exp(retried)', 2"],
-    '4.1.expression=sqrt': ['square root', 'sqrt(retried)'],
-    '4.1.expression=abs': ['absolute value', 'abs(retried - 5)'],
-    '4.1.expression=floor': ['rounded down', 'floor(-1.5)'],
-    '4.1.expression=ceil': ['rounded up', 'ceil(-1.5)'],
-    '4.1.expression=round': ['rounded', 'round(2.6)'],
-    '4.1.expression=min': ['the smaller', "['min(retried, 3)', 4"],
-    '4.1.expression=max': ['the larger', "['max(retried, 3)', 2"],
+    '4.1.expression=pow': ['x to the y', "'pow(2, retried)"],
+    '4.1.expression=exp': ['e to the x', "'exp(retried)"],
+    '4.1.expression=sqrt': ['square root', "'sqrt(retried"],
+    '4.1.expression=abs': ['absolute value', "'abs(retried - 1)"],
+    '4.1.expression=floor': ['rounded down', "'floor(retried / 2)"],
+    '4.1.expression=ceil': ['rounded up', "'ceil(retried / 2)"],
+    '4.1.expression=round': ['rounded', "'round(retried / 3)"],
+    '4.1.expression=min': ['the smaller', "'min(retried, 1)"],
+    '4.1.expression=max': ['the larger', "'max(10000, "],
     '4.1.expression.forms': 'a constant, a linear term, a scaled power, a floor',
   }),
-  ...proven('retry-delay.test.ts', '%s is refused with its reason', {
-    '4.1.expression.refused': 'what is no expression is refused',
+  ...proven(PUBLISH, 'Svc-%s: %s', {
+    '4.1.expression.refused': ['what is no expression is refused', "['Retry-Delay', 'pow(2)'"],
   }),
   ...proven(HEADERS, 'the payload arrives as it is, with the run id and the forwarded headers', {
     '4.1.trigger': 'POST /v2/trigger/{workflowUrl} begins a run',

@@ -17,7 +17,7 @@ async function failed(): Promise<{ readonly service: World; readonly bodies: rea
   ]) {
     if (origin !== undefined) service.emulator.control.nameNext(origin);
     const headers = { 'Svc-Retries': '0', 'Svc-Failure-Callback': `${sink.url}/cb` };
-    await service.call('POST', `/v2/publish/${sink.url}/bad`, { headers });
+    expect((await service.call('POST', `/v2/publish/${sink.url}/bad`, { headers })).status).toBe(200);
     await service.emulator.idle();
   }
   const told = sink.requests.filter((request) => request.url === '/cb');

@@ -44,6 +44,27 @@ describe('publish', () => {
   });
 
   test.each([
+    ['1000', [1000, 1000, 1000]],
+    ['1000 * (1 + retried)', [1000, 2000, 3000]],
+    ['pow(2, retried) * 1000', [1000, 2000, 4000]],
+    ['exp(retried) * 1000', [1000, 2718, 7389]],
+    ['sqrt(retried * 4) * 1000 + 5', [5, 2005, 2833]],
+    ['abs(retried - 1) * 1000 + 5', [1005, 5, 1005]],
+    ['floor(retried / 2) * 1000 + 5', [5, 5, 1005]],
+    ['ceil(retried / 2) * 1000 + 5', [5, 1005, 1005]],
+    ['round(retried / 3) * 1000 + 5', [5, 5, 1005]],
+    ['min(retried, 1) * 1000 + 5', [5, 1005, 1005]],
+    ['max(10000, pow(2, retried) * 3000)', [10_000, 10_000, 12_000]],
+  ])('a retry delay of %s waits %j ms', async (expression, waits) => {
+    const sink = await broken();
+    const service = await world();
+    await send(service, 'publish', sink.url, { 'Svc-Retries': '3', 'Svc-Retry-Delay': expression });
+    await service.drain();
+    const retries = (await allLogs(service, 'state=RETRY')).toReversed();
+    expect(retries.map(({ time, nextDeliveryTime }) => Math.round(nextDeliveryTime! - time))).toEqual(waits);
+  });
+
+  test.each([
     ['45s', 45],
     ['3m', 180],
     ['1h', 3_600],
@@ -261,7 +282,7 @@ describe('callbacks', () => {
     const endpoints = [{ url: `${sink.url}/one`, name: 'one' }];
     await service.call('POST', '/v2/topics/orders/endpoints', { body: JSON.stringify({ endpoints }) });
     const headers = { 'Svc-Callback': receiver.url, 'Svc-Delay': '1m', 'Svc-Forward-Order': '17' };
-    await service.call('POST', '/v2/publish/orders', { headers, body: bytes });
+    expect((await service.call('POST', '/v2/publish/orders', { headers, body: bytes })).status).toBe(200);
     await service.drain();
     expect(JSON.parse(receiver.requests[0]!.body.toString())).toMatchObject({
       topicName: 'orders',

@@ -393,6 +393,30 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   '4.2.vector-stats': { path: ['id'], query: ['period'] },
 };
 
+/** Names of the operations in the OpenAPI document. */
+export const OPERATION_IDS: Readonly<Record<string, string>> = {
+  '4.1.add-endpoints': 'add-endpoints',
+  '4.1.list-groups': 'list-url-groups',
+  '4.1.list-logs': 'list-logs',
+  '4.1.publish': 'publish',
+  '4.1.trigger': 'trigger',
+  '4.1.list-runs': 'list-workflow-dlq',
+  '4.1.resume-runs': 'resume-workflow-dlq',
+  '4.1.delete-runs': 'delete-workflow-dlq',
+  '4.1.delete-dlq': 'delete-dlq',
+  '4.1.get-key': 'get-flow-control',
+  '4.2.move-to-team': 'move-to-team',
+  '4.2.set-plan': 'set-plan',
+  '4.2.rotate-token': 'rotate-token',
+  '4.2.update-budget': 'update-budget',
+  '4.2.stats': 'get-account-stats',
+  '4.2.create-index': 'create-index',
+  '4.2.get-index': 'get-index',
+  '4.2.rename-index': 'rename-index',
+  '4.2.transfer-index': 'transfer-index',
+  '4.2.vector-stats': 'get-vector-stats',
+};
+
 /** Ids of the rows that the table must have for these names. */
 export function namedIds(): readonly string[] {
   const fields = Object.entries(RECORDS).flatMap(([record, names]) =>

@@ -10,6 +10,7 @@ import { openApiDocument } from '#emulator/openapi/document.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { DocumentedAnswers } from '../support/openapi-answers.ts';
+import { recordAnswer } from './conformance-evidence.ts';
 
 export const ACCOUNT = 'acc-1';
 export const TOKEN = 'token-1';
@@ -82,7 +83,8 @@ export async function world(options: Partial<EmulatorOptions> = {}): Promise<Wor
       const faulty = ownTime && emulator.control.faults.list().length > 0;
       const wrong = faulty ? [] : documented.problems({ method, target: path, status, headers, body });
       if (wrong.length > 0) throw new Error(`the OpenAPI document does not tell of this: ${wrong.join('; ')}`);
-      return { status, headers, json: parsed(body) };
+      const operation = documented.operationId({ method, target: path }) ?? 'none';
+      return recordAnswer(operation, { status, headers, json: parsed(body) });
     },
     async drain(limitMs = Infinity) {
       const end = clock.monotonic() + limitMs;

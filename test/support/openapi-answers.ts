@@ -98,7 +98,12 @@ export class DocumentedAnswers {
     for (const part of partsOf(schema)) this.#tellFields(part, told);
   }
 
-  #operationOf({ method, target }: Answer): OperationObject | undefined {
+  /** Name of the operation that a request is of, if any. */
+  operationId(request: Pick<Answer, 'method' | 'target'>): string | undefined {
+    return this.#operationOf(request)?.operationId;
+  }
+
+  #operationOf({ method, target }: Pick<Answer, 'method' | 'target'>): OperationObject | undefined {
     const path = target.split('?', 1)[0]!;
     return this.#places.find((place) => place.method === method && place.pattern.test(path))?.operation;
   }

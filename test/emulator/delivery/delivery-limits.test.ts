@@ -163,7 +163,7 @@ describe('over HTTP', () => {
     for (let index = 0; index < 104; index++) {
       await service.call('POST', `/v2/publish/${sink.url}/`, index % 2 === 0 ? {} : { headers });
     }
-    await service.call('POST', `/v2/publish/${other.url}/`);
+    expect((await service.call('POST', `/v2/publish/${other.url}/`)).status).toBe(200);
     await service.call('POST', `/v2/publish/${other.url}/`, { headers });
     await expect.poll(() => [held.length, other.requests.length]).toEqual([100, 2]);
     for (const end of held.splice(0)) end();
@@ -179,7 +179,7 @@ describe('over HTTP', () => {
     // Of the 10 MiB of the free plan's second, each takes 1 MiB.
     const body = new Uint8Array(1_048_576);
     const answers = Array.from({ length: 12 }, () => service.call('POST', `/v2/publish/${sink.url}/`, { body }));
-    await Promise.all(answers);
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(12).fill(200));
     await service.emulator.idle();
     expect(sink.requests).toHaveLength(10);
     await service.clock.advance(999);

@@ -57,7 +57,7 @@ describe('a delivery', () => {
     const sink = await httpSink();
     const service = await world();
     const bytes = Uint8Array.from({ length: 300 }, (_, index) => index % 256);
-    await service.call('POST', `/v2/publish/${sink.url}/`, { body: bytes });
+    expect((await service.call('POST', `/v2/publish/${sink.url}/`, { body: bytes })).status).toBe(200);
     await service.emulator.idle();
     expect(sink.requests[0]!.body.equals(bytes)).toBe(true);
   });

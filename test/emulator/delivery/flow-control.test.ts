@@ -243,6 +243,25 @@ describe('flow control', () => {
     expect((await service.call('GET', path)).json).toMatchObject({ rateCount: 2, ratePeriodStart: periodStart + 60 });
   });
 
+  test('a long waiting list of a key holds back no message of another key', async () => {
+    const held: (() => void)[] = [];
+    const sink = await httpSink((request, response) => {
+      if (request.url === '/long') held.push(() => void response.end());
+      else response.end();
+    });
+    const service = await world({ maxDeliveries: 2 });
+    const publish = async (path: string): Promise<void> => {
+      const headers = { 'Svc-Flow-Control-Key': path, 'Svc-Flow-Control-Value': 'parallelism=1' };
+      expect((await service.call('POST', `/v2/publish/${sink.url}/${path}`, { headers })).status).toBe(200);
+    };
+    for (let count = 0; count < 50; count++) await publish('long');
+    await publish('short');
+    await expect.poll(() => sink.requests.map(({ url }) => url)).toEqual(['/long', '/short']);
+    expect((await service.call('GET', '/v2/flowControl/long')).json).toMatchObject({ waitListSize: 49 });
+    expect((await service.call('GET', '/v2/flowControl/short')).json).toMatchObject({ waitListSize: 0 });
+    for (const end of held) end();
+  });
+
   test('an unknown key is not found', async () => {
     const service = await world();
     const answer = await service.call('GET', '/v2/flowControl/none');

@@ -79,7 +79,7 @@ describe('a delivery', () => {
     const service = await world({ accounts });
     const url = `${sink.url}/orders?x=%20`;
     const headers = { 'Svc-Retries': '1', 'Svc-Retry-Delay': '60000' };
-    await service.call('POST', `/v2/publish/${url}`, { headers, body: 'hello' });
+    expect((await service.call('POST', `/v2/publish/${url}`, { headers, body: 'hello' })).status).toBe(200);
     await service.drain();
     const at = START / 1_000;
     const [first, second] = sink.requests.map((request) => claimsOf(request, KEYS.current));
@@ -93,8 +93,8 @@ describe('a delivery', () => {
     const sink = await httpSink();
     const service = await world({ accounts, product: 'acme' });
     const headers = { 'Svc-Callback': `${sink.url}/callback` };
-    await service.call('POST', `/v2/publish/${sink.url}/message`, { headers });
-    await service.call('POST', `/v2/trigger/${sink.url}/run`, { body: 'go' });
+    expect((await service.call('POST', `/v2/publish/${sink.url}/message`, { headers })).status).toBe(200);
+    expect((await service.call('POST', `/v2/trigger/${sink.url}/run`, { body: 'go' })).status).toBe(200);
     await service.drain();
     expect(sink.requests).toHaveLength(3);
     for (const request of sink.requests) {

@@ -78,7 +78,7 @@ describe('a run', () => {
   test('has three retries whatever the plan', async () => {
     const sink = await broken();
     const service = await world();
-    await service.call('POST', `/v2/trigger/${sink.url}/w`);
+    expect((await service.call('POST', `/v2/trigger/${sink.url}/w`)).status).toBe(200);
     await service.drain();
     expect(sink.requests).toHaveLength(4);
     expect(await list(service)).toMatchObject({ messages: [{ maxRetries: 3 }] });
@@ -253,7 +253,7 @@ describe('resuming', () => {
     const { service, sink, callbacks } = await failedRuns();
     const [entry] = (await list(service)).messages;
     sink.requests.length = 0;
-    await resume(service, `dlqIds=${entry!.dlqId}`, {
+    const resumed = await resume(service, `dlqIds=${entry!.dlqId}`, {
       'Svc-Retries': '2',
       'Svc-Retry-Delay': '7000',
       'Svc-Delay': '1h',
@@ -262,6 +262,7 @@ describe('resuming', () => {
       'Svc-Flow-Control-Value': 'rate=5',
       'Svc-Failure-Callback': `${callbacks.url}/new`,
     });
+    expect(resumed.status).toBe(200);
     const resumedAt = service.clock.now();
     await service.drain();
     expect(sink.requests).toHaveLength(3);

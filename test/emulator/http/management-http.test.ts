@@ -6,6 +6,7 @@ import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { until } from '../../support/until.ts';
+import { recordAnswer } from '../conformance-evidence.ts';
 
 async function world() {
   const emulator = await startEmulator({
@@ -22,7 +23,8 @@ async function world() {
       headers: { authorization: `Basic ${btoa(`ops:${password}`)}` },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+    const json = (await response.json()) as Record<string, unknown>;
+    return recordAnswer(`${method} ${path}`, { status: response.status, json });
   };
   const publish = (destination: string, headers: object = {}, token = 'first') =>
     fetch(`${emulator.url}/v2/publish/${destination}`, {

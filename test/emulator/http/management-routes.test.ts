@@ -11,6 +11,7 @@ import { STATS_PERIOD_NAMES } from '#emulator/statistics/statistics-period.ts';
 import { createStatistics } from '#emulator/statistics/statistics.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
+import { recordAnswer } from '../conformance-evidence.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15);
 
@@ -33,7 +34,7 @@ function world(product = 'msgsvc') {
   ): Promise<ApiResponse> => {
     const route = routes.find((candidate) => candidate.operation === operation)!;
     const body = typeof request.body === 'string' ? request.body : JSON.stringify(request.body ?? '');
-    return route.handle({
+    const answer = await route.handle({
       account: {
         id: '',
         token: '',
@@ -50,13 +51,14 @@ function world(product = 'msgsvc') {
       body: request.body === undefined ? new Uint8Array() : new TextEncoder().encode(body),
       callerIp: '127.0.0.1',
     });
+    return recordAnswer(operation, answer);
   };
   const refusal = async (...args: Parameters<typeof call>): Promise<readonly [number, string]> => {
     try {
       const answer = await call(...args);
       throw new Error(`answered ${answer.status} ${JSON.stringify(answer.json)}`);
     } catch (error) {
-      if (error instanceof ApiError) return [error.status, error.message];
+      if (error instanceof ApiError) return recordAnswer(args[0], [error.status, error.message]);
       throw error;
     }
   };
@@ -135,7 +137,8 @@ describe('accounts', () => {
 
   test('moving to a team changes the owner, not the creator', async () => {
     const { call } = world();
-    await call('move-to-team', { body: { msgsvc_id: 'acc-1', target_team_id: 'team-9' } });
+    const moved = await call('move-to-team', { body: { msgsvc_id: 'acc-1', target_team_id: 'team-9' } });
+    expect(moved).toMatchObject({ status: 200, json: 'OK' });
     const record = (await call('rotate-token', { id: 'acc-1' })).json as Json;
     expect(record['customer_id']).toBe('team-9');
     expect(record['created_by']).toBe('owner@acc-1.example');

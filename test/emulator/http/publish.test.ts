@@ -90,7 +90,8 @@ describe('refusals', () => {
 test('another header prefix is another header', async () => {
   const sink = await httpSink();
   const service = await world({ headerPrefix: 'Acme' });
-  await service.call('POST', `/v2/publish/${sink.url}/`, { headers: { 'acme-forward-x': 'y', 'Svc-Forward-Z': 'z' } });
+  const headers = { 'acme-forward-x': 'y', 'Svc-Forward-Z': 'z' };
+  expect((await service.call('POST', `/v2/publish/${sink.url}/`, { headers })).status).toBe(200);
   await service.emulator.idle();
   expect(sink.requests[0]!.headers).toMatchObject({ x: 'y', 'acme-retried': '0' });
   expect(sink.requests[0]!.headers).not.toHaveProperty('z');
@@ -108,7 +109,7 @@ test("a timeout shortens the plan's and never lengthens it", async () => {
   const service = await world({ accounts: [{ id: ACCOUNT, token: 'token-1', plan: 'free' }] });
   for (const timeout of ['1h', '10m', '30']) {
     const headers = { 'Svc-Timeout': timeout, 'Svc-Delay': '1h' };
-    await service.call('POST', '/v2/publish/http://a.example/', { headers });
+    expect((await service.call('POST', '/v2/publish/http://a.example/', { headers })).status).toBe(200);
   }
   const entries = (await allLogs(service)) as readonly { timeout?: number }[];
   expect(entries.map((entry) => entry.timeout)).toEqual([30, 600, 900]);
@@ -306,7 +307,7 @@ describe('callbacks', () => {
     const receiver = await httpSink();
     const service = await world();
     const headers = { 'Svc-Failure-Callback': `${receiver.url}/failed` };
-    await service.call('POST', `/v2/publish/${receiver.url}/ok`, { headers });
+    expect((await service.call('POST', `/v2/publish/${receiver.url}/ok`, { headers })).status).toBe(200);
     await service.call('POST', '/v2/publish/http://nowhere.invalid/', { headers: { ...headers, 'Svc-Retries': '0' } });
     await service.drain();
     const told = receiver.requests.filter((request) => request.url === '/failed');
@@ -344,7 +345,7 @@ describe('callbacks', () => {
     );
     const service = await world();
     const headers = { 'Svc-Retries': '2', 'Svc-Retry-Delay': '1000', 'Svc-Callback': `${receiver.url}/cb` };
-    await service.call('POST', `/v2/publish/${receiver.url}/ok`, { headers });
+    expect((await service.call('POST', `/v2/publish/${receiver.url}/ok`, { headers })).status).toBe(200);
     await service.drain();
     expect(receiver.requests).toHaveLength(4);
     await service.call('POST', `/v2/publish/${receiver.url}/ok`, {
@@ -365,7 +366,7 @@ test('what is redacted arrives whole and is told as its hash', async () => {
     'Svc-Redact-Fields': 'body, header[token], header[Svc-Forward-Other]',
     'Svc-Forward-Other': 'def',
   };
-  await service.call('POST', `/v2/publish/${sink.url}/`, { headers, body: 'secret' });
+  expect((await service.call('POST', `/v2/publish/${sink.url}/`, { headers, body: 'secret' })).status).toBe(200);
   await service.call('POST', `/v2/publish/${sink.url}/`, {
     headers: { ...headers, 'Svc-Redact-Fields': 'headers', 'Svc-Callback': `${sink.url}/cb` },
     body: 'open',

@@ -130,6 +130,8 @@ describe('over HTTP', () => {
   });
 
   test('beyond the soft limit messages are taken, and none is left to tell of', async () => {
+    // The hard limit of this plan is higher.
+    expect((await publish(await limited('paid'))).headers).toMatchObject({ 'ratelimit-limit': '500000' });
     const meter = new RequestMeter(new ManualClock(START));
     expect(meter.takeMessages(11, 20)).toBe(true);
     expect(meter.day(10)).toMatchObject({ limit: 10, remaining: 0 });
