@@ -246,10 +246,7 @@ const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   'emulator/statistics/statistics.ts createStatistics': 103,
   'observe/metrics/families.ts createFamilies': 175,
   'observe/metrics/label-limiter.ts createLabelLimiter': 185,
-  'observe/metrics/metrics.ts createMetrics': 183,
-  'observe/metrics/mirror.ts createMirror': 115,
   'observe/metrics/self.ts createSelfMetrics': 193,
-  'observe/tracing/daemon-spans.ts createDaemonSpans': 179,
 };
 
 /** Returns the lines of each long function of a file, by path and name. */

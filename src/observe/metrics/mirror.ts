@@ -85,7 +85,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   function add({ account, increments, histograms }: Added, restored: boolean): void {
     for (const { by, ...row } of increments) {
-      const labels = labelsOf(account, row, 'counter');
+      const labels = labelsOf(deps.limiter, account, row, 'counter');
       if (labels === 'hidden') continue;
       if (labels === undefined || !makesSense(specOf(row.metric as CounterName), by)) {
         if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
@@ -96,7 +96,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
       count(row.metric as CounterName, labels, by, restored);
     }
     for (const row of histograms) {
-      const labels = labelsOf(account, row, 'histogram');
+      const labels = labelsOf(deps.limiter, account, row, 'histogram');
       if (labels === 'hidden') continue;
       if (labels === undefined || !fits(row)) {
         if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
@@ -111,32 +111,6 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   function count(metric: CounterName, labels: Labels, by: number, restored: boolean): void {
     if (!unknown.has(keyOf(metric, labels))) families.mirror(metric, labels, by, restored);
-  }
-
-  /**
-   * The same for what is read at the start and for what comes later, so that a restart changes nothing.
-   *
-   * @returns the labels to show a row under; undefined for a row that the catalogue does not know; `hidden` for one
-   *   whose label has no place: under `other` its old total would read as an increase
-   */
-  function labelsOf(
-    account: string,
-    { metric, labels }: Row,
-    type: 'counter' | 'histogram',
-  ): Labels | 'hidden' | undefined {
-    if (!isMetricName(metric)) return undefined;
-    const spec = specOf(metric);
-    if (spec.mirrored !== true || spec.type !== type || labels.length !== spec.labels.length) return undefined;
-    if (spec.account !== (account !== OWN)) return undefined;
-    const limited: Labels = spec.account ? { account } : {};
-    for (const [index, name] of spec.labels.entries()) {
-      const value = labels[index]!;
-      if (value === RETIRED) return 'hidden';
-      const shown = deps.limiter.keep(account, name, value);
-      if (shown === undefined) return 'hidden';
-      limited[name] = shown;
-    }
-    return limited;
   }
 
   function observations(account: string, { buckets, sum, exemplars = [] }: AddedHistogram): Observations {
@@ -184,6 +158,32 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   refresh();
   return { refresh, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+}
+
+/**
+ * Returns the labels to show a row under, the same for what is read at the start and for what comes later. Undefined for
+ * a row that the catalog does not have. `hidden` for one whose label has no place: under `other` its old total would
+ * look like an increase.
+ */
+function labelsOf(
+  limiter: LabelLimiter,
+  account: string,
+  { metric, labels }: Row,
+  type: 'counter' | 'histogram',
+): Labels | 'hidden' | undefined {
+  if (!isMetricName(metric)) return undefined;
+  const spec = specOf(metric);
+  if (spec.mirrored !== true || spec.type !== type || labels.length !== spec.labels.length) return undefined;
+  if (spec.account !== (account !== OWN)) return undefined;
+  const limited: Labels = spec.account ? { account } : {};
+  for (const [index, name] of spec.labels.entries()) {
+    const value = labels[index]!;
+    if (value === RETIRED) return 'hidden';
+    const shown = limiter.keep(account, name, value);
+    if (shown === undefined) return 'hidden';
+    limited[name] = shown;
+  }
+  return limited;
 }
 
 function keyOf(metric: string, labels: Labels): string {
