@@ -21,12 +21,13 @@ export default defineConfig({
       },
       {
         test: {
-          // Whole programs, other programs (Prometheus, Chromium), kill -9: slower, and not many at once.
+          // Whole programs, other programs (Prometheus, Chromium), kill -9: slower, and not many at once. Most of them
+          // wait, so that three fit on two cores.
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       {
