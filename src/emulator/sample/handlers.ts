@@ -91,14 +91,14 @@ function appHandler(deps: Deps): SampleHandler {
 }
 
 /**
- * Invoices break when the ledger behind them does: the first one, one in a hundred and twenty, and all of them in an outage.
+ * Invoices break when the ledger behind them does: the first one, one in two hundred and fifty, and all of them in an outage.
  * What broke stays so for some seconds, longer than its retries last, and is then mended: a resumed run mostly succeeds.
  * An unknown currency is wrong for good. Approvals by hand wait for a desk that nobody sits at.
  */
 function invoiceWorkflow(deps: Deps): SampleHandler {
   const { random } = deps;
-  const breakage = new Breakage(deps, { share: 0.008, lastingMs: 5_000, againShare: 0.02 });
-  const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 2_400_000, lastingMs: 24_000 });
+  const breakage = new Breakage(deps, { share: 0.004, lastingMs: 5_000, againShare: 0.02 });
+  const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 1_200_000, lastingMs: 24_000 });
   return ({ body }) => {
     const afterMs = 20 + 80 * random();
     if (body['currency'] === 'XXX') return refuse(422, 'currency XXX is not known', afterMs);

@@ -50,7 +50,7 @@ export type SampleKind =
 
 /** Kinds that come one by one, with their weights. Newsletters and more charges come in bursts. */
 const MIX: readonly (readonly [SampleKind, number])[] = [
-  ['order', 26],
+  ['order', 18],
   ['orderEvent', 6],
   ['customerEvent', 3],
   ['mail', 16],
@@ -61,7 +61,7 @@ const MIX: readonly (readonly [SampleKind, number])[] = [
   ['invoice', 9],
   ['badInvoice', 0.01],
   ['manualInvoice', 0.01],
-  ['onboarding', 14],
+  ['onboarding', 22],
 ];
 
 /** What is sent first of all, so that every kind of outcome is there within seconds. */
