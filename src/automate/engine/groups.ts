@@ -14,7 +14,6 @@ import type { DecideDeps } from './decide-deps.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import { guardsAt } from './guards-at.ts';
 import type { Draft } from './plan-draft.ts';
-import { SameDestination } from './same-destination.ts';
 
 type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
@@ -25,7 +24,6 @@ interface Choosing {
 }
 
 interface ChoosingOne extends Choosing {
-  readonly sameDestination: SameDestination;
   readonly arrivals: (group: string) => GroupFacts['arrivals'];
 }
 
@@ -42,12 +40,8 @@ export function chooseByGroup(
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
   const arrivals = choosing.population.arrivals((entry) => groupOf(policy, entry));
-  const ofAccount = deps.ledger.campaigns().filter(({ account }) => account === policy.account);
-  const sameDestination = new SameDestination(ofAccount, choosing.now);
-  const shared = { ...choosing, arrivals, sameDestination };
   for (const [group, members] of byGroup) {
-    const { now, size, held, campaign } = oneGroup(policy, group, members, shared, deps);
-    if (now.length > 0) sameDestination.goes(group);
+    const { now, size, held, campaign } = oneGroup(policy, group, members, { ...choosing, arrivals }, deps);
     for (const proposal of now) going.set(proposal.target, proposal);
     campaigns.push({
       group,
@@ -79,7 +73,7 @@ function oneGroup(
   policy: ResumePolicy,
   group: string,
   members: readonly ResumeProposal[],
-  { arrivals, sameDestination, now, draft }: ChoosingOne,
+  { arrivals, now, draft }: ChoosingOne,
   deps: DecideDeps<Campaigns>,
 ): {
   readonly now: readonly ResumeProposal[];
@@ -96,7 +90,6 @@ function oneGroup(
     group,
     matched: members.length,
     ...(deliveries !== undefined && { deliveries }),
-    others: sameDestination.others(group),
     arrivals: arrivals(group),
     campaign,
     now,

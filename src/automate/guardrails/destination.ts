@@ -1,16 +1,11 @@
-import type { GroupFacts, GroupVerdict, OtherGroups } from './guard.ts';
+import type { GroupFacts, GroupVerdict } from './guard.ts';
 
 const LEAST_SAMPLE = 20;
 const WINDOW_MS = 900_000;
-const NO_OTHERS: OtherGroups = { underWay: 0, halted: 0 };
-
-/** Canaries of so many groups came back: the fault is the destination's, and no other group tries it. */
-const MOST_HALTED = 3;
 
 /**
  * Runs are resumed only towards a destination that answers. Where too little is known of it, one canary may go and
- * decides: once it is verified, the group's own steps are what is known, as long as what else is known agrees. The
- * groups of a destination send their canaries one after the other until one is verified.
+ * decides: once it is verified, the group's own steps are what is known, as long as what else is known agrees.
  */
 export function destination(facts: GroupFacts): GroupVerdict {
   const { action, deliveries, matched } = facts;
@@ -24,23 +19,10 @@ export function destination(facts: GroupFacts): GroupVerdict {
   return { allowed: isHealthy ? matched : 0, reason, passed: isHealthy };
 }
 
-function little(
-  { campaign, matched, now, others = NO_OTHERS }: GroupFacts,
-  what: string,
-  agrees: boolean,
-): GroupVerdict {
+function little({ campaign, matched, now }: GroupFacts, what: string, agrees: boolean): GroupVerdict {
   const verifiedAt = campaign?.verifiedAt ?? -Infinity;
   if (agrees && now - verifiedAt <= WINDOW_MS) {
     return { allowed: matched, reason: `${what}; the last step was verified`, passed: true };
   }
-  const { underWay, halted, verifiedAt: otherAt = -Infinity } = others;
-  if (now - otherAt > WINDOW_MS) {
-    if (halted >= MOST_HALTED) return none(`${what}; canaries of ${halted} other groups came back`);
-    if (underWay > 0) return none(`${what}; the canary of another group decides`);
-  }
   return { allowed: Math.min(matched, 1), reason: `${what}: one canary`, passed: matched <= 1 };
-}
-
-function none(reason: string): GroupVerdict {
-  return { allowed: 0, reason, passed: false };
 }

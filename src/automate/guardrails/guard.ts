@@ -243,23 +243,11 @@ export interface GroupFacts {
   readonly matched: number;
   /** Messages to the group's destination that ended in the last 15 minutes; absent when not known. */
   readonly deliveries?: { readonly delivered: number; readonly all: number };
-  /** What other groups show of the same destination. */
-  readonly others?: OtherGroups;
   /** Entries of the group that failed in the last 10 minutes, and per 10 minutes over the last 24 hours. */
   readonly arrivals: { readonly last10m: number; readonly baseline10m: number };
   /** Absent for actions without a ramp. */
   readonly campaign?: Campaign;
   readonly now: number;
-}
-
-/** Campaigns of other groups whose entries go to the same host. */
-export interface OtherGroups {
-  /** Groups with a step that is not judged yet, or is about to be sent. */
-  readonly underWay: number;
-  /** Groups that are halted. */
-  readonly halted: number;
-  /** Epoch milliseconds of the newest verified step; absent without one. */
-  readonly verifiedAt?: number;
 }
 
 /** Dollars are whole in budgets, and of a month. */
