@@ -26,6 +26,8 @@ interface Connection {
 export interface Accounts {
   readonly connections: readonly Connection[];
   readonly clients: ReadonlyMap<string, ServiceClient>;
+  /** Closes every connection. Resolves when the requests under way have ended, however long that takes. */
+  closed(): Promise<unknown>;
   /** Returns the use of each API of an account. */
   usage(account: string): readonly ApiUsage[];
 }
@@ -52,7 +54,8 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
     connections
       .find((candidate) => candidate.account.name === account)!
       .apis.map((api) => ({ api, ...clients.get(account)!.usage(api) }));
-  return { connections, clients, usage };
+  const closed = () => Promise.allSettled([...clients.values()].map((client) => client[Symbol.asyncDispose]()));
+  return { connections, clients, usage, closed };
 }
 
 /** How an account is reached, and what is watched of it. */

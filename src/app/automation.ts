@@ -17,7 +17,7 @@ import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Accounts } from './accounts.ts';
-import type { DaemonOptions } from './options.ts';
+import type { DaemonOptions, Handover, LateRun } from './options.ts';
 import type { ReloadState } from './reloader.ts';
 
 const POLICY_TIMEOUT_MS = 600_000;
@@ -25,7 +25,8 @@ const SETTLE_EVERY_MS = 15_000;
 
 export interface PoliciesDeps {
   readonly config: Config;
-  readonly options: Pick<DaemonOptions, 'env' | 'logger' | 'reload' | 'handed' | 'settleMs' | 'pace'>;
+  readonly options: Pick<DaemonOptions, 'env' | 'logger' | 'reload' | 'settleMs' | 'pace'>;
+  readonly handed: Handover | undefined;
   readonly accounts: Accounts;
   readonly ledger: Ledger;
   readonly board: ObservationBoard;
@@ -41,24 +42,107 @@ export interface Policies {
   readonly engine: Engine;
   readonly compiled: readonly Policy[];
   readonly statuses: () => PolicyStatus[];
-  /** Runs a policy now, in its turn. */
+  /** Runs a policy now, in its turn. A policy that does not exist, or no longer, is left out. */
   runSoon(policy: string, trigger: Trigger): void;
+  /** Returns the runs that were asked for after the stop. */
+  late(): readonly LateRun[];
   /** Resolves what a crash left behind, and puts the policies on the schedule. */
   start(): void;
-  /** Nothing new begins: the request under way ends, the rest is left. Waits for it. */
+  /** Nothing new begins: the request under way ends, the rest is left. Waits for it. May be called again. */
   stop(): Promise<void>;
 }
 
 export function createPolicies(deps: PoliciesDeps): Policies {
-  const { config, accounts, ledger, board, facts, scheduler, clock, events } = deps;
-  const { env, logger, reload, handed, settleMs, pace } = deps.options;
+  const { config, scheduler } = deps;
+  const { logger } = deps.options;
   const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
-  const { killSwitchFile } = config.engine;
-  const ceiling = modeCeiling(env['OPSD_MODE']);
   const stopping = new AbortController();
   const underWay = new Set<Promise<unknown>>();
+  const late: LateRun[] = [];
 
-  const engine = createEngine({
+  const engine = engineOf(deps, { compiled, runSoon });
+
+  function track(work: Promise<unknown>): void {
+    const tracked = work
+      .catch((error: unknown) => logger.error({ error: errorMessage(error) }, 'a run of a policy failed'))
+      .finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  }
+
+  /** Whoever waits for the end of the policies waits for the work of the schedule as well, whatever becomes of that. */
+  function trackScheduled(work: Promise<void>): Promise<void> {
+    const tracked = work.catch(() => undefined).finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+    return work;
+  }
+
+  function run(name: string, trigger: Trigger, signal: AbortSignal): Promise<void> {
+    const attributes = { 'opsd.policy': name, 'opsd.trigger': trigger.kind };
+    return deps.within({ name: `policy ${name}`, attributes }, async () => {
+      await engine.run(name, signal, trigger);
+    });
+  }
+
+  function runSoon(name: string, trigger: Trigger): void {
+    if (stopping.signal.aborted) late.push({ policy: name, trigger });
+    else if (compiled.some((policy) => policy.name === name)) track(run(name, trigger, stopping.signal));
+  }
+
+  return {
+    engine,
+    compiled,
+    runSoon,
+    statuses: () =>
+      engine.statuses().map((status) => {
+        const nextRunAt = scheduler.nextRunAt(taskOf(status.name));
+        return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
+      }),
+    start() {
+      for (const { name, when, mode } of compiled) {
+        if (mode === 'off' || !('every' in when || 'cron' in when)) continue;
+        scheduler.add({
+          name: taskOf(name),
+          schedule: when,
+          timeoutMs: POLICY_TIMEOUT_MS,
+          jitter: 1,
+          // A stop is heard at once: the request under way ends, the rest is left.
+          run: (signal) => trackScheduled(run(name, { kind: 'schedule' }, AbortSignal.any([signal, stopping.signal]))),
+        });
+      }
+      scheduler.add({
+        name: 'engine/settle',
+        schedule: { every: SETTLE_EVERY_MS },
+        timeoutMs: POLICY_TIMEOUT_MS,
+        jitter: 0,
+        run: (signal) => trackScheduled(engine.settle(AbortSignal.any([signal, stopping.signal]))),
+        onError: (error) => logger.error({ error: errorMessage(error) }, 'settling failed'),
+      });
+      // Last: whatever cannot be put on the schedule fails before anything acts.
+      // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
+      track(
+        engine.recover(stopping.signal).catch((error: unknown) => {
+          if (!stopping.signal.aborted) logger.warn({ error: errorMessage(error) }, 'recovery is put off');
+        }),
+      );
+      for (const { policy, trigger } of deps.handed?.late ?? []) runSoon(policy, trigger);
+    },
+    late: () => late,
+    async stop() {
+      stopping.abort(new Error('the daemon stops'));
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+function engineOf(
+  deps: PoliciesDeps,
+  { compiled, runSoon }: { readonly compiled: readonly Policy[]; readonly runSoon: Policies['runSoon'] },
+): Engine {
+  const { config, accounts, ledger, board, facts, clock, events } = deps;
+  const { env, reload, settleMs, pace } = deps.options;
+  const { killSwitchFile } = config.engine;
+  const ceiling = modeCeiling(env['OPSD_MODE']);
+  return createEngine({
     policies: compiled,
     settings: config.engine,
     accounts: new Map(
@@ -93,71 +177,10 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     ...pace,
     ...(ceiling !== undefined && { ceiling }),
     ...(reload !== undefined && { auditOnly: () => auditOnlyBy(reload.state()) }),
-    ...(handed !== undefined && { unwrittenPauses: handed.pauses }),
+    ...(deps.handed !== undefined && { unwrittenPauses: deps.handed.pauses }),
     killSwitch: () => killSwitchFile && fileSwitch(killSwitchFile),
     runSoon,
   });
-
-  function track(work: Promise<unknown>): void {
-    const tracked = work
-      .catch((error: unknown) => logger.error({ error: errorMessage(error) }, 'a run of a policy failed'))
-      .finally(() => underWay.delete(tracked));
-    underWay.add(tracked);
-  }
-
-  function run(name: string, trigger: Trigger, signal: AbortSignal): Promise<void> {
-    const attributes = { 'opsd.policy': name, 'opsd.trigger': trigger.kind };
-    return deps.within({ name: `policy ${name}`, attributes }, async () => {
-      await engine.run(name, signal, trigger);
-    });
-  }
-
-  function runSoon(name: string, trigger: Trigger): void {
-    if (stopping.signal.aborted) return;
-    track(run(name, trigger, stopping.signal));
-  }
-
-  return {
-    engine,
-    compiled,
-    runSoon,
-    statuses: () =>
-      engine.statuses().map((status) => {
-        const nextRunAt = scheduler.nextRunAt(taskOf(status.name));
-        return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
-      }),
-    start() {
-      // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
-      track(
-        engine.recover(stopping.signal).catch((error: unknown) => {
-          if (!stopping.signal.aborted) logger.warn({ error: errorMessage(error) }, 'recovery is put off');
-        }),
-      );
-      for (const { name, when, mode } of compiled) {
-        if (mode === 'off' || !('every' in when || 'cron' in when)) continue;
-        scheduler.add({
-          name: taskOf(name),
-          schedule: when,
-          timeoutMs: POLICY_TIMEOUT_MS,
-          jitter: 1,
-          // A stop is heard at once: the request under way ends, the rest is left.
-          run: (signal) => run(name, { kind: 'schedule' }, AbortSignal.any([signal, stopping.signal])),
-        });
-      }
-      scheduler.add({
-        name: 'engine/settle',
-        schedule: { every: SETTLE_EVERY_MS },
-        timeoutMs: POLICY_TIMEOUT_MS,
-        jitter: 0,
-        run: (signal) => engine.settle(AbortSignal.any([signal, stopping.signal])),
-        onError: (error) => logger.error({ error: errorMessage(error) }, 'settling failed'),
-      });
-    },
-    async stop() {
-      stopping.abort(new Error('the daemon stops'));
-      await Promise.allSettled(underWay);
-    },
-  };
 }
 
 function taskOf(policy: string): string {

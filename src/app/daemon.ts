@@ -1,13 +1,20 @@
-/** The daemon from its start to its stop. Reading `startApp` from top to bottom is reading the daemon. */
+/**
+ * The daemon from its start to its stop, over the changes of its configuration. The store, the listeners and the bus of
+ * events are the process's; everything else belongs to a generation, which a changed configuration exchanges.
+ */
 import type { Config } from '#config/config.ts';
 import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus } from '#foundation/events/events.ts';
-import { openDoors, takeDoors } from './doors.ts';
-import { createGeneration } from './generation.ts';
-import { openListeners } from './listeners.ts';
-import type { Daemon, DaemonOptions } from './options.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { CommandGate } from './commands.ts';
+import { needOtherDoors, openDoors, takeDoors } from './doors.ts';
+import { endGeneration } from './exchange.ts';
+import { createGeneration, type Generation } from './generation.ts';
+import { openListeners, type AddressChange } from './listeners.ts';
+import type { Daemon, DaemonOptions, ExchangeOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
 import { rehearse } from './reload.ts';
+import { servedBy } from './served.ts';
 import { openStorage } from './storage.ts';
 
 /**
@@ -15,30 +22,96 @@ import { openStorage } from './storage.ts';
  *
  * @throws {Error} when the store or an address cannot be had; whatever was started before is ended again
  */
-export async function startApp(config: Config, options: DaemonOptions): Promise<Daemon> {
+export async function startApp(first: Config, options: DaemonOptions): Promise<Daemon> {
   const { clock, env, logger } = options;
   const startedAt = clock.now();
   await using parts = new Parts(options);
   const events = new EventBus();
   parts.use(logEvents(events, logger));
-  const doors = openDoors(config, clock);
-  const storage = openStorage(config, { clock, events }, parts);
-  const deps = { config, options, events, storage, doors };
-  const generation = parts.use(await createGeneration(deps));
-  const listeners = await openListeners({ ...deps, generation, startedAt }, parts);
-  generation.start();
+  const doors = openDoors(first, clock);
+  const storage = openStorage(first, { clock, events }, parts);
+  const gate = new CommandGate();
+  const create = (config: Config, handed: () => Handover | undefined): Promise<Generation> =>
+    createGeneration({ config, options, events, storage, doors, handed });
+  const serve = (next: Generation) => servedBy(next, { options, events, storage, doors, gate, generation, startedAt });
+
+  let present = await create(first, () => options.handed);
+  parts.defer(() => present.close());
+  parts.defer(() => present.release());
+  let served = serve(present);
+  const listeners = await openListeners(
+    { config: first, clock, logger, events, storage, doors, generation, served: () => served },
+    parts,
+  );
+  present.start();
   // First to end: nothing new begins, what runs may finish, and only then goes what it runs on.
-  parts.defer(() => generation.stop());
+  parts.defer(() => present.stop());
+
+  function generation(): Generation {
+    return present;
+  }
+
+  function begin(next: Generation): void {
+    present = next;
+    served = serve(next);
+    next.start();
+  }
+
+  async function exchange(next: Config, { signal, onFailed }: ExchangeOptions): Promise<boolean> {
+    let change: AddressChange;
+    try {
+      change = await listeners.change(next);
+    } catch (error) {
+      onFailed(errorMessage(error));
+      return false;
+    }
+    const old = present;
+    using commands = gate.hold();
+    await endGeneration(old, commands, signal);
+    if (signal.aborted) {
+      await change.cancel();
+      return false;
+    }
+    let handed: Handover | undefined;
+    const takeOver = (): Handover => (handed ??= { ...old.handOver(), audited: storage.auditCounts() });
+    try {
+      begin(await create(next, takeOver));
+    } catch (error) {
+      await change.cancel();
+      onFailed(errorMessage(error));
+      begin(await create(old.config, takeOver));
+      return false;
+    }
+    takeDoors(doors, next, events);
+    const closed = change.commit();
+    commands[Symbol.dispose]();
+    await closed;
+    return true;
+  }
 
   const owned = parts.move();
-  const addresses = [listeners.address, listeners.hooks, listeners.probes];
+  const addresses = () => [listeners.address, listeners.hooks, listeners.probes];
   return {
-    ...listeners,
-    rehearse: (next) => rehearse(next, { config, env, store: storage.store, addresses }),
-    noteReload: (by) => generation.noteReload(by),
+    get address() {
+      return listeners.address;
+    },
+    get hooks() {
+      return listeners.hooks;
+    },
+    get probes() {
+      return listeners.probes;
+    },
+    socketPath: listeners.socketPath,
+    rehearse: (next) => rehearse(next, { config: present.config, env, store: storage.store, addresses: addresses() }),
+    startsAnew: (next) =>
+      JSON.stringify(next.storage) !== JSON.stringify(first.storage) ||
+      needOtherDoors(doors, next) ||
+      listeners.mustClose(next),
+    exchange,
+    noteReload: (by) => present.noteReload(by),
     takeDoors: (next) => takeDoors(doors, next, events),
     tell: (event) => events.emit(event),
-    handOver: () => generation.handOver(),
+    handOver: () => present.handOver(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

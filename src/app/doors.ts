@@ -3,41 +3,52 @@ import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { Door } from '#operate/http/door.ts';
+import { listenerShape, type WebConfig } from '#operate/http/web-settings.ts';
 
 /** The listeners that may have a web configuration file. */
 const LISTENERS = ['server', 'hooks'] as const;
 type Listener = (typeof LISTENERS)[number];
 
-export type Doors = { readonly [L in Listener]?: Door };
+/** Every listener has one, so that a file that is named later needs no other listener. */
+export type Doors = { readonly [L in Listener]: Door };
+
+const NO_FILE: WebConfig = { headers: {}, users: new Map(), digest: '' };
 
 /** @throws {Error} when a file is named whose contents are not there: nothing must be served without it */
 export function openDoors(config: Config, clock: Clock): Doors {
-  const doors: { [L in Listener]?: Door } = {};
-  for (const listener of LISTENERS) {
-    const web = config.doors[listener];
-    if (web !== undefined) doors[listener] = new Door(web, clock);
-    else if (config[listener].webConfigFile !== undefined) throw new Error(`${listener}.webConfigFile was not read`);
-  }
-  return doors;
+  return { server: new Door(webOf(config, 'server'), clock), hooks: new Door(webOf(config, 'hooks'), clock) };
 }
 
 /** What has changed in the files holds from now on. @returns whether anything has */
 export function takeDoors(doors: Doors, next: Config, events: EventBus): boolean {
   let hasChanged = false;
   for (const listener of LISTENERS) {
-    const [door, web] = [doors[listener], next.doors[listener]];
-    if (door === undefined || web === undefined || web.digest === door.web.digest) continue;
-    door.take(web);
+    const web = webOf(next, listener);
+    if (web.digest === doors[listener].web.digest) continue;
+    doors[listener].take(web);
     events.emit({ type: 'web_config.changed', listener });
     hasChanged = true;
   }
   return hasChanged;
 }
 
+/** Returns whether a listener must be closed and opened again for the next configuration: TLS begins, ends or differs. */
+export function needOtherDoors(doors: Doors, next: Config): boolean {
+  return LISTENERS.some((listener) => listenerShape(doors[listener].web) !== listenerShape(webOf(next, listener)));
+}
+
+function webOf(config: Config, listener: Listener): WebConfig {
+  const web = config.doors[listener];
+  if (web === undefined && config[listener].webConfigFile !== undefined) {
+    throw new Error(`${listener}.webConfigFile was not read`);
+  }
+  return web ?? NO_FILE;
+}
+
 /** When the first of the certificates of each listener ends. */
 export function certificatesOf(doors: Doors): { readonly listener: string; readonly notAfter: number }[] {
   return LISTENERS.flatMap((listener) => {
-    const notAfter = doors[listener]?.web.tls?.notAfter;
+    const notAfter = doors[listener].web.tls?.notAfter;
     return notAfter === undefined ? [] : [{ listener, notAfter }];
   });
 }

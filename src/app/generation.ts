@@ -34,9 +34,11 @@ interface GenerationDeps {
   readonly events: EventBus;
   readonly storage: Storage;
   readonly doors: Doors;
+  /** Ends the generation before, and returns what this one must not forget; undefined if it is the first. */
+  handed(): Handover | undefined;
 }
 
-export interface Generation extends AsyncDisposable {
+export interface Generation {
   readonly config: Config;
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
@@ -48,10 +50,17 @@ export interface Generation extends AsyncDisposable {
   readonly health: ReturnType<typeof scheduleHeartbeat>;
   /** Starts everything that is on the schedule. */
   start(): void;
-  /** Ends what acts: nothing new begins, what runs may finish. The rest still answers, and ends when it is disposed. */
+  /** Ends what acts: nothing new begins, what runs may finish. The rest still answers. */
   stop(): Promise<void>;
+  /** Ends connections and what is sent. What was read and counted is still there. */
+  release(): Promise<void>;
+  /** Resolves once nothing of this generation acts any more, however long that takes. */
+  idle(): Promise<unknown>;
   /** @param by who asked for the loading that failed just now */
   noteReload(by?: string): void;
+  /** Ends what hears of events. */
+  close(): void;
+  /** Closes it, and returns what the next generation must not forget. */
   handOver(): Handover;
 }
 
@@ -60,27 +69,22 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const { clock, random, logger } = options;
   const { ledger, folds } = storage;
   await using parts = new Parts(options);
+  using hearing = new DisposableStack();
 
-  const board = new ObservationBoard(clock);
-  parts.use(announceChecks(board, events));
-  parts.use(
-    applyOwnDepartures({
-      events,
-      clock,
-      store: folds.workflowDlq,
-      actedOn: (account, dlqId) => departureBy(ledger.actionOn(account, dlqId)),
-      depart: (account, dlqIds) => board.depart(account, dlqIds),
-    }),
-  );
   const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
-
   const { spans, within } = await startTracing(deps, parts);
+  // Nothing is awaited from here on: no event comes between the last count of one generation and the first of the next.
+  const handed = deps.handed();
+
+  const board = new ObservationBoard(clock);
+  hearing.use(announceChecks(board, events));
+  hearing.use(hearDepartures(deps, board));
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
   const attempts = new RecentAttempts(clock);
   const resumeEnds = new ResumeEnds();
-  const verified = parts.use(new VerifiedClock(clock, events));
-  const facts = parts.use(
+  const verified = hearing.use(new VerifiedClock(clock, events));
+  const facts = hearing.use(
     createFacts({ board, attempts, resumeEnds, ledger, events, clock: verified, accounts: configured }),
   );
   const policies = createPolicies({
@@ -94,11 +98,12 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     clock: verified,
     events,
     within,
+    handed,
   });
 
   const budget = budgetKnowledge(config, ledger);
-  const metrics = parts.use(
-    startMetrics({ config, options, events, storage, board, accounts, spans, policies, budget, doors }),
+  const metrics = hearing.use(
+    startMetrics({ config, options, events, storage, board, accounts, spans, policies, budget, doors, handed }),
   );
   const { engine } = policies;
   startNotifications(deps, engine, parts);
@@ -124,14 +129,15 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     verified,
     within,
   });
-  policies.start();
   const upkeep = { scheduler, conditions: engine.others, events, logger };
   parts.defer(scheduleLabels({ scheduler, metrics, events }));
   scheduleUpkeep({ ...upkeep, store: storage.store, ledger, audit: storage.audit, clock: verified });
   if (storage.backups !== undefined) scheduleBackups({ ...upkeep, ...storage.backups, clock });
   const health = scheduleHeartbeat(scheduler, clock);
+  // Last: a generation that cannot be created must not have acted.
+  policies.start();
 
-  const owned = parts.move();
+  const [owned, heard] = [parts.move(), hearing.move()];
   const acting = new Parts(options);
   acting.ending('runs in progress', 15_000, () => scheduler.stop());
   acting.ending('policies', 15_000, () => policies.stop());
@@ -147,7 +153,23 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     noteReload,
     start: () => scheduler.start(),
     stop: () => acting.disposeAsync(),
-    handOver: () => ({ counts: metrics.handOver(), pauses: engine.unwrittenPauses() }),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    release: () => owned.disposeAsync(),
+    idle: () => Promise.allSettled([scheduler.stop(), policies.stop()]),
+    close: () => heard.dispose(),
+    handOver() {
+      const counts = metrics.handOver();
+      heard.dispose();
+      return { counts, pauses: engine.unwrittenPauses(), late: policies.late() };
+    },
   };
+}
+
+function hearDepartures({ options, events, storage }: GenerationDeps, board: ObservationBoard): Disposable {
+  return applyOwnDepartures({
+    events,
+    clock: options.clock,
+    store: storage.folds.workflowDlq,
+    actedOn: (account, dlqId) => departureBy(storage.ledger.actionOn(account, dlqId)),
+    depart: (account, dlqIds) => board.depart(account, dlqIds),
+  });
 }

@@ -1,17 +1,9 @@
-/** Credentials of those who call the daemon, and the listener of the hooks. */
+/** Credentials of those who call the daemon. */
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { ApiToken } from '#operate/http/access.ts';
-import { startHooks, type Hooks } from '#operate/hooks/hooks.ts';
-import type { HookDeps } from '#operate/hooks/hook-deps.ts';
-import type { RunningServer } from '#operate/http/http-listener.ts';
-
-/** @returns undefined when the configuration says of no address where to listen */
-export async function startHookListener(config: Config, deps: HookDeps): Promise<RunningServer | undefined> {
-  const { listen } = config.hooks;
-  return listen === undefined ? undefined : startHooks(deps, hooksOf(config, deps.events), listen);
-}
+import type { Hooks } from '#operate/hooks/hooks.ts';
 
 /** Those who may do more than read over the daemon's own address. */
 export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
@@ -27,7 +19,8 @@ export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
   }));
 }
 
-function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
+/** Alertmanagers and accounts whose hooks are open. */
+export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
   const secret = (account: string, credential: string, value: string | undefined, file: string | undefined): Secret =>
     value === undefined
       ? Secret.fromFile(file!, (read) => events.emit({ type: 'credential.read', account, credential, ...read }))

@@ -29,6 +29,8 @@ export interface DaemonRun extends Pick<DaemonOptions, 'settleMs' | 'pace'> {
 export interface Launched {
   readonly daemon: Daemon;
   readonly logger: Logger;
+  /** Logs where the daemon runs, as its configuration says from now on. */
+  announce(config: Config): void;
 }
 
 /** Runs until the signal, then ends the daemon in order. @returns the exit code */
@@ -54,9 +56,10 @@ export async function launch(
 ): Promise<Launched> {
   const { logLines } = more;
   let currentSpan: CurrentSpan = () => undefined;
+  let destination = logDestination(run.config, run, io);
   const logger = createLogger({
     level: run.level,
-    destination: logDestination(run, io),
+    destination: { write: (line) => destination.write(line) },
     onLine: (level) => logLines.set(level, (logLines.get(level) ?? 0) + 1),
     fields: () => {
       const span = currentSpan();
@@ -74,22 +77,26 @@ export async function launch(
     ...(run.settleMs !== undefined && { settleMs: run.settleMs }),
     ...(run.pace !== undefined && { pace: run.pace }),
   });
-  logger.info(
-    {
-      url: daemon.address,
-      ...(daemon.hooks !== undefined && { hooks: daemon.hooks }),
-      ...(daemon.probes !== undefined && { probes: daemon.probes }),
-      socket: daemon.socketPath,
-      accounts: run.config.accounts.length,
+  function announce(config: Config): void {
+    const { address: url, hooks, probes, socketPath: socket } = daemon;
+    const others = { ...(hooks !== undefined && { hooks }), ...(probes !== undefined && { probes }) };
+    logger.info({ url, ...others, socket, accounts: config.accounts.length }, 'the daemon runs');
+  }
+  announce(run.config);
+  return {
+    daemon,
+    logger,
+    announce(config) {
+      logger.level = config.log.level;
+      destination = logDestination(config, run, io);
+      announce(config);
     },
-    'the daemon runs',
-  );
-  return { daemon, logger };
+  };
 }
 
-function logDestination(run: DaemonRun, io: ProcessIo): { write(line: string): void } {
+function logDestination({ log }: Config, run: DaemonRun, io: ProcessIo): { write(line: string): void } {
   const sink = run.logSink ?? io.stderr;
-  const format = run.config.log.format ?? (io.stderr.isTTY === true ? 'text' : 'json');
+  const format = log.format ?? (io.stderr.isTTY === true ? 'text' : 'json');
   if (format === 'json') return { write: (line) => void sink.write(line) };
   return textLog(sink, { color: io.stderr.isTTY === true && (io.env['NO_COLOR'] ?? '') === '' });
 }

@@ -1,112 +1,169 @@
 /** The addresses at which the daemon answers: the command socket, HTTP, the probes and the hooks. */
 import type { Config } from '#config/config.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { ownCommand } from '#foundation/domain/own-command.ts';
+import type { Logger } from '#foundation/platform/logger.ts';
+import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
-import type { MetricsFormat } from '#operate/http/metrics-format.ts';
+import { startHooks, type RunningHooks } from '#operate/hooks/hooks.ts';
+import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startProbes } from '#operate/http/probes.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
 import type { Doors } from './doors.ts';
 import type { Generation } from './generation.ts';
-import { apiTokens, startHookListener } from './hooks.ts';
-import { readiness } from './observation.ts';
-import type { DaemonOptions } from './options.ts';
+import { hooksOf } from './hooks.ts';
+import { portOf } from './reload.ts';
 import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
 
 interface ListenerDeps {
   readonly config: Config;
-  readonly options: DaemonOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
   readonly events: EventBus;
   readonly storage: Storage;
   readonly doors: Doors;
-  readonly generation: Generation;
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
+  /** The generation that runs. */
+  readonly generation: () => Generation;
+  /** What the generation that runs serves. */
+  readonly served: () => ServerDeps;
 }
 
-/** Addresses as they were bound; absent where the configuration names none. */
+/** A change of the addresses: the new ones are open, the old ones not yet closed. */
+export interface AddressChange {
+  /** Closes the addresses that the configuration no longer names. */
+  commit(): Promise<unknown>;
+  /** Closes the new ones. */
+  cancel(): Promise<unknown>;
+}
+
+/** Addresses as they are bound; absent where the configuration names none. */
 export interface Listeners {
   readonly address: string;
-  readonly hooks?: string;
-  readonly probes?: string;
+  readonly hooks: string | undefined;
+  readonly probes: string | undefined;
   readonly socketPath: string;
+  /** Returns whether the next configuration has an address that cannot be opened before another one is closed. */
+  mustClose(next: Config): boolean;
+  /** Opens the addresses that only the next configuration names. @throws {ListenError} nothing has changed then */
+  change(next: Config): Promise<AddressChange>;
 }
 
 /** @throws {ListenError} saying which address, why, and what to do */
 export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<Listeners> {
-  const { config, options, events, storage, doors, generation } = deps;
-  const served = serverDeps(deps);
+  const { config } = deps;
+  const served = live(deps.served);
+  const server = new Slot((listen) => startServer(served, listen));
+  const probes = new Slot((listen) => startProbes(served, listen));
+  const hooks = new Slot<RunningHooks>((listen) => openHooks(deps, listen));
   const socketPath = socketPathOf(config.storage.sqlite.path);
   const socket = await startServer(served, { socketPath });
   parts.ending('command socket', 3_000, () => socket.close());
-  const server = await startServer(served, config.server.listen);
   parts.ending('HTTP server', 3_000, () => server.close());
-  const { listen: probesAt } = config.server.probes;
-  const probes = probesAt && (await startProbes(served, probesAt));
-  if (probes !== undefined) parts.ending('probes', 3_000, () => probes.close());
-  const { policies, clock } = generation;
-  const hooks = await startHookListener(config, {
-    clock,
-    logger: options.logger,
-    events,
-    ledger: storage.ledger,
-    ...(doors.hooks !== undefined && { door: doors.hooks }),
-    policies: () => policies.compiled.filter(({ mode }) => mode !== 'off'),
-    run: (policy, trigger) => policies.runSoon(policy, trigger),
-  });
-  if (hooks !== undefined) parts.ending('hooks', 3_000, () => hooks.close());
+  await (await server.change(config.server.listen)).commit();
+  parts.ending('probes', 3_000, () => probes.close());
+  await (await probes.change(config.server.probes.listen)).commit();
+  parts.ending('hooks', 3_000, () => hooks.close());
+  await (await hooks.change(config.hooks.listen)).commit();
   return {
-    address: server.address,
-    ...(hooks !== undefined && { hooks: hooks.address }),
-    ...(probes !== undefined && { probes: probes.address }),
+    get address() {
+      return server.running!.address;
+    },
+    get probes() {
+      return probes.running?.address;
+    },
+    get hooks() {
+      return hooks.running?.address;
+    },
     socketPath,
+    mustClose(next) {
+      const own = [server, probes, hooks].map((slot) => slot.listen?.port);
+      const wanted = [
+        [server, next.server.listen],
+        [probes, next.server.probes.listen],
+        [hooks, next.hooks.listen],
+      ] as const;
+      return wanted.some(([slot, listen]) => listen !== undefined && own.includes(listen.port) && !slot.has(listen));
+    },
+    async change(next) {
+      const changes: AddressChange[] = [];
+      const cancel = () => Promise.all(changes.map((change) => change.cancel()));
+      try {
+        changes.push(await server.change(next.server.listen));
+        changes.push(await probes.change(next.server.probes.listen));
+        changes.push(await hooks.change(next.hooks.listen));
+      } catch (error) {
+        await cancel();
+        throw error;
+      }
+      return {
+        cancel,
+        commit() {
+          const closed = Promise.all(changes.map((change) => change.commit()));
+          hooks.running?.take(hooksOf(next, deps.events));
+          return closed;
+        },
+      };
+    },
   };
 }
 
-/** Returns what the pages, the metrics, the JSON API and the commands read and change. */
-function serverDeps({ config, options, events, storage, doors, generation, startedAt }: ListenerDeps): ServerDeps {
-  const { clock, logger, reload } = options;
-  const { ledger } = storage;
-  const { board, policies, metrics, accounts, attempts } = generation;
-  return {
-    command: ownCommand(options.env, ['--socket', socketPathOf(config.storage.sqlite.path)]),
-    clock,
-    board,
-    ledger,
-    logger,
-    metrics: (format: MetricsFormat) => metrics.render(format),
-    health: generation.health,
-    readiness: () => readiness(board, clock.now() - startedAt),
-    policies: () => policies.statuses(),
-    engine: policies.engine,
-    hosts: config.server.hosts,
-    tokens: apiTokens(config, events),
-    ...(doors.server !== undefined && { door: doors.server }),
-    roles: new Map(Object.entries(config.server.users)),
-    anonymous: config.server.anonymous,
-    ...(reload !== undefined && { reload: (by: string) => reload.request(by) }),
-    configHash: config.hash,
-    state: {
-      auditHead: () => storage.audit.head(),
-      backup: (file: string) => storage.copies.write(file),
-      adopt: (reason: string, by: string) => {
-        const because = ledger.mustBeAdopted;
-        ledger.adopt({ at: clock.now(), by, reason });
-        return because;
-      },
-    },
-    apiUsage: (account: string) => accounts.usage(account),
-    accounts: accounts.connections.map(({ account, client }) => ({
-      name: account.name,
-      ...(client.messageApi !== undefined && { messageApiUrl: client.messageApi.url }),
-      ...(client.managementApi !== undefined && { managementApiUrl: client.managementApi.url }),
-      ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
-    })),
-    outages: (account: string) => attempts.outages(account),
-    labels: () => metrics.labelUse(),
-    links: [],
-    version: options.version,
-    startedAt,
+function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHooks> {
+  const { events, logger, storage, doors, generation } = deps;
+  const clock: Clock = {
+    now: () => generation().clock.now(),
+    monotonic: () => deps.clock.monotonic(),
+    after: (ms, run) => deps.clock.after(ms, run),
   };
+  const given = {
+    clock,
+    logger,
+    events,
+    ledger: storage.ledger,
+    door: doors.hooks,
+    policies: () => generation().policies.compiled.filter(({ mode }) => mode !== 'off'),
+    run: (...asked: Parameters<Generation['policies']['runSoon']>) => generation().policies.runSoon(...asked),
+  };
+  return startHooks(given, hooksOf(generation().config, events), listen);
+}
+
+/** One listener, from one address to the next. */
+class Slot<S extends RunningServer> {
+  readonly #open: (listen: ListenAddress) => Promise<S>;
+  /** With the port that the system chose, where it did. */
+  listen: ListenAddress | undefined;
+  running: S | undefined;
+
+  constructor(open: (listen: ListenAddress) => Promise<S>) {
+    this.#open = open;
+  }
+
+  async change(listen: ListenAddress | undefined): Promise<AddressChange> {
+    const old = this.running;
+    if (this.has(listen)) {
+      return { commit: () => Promise.resolve(), cancel: () => Promise.resolve() };
+    }
+    const opened = listen && (await this.#open(listen));
+    return {
+      commit: async () => {
+        this.listen = opened && { ...listen, port: portOf(opened.address) };
+        this.running = opened;
+        await old?.close();
+      },
+      cancel: async () => opened?.close(),
+    };
+  }
+
+  has(listen: ListenAddress | undefined): boolean {
+    return listen?.host === this.listen?.host && listen?.port === this.listen?.port;
+  }
+
+  async close(): Promise<void> {
+    await this.running?.close();
+  }
+}
+
+/** An object whose members are always those of the present one. */
+function live<T extends object>(present: () => T): T {
+  return new Proxy({} as T, { get: (_none, key) => Reflect.get(present(), key) as unknown });
 }

@@ -10,7 +10,7 @@ import type { SpanExport } from '#observe/tracing/spans.ts';
 import type { Accounts } from './accounts.ts';
 import type { Policies } from './automation.ts';
 import { certificatesOf, type Doors } from './doors.ts';
-import type { DaemonOptions } from './options.ts';
+import type { DaemonOptions, Handover } from './options.ts';
 import type { Storage } from './storage.ts';
 
 interface MeteringDeps {
@@ -24,12 +24,14 @@ interface MeteringDeps {
   readonly policies: Policies;
   readonly budget: MetricsDeps['budget'];
   readonly doors: Doors;
+  readonly handed: Handover | undefined;
 }
 
 export function startMetrics(deps: MeteringDeps): Metrics {
-  const { config, options, events, storage, board, accounts, spans, policies, budget, doors } = deps;
+  const { config, options, events, storage, board, accounts, spans, policies, budget, doors, handed } = deps;
   const { store, backups } = storage;
-  const { reload, handed } = options;
+  const { reload } = options;
+  const audited = handed?.audited ?? { records: 0, failures: 0 };
   return createMetrics({
     board,
     events,
@@ -53,7 +55,10 @@ export function startMetrics(deps: MeteringDeps): Metrics {
     policies: () => policies.statuses(),
     engine: () => policies.engine.readings(),
     ...(budget !== undefined && { budget }),
-    audit: storage.auditCounts,
+    audit: () => {
+      const { records, failures } = storage.auditCounts();
+      return { records: records - audited.records, failures: failures - audited.failures };
+    },
     savedAt: storage.savedAt,
     store: () => ({
       ...readStoreFiles(store.path),

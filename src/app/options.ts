@@ -1,9 +1,11 @@
 /** What the process gives to the daemon, and what it gets from it. */
 import type { Config } from '#config/config.ts';
+import type { Trigger } from '#foundation/domain/plan.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
+import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
 import type { HandedCounts } from '#observe/metrics/families.ts';
 import type { ReloadOutcome, ReloadState } from './reloader.ts';
 
@@ -35,9 +37,9 @@ export interface Daemon extends AsyncDisposable {
   /** `http://HOST:PORT` */
   readonly address: string;
   /** The same of the hooks, where they listen. */
-  readonly hooks?: string;
+  readonly hooks: string | undefined;
   /** The same of the probes' own listener, where there is one. */
-  readonly probes?: string;
+  readonly probes: string | undefined;
   /** The unix socket that the commands talk to. */
   readonly socketPath: string;
   /** Tries what a daemon with this configuration will need of the machine. Rejects with words for the operator. */
@@ -50,8 +52,24 @@ export interface Daemon extends AsyncDisposable {
    */
   takeDoors(next: Config): boolean;
   tell(event: OpsEvent): void;
+  /** Returns whether the next configuration needs a store or a listener that this daemon cannot have while it runs. */
+  startsAnew(next: Config): boolean;
+  /**
+   * Exchanges everything that depends on the configuration; addresses that stay are not closed.
+   *
+   * @returns whether the daemon runs with it; if not, it runs with the configuration of before
+   * @throws {Error} when the configuration of before does not start again either
+   */
+  exchange(next: Config, options: ExchangeOptions): Promise<boolean>;
   /** To be called once it has ended. */
   handOver(): Handover;
+}
+
+export interface ExchangeOptions {
+  /** Once it is aborted nothing is started any more. */
+  readonly signal: AbortSignal;
+  /** Called with the reason before the daemon continues with the configuration of before. */
+  readonly onFailed: (why: string) => void;
 }
 
 /** What a daemon learns of the loading of its configuration. */
@@ -60,9 +78,18 @@ interface ReloadPort {
   request(by: string): Promise<ReloadOutcome>;
 }
 
+export interface LateRun {
+  readonly policy: string;
+  readonly trigger: Trigger;
+}
+
 /** What a daemon knows that is written nowhere, and that one after it must not forget. */
 export interface Handover {
   readonly counts: HandedCounts;
   /** Pauses that could not be written down, by scope. */
   readonly pauses: ReadonlyMap<string, string>;
+  /** Runs that were asked for while the policies had ended. */
+  readonly late: readonly LateRun[];
+  /** What was written to the audit log, as `counts` has it; absent if the log is opened again. */
+  readonly audited?: AuditCounts;
 }

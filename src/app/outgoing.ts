@@ -36,8 +36,8 @@ export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tr
     outbox: storage.spans,
     failedRun: (account, workflowRunId) => storage.ledger.resumedFrom(account, workflowRunId),
   });
+  options.onSpans(() => spans?.own.current());
   if (spans === undefined) return { spans, within: (_undertaking, work) => work() };
-  options.onSpans(() => spans.own.current());
   parts.ending('span export', 5_000, async () => spans[Symbol.asyncDispose]());
   return { spans, within: (undertaking, work) => spans.own.during(undertaking, work) };
 }

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { ReloadState } from './reloader.ts';
 import type { Config } from '#config/config.ts';
 import type { Engine } from '#automate/engine/engine.ts';
+import { otlpEndpoint } from '#observe/tracing/otlp-endpoint.ts';
 import { modeCeiling } from './automation.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
@@ -27,12 +28,13 @@ interface Present {
  */
 export async function rehearse(next: Config, { config, env, store, addresses }: Present): Promise<void> {
   modeCeiling(env['OPSD_MODE']);
+  otlpEndpoint(next.telemetry.traces, env);
   for (const { settings, source } of next.policies) compilePolicy(settings, source);
   const { path } = next.storage.sqlite;
   // The present daemon's own file must not be opened a second time: its lock would be gone.
   if (isSameFile(path, config.storage.sqlite.path)) tryStore(store);
   else openStore(path)[Symbol.dispose]();
-  const ownPorts = addresses.map((address) => (address === undefined ? 0 : portOf(address)));
+  const ownPorts = addresses.flatMap((address) => (address === undefined ? [] : [portOf(address)]));
   const wanted = [
     { listen: next.server.listen, setting: 'server.listen' },
     { listen: next.hooks.listen, setting: 'hooks.listen' },
@@ -44,7 +46,7 @@ export async function rehearse(next: Config, { config, env, store, addresses }: 
 }
 
 /** URLs leave out the usual port of their scheme. */
-function portOf(address: string): number {
+export function portOf(address: string): number {
   const { port, protocol } = new URL(address);
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }

@@ -1,14 +1,14 @@
 /**
- * `opsd run`: the daemon of a configuration, and its exchange when that changes. Everything that can be known to fail
- * is tried before the present daemon is touched: the configuration is loaded and checked, its store and its addresses
- * are tried. Then the daemon ends as it does on SIGTERM, and one with the new configuration starts in the same process.
+ * `opsd run`: the daemon of a configuration, and what happens when that changes. Everything that can be known to fail is
+ * tried before the daemon is touched: the configuration is loaded and checked, its store and its addresses are tried.
+ * Then the daemon takes it up. Only another store or another kind of listener makes it end and start anew.
  */
 import type { Config } from '#config/config.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { launch, type Launched, type ProcessIo } from './launch.ts';
-import type { Daemon, Handover, StartDaemon } from './options.ts';
+import type { Handover, StartDaemon } from './options.ts';
 import { Reloader } from './reloader.ts';
 
 /** What runs: the configuration as it was loaded, and the daemon. */
@@ -26,76 +26,17 @@ export interface RunOptions {
 /** Runs until the signal, then ends the daemon in order. @returns the exit code */
 export async function runDaemon(options: RunOptions, io: ProcessIo, start: StartDaemon): Promise<number> {
   const { path } = options;
-  // While the daemon is exchanged nothing else may.
+  // While the daemon starts anew nothing else keeps the process alive.
   using _alive = keepAlive();
   using reloader = new Reloader({ path, contents: options.config.contents, env: io.env, clock: io.clock });
   using _hangup = options.onHangup(() => void reloader.request('SIGHUP'));
-  const logLines = new Map<string, number>();
-
-  async function begin(config: Config, like: Running | undefined, handed?: Handover): Promise<Running> {
-    const run = { config: like === undefined ? config : keepingPorts(config, like), level: config.log.level };
-    const launched = await launch(run, io, start, {
-      logLines,
-      reload: { state: () => reloader.state, request: (by) => reloader.request(by) },
-      ...(handed !== undefined && { handed }),
-    });
-    return { ...launched, config };
-  }
-
-  /** The old one has ended when this begins to start another; one of the two runs when it returns. */
-  async function exchange(old: Running, config: Config): Promise<Running> {
-    await old.daemon[Symbol.asyncDispose]();
-    if (io.signal.aborted) return old;
-    const handed = old.daemon.handOver();
-    try {
-      const running = await begin(config, old, handed);
-      reloader.good();
-      running.daemon.noteReload();
-      return running;
-    } catch (error) {
-      const problem = `${path}: the daemon does not start with it: ${errorMessage(error)}`;
-      reloader.bad([problem], config.policyPart !== old.config.policyPart);
-      old.logger.error({ problem }, 'the changed configuration does not start; the one before is started again');
-      const running = await begin(old.config, old, handed);
-      return running;
-    }
-  }
-
-  let running = await begin(options.config, undefined);
+  const reloads = new Reloads(path, { reloader, io, start });
+  let running = await reloads.begin(options.config, undefined);
   try {
     for (;;) {
       const by = await reloader.asked(io.signal);
       if (by === undefined) break;
-      const { daemon, config } = running;
-      const loaded = reloader.load();
-      const problems = loaded.ok ? await rehearse(daemon, keepingPorts(loaded.config, running), path) : loaded.problems;
-      if (!loaded.ok || problems.length > 0) {
-        const part = loaded.ok ? loaded.config.policyPart : loaded.policyPart;
-        reloader.bad(problems, part !== config.policyPart);
-        daemon.noteReload(by);
-        loaded.answer({ ok: false, message: problems.join('\n') });
-        continue;
-      }
-      const { hash } = loaded.config;
-      const changed = hash !== config.hash;
-      const taken = changed ? { webConfig: false } : takeDoors(daemon, loaded.config, path);
-      if ('problem' in taken) {
-        reloader.bad([taken.problem], false);
-        daemon.noteReload(by);
-        loaded.answer({ ok: false, message: taken.problem });
-        continue;
-      }
-      // Where the next one does not start, this one is started again: with the certificates of now.
-      if (!changed) running = { ...running, config: loaded.config };
-      const { webConfig } = taken;
-      if (!webConfig) daemon.tell({ type: 'config.reloaded', by, changed });
-      loaded.answer({ ok: true, changed, webConfig, hash });
-      if (!changed) {
-        reloader.good();
-        daemon.noteReload();
-        continue;
-      }
-      running = await exchange(running, loaded.config);
+      running = await reloads.reload(running, by);
     }
     running.logger.info({ reason: errorMessage(io.signal.reason) }, 'the daemon stops');
   } finally {
@@ -105,22 +46,111 @@ export async function runDaemon(options: RunOptions, io: ProcessIo, start: Start
   return 0;
 }
 
-type Taken = { /** Whether anything has changed. */ readonly webConfig: boolean } | { readonly problem: string };
-
-function takeDoors(daemon: Daemon, config: Config, path: string): Taken {
-  try {
-    return { webConfig: daemon.takeDoors(config) };
-  } catch (error) {
-    return { problem: `${path}: ${errorMessage(error)}` };
-  }
+interface ReloadsDeps {
+  readonly reloader: Reloader;
+  readonly io: ProcessIo;
+  readonly start: StartDaemon;
 }
 
-async function rehearse(daemon: Daemon, config: Config, path: string): Promise<readonly string[]> {
-  try {
-    await daemon.rehearse(config);
-    return [];
-  } catch (error) {
-    return [`${path}: ${errorMessage(error)}`];
+/** Loads the configuration again, and lets the daemon take it up. */
+class Reloads {
+  readonly #path: string;
+  readonly #deps: ReloadsDeps;
+  readonly #logLines = new Map<string, number>();
+
+  constructor(path: string, deps: ReloadsDeps) {
+    this.#path = path;
+    this.#deps = deps;
+  }
+
+  async begin(config: Config, like: Running | undefined, handed?: Handover): Promise<Running> {
+    const { reloader, io, start } = this.#deps;
+    const run = { config: like === undefined ? config : keepingPorts(config, like), level: config.log.level };
+    const launched = await launch(run, io, start, {
+      logLines: this.#logLines,
+      reload: { state: () => reloader.state, request: (by) => reloader.request(by) },
+      ...(handed !== undefined && { handed }),
+    });
+    return { ...launched, config };
+  }
+
+  /** @returns what runs then */
+  async reload(running: Running, by: string): Promise<Running> {
+    const { reloader } = this.#deps;
+    const { daemon, config } = running;
+    const loaded = reloader.load();
+    const refuse = (problems: readonly string[], mayConcernPolicies: boolean): Running => {
+      reloader.bad(problems, mayConcernPolicies);
+      daemon.noteReload(by);
+      loaded.answer({ ok: false, message: problems.join('\n') });
+      return running;
+    };
+    if (!loaded.ok) return refuse(loaded.problems, loaded.policyPart !== config.policyPart);
+    const next = loaded.config;
+    const { hash } = next;
+    const changed = hash !== config.hash;
+    const mayConcernPolicies = next.policyPart !== config.policyPart;
+    const kept = keepingPorts(next, running);
+    let webConfig = false;
+    try {
+      await daemon.rehearse(kept);
+    } catch (error) {
+      return refuse([this.#problem(error)], mayConcernPolicies);
+    }
+    try {
+      webConfig = !changed && daemon.takeDoors(next);
+    } catch (error) {
+      return refuse([this.#problem(error)], false);
+    }
+    if (!webConfig) daemon.tell({ type: 'config.reloaded', by, changed });
+    loaded.answer({ ok: true, changed, webConfig, hash });
+    if (changed) return daemon.startsAnew(kept) ? this.#startAnew(running, next) : this.#exchange(running, next);
+    reloader.good();
+    daemon.noteReload();
+    // Where the next one does not start, this one is started again: with the certificates of now.
+    return { ...running, config: next };
+  }
+
+  /** The daemon stays, and with it its store and its addresses. */
+  async #exchange(running: Running, next: Config): Promise<Running> {
+    const { reloader, io } = this.#deps;
+    const isTakenUp = await running.daemon.exchange(keepingPorts(next, running), {
+      signal: io.signal,
+      onFailed: (why) => this.#failed(running, next, why),
+    });
+    if (io.signal.aborted) return running;
+    if (isTakenUp) reloader.good();
+    running.daemon.noteReload();
+    if (!isTakenUp) return running;
+    running.announce(next);
+    return { ...running, config: next };
+  }
+
+  /** The old one has ended when this begins to start another; one of the two runs when it returns. */
+  async #startAnew(old: Running, next: Config): Promise<Running> {
+    const { reloader, io } = this.#deps;
+    await old.daemon[Symbol.asyncDispose]();
+    if (io.signal.aborted) return old;
+    const handed = old.daemon.handOver();
+    try {
+      const running = await this.begin(next, old, handed);
+      reloader.good();
+      running.daemon.noteReload();
+      return running;
+    } catch (error) {
+      this.#failed(old, next, errorMessage(error));
+      return this.begin(old.config, old, handed);
+    }
+  }
+
+  #failed({ config, logger }: Running, next: Config, why: string): void {
+    const problem = `${this.#path}: the daemon does not start with it: ${why}`;
+    this.#deps.reloader.bad([problem], next.policyPart !== config.policyPart);
+    logger.error({ problem }, 'the changed configuration does not start; the one before is started again');
+  }
+
+  #problem(error: unknown): string {
+    return `${this.#path}: ${errorMessage(error)}`;
   }
 }
 

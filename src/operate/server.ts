@@ -46,7 +46,11 @@ const ROUTES: readonly Route<ServerDeps>[] = [
 
 const NOBODY: ReadonlyMap<string, Secret> = new Map();
 
-/** @throws {ListenError} saying which address, why, and what to do */
+/**
+ * Members of `deps` are read for each request, except `door`.
+ *
+ * @throws {ListenError} saying which address, why, and what to do
+ */
 export async function startServer(
   deps: ServerDeps,
   listen: ListenAddress | { readonly socketPath: string },
@@ -64,17 +68,23 @@ export async function startServer(
   const comparer = threadComparer(clock);
   const access: Access = {
     isLocal: false,
-    tokens: deps.tokens ?? [],
+    get tokens() {
+      return deps.tokens ?? [];
+    },
     users: () => door?.web.users ?? NOBODY,
-    roles: deps.roles ?? new Map(),
+    get roles() {
+      return deps.roles ?? new Map();
+    },
     passwords: new Passwords(comparer),
-    anonymous: deps.anonymous ?? 'viewer',
+    get anonymous() {
+      return deps.anonymous ?? 'viewer';
+    },
   };
   const server = await startListener({
     clock,
     logger,
     listen,
-    hosts: deps.hosts ?? [],
+    hosts: () => deps.hosts ?? [],
     ...(door !== undefined && { door }),
     answer: (asked) => answer(asked, access),
   });

@@ -37,15 +37,25 @@ function world() {
   const failing = new Set<number>();
   let rehearsal: () => Promise<void> = () => Promise.resolve();
   let doors: () => boolean = () => false;
+  let startsAnew = true;
+  let problem: string | undefined;
   let hangup: () => void = () => undefined;
   const start = async (config: Config, options: DaemonOptions): Promise<Daemon> => {
     const number = given.push({ config, options });
     happened.push(`start ${number}`);
     if (failing.has(number)) throw new Error('the port is taken');
-    const handed: Handover = { counts: new Map([[`of ${number}`, []]]), pauses: new Map() };
+    const handed: Handover = { counts: new Map([[`of ${number}`, []]]), pauses: new Map(), late: [] };
     return {
       address: 'http://127.0.0.1:4711',
+      hooks: undefined,
+      probes: undefined,
       socketPath: 'opsd.sock',
+      startsAnew: () => startsAnew,
+      exchange: async (next, { onFailed }) => {
+        happened.push(`exchange ${next.policies[0]!.settings.mode}`);
+        if (problem !== undefined) onFailed(problem);
+        return problem === undefined;
+      },
       rehearse: () => rehearsal(),
       noteReload: (by) => void happened.push(`note ${by ?? 'good'}`),
       takeDoors: (next) => {
@@ -76,6 +86,8 @@ function world() {
     rehearse: (work: () => Promise<void>) => void (rehearsal = work),
     doors: (take: () => boolean) => void (doors = take),
     hangup: () => hangup(),
+    /** The daemon can take up every change, or is in the way of it. */
+    exchanges: (why?: string) => void ([startsAnew, problem] = [false, why]),
     stop: () => t.stop(),
     happens: (what: string) => until({ what }, () => happened.includes(what)),
     state: () => given.at(-1)!.options.reload!.state(),
@@ -97,6 +109,40 @@ test('what is good is tried, the old one ends, and the new one is handed what is
   w.stop();
   expect(await w.ended).toBe(0);
   expect(w.happened.at(-1)).toBe('end 2');
+});
+
+test('a daemon that can stay takes up the configuration itself', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.exchanges();
+  w.write(GOOD.replace('enforce', 'audit'));
+  w.hangup();
+  await w.happens('note good');
+  expect(w.happened).toEqual(['start 1', 'exchange audit', 'note good']);
+  expect(w.state()).toMatchObject({ ok: true });
+  w.stop();
+  expect(await w.ended).toBe(0);
+  expect(w.happened.at(-1)).toBe('end 1');
+});
+
+test('a configuration that the daemon cannot take up is a failed reload, and the next one is compared with the old one', async () => {
+  const w = world();
+  await w.happens('start 1');
+  w.exchanges('the port is taken');
+  w.write(GOOD.replace('enforce', 'off'));
+  w.hangup();
+  await w.happens('note good');
+  expect(w.state()).toMatchObject({
+    ok: false,
+    auditOnly: true,
+    problems: [expect.stringContaining('the daemon does not start with it: the port is taken')],
+  });
+  w.write(GOOD);
+  w.hangup();
+  await until({ what: 'it is good again' }, () => w.state().ok);
+  expect(w.happened.filter((what) => what.startsWith('exchange'))).toEqual(['exchange off']);
+  w.stop();
+  expect(await w.ended).toBe(0);
 });
 
 test('one that does not start: the one before is started again, and policies that may have changed only watch', async () => {

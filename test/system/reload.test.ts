@@ -1,10 +1,12 @@
 /** The configuration changes while the real program runs: by a signal, by request, by a change of the files. */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type RequestOptions } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addressOf, daemonWorld, repairConfig, type DaemonWorld } from '../support/daemon-world.ts';
-import { scrape, type Exposition } from '../support/exposition.ts';
+import { freePort } from '../support/free-port.ts';
+import { parseExposition, scrape, type Exposition } from '../support/exposition.ts';
 import type { Passed } from '../support/fault-proxy.ts';
 import { mountedVolume } from '../support/mounted-volume.ts';
 import { opsd, type Program } from '../support/program.ts';
@@ -242,6 +244,105 @@ test('a ConfigMap that is swapped by its link is seen, and triggers that meet ar
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
 
+/** A request over a connection of its own. @returns status and body; rejects when the connection is refused or cut */
+function ask(
+  url: string,
+  options: RequestOptions = {},
+  body = '',
+): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { ...options, agent: false }, (response) => {
+      response.setEncoding('utf8');
+      let text = '';
+      response.on('data', (part: string) => (text += part));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** Counters, and the parts of histograms, by name and labels. */
+function countersOf(text: string): ReadonlyMap<string, number> {
+  const { samples, types } = parseExposition(text);
+  const counters = samples.filter(({ name }) =>
+    ['counter', 'histogram'].includes(types[name] ?? types[name.replace(/_(bucket|sum|count)$/, '')] ?? ''),
+  );
+  return new Map(counters.map(({ name, labels, value }) => [`${name} ${JSON.stringify(labels)}`, value]));
+}
+
+test('over reloads every scrape and every hook is answered, and no counter goes back', async () => {
+  const world = await daemonWorld();
+  const hooks = 'hooks: { listen: "127.0.0.1:0", alertmanager: { main: { token: hook-token } } }\n';
+  const config = `${hooks}${repairConfig(world, AUDIT)}`;
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  const hook = `${String(said(daemon, 'the daemon runs')[0]!['hooks'])}/hooks/alertmanager/main`;
+  const state = { isOver: false, scraped: 0, told: 0 };
+  const wentBack: string[] = [];
+  async function scrapes(): Promise<void> {
+    let before: ReadonlyMap<string, number> = new Map();
+    for (; !state.isOver; state.scraped++) {
+      const { status, text } = await ask(`${url}/metrics`);
+      expect(status).toBe(200);
+      const now = countersOf(text);
+      for (const [key, value] of before)
+        if ((now.get(key) ?? -1) < value) wentBack.push(`${key}: ${value}, ${now.get(key)}`);
+      before = now;
+    }
+  }
+  async function alerts(): Promise<void> {
+    for (; !state.isOver; state.told++) {
+      const labels = { alertname: 'Any', account: 'production' };
+      const alert = { status: 'firing', labels, startsAt: '2026-11-22T10:00:00Z', fingerprint: `f${state.told}` };
+      const headers = { authorization: 'Bearer hook-token' };
+      const { status } = await ask(
+        hook,
+        { method: 'POST', headers },
+        JSON.stringify({ version: '4', alerts: [alert] }),
+      );
+      expect(status).toBe(202);
+    }
+  }
+  const load = Promise.all([scrapes(), alerts()]);
+  const reloads = (async () => {
+    for (let times = 1; times <= 5; times++) {
+      world.write(config.replace('full: 10s', `full: ${10 + times}s`));
+      daemon.kill('SIGHUP');
+      await hasStarted(daemon, times + 1);
+      const [scraped, told] = [state.scraped, state.told];
+      await until({ what: 'the next ones are answered' }, () => state.scraped > scraped + 1 && state.told > told + 1);
+    }
+  })();
+  await Promise.race([reloads, load]);
+  state.isOver = true;
+  await load;
+  await reloads;
+  expect(wentBack).toEqual([]);
+  const after = await scrape(url);
+  expect(after.value('opsd_hook_requests_total', { hook: 'alertmanager', code: '202' })).toBe(state.told);
+  expect(said(daemon, 'the daemon runs').every((line) => line['url'] === url)).toBe(true);
+});
+
+test('a changed address is opened before the old one is closed', async () => {
+  const world = await daemonWorld();
+  const config = repairConfig(world, AUDIT);
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  const port = await freePort();
+  world.write(config.replace('127.0.0.1:0', `127.0.0.1:${port}`));
+  daemon.kill('SIGHUP');
+  await hasStarted(daemon, 2);
+  expect((await ask(`http://127.0.0.1:${port}/metrics`)).status).toBe(200);
+  await until({ what: 'the old address is closed' }, () =>
+    ask(`${url}/metrics`).then(
+      () => false,
+      () => true,
+    ),
+  );
+});
+
 test('a reload while a step is under way finishes the request, sends nothing twice, and the rest follows', async () => {
   const world = await daemonWorld();
   await world.failRuns(3, 'billing');
@@ -258,7 +359,7 @@ test('a reload while a step is under way finishes the request, sends nothing twi
   await until({ what: 'a resume is under way' }, () => resumes().length === 1);
   world.write(config.replace('full: 10s', 'full: 11s'));
   daemon.kill('SIGHUP');
-  await daemon.logged('the configuration has changed; the daemon starts anew with it');
+  await daemon.logged('configuration changed, applying it');
   open();
   await hasStarted(daemon, 2);
   const messages = daemon.log().map((line) => line['msg']);

@@ -140,9 +140,7 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
   'schedule.rearmed': ({ name, jumpMs }) => ['warn', 'the clock jumped; schedule was set anew', { name, jumpMs }],
   'config.reloaded': ({ by, changed }) => [
     'info',
-    changed
-      ? 'the configuration has changed; the daemon starts anew with it'
-      : 'the configuration was loaded again; nothing has changed',
+    changed ? 'configuration changed, applying it' : 'the configuration was loaded again; nothing has changed',
     { by },
   ],
   'config.reload_failed': ({ type: _type, ...fields }) => [

@@ -8,7 +8,7 @@ import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
-import type { Verbs } from '#automate/ledger/verbs.ts';
+import type { Decided, Verbs } from '#automate/ledger/verbs.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
 import type { ApiUsage, LabelView } from './status-views.ts';
@@ -16,13 +16,20 @@ import type { ApiUsage, LabelView } from './status-views.ts';
 /** The parts of the ledger that the API shows. */
 type LedgerReader = Reports & PlanReader & Pick<Pauses, 'pauses'>;
 
+/** What a person asks of the engine. A decision may have to wait until the engine was exchanged; a pause never waits. */
+export interface Commands extends Pick<Verbs, 'conditions' | 'plan' | 'apply' | 'explain' | 'pause'> {
+  approve(...decision: Parameters<Verbs['approve']>): Decided | Promise<Decided>;
+  reject(...decision: Parameters<Verbs['reject']>): Decided | Promise<Decided>;
+  unpause(...lifted: Parameters<Verbs['unpause']>): number | Promise<number>;
+}
+
 export interface ApiDeps extends ProbeDeps {
   readonly clock: Clock;
   readonly board: ObservationBoard;
   readonly ledger: LedgerReader;
   policies(): readonly PolicyStatus[];
   /** What a person may ask of the engine. */
-  readonly engine: Verbs;
+  readonly engine: Commands;
   readonly state: StateVerbs;
   /** Loads the configuration again; absent where there is no file of it. */
   reload?(by: string): Promise<ReloadOutcome>;
@@ -47,7 +54,7 @@ export interface ApiDeps extends ProbeDeps {
 export type ApiRoute = Route<ApiDeps>;
 export type ApiContext = RouteContext<ApiDeps>;
 
-/** What came of loading the configuration again. With `changed` the daemon ends and starts anew in a moment. */
+/** Result of a reload. With `changed` the daemon runs with the new configuration in a moment. */
 type ReloadOutcome =
   | {
       readonly ok: true;

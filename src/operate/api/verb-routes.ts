@@ -101,7 +101,7 @@ async function apply(context: ApiContext): Promise<Reply> {
 async function decide(context: ApiContext, verb: 'approve' | 'reject'): Promise<Reply> {
   const { by } = allow(context, 'operator', `opsd ${verb} PLAN`);
   const asked = await person(context, by);
-  const decided = context.deps.engine[verb](asked.id, asked.person);
+  const decided = await context.deps.engine[verb](asked.id, asked.person);
   if (!decided.ok) throw refused(decided);
   return json(200, { plan: storedPlanView(decided.plan) });
 }
@@ -151,7 +151,7 @@ async function unpause(context: ApiContext): Promise<Reply> {
   const form = '{"reason": "TEXT", "policy": "NAME", "group": "GROUP"}; without a policy every pause is lifted.';
   const { reason, policy, group } = await readJson(request, unpauseBody, form);
   requirePolicy(deps, policy);
-  const lifted = deps.engine.unpause({
+  const lifted = await deps.engine.unpause({
     reason,
     by,
     ...(policy !== undefined && { policy }),

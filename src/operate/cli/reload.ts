@@ -9,7 +9,7 @@ import { printable } from './output.ts';
 const ASK_EVERY_MS = 200;
 /** A daemon that takes up another change just now, since its files changed, listens to nobody for a moment. */
 const AWAY_MS = 5_000;
-/** A request that is under way may take so long to end before the daemon starts anew. */
+/** A request that is under way may take so long to end before the new configuration runs. */
 const LONGEST_MS = 60_000;
 
 export const reloadCommand: Command = {

@@ -49,8 +49,13 @@ const GATHER_MS = 10_000;
 type Handler = (asked: Asked) => Promise<void>;
 type Place = { readonly hook: 'alertmanager' | 'callbacks'; readonly name: string; readonly handle: Handler };
 
+export interface RunningHooks extends RunningServer {
+  /** Replaces the hooks; the address stays open. */
+  take(hooks: Hooks): void;
+}
+
 /** @throws {ListenError} saying which address, why, and what to do */
-export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAddress): Promise<RunningServer> {
+export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAddress): Promise<RunningHooks> {
   const { clock, logger, events } = given;
   const deps: HookDeps = {
     ...given,
@@ -61,7 +66,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     },
   };
   const gathering = gatherer(deps);
-  const places = new Map<string, Place>();
+  let places = placesOf(hooks);
   let bodies = 0;
 
   async function read(asked: Asked, maxBytes: number): Promise<HookBody> {
@@ -76,32 +81,36 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     }
   }
 
-  for (const [name, { token, withoutAccount }] of hooks.alertmanager) {
-    places.set(`/hooks/alertmanager/${name}`, {
-      hook: 'alertmanager',
-      name,
-      async handle(asked) {
-        requireBearer(asked.request.headers.authorization, token);
-        const { value } = await read(asked, MAX_NOTIFICATION_BYTES);
-        await takeAlerts(deps, { receiver: name, withoutAccount }, value);
-      },
-    });
-  }
-  for (const [account, { token, signature, headerPrefix, maxBodyBytes }] of hooks.callbacks) {
-    const verify = signature && createSignatureCheck(signature, clock);
-    places.set(`/hooks/callbacks/${account}`, {
-      hook: 'callbacks',
-      name: account,
-      async handle(asked) {
-        const { headers } = asked.request;
-        requireBearer(headers.authorization, token);
-        const { bytes, value } = await read(asked, maxBodyBytes);
-        const taken = verify?.({ signature: one(headers[`${headerPrefix}-Signature`.toLowerCase()]), body: bytes });
-        const letter = takeCallback(deps, { account, headerPrefix, headers, value });
-        if (letter !== undefined) gathering.add(letter);
-        taken?.();
-      },
-    });
+  function placesOf({ alertmanager, callbacks }: Hooks): ReadonlyMap<string, Place> {
+    const found = new Map<string, Place>();
+    for (const [name, { token, withoutAccount }] of alertmanager) {
+      found.set(`/hooks/alertmanager/${name}`, {
+        hook: 'alertmanager',
+        name,
+        async handle(asked) {
+          requireBearer(asked.request.headers.authorization, token);
+          const { value } = await read(asked, MAX_NOTIFICATION_BYTES);
+          await takeAlerts(deps, { receiver: name, withoutAccount }, value);
+        },
+      });
+    }
+    for (const [account, { token, signature, headerPrefix, maxBodyBytes }] of callbacks) {
+      const verify = signature && createSignatureCheck(signature, clock);
+      found.set(`/hooks/callbacks/${account}`, {
+        hook: 'callbacks',
+        name: account,
+        async handle(asked) {
+          const { headers } = asked.request;
+          requireBearer(headers.authorization, token);
+          const { bytes, value } = await read(asked, maxBodyBytes);
+          const taken = verify?.({ signature: one(headers[`${headerPrefix}-Signature`.toLowerCase()]), body: bytes });
+          const letter = takeCallback(deps, { account, headerPrefix, headers, value });
+          if (letter !== undefined) gathering.add(letter);
+          taken?.();
+        },
+      });
+    }
+    return found;
   }
 
   async function answer(asked: Asked): Promise<Reply> {
@@ -139,7 +148,12 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     gathering[Symbol.dispose]();
     await server.close();
   };
-  return { address: server.address, close, [Symbol.asyncDispose]: close };
+  return {
+    address: server.address,
+    take: (next) => void (places = placesOf(next)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 const REFUSALS: { readonly [C in ErrorCode]?: HookRefusal } = {

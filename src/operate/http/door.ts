@@ -12,7 +12,7 @@ export const UNGUARDED: readonly string[] = ['/-/healthy', '/-/ready'];
 export class Door {
   readonly #clock: Clock;
   #web: WebConfig;
-  #onTls: ((tls: WebTls) => void) | undefined;
+  readonly #onTls = new Set<(tls: WebTls) => void>();
   /** Requests that may come at once now, and when that was so, on the monotonic clock. */
   #left: number;
   #leftAt: number;
@@ -36,14 +36,14 @@ export class Door {
   take(next: WebConfig): void {
     const [before, after] = [listenerShape(this.#web), listenerShape(next)];
     if (before !== after) throw new Error(`a listener of ${before} cannot become one of ${after}`);
-    if (next.tls !== undefined) this.#onTls?.(next.tls);
+    if (next.tls !== undefined) for (const listener of this.#onTls) listener(next.tls);
     if (JSON.stringify(next.rateLimit) !== JSON.stringify(this.#web.rateLimit)) this.#left = next.rateLimit?.burst ?? 0;
     this.#web = next;
   }
 
   /** @param listener called with each TLS that takes the place of another, before it does */
   onTls(listener: (tls: WebTls) => void): void {
-    this.#onTls = listener;
+    this.#onTls.add(listener);
   }
 
   /** Whether the rate limit leaves room for a request; it then has less. */

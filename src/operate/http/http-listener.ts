@@ -41,8 +41,8 @@ export interface ListenerOptions {
   readonly setting?: string;
   /** What its web configuration file says; plain HTTP without one. */
   readonly door?: Door;
-  /** Names of the daemon besides the known ones. Absent: requests for any host are answered. */
-  readonly hosts?: readonly string[];
+  /** Returns names of the daemon besides the known ones. Absent: requests for any host are answered. */
+  readonly hosts?: () => readonly string[];
   /** Bounds on TCP connections; for tests. */
   readonly connections?: PoolLimits;
   /** Never rejects. */
@@ -170,7 +170,7 @@ function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpE
     const host = hostOf(request);
     // A certificate is not valid for a name that somebody else points here, so TLS needs no check.
     const isChecked = hosts !== undefined && door?.web.tls === undefined && !isProbe && host !== undefined;
-    const own = 'host' in listen ? [...(hosts ?? []), listen.host] : [];
+    const own = 'host' in listen ? [...(hosts?.() ?? []), listen.host] : [];
     if (isChecked && !isKnownHost(host, own)) return unknownHost(host);
   } catch (error) {
     if (!(error instanceof HostError)) throw error;

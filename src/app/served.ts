@@ -1,0 +1,73 @@
+/** What the daemon serves over HTTP. */
+import type { EventBus } from '#foundation/events/events.ts';
+import { ownCommand } from '#foundation/domain/own-command.ts';
+import { socketPathOf } from '#foundation/platform/socket-path.ts';
+import type { MetricsFormat } from '#operate/http/metrics-format.ts';
+import type { ServerDeps } from '#operate/server.ts';
+import { commandsOf, type CommandGate } from './commands.ts';
+import type { Doors } from './doors.ts';
+import type { Generation } from './generation.ts';
+import { apiTokens } from './hooks.ts';
+import { readiness } from './observation.ts';
+import type { DaemonOptions } from './options.ts';
+import type { Storage } from './storage.ts';
+
+interface ServedDeps {
+  readonly options: DaemonOptions;
+  readonly events: EventBus;
+  readonly storage: Storage;
+  readonly doors: Doors;
+  readonly gate: CommandGate;
+  /** The generation that runs, which may be another by the time that a command is answered. */
+  readonly generation: () => Generation;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+}
+
+/** Returns what the pages, the metrics, the JSON API and the commands read and change. */
+export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
+  const { options, events, storage, doors, gate, startedAt } = deps;
+  const { clock, logger, reload } = options;
+  const { ledger } = storage;
+  const { config, board, policies, metrics, accounts, attempts } = generation;
+  return {
+    command: ownCommand(options.env, ['--socket', socketPathOf(config.storage.sqlite.path)]),
+    clock,
+    board,
+    ledger,
+    logger,
+    metrics: (format: MetricsFormat) => metrics.render(format),
+    health: generation.health,
+    readiness: () => readiness(board, clock.now() - startedAt),
+    policies: () => policies.statuses(),
+    engine: commandsOf(gate, () => deps.generation().policies.engine),
+    hosts: config.server.hosts,
+    tokens: apiTokens(config, events),
+    door: doors.server,
+    roles: new Map(Object.entries(config.server.users)),
+    anonymous: config.server.anonymous,
+    ...(reload !== undefined && { reload: (by: string) => reload.request(by) }),
+    configHash: config.hash,
+    state: {
+      auditHead: () => storage.audit.head(),
+      backup: (file: string) => storage.copies.write(file),
+      adopt: (reason: string, by: string) => {
+        const because = ledger.mustBeAdopted;
+        ledger.adopt({ at: clock.now(), by, reason });
+        return because;
+      },
+    },
+    apiUsage: (account: string) => accounts.usage(account),
+    accounts: accounts.connections.map(({ account, client }) => ({
+      name: account.name,
+      ...(client.messageApi !== undefined && { messageApiUrl: client.messageApi.url }),
+      ...(client.managementApi !== undefined && { managementApiUrl: client.managementApi.url }),
+      ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+    })),
+    outages: (account: string) => attempts.outages(account),
+    labels: () => metrics.labelUse(),
+    links: [],
+    version: options.version,
+    startedAt,
+  };
+}

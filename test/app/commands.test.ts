@@ -1,0 +1,100 @@
+/** Commands of people while the engine is exchanged. */
+import { expect, test } from 'vitest';
+import { CommandGate, commandsOf } from '#app/commands.ts';
+import type { Engine } from '#automate/engine/engine.ts';
+
+/** Two engines, of which the second one follows the first. */
+function world() {
+  const asked: string[] = [];
+  /** Resolves the plan of the first engine. */
+  const { promise: underWay, resolve: end } = Promise.withResolvers<void>();
+  const engine = (name: string): Engine =>
+    ({
+      async plan(policy: string, _request: unknown, signal: AbortSignal) {
+        asked.push(`${name} plan`);
+        if (name === 'old') await underWay;
+        signal.throwIfAborted();
+        return { ok: true, plan: { policy: `${policy} by ${name}` } };
+      },
+      async apply(_id: string, _person: unknown, signal: AbortSignal) {
+        asked.push(`${name} apply`);
+        if (name === 'old') await underWay;
+        return { ok: true, result: { outcome: signal.aborted ? 'halted' : 'acted' } };
+      },
+      approve: () => (asked.push(`${name} approve`), { ok: true }),
+      reject: () => (asked.push(`${name} reject`), { ok: true }),
+      unpause: () => (asked.push(`${name} unpause`), 1),
+      pause: () => void asked.push(`${name} pause`),
+    }) as unknown as Engine;
+  let present = engine('old');
+  const gate = new CommandGate();
+  return {
+    asked,
+    gate,
+    end,
+    commands: commandsOf(gate, () => present),
+    exchange: () => void (present = engine('new')),
+  };
+}
+
+const REQUEST = { by: 'local', save: false };
+const PERSON = { by: 'local' };
+const signal = new AbortController().signal;
+
+test('a command that comes during the exchange is answered by the next engine; a pause does not wait', async () => {
+  const { asked, gate, commands, exchange } = world();
+  const held = gate.hold();
+  await held.ended;
+  const waiting = Promise.all([
+    commands.plan('p', REQUEST, signal),
+    commands.apply('1', PERSON, signal),
+    commands.approve('1', PERSON),
+    commands.reject('1', PERSON),
+    commands.unpause({ reason: 'r', by: 'local' }),
+  ]);
+  commands.pause({ reason: 'r', by: 'local' });
+  expect(asked).toEqual(['old pause']);
+  exchange();
+  held[Symbol.dispose]();
+  await waiting;
+  expect(asked.slice(1)).toEqual(['new plan', 'new apply', 'new approve', 'new reject', 'new unpause']);
+});
+
+test('an apply under way is broken off and waited for: the next engine begins after its end', async () => {
+  const { gate, end, commands } = world();
+  const applied = commands.apply('1', PERSON, signal);
+  await Promise.resolve();
+  const held = gate.hold();
+  let hasEnded = false;
+  void held.ended.then(() => (hasEnded = true));
+  await new Promise(setImmediate);
+  expect(hasEnded).toBe(false);
+  end();
+  await held.ended;
+  held[Symbol.dispose]();
+  expect(await applied).toEqual({ ok: true, result: { outcome: 'halted' } });
+});
+
+test('a plan under way is made anew by the next engine', async () => {
+  const { asked, gate, end, commands, exchange } = world();
+  const planned = commands.plan('p', REQUEST, signal);
+  await Promise.resolve();
+  const held = gate.hold();
+  end();
+  await held.ended;
+  exchange();
+  held[Symbol.dispose]();
+  expect(await planned).toEqual({ ok: true, plan: { policy: 'p by new' } });
+  expect(asked).toEqual(['old plan', 'new plan']);
+});
+
+test('a caller who goes away gets no answer, whether the command waits or is under way', async () => {
+  const { asked, gate, commands } = world();
+  const gone = new AbortController();
+  const held = gate.hold();
+  const waiting = commands.plan('p', REQUEST, gone.signal);
+  gone.abort(new Error('gone'));
+  held[Symbol.dispose]();
+  await expect(waiting).rejects.toThrow('gone');
+  expect(asked).toEqual([]);
+});
