@@ -239,7 +239,6 @@ const MOST_LINES = 100;
 
 /** Functions that are longer than `MOST_LINES`, and the most lines that each is allowed to have. */
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
-  'app/automation.ts createPolicies': 110,
   'emulator/control/scripted-destinations.ts createScriptedDestinations': 136,
   'emulator/emulator.ts startEmulator': 124,
   'emulator/service.ts createService': 128,
@@ -335,6 +334,9 @@ describe('architecture', () => {
   test('no function is longer than 100 lines, but for those of the list', () => {
     const found = files.flatMap(longFunctions);
     expect(found.filter(([name, lines]) => lines > (LONG_FUNCTIONS[name] ?? MOST_LINES))).toEqual([]);
+    // One that was split leaves the list.
+    const names = new Set(found.filter(([, lines]) => lines > MOST_LINES).map(([name]) => name));
+    expect(Object.keys(LONG_FUNCTIONS).filter((name) => !names.has(name))).toEqual([]);
   });
 
   test('no file is longer than 500 lines', () => {
