@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+/** One more than a small machine has cores: system tests mostly wait. The same for both, so that they run together. */
+const MAX_WORKERS = 3;
+
 export default defineConfig({
   test: {
     projects: [
@@ -12,8 +15,7 @@ export default defineConfig({
           unstubEnvs: true,
           // A limit on hanging, not on time: a busy machine is no failure.
           testTimeout: 60_000,
-          // All cores: the default leaves one idle, which is half of a small machine.
-          maxWorkers: '100%',
+          maxWorkers: MAX_WORKERS,
           // Tests own their world and modules keep no state, so files may share a worker: a third of the time is saved.
           isolate: false,
           restoreMocks: true,
@@ -21,13 +23,12 @@ export default defineConfig({
       },
       {
         test: {
-          // Whole programs, other programs (Prometheus, Chromium), kill -9: slower, and not many at once. Most of them
-          // wait, so that three fit on two cores.
+          // Whole programs, other programs (Prometheus, Chromium), kill -9: slower, and not many at once.
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 3,
+          maxWorkers: MAX_WORKERS,
         },
       },
       {
