@@ -9,7 +9,7 @@ test('a browser shows what is read, what policies do and what was done, without 
   if (chromium === undefined) skip('chromium is not installed');
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '11']);
   const url = String((await demo.logged('the daemon runs'))['url']);
-  await demo.logged('action');
+  await until({ what: 'a policy has acted', timeoutMs: 60_000 }, () => demo.log().some(({ msg }) => msg === 'action'));
   const dom = await until({ what: 'the page tells of an act', timeoutMs: 40_000 }, async () => {
     const page = await domOf(chromium!, `${url}/`);
     return page.includes('workflow-dlq.resume') && page;
