@@ -108,7 +108,7 @@ export async function virtualDay({ entries, hours, seed }: VirtualDay): Promise<
     emulator.control.faults.add({ operations: ['list-logs'], probability, fault });
   }
   const path = join(tempDir(), 'opsd.db');
-  const day: Day = { emulator, traffic, random, path, polls, poll: 0, outages: 0, downUntil: 0 };
+  const day: Day = { emulator, traffic, random, path, polls, poll: 0, counting: false, outages: 0, downUntil: 0 };
   for (let crashes = 0; ; crashes += 1) {
     const lived = await live(day);
     if (lived === undefined) continue;
@@ -134,6 +134,8 @@ interface Day {
   readonly polls: number;
   /** The next one. */
   poll: number;
+  /** Whether any process has counted; a later one may begin in an outage, which ends only if time goes on. */
+  counting: boolean;
   outages: number;
   /** The poll before which nothing is answered. */
   downUntil: number;
@@ -180,7 +182,8 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
       previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), ...collected };
     }
     // Nothing happens before counting has begun.
-    if (row !== undefined) await next(day);
+    day.counting ||= row !== undefined;
+    if (day.counting) await next(day);
   }
   const counts = new Map(totals.counters(ACCOUNT).map(({ metric, value }) => [metric, value]));
   return { told: toldByStore(totals, ACCOUNT, row!), own: (metric) => counts.get(metric) ?? 0 };

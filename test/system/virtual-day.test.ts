@@ -10,4 +10,4 @@ test('two hours of faults, crashes and late entries end in what the service did'
   for (const happened of ['crashes', 'faults', 'outages'] as const) expect(day[happened]).toBeGreaterThan(0);
   expect(day.own('opsd_logs_late_entries_total')).toBeGreaterThan(0);
   expect(day.own('opsd_logs_duplicate_entries_total')).toBeGreaterThan(0);
-}, 1_200_000);
+}, 300_000);
