@@ -1,6 +1,7 @@
 /**
- * The account's statistics folded into counters: five sources of points, one of named series among them for messages
- * and one for workflows, and the billing of the month. Pure: from records and answers to increments and records.
+ * Folds the account's statistics into counters. The sources are five kinds of points and the billing of the month. Two
+ * of the five are lists of named series, one for messages and one for workflows. The functions are pure: records and
+ * statistics in, increments and records out.
  */
 import type { AccountStats, DataPoint, FoldedSeries, NamedSeries, StatsPeriod } from '#foundation/domain/statistics.ts';
 import type { CounterName } from '../catalog/catalog.ts';
@@ -11,12 +12,12 @@ import type { SeriesRecord } from './series-store.ts';
 import { billedDays, type BilledDays } from './spend.ts';
 import type { Increment } from './totals.ts';
 
-/** What is counted from points, by the word for it in metrics and records. */
+/** Point series that are counted. `source` is the name used in metrics and records. */
 const SOURCES: readonly {
   readonly source: string;
   readonly metric: CounterName;
   readonly isNamed: boolean;
-  /** Undefined when the answer does not have it. */
+  /** Returns undefined if the response does not have this source. */
   readonly of: (stats: AccountStats) => readonly NamedSeries[] | undefined;
 }[] = [
   { source: 'used', metric: 'msgsvc_account_used_messages_total', isNamed: false, of: ({ used }) => single(used) },
@@ -41,7 +42,7 @@ const SOURCES: readonly {
   },
 ];
 
-/** Beyond these a source's named series are not counted: the set is open, and each of them is a record. */
+/** Maximum number of named series counted per source. The set is open-ended, and each series is a stored record. */
 const MOST_SERIES = 100;
 
 const MINUTE_MS = 60_000;
@@ -50,33 +51,33 @@ export interface AccountFold {
   readonly subject: string;
   readonly records: readonly SeriesRecord[];
   readonly fine: AccountStats;
-  /** Answers for coarser periods, as `periodsOf` asked for them. */
+  /** Responses for the coarser periods that `periodsOf` requested. */
   readonly coarse: readonly { readonly period: StatsPeriod; readonly stats: AccountStats }[];
   readonly servedAt: number;
   readonly settleMs: number;
   readonly intervalMs: number;
   readonly meaning: PointMeaning;
-  /** The label to count a named series under. */
+  /** Returns the label to count a named series under. */
   readonly label: (series: string) => string;
 }
 
 export interface StatsFolded {
   readonly increments: readonly Increment[];
-  /** Those that changed. */
+  /** Changed records only. */
   readonly records: readonly SeriesRecord[];
   readonly folded: readonly FoldedSeries[];
-  /** Series that are not counted, since there are too many. */
+  /** Number of series that are not counted because of the limit. */
   readonly dropped: number;
   readonly days: BilledDays;
 }
 
-/** What must be read besides the finest period, the coarsest first. */
+/** Returns the periods to read in addition to the finest one, coarsest first. */
 export function periodsOf(records: readonly SeriesRecord[], fine: AccountStats, servedAt: number): StatsPeriod[] {
   const periods = new Set<StatsPeriod>();
   const known = byKey(records);
   for (const { source, of } of SOURCES) {
     for (const { id, points } of of(fine) ?? []) {
-      // Without the finest period nothing is folded.
+      // Nothing is folded without the finest period.
       if (points.length === 0) continue;
       const state = readPoints(known.get(keyOf(source, id)));
       for (const period of periodsToFill(state, servedAt)) periods.add(period);
@@ -118,7 +119,7 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
   const presence = isNamed ? foldPresence(folding, source) : undefined;
   let mayBegin = MOST_SERIES - [...known.keys()].filter((key) => key.startsWith(keyOf(source, ''))).length;
   let isFirst = false;
-  // A series may be listed twice, as points may.
+  // The response may list a series twice, as it may list a point twice.
   for (const id of new Set(list.map((series) => series.id))) {
     const record = known.get(keyOf(source, id));
     if (record === undefined && --mayBegin < 0) {
@@ -159,10 +160,10 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
 }
 
 /**
- * A named series that the list did not have until now is one in which nothing was: it begins where the list was first
- * read, with nothing in what was counted so far.
+ * Returns the initial state of a named series that appears in the list for the first time. Such a series had no items
+ * before. Its counting begins where the list was first read, with a value of 0 for the intervals counted so far.
  *
- * @returns the state of such a series before this answer; undefined when the list is read for the first time
+ * @returns the state before this response; undefined when the list is read for the first time
  */
 function foldPresence(folding: Folding, source: string): SeriesState | undefined {
   const { servedAt, settleMs, intervalMs } = folding.input;

@@ -1,7 +1,7 @@
 /**
- * Billing as a counter across days and months. The total of the month is folded by its increases; the daily array says
- * which month the answer is about, and whether the total has already begun anew: billing figures lag, and for a while
- * after the turn the total may still be that of the month before.
+ * Folds billing into a counter that spans days and months. The counter grows by the increases of the month's total. The
+ * daily array shows the month of the response and whether the total has been reset. Billing figures lag: for a while
+ * after the turn of the month, the total may still be the previous month's.
  */
 import type { AccountStats } from '#foundation/domain/statistics.ts';
 import { monthOf } from '#foundation/domain/utc-month.ts';
@@ -14,7 +14,7 @@ export interface BillingFolded {
   readonly record: string;
 }
 
-/** @returns undefined when the answer does not tell of billing */
+/** @returns undefined if the response has no billing */
 export function foldBilling(
   record: string | undefined,
   stats: AccountStats,
@@ -28,7 +28,7 @@ export function foldBilling(
   const first = dailyBillings?.[0];
   let month = first === undefined ? undefined : monthOf(first.at);
   if (state !== undefined && month !== undefined && month > state.month && ofDays !== undefined) {
-    // As high as it was, and more than the days of the new month together: it has not begun anew yet.
+    // The total has not fallen, and it exceeds the sum of the new month's days. It has not been reset yet.
     const hasTurned = value < state.value || value <= ofDays * 1.5;
     if (!hasTurned) month = state.month;
   }

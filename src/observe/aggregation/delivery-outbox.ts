@@ -1,24 +1,24 @@
 /**
- * The port through which lines about ended messages are kept until they are written out. They are stored in the
- * transaction of the commit that learnt of the end and taken out after the writing, so a crash in between writes a line
- * again and loses none.
+ * Port for delivery events: log lines about ended messages, kept until they are written out. The commit that learns of
+ * the end stores the line in its transaction. The line is removed after it is written. After a crash in between, the
+ * line is written again and no line is lost.
  */
 
 interface DeliveryLines {
-  /** The last of them, for `settle`. */
+  /** Id of the last of these lines, for `settle`. */
   readonly id: number;
-  /** Each with its line break. */
+  /** Lines, each with its line break. */
   readonly text: string;
   readonly lines: number;
 }
 
 export interface DeliveryOutbox {
-  /** The oldest lines, some hundred at most; undefined when there are none. */
+  /** Returns the oldest lines, at most a few hundred; undefined if there are none. */
   next(): DeliveryLines | undefined;
-  /** Lines up to this one were written: durably gone. */
+  /** Removes the lines up to this id durably, after they were written. */
   settle(id: number): void;
-  /** Lines that wait. */
+  /** Number of unwritten lines. */
   readonly waiting: number;
-  /** Told after each commit that brought lines. */
+  /** Registers a listener that is called after each commit that added lines. */
   onStored(listener: () => void): Disposable;
 }

@@ -1,4 +1,4 @@
-/** Where a message goes, in the words of labels and span names: low in number, never a path. */
+/** Destination of a message, as used in labels and span names: few values, never a path. */
 import { mayNameCredential } from '#foundation/domain/credential-names.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
@@ -6,9 +6,9 @@ import { memoByText } from '#foundation/platform/memo.ts';
 const REMEMBERED = 2_000;
 
 /**
- * The URL Group, else the queue, else the host of the URL (with its port when it is not the scheme's own).
+ * Returns the URL Group, else the queue, else the host of the URL (with its port if it is not the scheme's default).
  *
- * @returns undefined when the entry names none of them
+ * @returns undefined if the entry names none of them
  */
 export function destinationOf(entry: Pick<LogEntry, 'topicName' | 'queueName' | 'url'>): string | undefined {
   const named = nonEmpty(entry.topicName) ?? nonEmpty(entry.queueName);
@@ -16,10 +16,13 @@ export function destinationOf(entry: Pick<LogEntry, 'topicName' | 'queueName' | 
   return hostOf(entry.url);
 }
 
-/** The host with its port, of a URL or of its beginning. */
+/** Returns the host and port of a URL or of its beginning. */
 const parsedHost = memoByText(REMEMBERED, (url) => URL.parse(url)?.host ?? '');
 
-/** Paths are many and hosts are few: only what stands before the path is parsed, and each once. */
+/**
+ * Returns the host of a URL. There are many paths and few hosts: only the part before the path is parsed, and each such
+ * part once.
+ */
 export function hostOf(url: string): string | undefined {
   const scheme = url.indexOf('://');
   if (scheme === -1) return undefined;
@@ -30,7 +33,10 @@ export function hostOf(url: string): string | undefined {
 
 const ENDS_HOST = new Set(['/', '?', '#', '\\'].map((character) => character.charCodeAt(0)));
 
-/** A URL that may be stored: no user info, no fragment, secret query values replaced; undefined when it is not a URL. */
+/**
+ * Returns a URL that is safe to store; undefined if the text is not a URL. The user info and fragment are removed and
+ * secret query values are replaced.
+ */
 export function storableUrl(text: string): string | undefined {
   return stored(text) ?? undefined;
 }
@@ -43,7 +49,7 @@ function withoutSecrets(text: string): string | undefined {
   url.username = '';
   url.password = '';
   url.hash = '';
-  // Most have no query, and taking one apart costs more than all the rest.
+  // Most URLs have no query, and parsing one costs more than everything else here.
   if (url.search !== '') {
     for (const name of new Set(url.searchParams.keys())) {
       if (mayNameCredential(name)) url.searchParams.set(name, 'REDACTED');

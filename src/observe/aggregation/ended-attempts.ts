@@ -1,4 +1,4 @@
-/** Attempts that ended, gathered from the fresh entries of one window. */
+/** Collects the ended attempts from the new entries of one window. */
 import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
 import { failureReason } from '#foundation/domain/reason.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
@@ -16,7 +16,7 @@ type Counts = { -readonly [K in Exclude<keyof EndedAttempts, 'reasons'>]: EndedA
 export class AttemptsByHost {
   readonly #hosts = new Map<string, Map<number, Counts>>();
 
-  /** @param entry tells of an attempt that ended: DELIVERED, ERROR, or a FAILED that no ERROR told of */
+  /** @param entry reports an ended attempt: DELIVERED, ERROR, or a FAILED without an ERROR */
   add(entry: StatedEntry): void {
     const counts = this.#of(entry);
     if (counts === undefined) return;
@@ -31,7 +31,7 @@ export class AttemptsByHost {
     counts.reasons.set(name, (counts.reasons.get(name) ?? 0) + 1);
   }
 
-  /** Counts a message that failed for good; its last attempt is counted apart. */
+  /** Counts a message that finally failed. Its last attempt is counted separately. */
   addLost(entry: StatedEntry): void {
     const counts = this.#of(entry);
     if (counts !== undefined) counts.lost += 1;

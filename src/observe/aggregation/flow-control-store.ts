@@ -1,44 +1,44 @@
 /**
- * The port through which the fold of flow control keeps its counters, and what it holds in memory besides: the last
- * reading of each key, and keys that were seen elsewhere. Both end with the process: what happened while nobody read is
- * not known, and keys are seen again.
+ * Port for the counters of the flow control fold, and the fold's state in memory: the last reading of each key, and
+ * keys seen in log entries. The state in memory ends with the process. Waits during downtime are unknown, and keys are
+ * seen again.
  */
 import type { Increment } from './totals.ts';
 
-/** What keeps messages waiting. `other`: no limit that can be seen, or not the same one all the time. */
+/** Constraint that keeps messages waiting. `other`: no visible limit, or a different one at each reading. */
 export const CONSTRAINTS = ['parallelism', 'rate', 'paused', 'other'] as const;
 export type Constraint = (typeof CONSTRAINTS)[number];
 
 /** A reading of a key. */
 export interface KeyReading {
-  /** On the monotonic clock, milliseconds. */
+  /** Milliseconds on the monotonic clock. */
   readonly at: number;
-  /** Undefined when no message waited. */
+  /** Undefined if no message was waiting. */
   readonly heldBy: Constraint | undefined;
 }
 
 const MOST_SEEN = 1_000;
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
-/** Keys that entries carried, the first to be seen first; those not seen for a day are forgotten. */
+/** Flow control keys seen in log entries, the first seen first. A key that is not seen for a day is forgotten. */
 class SeenKeys {
   readonly #seenAt = new Map<string, number>();
   readonly #unwatched = new Set<string>();
 
-  /** @param at on the monotonic clock, milliseconds */
+  /** @param at milliseconds on the monotonic clock */
   add(key: string, at: number): void {
     if (this.#seenAt.has(key) || this.#seenAt.size < MOST_SEEN) this.#seenAt.set(key, at);
   }
 
-  /** The key does not exist any more. */
+  /** Removes a key that no longer exists. */
   delete(key: string): void {
     this.#seenAt.delete(key);
   }
 
   /**
-   * Chooses keys to watch besides those that are configured.
+   * Chooses keys to watch in addition to the configured ones.
    *
-   * @returns the keys, and how many found no place that were not told of before
+   * @returns the keys, and the number of keys that newly exceed the limit
    */
   choose(
     configured: readonly string[],
@@ -56,17 +56,17 @@ class SeenKeys {
 
 export class FlowControlMemory {
   readonly seen = new SeenKeys();
-  /** The last reading of each key that was read. */
+  /** Last reading of each key that was read. */
   readings: ReadonlyMap<string, KeyReading> = new Map();
   /** Labels whose counters exist. */
   readonly counted = new Set<string>();
-  /** Whether the counters without labels exist. */
+  /** True if the counters without labels exist. */
   isBegun = false;
 }
 
 export interface FlowControlFoldStore {
-  /** What is remembered for an account; its owner is the store. */
+  /** Returns the state in memory of an account. The store owns it. */
   memory(account: string): FlowControlMemory;
-  /** @throws {Error} when it cannot be written; then nothing of it is */
+  /** @throws {Error} if the write fails; nothing is written then */
   commitFlowControl(account: string, increments: readonly Increment[]): void;
 }

@@ -1,13 +1,17 @@
 /**
- * How long messages waited because of flow control, and for what: the time between two readings in succession, both of
- * which show that messages wait. It belongs to the constraint that both show; where they differ it is `other`, so that
- * the sum is right where the cause is not known. What is between readings too far apart is not known and not counted.
+ * Measures how long messages waited because of flow control, by constraint. A wait is the time between two consecutive
+ * readings that both show waiting messages. It is counted under the constraint that both readings show. If the
+ * constraints differ it is counted as `other`: the sum stays right although the cause is unknown. The time between
+ * readings that are too far apart is unknown and is not counted.
  */
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import { CONSTRAINTS, type Constraint, type FlowControlMemory, type KeyReading } from './flow-control-store.ts';
 import type { Increment } from './totals.ts';
 
-/** What keeps messages of a key waiting; a pause before limits, since it holds whatever they say. */
+/**
+ * Returns the constraint that keeps a key's messages waiting. A pause precedes the limits, since it applies regardless
+ * of them.
+ */
 function constraintOf(key: FlowControlKey): Constraint | undefined {
   const { waitListSize, isPaused, parallelismMax, parallelismCount = 0, rateMax, rateCount = 0 } = key;
   if (waitListSize === 0) return undefined;
@@ -19,20 +23,20 @@ function constraintOf(key: FlowControlKey): Constraint | undefined {
 
 export interface FlowControlReading {
   readonly rows: readonly FlowControlKey[];
-  /** On the monotonic clock, milliseconds. */
+  /** Milliseconds on the monotonic clock. */
   readonly at: number;
 }
 
 export interface FlowControlFold {
   readonly increments: readonly Increment[];
-  /** To be remembered once the increments are committed. */
+  /** Readings to store once the increments are committed. */
   readonly readings: ReadonlyMap<string, KeyReading>;
   readonly counted: readonly string[];
 }
 
 export interface FlowControlFoldOptions {
   readonly admit: (label: 'flow_control_key', value: string) => string;
-  /** Readings further apart say nothing of the time between them. */
+  /** Maximum time between two readings. A longer gap is not counted. */
   readonly maxGapMs: number;
 }
 
@@ -54,7 +58,8 @@ export function foldFlowControl(
     if (heldBy === undefined) continue;
     const label = admit('flow_control_key', row.flowControlKey);
     if (!memory.counted.has(label) && !counted.has(label)) {
-      // All constraints of a key are shown from its first waiting message on, so that the first second is an increase.
+      // All constraints of a key are exported from its first waiting message on, so that the first second is an
+      // increase.
       counted.add(label);
       for (const constraint of CONSTRAINTS) count(label, constraint, 0);
     }

@@ -1,4 +1,4 @@
-/** Monthly totals of a vector index folded into counters. Pure. */
+/** Folds the monthly totals of a vector index into counters. Pure. */
 import type { VectorStats } from '#foundation/domain/statistics.ts';
 import type { CounterName } from '../catalog/catalog.ts';
 import { foldMonth } from './month-total.ts';

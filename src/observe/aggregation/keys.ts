@@ -1,13 +1,13 @@
 /**
- * What an entry of the log is recognised by when it is read again: 96 bits made of message id, state, time, status and
- * target. No text is kept, so the store has no URL and no secret in it.
+ * Keys that identify a log entry when it is read again: 96 bits of message id, state, time, status and target. No text
+ * is kept, so the store contains no URL and no secret.
  *
- * A wrong match would lose an entry. Two entries of one message that differ in time or state never match: every step of
- * the mixing is a bijection. Entries of different messages match with a chance of 2^-96 a pair, and only those of the
- * same minute are compared: at 1,000 entries a second that is one in 10^13 years.
+ * A false match would lose an entry. Two entries of one message that differ in time or state never match, because each
+ * step of the mixing is a bijection. Entries of different messages match with a probability of 2^-96 per pair. Only
+ * entries of the same minute are compared: at 1,000 entries a second, that is one false match in 10^13 years.
  */
 
-/** Three lanes of 32 bits. */
+/** Key of three 32-bit lanes. */
 export interface Key {
   a: number;
   b: number;
@@ -44,9 +44,9 @@ export interface EntryFacts {
   readonly target: Key;
   /** Epoch milliseconds. */
   readonly time: number;
-  /** Small number of the state. */
+  /** Rank of the state. */
   readonly state: number;
-  /** HTTP status, 0 when there is none. */
+  /** HTTP status; 0 if there is none. */
   readonly status: number;
 }
 
@@ -61,7 +61,8 @@ export function setEntryKey(key: Key, { message, target, time, state, status }: 
   key.c = lane(message.c, target.c, low, rest, 0x1b873593);
 }
 
-// oxlint-disable-next-line max-params -- the innermost step of every entry: an object here would cost more than the rest
+// oxlint-disable-next-line max-params -- the innermost step of every entry: an object here would cost more than the
+// rest
 function lane(message: number, target: number, low: number, rest: number, factor: number): number {
   let mixed = Math.imul(message ^ low, factor);
   mixed ^= mixed >>> 15;
@@ -74,7 +75,7 @@ function lane(message: number, target: number, low: number, rest: number, factor
 const LANES = 3;
 const KEY_BYTES = 4 * LANES;
 
-/** Keys without objects: a table of numbers, half empty. */
+/** Set of keys without objects: a table of numbers, half of it empty. */
 class KeySet {
   #table = new Int32Array(16 * LANES);
   #mask = 15;
@@ -88,7 +89,7 @@ class KeySet {
     return this.#table[this.#placeOf(key) + 2] !== 0;
   }
 
-  /** @returns whether it was not there */
+  /** @returns true if the key is new */
   add(key: Key): boolean {
     const place = this.#placeOf(key);
     if (this.#table[place + 2] !== 0) return false;
@@ -97,7 +98,7 @@ class KeySet {
     return true;
   }
 
-  /** The keys one after the other, twelve bytes each. */
+  /** Returns the keys in sequence, twelve bytes each. */
   pack(): Uint8Array {
     const packed = new Int32Array(this.#size * LANES);
     let at = 0;
@@ -133,7 +134,10 @@ class KeySet {
     }
   }
 
-  /** Where the key is, or would be. The third lane of a key is never 0: that marks an empty place. */
+  /**
+   * Returns the position of the key, or its free position. The third lane of a key is never 0: 0 marks an empty
+   * position.
+   */
   #placeOf({ a, b, c }: Key): number {
     const table = this.#table;
     const third = c | 0 || 1;
@@ -168,11 +172,11 @@ class KeySet {
   }
 }
 
-/** Keys by slices of time, so that old ones are forgotten a slice at a time. */
+/** Keys by time slice, so that old keys are forgotten one slice at a time. */
 export class KeySlices {
   readonly sliceMs: number;
   readonly #slices = new Map<number, KeySet>();
-  /** The slice that was asked for last: one entry after the other lies in the same. */
+  /** Last slice that was used. Consecutive entries are mostly in the same one. */
   #last: { readonly slice: number; readonly keys: KeySet } | undefined;
 
   constructor(sliceMs: number) {
@@ -189,23 +193,23 @@ export class KeySlices {
     return this.#find(Math.floor(time / this.sliceMs))?.has(key) ?? false;
   }
 
-  /** Whether it is in any slice. */
+  /** Returns true if any slice has the key. */
   hasAnywhere(key: Key): boolean {
     for (const keys of this.#slices.values()) if (keys.has(key)) return true;
     return false;
   }
 
-  /** @returns whether it was not there */
+  /** @returns true if the key is new */
   add(time: number, key: Key): boolean {
     return this.#sliceOf(Math.floor(time / this.sliceMs)).add(key);
   }
 
-  /** Each slice's number and keys, of those that reach beyond `from` (epoch milliseconds). */
+  /** Yields the number and the keys of each slice that ends after `from` (epoch milliseconds). */
   *packed(from: number): Generator<readonly [slice: number, keys: Uint8Array]> {
     for (const [slice, keys] of this.#slices) if (this.#reaches(slice, from)) yield [slice, keys.pack()];
   }
 
-  /** Takes over what the other has of slices that reach beyond `from`; the other must not be used any more. */
+  /** Moves the other's slices that end after `from` into this one. The other must not be used afterwards. */
   absorb(other: KeySlices, from: number): void {
     for (const [slice, keys] of other.#slices) {
       if (!this.#reaches(slice, from)) continue;

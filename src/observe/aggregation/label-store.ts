@@ -1,6 +1,6 @@
 /**
- * The port that keeps which label values have a place of their own in the metrics, so that a restart does not reshuffle
- * them: the first come stay the first.
+ * Port that stores which label values are exported under their own name. A restart does not change the selection: the
+ * first values seen keep their place.
  */
 import type { MetricName } from '../catalog/catalog.ts';
 
@@ -8,27 +8,27 @@ export interface LabelValue {
   readonly account: string;
   readonly label: string;
   readonly value: string;
-  /** For how long it has been looked for and not seen, milliseconds. */
+  /** Milliseconds of looking for the value without seeing it. */
   readonly idleMs: number;
 }
 
-/** A value that loses its place. */
+/** Label value that loses its place. */
 export interface EvictedValue {
   readonly account: string;
   readonly label: string;
   readonly value: string;
-  /** Totals that have this label, and where among their labels it stands. */
+  /** Totals that have this label, and its position among their labels. */
   readonly totals: readonly { readonly metric: MetricName; readonly index: number }[];
 }
 
 export interface LabelStore {
-  /** All of them, in the order in which they came. */
+  /** Returns all values, in the order of their first appearance. */
   load(): readonly LabelValue[];
-  /** Writes values that are new, or have another idle time. */
+  /** Writes values that are new or whose idle time changed. */
   save(values: readonly LabelValue[]): void;
   /**
-   * Forgets values and retires their totals (`RETIRED` in totals.ts), all in one transaction: a value that comes back
-   * counts from 0, as any new one, and what was counted of it is neither lost nor counted under another name.
+   * Forgets values and retires their totals (`RETIRED` in totals.ts), in one transaction. A value that returns counts
+   * from 0, as a new one does. Its earlier counts are neither lost nor counted under another name.
    */
   evict(values: readonly EvictedValue[]): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What one commit of the log fold adds, summed up while its entries are looked at. A destination has a place of its
- * own, so that an entry costs a few additions and no text is put together before the end.
+ * Counts that one commit of the log fold adds, summed while its entries are processed. Each destination has its own
+ * object, so an entry costs a few additions and labels are built only at the end.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import type { CounterName } from '../catalog/catalog.ts';
@@ -8,7 +8,7 @@ import { Gathered, type LogHistogram, type Observed } from './log-histograms.ts'
 import type { HistogramIncrement, Increment } from './totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
-/** What the reader of the log counts of itself; each without labels. */
+/** Counters of the log reader itself, without labels. */
 export const READER_COUNTERS = [
   'opsd_logs_pages_total',
   'opsd_logs_windows_halved_total',
@@ -71,7 +71,10 @@ export class DestinationCounts {
   }
 }
 
-/** The label for a value: itself, or what it is folded into; `amount` says how much of it was seen. */
+/**
+ * Returns the label for a value: the value itself, or the label that it is folded into. `amount` is the number of
+ * occurrences.
+ */
 export type Admit = (label: 'destination' | 'value', value: string, amount?: number) => string;
 
 export class LogCounts {
@@ -82,9 +85,9 @@ export class LogCounts {
   readonly #values = new Map<string, Map<MessageState, number>>();
   readonly #gathered = new Map<LogHistogram, Gathered>();
   readonly #labels = new Map<string, DestinationCounts>();
-  /** By the destination as it came, admitted or not. */
+  /** Counts by original destination, admitted or not. */
   readonly #destinations = new Map<string, DestinationCounts>();
-  /** How often those came that do not stand under their own name. */
+  /** Occurrences of destinations that are not exported under their own name. */
   readonly #renamed = new Map<string, number>();
 
   constructor(admit: Admit, dimension: string | undefined) {
@@ -104,7 +107,7 @@ export class LogCounts {
     this.#states.set(state, (this.#states.get(state) ?? 0) + 1);
   }
 
-  /** Of the dimension that the configuration chose. */
+  /** Counts a value of the configured dimension. */
   addValue(value: string, state: MessageState): void {
     const byState = getOrAdd(this.#values, this.#admit('value', value), () => new Map<MessageState, number>());
     byState.set(state, (byState.get(state) ?? 0) + 1);
@@ -116,7 +119,7 @@ export class LogCounts {
 
   of(destination: string): DestinationCounts {
     const counts = getOrAdd(this.#destinations, destination, () => {
-      // The amount is told at the end.
+      // The amount is passed at the end.
       const label = this.#admit('destination', destination, 0);
       if (label !== destination) this.#renamed.set(destination, 0);
       return getOrAdd(this.#labels, label, () => new DestinationCounts(label));
@@ -128,7 +131,7 @@ export class LogCounts {
     return counts;
   }
 
-  /** To be asked for once. */
+  /** Returns the increments. Must be called once. */
   increments(): Increment[] {
     for (const [destination, times] of this.#renamed) this.#admit('destination', destination, times);
     const increments: Increment[] = [];

@@ -1,9 +1,9 @@
-/** Log entries as the fold takes them: each with its state, in the order of a message's life. */
+/** Log entries as the fold processes them: each with its state, in the order of a message's life. */
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 
 export type StatedEntry = LogEntry & { readonly state: MessageState };
 
-/** The `state` filters that are asked for when entries carry no state; IN_PROGRESS is a union of some of them. */
+/** `state` filters to request when entries have no state. IN_PROGRESS is a union of some of them. */
 export const STATE_PASSES = [
   'CREATED',
   'ACTIVE',
@@ -15,21 +15,21 @@ export const STATE_PASSES = [
 ] as const satisfies readonly MessageState[];
 export type StatePass = (typeof STATE_PASSES)[number];
 
-/** Returns a text that is the same for an entry whenever it is listed without its state. */
+/** Returns a text that is the same for an entry each time it is listed without its state. */
 export function statelessKey(entry: LogEntry): string {
-  // Entries of a URL Group's message differ by endpoint when the service leaves out the URL.
+  // Without a URL, entries of a URL Group's message differ by endpoint.
   const target = entry.url ?? entry.endpointName ?? '';
   return `${entry.time} ${entry.responseStatus ?? ''} ${entry.messageId} ${target}`;
 }
 
 /**
- * Puts together one unfiltered reading and one reading for each filter, of a service whose entries carry no state.
- * What only the unfiltered one has is in a state that has no filter: it failed for good.
+ * Assigns states to the entries of a service that returns none. The inputs are one unfiltered reading and one reading
+ * per filter. An entry that only the unfiltered reading has is in the one state without a filter: it finally failed.
  *
- * The unfiltered reading must come first: then an entry that arrives in between has a state already, instead of
- * looking like a failure.
+ * The unfiltered reading must come first. An entry that arrives between the readings then has a state, and does not
+ * look like a failure.
  *
- * @throws {Error} when the filters do not filter: counting would then be guessing
+ * @throws {Error} if the service ignores the filters; the counts would be guesses
  */
 export function assignStates(
   unfiltered: readonly LogEntry[],
@@ -45,7 +45,7 @@ export function assignStates(
     }
   }
   for (const states of found.values()) {
-    // No message is created, delivered and cancelled at the same millisecond with the same answer.
+    // No message is created, delivered and cancelled in the same millisecond with the same response.
     if (states.has('CREATED') && states.has('DELIVERED') && states.has('CANCELLED')) {
       throw new Error(
         'the log entries carry no state and the service ignores the state filter: nothing can be counted',
@@ -58,7 +58,7 @@ export function assignStates(
   return stated;
 }
 
-/** The order in which a message passes through states that share a millisecond. */
+/** Order of the states that a message can pass through within one millisecond. */
 export const STATE_ORDER = [
   'CREATED',
   'ACTIVE',
@@ -74,7 +74,7 @@ const RANK = Object.fromEntries(STATE_ORDER.map((state, rank) => [state, rank]))
   Record<MessageState, number>
 >;
 
-/** The state's place in `STATE_ORDER`. */
+/** Returns the position of the state in `STATE_ORDER`. */
 export function rankOf(state: MessageState): number {
   return RANK[state];
 }
@@ -85,7 +85,7 @@ interface Ordered {
   readonly responseStatus?: number | undefined;
 }
 
-/** Orders entries by time, then by state; a total order, so that the order of reading leaves no trace. */
+/** Compares entries by time, then by state. The order is total, so the order of reading has no effect on the result. */
 export function compareEntries(a: Ordered, b: Ordered): number {
   return a.time - b.time || RANK[a.state] - RANK[b.state] || (a.responseStatus ?? 0) - (b.responseStatus ?? 0);
 }

@@ -1,9 +1,9 @@
-/** Gathers what falls into the histograms of the log during a commit. */
+/** Collects the observations of the log histograms during a commit. */
 import { catalog, type HistogramName } from '../catalog/catalog.ts';
 import type { logs } from '../catalog/logs.ts';
 import type { HistogramIncrement } from './totals.ts';
 
-/** The histograms that are counted from the log. */
+/** Name of a histogram that is counted from the log. */
 export type LogHistogram = HistogramName & keyof typeof logs;
 
 export interface Observed {
@@ -12,7 +12,7 @@ export interface Observed {
   readonly at: number;
 }
 
-/** What falls into one histogram of one label set during a commit. */
+/** Observations of one histogram and label set during a commit. */
 export class Gathered {
   readonly #metric: LogHistogram;
   readonly #bounds: readonly number[];
@@ -31,7 +31,7 @@ export class Gathered {
     this.#exemplars = this.#buckets.map(() => undefined);
   }
 
-  /** @param amount milliseconds, or a number; sums of whole numbers stay exact */
+  /** @param amount milliseconds or a count; sums of integers stay exact */
   observe(amount: number, { messageId, at }: Observed): void {
     const bounds = this.#bounds;
     let bucket = 0;

@@ -1,9 +1,9 @@
 /**
- * The port through which the fold of the log keeps its state. A commit is one transaction: what was read, what it added
- * and how far reading has come are true together or not at all, so a `kill -9` neither loses nor doubles an entry.
+ * Port for the state of the log fold. A commit is one transaction: entries read, counts added and the watermark become
+ * durable together or not at all. A `kill -9` neither loses an entry nor counts one twice.
  *
- * What must be asked for every entry is held in memory (`LogMemory`) and is the same as what the store has: it changes
- * after the commit, by `remember`.
+ * State that every entry needs is in memory (`LogMemory`) and equals the stored state. `remember` updates it after the
+ * commit.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { KeySlices } from './keys.ts';
@@ -12,60 +12,60 @@ import type { HistogramIncrement, Increment } from './totals.ts';
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-/** How long the entries of an hour stay counted apart, behind the watermark. */
+/** Time that the entries of an hour stay counted separately, measured back from the watermark. */
 export const HOURS_KEPT_MS = 72 * HOUR_MS;
 
 /**
- * What the log tells: an entry for each change of state, or one for each message with its present state. Of the second
- * kind no duration and no number in flight can be known.
+ * Entry mode of the log: `transitions` has an entry for each change of state, `present` has one entry for each message
+ * with its current state. In the second mode, neither durations nor the number of messages in flight can be known.
  */
 export type LogForm = 'transitions' | 'present';
 
 export interface LogFoldState {
-  /** Epoch milliseconds: the log is counted up to here. Undefined before the first commit. */
+  /** End of the counted log, in epoch milliseconds. Undefined before the first commit. */
   readonly watermark?: number;
-  /** Epoch milliseconds: from here on every counted entry is recognised when it is read again. */
+  /** Epoch milliseconds. Every counted entry after this time is recognized when it is read again. */
   readonly keptFrom?: number;
   /**
-   * Epoch milliseconds: the service surely reached this moment. A dated answer or an entry proved it. The watermark may
-   * be later, where only our clock says so.
+   * Epoch milliseconds of a moment that the service's clock has certainly reached. A dated response or an entry proves
+   * it. The watermark may be later, based on our clock alone.
    */
   readonly provenAt?: number;
-  /** Epoch milliseconds of our clock when the last sweep for late entries ended, or counting began. */
+  /** Epoch milliseconds of our clock when the last sweep for late entries ended, or when counting began. */
   readonly sweptAt?: number;
-  /** Undefined until a delivered message has shown it. */
+  /** Undefined until a delivered message has shown the mode. */
   readonly form?: LogForm;
-  /** Milliseconds that the next window should cover; undefined while that is not known. */
+  /** Milliseconds that the next window should cover; undefined if unknown. */
   readonly windowMs?: number;
-  /** A search for late entries that the next run continues. */
+  /** Sweep for late entries that the next run continues. */
   readonly sweep?: LogSweep;
 }
 
-/** A search for late entries; epoch milliseconds. */
+/** Sweep for late entries. Times are epoch milliseconds. */
 export interface LogSweep {
-  /** Where it continues. */
+  /** Position where the sweep continues. */
   readonly at: number;
   readonly end: number;
-  /** When it began, by our clock. */
+  /** Start of the sweep, by our clock. */
   readonly since: number;
 }
 
-/** A message of which something is still to come. */
+/** Message whose entries are not complete yet. */
 export interface OpenMessage {
   readonly messageId: string;
-  /** Epoch milliseconds: given up on when the watermark has passed this. */
+  /** Epoch milliseconds. The message is abandoned when the watermark passes this time. */
   readonly expires: number;
-  /** Its label; with `dueAt` known while it is in flight. */
+  /** Label of the destination. It is known, together with `dueAt`, while the message is in flight. */
   readonly destination: string;
-  /** Epoch milliseconds; absent when its creation was not seen, and once the message has ended. */
+  /** Epoch milliseconds. Absent if the creation was not seen, and once the message has ended. */
   readonly createdAt?: number;
-  /** Epoch milliseconds when it became or becomes due; absent once the message has ended. */
+  /** Epoch milliseconds when the message became or becomes due. Absent once the message has ended. */
   readonly dueAt?: number;
-  /** What is known of it, as the fold writes it. */
+  /** Known facts about the message, in the fold's encoding. */
   readonly record: string;
 }
 
-/** Entries that were counted, by the hour of their own time. */
+/** Number of counted entries by the hour of their own time. */
 export interface HourCount {
   /** Epoch milliseconds at which the hour begins. */
   readonly hour: number;
@@ -80,20 +80,20 @@ export interface LogCommit extends LogFoldState {
   readonly increments: readonly Increment[];
   readonly histograms?: readonly HistogramIncrement[];
   readonly hours?: readonly HourCount[];
-  /** Keys of the entries that were counted; with the commit they are the store's. */
+  /** Keys of the counted entries. The commit passes their ownership to the store. */
   readonly seen?: KeySlices;
-  /** Keys of the ids of messages that ended and of which nothing is missing; likewise. */
+  /** Keys of the ids of messages that ended and are complete. The commit passes their ownership to the store. */
   readonly ended?: KeySlices;
   readonly opened?: readonly OpenMessage[];
-  /** Messages that need no longer be remembered. */
+  /** Messages that can be forgotten. */
   readonly closed?: readonly string[];
-  /** What is to be sent of it. */
+  /** Spans to send. */
   readonly spans?: SpansOfCommit;
-  /** What log pipelines are to be told of it. */
+  /** Delivery events to write to the log. */
   readonly lines?: readonly string[];
 }
 
-/** What of an open message is held in memory. */
+/** In-memory part of an open message. */
 export interface InFlight {
   readonly destination: string;
   readonly createdAt: number | undefined;
@@ -105,7 +105,7 @@ export class LogMemory {
   readonly ended = new KeySlices(5 * MINUTE_MS);
   readonly open = new Map<string, InFlight>();
 
-  /** Takes over what was committed. */
+  /** Applies a commit to the memory. */
   remember({ keptFrom, seen, ended, opened = [], closed = [] }: LogCommit): void {
     if (seen !== undefined) this.seen.absorb(seen, keptFrom);
     if (ended !== undefined) this.ended.absorb(ended, keptFrom);
@@ -118,25 +118,25 @@ export class LogMemory {
   }
 }
 
-/** Returns the moment up to which the log is surely counted, whatever our clock said. */
+/** Returns the end of the certainly counted part of the log, regardless of our clock. */
 export function surelyCounted({ watermark, provenAt = watermark }: Pick<LogCommit, 'watermark' | 'provenAt'>): number {
   return Math.min(watermark, provenAt);
 }
 
 export interface LogFoldStore {
   loadLogState(account: string): LogFoldState;
-  /** What is remembered for an account; its owner is the store. */
+  /** Returns the state in memory of an account. The store owns it. */
   memory(account: string): LogMemory;
-  /** The records of those messages that are open. */
+  /** Returns the records of the given messages that are open. */
   openRecords(account: string, messageIds: readonly string[]): ReadonlyMap<string, string>;
-  /** Open messages that expire before `before` (epoch milliseconds), the first to expire first. */
+  /** Returns open messages that expire before `before` (epoch milliseconds), the first to expire first. */
   expired(account: string, before: number, limit: number): readonly Pick<OpenMessage, 'messageId' | 'record'>[];
   commitLog(commit: LogCommit): void;
   /**
-   * Entries of an hour that are counted so far, by state: all there will be once the watermark has passed the hour by
-   * as much as entries come late. Empty for an hour longer ago than 72 hours.
+   * Returns the entries counted so far for an hour, by state. The counts are final once the watermark has passed the
+   * hour by the maximum lateness of entries. Empty for an hour that is older than 72 hours.
    *
-   * @param hour epoch milliseconds at which it begins
+   * @param hour epoch milliseconds at which the hour begins
    */
   hourCounts(account: string, hour: number): ReadonlyMap<MessageState, number>;
 }

@@ -1,10 +1,11 @@
 /**
- * The fold of one complete window of the message log: what it adds to the totals, what must be remembered, and what
- * became known of each message. Entries are taken page by page, in any order and as often as they come; nothing is
- * decided before `finish`, and the same entries give the same result.
+ * Folds one complete window of the message log: the increments of the totals, the state to store, and the news about
+ * each message. Entries can arrive page by page, in any order, and repeatedly. `finish` makes all decisions, and the
+ * same entries give the same result.
  *
- * An end is DELIVERED, CANCELLED, or a final failure: an ERROR without a next delivery and with nothing later, or
- * FAILED. A message has one end, whichever entries tell of it, and whether they fall into one window or two.
+ * An end is DELIVERED, CANCELLED, or a final failure. A final failure is FAILED, or an ERROR that has no next delivery
+ * and no later entry. A message has exactly one end, whichever entries report it and whether they are in one window or
+ * two.
  */
 import type { EndedAttempts, ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { newestStamp } from '#foundation/domain/lineage.ts';
@@ -37,30 +38,33 @@ import {
 } from './open-message.ts';
 import { messageProgress } from './progress.ts';
 
-/** A message is waited for this long after its newest entry, or after it was due. */
+/** Time after a message's newest entry, or after its due time, when the message is abandoned. */
 export const GIVE_UP_AFTER_MS = 24 * HOUR_MS;
 const READ_AGAIN_MS = 20 * 60_000;
 
-/** What an entry may be counted by, beside its destination. */
+/** Entry field to count by, in addition to the destination. */
 type LogDimension = 'topicName' | 'queueName' | 'scheduleId' | 'label';
 
 export interface LogWindow {
   readonly account: string;
-  /** Where the window begins and the one before ended, both inclusive: entries of this moment are read twice. */
+  /** Start of the window and end of the previous one, both inclusive: entries of this moment are read twice. */
   readonly from: number;
   readonly memory: LogMemory;
   readonly admit: Admit;
-  /** The window was read before: what is new in it came late. */
+  /** True if the window was read before. New entries in it are late. */
   readonly isSweep?: boolean;
   readonly dimension?: LogDimension | undefined;
-  /** How far back the log is read again: what is missing of a message that ended is waited for so long. Default 20 min. */
+  /**
+   * Period that later reads cover again. The missing entries of an ended message are awaited for this long. Default: 20
+   * min.
+   */
   readonly readAgainMs?: number;
 }
 
 export interface FinishOptions {
-  /** Undefined is taken for transitions. */
+  /** Undefined is treated as transitions. */
   readonly form?: LogForm | undefined;
-  /** Open messages that are given up on with this commit. */
+  /** Open messages that this commit abandons. */
   readonly expired?: ReturnType<LogFoldStore['expired']>;
 }
 
@@ -69,20 +73,20 @@ export interface LogFold extends Required<
 > {
   readonly attempts: readonly EndedAttempts[];
   readonly resumeEnds: readonly ResumeEnd[];
-  /** What became known of each message that has new entries; put together when it is asked for. */
+  /** Returns the news about each message that has new entries. Computed on each call. */
   readonly progress: () => MessageProgress[];
 }
 
-/** The fresh entries of one message. */
+/** New entries of one message. */
 interface Group {
   readonly key: Key;
   readonly steps: Step[];
   readonly described: Described;
   target: string | undefined;
   readonly targetKey: Key;
-  /** An end without an answer of its own: an attempt where no ERROR told of it. */
+  /** End without its own response. It is an attempt if no ERROR reported that attempt. */
   failed: StatedEntry | undefined;
-  /** What it carries of a resume: the entries that tell of an attempt have the labels. */
+  /** Resume that the message belongs to. Entries that report an attempt have the labels. */
   resumed: ResumedMessage | undefined;
 }
 
@@ -95,9 +99,9 @@ export class WindowFold {
   readonly #hours = new Map<number, number[]>();
   readonly #attempts = new AttemptsByHost();
   readonly #key = emptyKey();
-  /** One object for all entries, as the key is. */
+  /** Object that all entries share, as they share the key. */
   readonly #facts = { message: this.#key, target: this.#key, time: 0, state: 0, status: 0 };
-  /** The message that was asked for last: entries of one message mostly stand together. */
+  /** Most recently used message. Entries of one message are mostly adjacent. */
   #last: { readonly messageId: string; readonly group: Group } | undefined;
   #delivered: string | undefined;
   #repeated = 0;
@@ -111,20 +115,20 @@ export class WindowFold {
     this.#ended = new KeySlices(window.memory.ended.sliceMs);
   }
 
-  /** A message that was delivered in this window. */
+  /** Returns a message that was delivered in this window. */
   get delivered(): string | undefined {
     return this.#delivered;
   }
 
-  /** Rows that could not be parsed, and were not counted before. */
+  /** Returns the number of invalid rows that were not counted before. */
   get refused(): number {
     return this.#refused;
   }
 
   /**
-   * Takes a row that could not be parsed; any may come again.
+   * Counts an invalid row. A row can arrive again.
    *
-   * @param latest how late the entry can be, if its time could not be parsed
+   * @param latest latest possible time of the entry, if its time could not be parsed
    */
   refuse({ identity, time }: InvalidLogRow, latest: number): void {
     const key = emptyKey();
@@ -134,19 +138,19 @@ export class WindowFold {
     if (!isKnown && this.#seen.add(time ?? latest, key)) this.#refused += 1;
   }
 
-  /** Takes rows that could not be parsed and have nothing to recognize them by. */
+  /** Counts invalid rows that have nothing to recognize them by. */
   refuseUnknown(rows: number): void {
-    // A sweep reads again what was read, and mostly what was counted.
+    // A sweep reads rows again, and most of them are already counted.
     if (this.#window.isSweep !== true) this.#refused += rows;
   }
 
-  /** Takes an entry; any entry may come again, and in any order. */
+  /** Adds an entry. An entry can arrive again, and in any order. */
   take(entry: StatedEntry): void {
     const { memory, from, isSweep } = this.#window;
     const { time, state, messageId } = entry;
     if (state === 'DELIVERED') this.#delivered = messageId;
     const group = this.#groupOf(messageId);
-    // Entries of a URL Group's message differ by endpoint when the service leaves out the URL.
+    // Without a URL, entries of a URL Group's message differ by endpoint.
     const target = entry.url ?? entry.endpointName ?? '';
     if (target !== group.target) {
       group.target = target;
@@ -181,7 +185,7 @@ export class WindowFold {
     describe(group.described, entry);
   }
 
-  /** @param load the records of open messages, by id */
+  /** @param load returns the records of open messages, by id */
   finish(load: LogFoldStore['openRecords'], { form, expired = [] }: FinishOptions = {}): LogFold {
     const { account, memory, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
     const measures = form !== 'present';
@@ -209,7 +213,7 @@ export class WindowFold {
       if (group.failed !== undefined && !isTold) {
         this.#attempts.add(group.failed);
       }
-      // Of a message that is told of once, only that it ended is kept.
+      // In the mode with one entry per message, only the fact that it ended is kept.
       if (folded.isComplete || (!measures && folded.record.end !== undefined)) {
         this.#ended.add(folded.record.steps.at(-1)!.time, group.key);
         if (before !== undefined) closed.push(messageId);
@@ -298,7 +302,7 @@ export class WindowFold {
   }
 }
 
-/** The resume whose stamp an entry carries, if any. */
+/** Returns the resume whose stamp an entry has, if any. */
 function resumedOf({ labels, url }: LogEntry): ResumedMessage | undefined {
   const stamp = newestStamp(labels);
   return stamp === undefined || url === undefined ? undefined : { ...stamp, url };
@@ -322,7 +326,7 @@ function openMessage(
   };
 }
 
-/** When the next attempt, or the one under way, is or was due. */
+/** Returns the time when the next or current attempt is or was due. */
 function dueOf({ steps }: MessageRecord): number {
   const step = steps.findLast(({ state, nextDeliveryTime }) => state === 'CREATED' || nextDeliveryTime !== undefined);
   return step === undefined ? steps[0]!.time : dueAfter(step);

@@ -1,10 +1,10 @@
 /**
- * One message in one commit: what its new entries add, and what must be remembered of it.
+ * Folds one message in one commit: the counts that its new entries add, and the record to store.
  *
- * What is measured is a pair of steps: an ACTIVE and when it was due, an ACTIVE and its outcome, the creation and the
- * delivery. Each pair is measured once, as soon as both are known, in whatever order and in however many commits they
- * came; a pair of which one never comes is counted when the message is forgotten. A late step may show that an ACTIVE
- * was paired wrongly: that is counted too, since what was added cannot be taken back.
+ * A measurement is a pair of steps: ACTIVE and its due time, ACTIVE and its outcome, or creation and delivery. Each
+ * pair is measured once, as soon as both steps are known, in any order and across any number of commits. A pair with a
+ * step that never arrives is counted when the message is forgotten. A late step may show that an ACTIVE was paired
+ * wrongly. The added duration cannot be removed, so the wrong pair is counted, too.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { destinationOf } from './destination.ts';
@@ -16,30 +16,30 @@ const UNKNOWN_DESTINATION = 'unknown';
 
 export interface MessageWindow {
   readonly messageId: string;
-  /** What was remembered of it. */
+  /** Stored record of the message. */
   readonly before: MessageRecord | undefined;
-  /** It ended, nothing of it was missing, and no more is remembered of it. */
+  /** True if the message ended, was complete, and its record was deleted. */
   readonly isPast: boolean;
   /** Entries not counted before; at least one. */
   readonly fresh: readonly Step[];
-  /** What the entries say of where it goes. */
+  /** Destination fields of the entries. */
   readonly described: MessageDescription;
   readonly counts: LogCounts;
-  /** Whether durations can be known. */
+  /** True if durations can be measured. */
   readonly measures: boolean;
 }
 
 export interface MessageFolded {
   readonly record: MessageRecord;
   readonly endedNow: boolean;
-  /** It had ended and nothing of it was missing: what it tells now is no news. */
+  /** True if the message had ended and was complete: its new entries are not news. */
   readonly isPast: boolean;
   readonly destination: string;
-  /** Nothing of it is missing: it ended and all its pairs were measured. */
+  /** True if the message ended and all its pairs are measured. */
   readonly isComplete: boolean;
 }
 
-/** States that show of an ERROR before them that it was not the last. */
+/** States after an ERROR that show that the ERROR was not final. */
 const GOES_ON: ReadonlySet<MessageState> = new Set(['ACTIVE', 'RETRY', 'ERROR', 'DELIVERED']);
 
 export function foldMessage(window: MessageWindow): MessageFolded {
@@ -63,7 +63,7 @@ export function foldMessage(window: MessageWindow): MessageFolded {
     of.add('msgsvc_messages_finished_total');
     if (end === 'failed') of.addFailure('msgsvc_message_failures_total', ...lastFailure(steps, step));
   }
-  // What comes after the end tells of it a second time.
+  // Entries after the end report the same end again.
   const known = end === undefined ? steps : upToEnd(steps, end);
   let measured = before?.measured ?? false;
   const created = known.find(({ state }) => state === 'CREATED');
@@ -72,7 +72,7 @@ export function foldMessage(window: MessageWindow): MessageFolded {
     : { areComplete: true, outcomes: 0, unjoined: 0 };
   if (measures && isPast) {
     counts.add('opsd_logs_unjoined_attempts_total', pairs.unjoined);
-    // What was measured without these steps was measured wrongly.
+    // The durations measured without these steps were wrong.
     if (fresh.some(({ state }) => state === 'ACTIVE' || isOutcome(state))) {
       counts.add('opsd_logs_revised_durations_total', 1);
     }
@@ -117,7 +117,7 @@ function outcomeOf(step: Step, steps: readonly Step[]): MessageOutcome | undefin
   }
 }
 
-/** Nothing goes on after the error, and nobody asked for the end that a cancellation is. */
+/** Returns true if no step continues after the error and no one requested a cancellation. */
 function isLast(error: Step, steps: readonly Step[]): boolean {
   const at = steps.indexOf(error);
   return !steps.some(
@@ -125,10 +125,10 @@ function isLast(error: Step, steps: readonly Step[]): boolean {
   );
 }
 
-/** States that may follow an end: they tell of it once more, or of what led to it. */
+/** States that may follow an end. They report the end again, or the steps that led to it. */
 const AFTER_END: ReadonlySet<MessageState> = new Set(['FAILED', 'CANCELLED', 'CANCEL_REQUESTED', 'RETRY']);
 
-/** The steps up to the one that tells of the end first. */
+/** Returns the steps up to the first one that reports the end. */
 function upToEnd(steps: readonly Step[], end: MessageOutcome): readonly Step[] {
   let at = steps.length - 1;
   while (at > 0 && AFTER_END.has(steps[at]!.state) && tellsOf(end, steps[at - 1]!)) at -= 1;
@@ -148,21 +148,21 @@ interface Measuring {
   readonly isPast: boolean;
 }
 
-/** Measures the waits and attempts that have not been measured yet. */
+/** Measures the waits and attempts that are not measured yet. */
 function measureAttempts(
   steps: readonly Step[],
   { messageId, of, counts, isPast }: Measuring,
 ): { readonly areComplete: boolean; readonly outcomes: number; readonly unjoined: number } {
   let due: number | undefined;
   let active: Step | undefined;
-  /** A failure was told of, and no later attempt. */
+  /** True if a failure was reported and no later attempt. */
   let isTold = false;
-  /** When the attempt is due that the last RETRY told of; until anything is told of it. */
+  /** Due time of the attempt that the last RETRY announced, until an entry reports that attempt. */
   let again: number | undefined;
   let outcomes = 0;
   let unjoined = 0;
   let areComplete = true;
-  /** What made a RETRY necessary is missing; the two may stand in either order. */
+  /** Returns true if the failure that caused a RETRY is missing. The two entries can be in either order. */
   const isUntold = (): boolean => again !== undefined && !isTold;
   for (const step of steps) {
     const { state, time } = step;
@@ -185,7 +185,7 @@ function measureAttempts(
       due = undefined;
     } else if (isOutcome(state)) {
       outcomes += 1;
-      // The attempt before has no outcome yet, and this one's ACTIVE has not come.
+      // The previous attempt has no outcome yet, and the ACTIVE of this one has not arrived.
       if (again !== undefined && time >= again) active = undefined;
       if (active === undefined) {
         unjoined += 1;
@@ -202,7 +202,7 @@ function measureAttempts(
       isTold = true;
       due = step.nextDeliveryTime;
     } else if (state === 'RETRY') {
-      // There was an attempt since the RETRY before.
+      // An attempt was made since the previous RETRY.
       if (again !== undefined && time > again) areComplete &&= isPast;
       due = step.nextDeliveryTime ?? due;
       again = step.nextDeliveryTime ?? time;
@@ -213,7 +213,7 @@ function measureAttempts(
   return { areComplete: areComplete && active === undefined, outcomes, unjoined };
 }
 
-/** Pairs of a record that can no longer come together. */
+/** Counts the pairs of a record that can no longer be completed. */
 export function unjoinedOf({ steps, end, measured }: MessageRecord): {
   readonly deliveries: number;
   readonly attempts: number;
@@ -237,14 +237,14 @@ function countStep(counts: LogCounts, of: DestinationCounts, { state, reason, re
   if (state === 'ERROR') of.addFailure('msgsvc_message_attempt_failures_total', reason!, codeOf(responseStatus));
 }
 
-/** Reason and code of a failure; a FAILED that has none of its own failed as the last ERROR did. */
+/** Returns the reason and code of a failure. A FAILED without its own takes those of the last ERROR. */
 function lastFailure(steps: readonly Step[], end: Step): [reason: string, code: string] {
   const isSilent = end.state === 'FAILED' && end.reason === 'no_response';
   const told = (isSilent ? steps.findLast(({ state }) => state === 'ERROR') : undefined) ?? end;
   return [told.reason!, codeOf(told.responseStatus)];
 }
 
-/** The status as text, or nothing when there was no answer. */
+/** Returns the status as text, or an empty text if there was no response. */
 function codeOf(status: number | undefined): string {
   return status === undefined || status < 100 ? '' : String(status);
 }

@@ -1,16 +1,16 @@
 /**
- * What the log tells of one message, and what of it became known in one commit: which spans and lines are made of.
- * Times are epoch milliseconds.
+ * Facts that the log has about one message, and those that one commit added. Spans and delivery events are made from
+ * them. Times are epoch milliseconds.
  */
 import type { Postponement } from '#foundation/domain/log-entry.ts';
 import type { FailureReason } from '#foundation/domain/reason.ts';
 
 export interface AttemptTrace {
-  /** When it was to begin: the message's own due time, or the delivery time that the failure before it announced. */
+  /** Scheduled start: the message's own due time, or the delivery time that the previous failure announced. */
   readonly dueAt?: number;
-  /** When a worker took the message; absent when that entry was never seen. */
+  /** Time when a worker took the message. Absent if that entry was never seen. */
   readonly startedAt?: number;
-  /** When the attempt's outcome was logged. */
+  /** Time when the outcome of the attempt was logged. */
   readonly endedAt: number;
   readonly responseStatus?: number;
   /** Absent for the attempt that delivered. */
@@ -19,43 +19,45 @@ export interface AttemptTrace {
 
 export type MessageOutcome = 'delivered' | 'failed' | 'cancelled';
 
-/** What describes a message: the same in all its entries, though not every entry says all of it. */
+/** Description of a message. It is the same in all entries, but not every entry has all fields. */
 export interface MessageDescription {
   readonly url?: string;
   readonly topicName?: string;
   readonly queueName?: string;
   readonly method?: string;
   readonly workflowRunId?: string;
-  /** As the producer sent it; the exporter parses it strictly. */
+  /** Traceparent as sent by the producer. The exporter validates it strictly. */
   readonly traceparent?: string;
   readonly postponedBy?: Postponement;
 }
 
 /**
- * A message that a commit touched: all that is known of it then, and which part of that was not known before. What is
- * known may be a part: entries from before the first commit were never read, and those of a message that ended are
- * remembered only as long as something may be missing.
+ * Message that a commit touched: all facts known at the commit, and which of them are new. The facts may be incomplete.
+ * Entries from before the first commit were never read, and an ended message is remembered only while entries may be
+ * missing.
  */
 export interface MessageProgress extends MessageDescription {
   readonly account: string;
   readonly messageId: string;
-  /** Absent when that entry was not seen, or not yet. */
+  /** Absent if that entry was not seen, or not yet. */
   readonly createdAt?: number;
-  /** When it was first to be delivered: `createdAt`, or later when it was delayed. Absent as `createdAt` is. */
+  /**
+   * Time of the first scheduled delivery: `createdAt`, or later if the message was delayed. Absent if `createdAt` is.
+   */
   readonly dueAt?: number;
   /** Attempts whose outcome is known, in order. */
   readonly attempts: readonly AttemptTrace[];
-  /** When the attempt that is under way began. */
+  /** Start of the current attempt. */
   readonly activeSince?: number;
   readonly end?: { readonly at: number; readonly outcome: MessageOutcome };
   readonly news: {
     readonly created: boolean;
-    /** Positions in `attempts` of those whose outcome, or whose beginning, was not known before. */
+    /** Positions in `attempts` whose outcome or start is new. */
     readonly attempts: readonly number[];
-    /** Positions in `attempts` of those whose outcome was not known before. */
+    /** Positions in `attempts` whose outcome is new. */
     readonly outcomes: readonly number[];
     readonly ended: boolean;
-    /** It had ended before, and is not remembered: what stands here is a part, and nothing of it is new. */
+    /** True if the message had ended and was forgotten. The facts here are incomplete, and none of them is new. */
     readonly isPast?: true;
   };
 }

@@ -1,25 +1,25 @@
 /**
- * Totals of a month folded into a counter by their increases. A total begins anew with its month: then the new value
- * is the increase. Any other fall is a correction, which a counter cannot follow: it is counted, and the total adds
- * nothing more until it has passed what it was.
+ * Folds monthly totals into a counter by their increases. A total is reset at the start of its month; the new value is
+ * then the increase. Any other decrease is a correction, which a counter cannot follow. The correction is counted, and
+ * the counter does not grow until the total exceeds its previous maximum.
  */
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 
 const HOUR_MS = 3_600_000;
-/** A total may begin anew by the clock of another zone, or late. */
+/** Time around the turn of a month when a total may be reset, because of time zones or lag. */
 const TURNS_BEFORE_MS = 14 * HOUR_MS;
 const TURNS_WITHIN_MS = 36 * HOUR_MS;
 
 export interface MonthState {
-  /** The highest value read of its month. */
+  /** Highest value read in the month. */
   readonly value: number;
-  /** The last value read. */
+  /** Last value read. */
   readonly read: number;
-  /** Epoch milliseconds when it was read. */
+  /** Epoch milliseconds of the last reading. */
   readonly at: number;
-  /** The month it belongs to, counted from the year 0. */
+  /** Month of the total, counted from the year 0. */
   readonly month: number;
-  /** The last value may have been of a new month: the next one confirms it. */
+  /** True if the last value may be of a new month. The next value confirms it. */
   readonly mayHaveTurned?: true;
 }
 
@@ -27,7 +27,7 @@ export interface MonthReading {
   readonly value: number;
   /** Epoch milliseconds of the service's clock. */
   readonly at: number;
-  /** The month that the answer is about, where it says so. */
+  /** Month of the response, if it names one. */
   readonly month?: number;
 }
 
@@ -37,12 +37,12 @@ export interface MonthFolded {
   readonly corrected: boolean;
 }
 
-/** The first reading adds nothing: history is not a spike. */
+/** Folds a reading. The first reading adds nothing: history is not a spike. */
 export function foldMonth(state: MonthState | undefined, reading: MonthReading): MonthFolded {
   const { value, at } = reading;
   const begin = (month: number): MonthState => ({ value, read: value, at, month });
   if (state === undefined) {
-    // Read soon after a turn, it may still be of the month before.
+    // Soon after a turn, the total may still be the previous month's.
     return { state: begin(reading.month ?? monthOf(at - TURNS_WITHIN_MS)), increase: 0, corrected: false };
   }
   if (isOfMonthBefore(state, reading)) return { state, increase: 0, corrected: false };
@@ -56,7 +56,10 @@ export function foldMonth(state: MonthState | undefined, reading: MonthReading):
   };
 }
 
-/** Answers may come from machines of which one is behind: soon after a turn the month before is no news. */
+/**
+ * Returns true if the reading is of the previous month. Responses may come from machines of different progress: soon
+ * after a turn, such a reading is not news.
+ */
 function isOfMonthBefore(state: MonthState, { at, month }: MonthReading): boolean {
   if (month === undefined || month >= state.month) return false;
   const begins = startOfMonth(state.month);
@@ -75,10 +78,10 @@ function turnOf(state: MonthState, { value, at, month }: MonthReading): Turn {
   if (next <= state.month) return same;
   const begins = startOfMonth(next);
   const isPast = at >= begins + TURNS_WITHIN_MS;
-  // Long past: it turned while nobody looked, or without a fall that could be seen.
+  // Well after the turn: the total was reset while the daemon was not reading, or without a visible decrease.
   if (isPast && state.at < begins - TURNS_BEFORE_MS) return { how: 'turned', month: next };
   if (isPast && state.at < begins && value < state.value) return { how: 'turned', month: next };
-  // Around the turn a total that reads as much as before has not begun anew, and a small fall is a correction.
+  // Around the turn, a total that did not fall was not reset, and a small decrease is a correction.
   if (value >= state.value || value > state.value / 2) return isPast ? { how: 'same', month: next } : same;
   return { how: state.mayHaveTurned === true ? 'turned' : 'unsure', month: next };
 }

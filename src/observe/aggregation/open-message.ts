@@ -1,6 +1,6 @@
 /**
- * What is remembered of a message until nothing more of it is missing: its steps, and what describes it. No headers, no
- * error texts, no secrets of URLs.
+ * Record of a message, kept until the message is complete: its steps and its description. It contains no headers, no
+ * error texts, and no secrets from URLs.
  */
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 import { failureReason, type FailureReason } from '#foundation/domain/reason.ts';
@@ -9,30 +9,30 @@ import { compareEntries, rankOf, STATE_ORDER, type StatedEntry } from './log-ent
 import { memoByText } from '#foundation/platform/memo.ts';
 import type { MessageDescription, MessageOutcome } from './message-trace.ts';
 
-/** One entry of a message. */
+/** Entry of a message. */
 export interface Step {
   readonly time: number;
   readonly state: MessageState;
   readonly nextDeliveryTime: number | undefined;
   readonly responseStatus: number | undefined;
-  /** Of an ERROR or FAILED entry. */
+  /** Reason of an ERROR or FAILED entry. */
   readonly reason: FailureReason | undefined;
-  /** Of an ACTIVE entry: the due time its wait was measured from. */
+  /** Due time at the start of the measured wait of an ACTIVE entry. */
   waitedFrom: number | undefined;
-  /** Of an ACTIVE entry: the time of the outcome its duration was measured to. */
+  /** Time of the outcome at the end of the measured duration of an ACTIVE entry. */
   measuredTo: number | undefined;
 }
 
 export interface MessageRecord {
-  /** In order of time. */
+  /** Steps in order of time. */
   readonly steps: readonly Step[];
   readonly described: MessageDescription;
   readonly end: MessageOutcome | undefined;
-  /** Whether its delivery, and how many attempts it took, went into the histograms. */
+  /** True if the histograms have the message's delivery and its number of attempts. */
   readonly measured: boolean;
 }
 
-/** The reason of an error text; status decides before it. */
+/** Returns the reason for an error text. The caller checks the status first. */
 const reasonOfText = memoByText(2_000, (error) => failureReason(undefined, error));
 
 function reasonOf({ responseStatus, error }: Pick<LogEntry, 'responseStatus' | 'error'>): FailureReason {
@@ -53,10 +53,10 @@ export function stepOf(entry: StatedEntry): Step {
   };
 }
 
-/** A description that is being put together. */
+/** Description under construction. */
 export type Described = { -readonly [K in keyof MessageDescription]: MessageDescription[K] };
 
-/** Adds what the entry says and was not known; the URL as it came, secrets included. */
+/** Adds the fields of the entry that are not known yet. The URL is added unchanged, including secrets. */
 export function describe(known: Described, entry: LogEntry): void {
   if (known.url === undefined && entry.url !== undefined) known.url = entry.url;
   if (known.topicName === undefined && entry.topicName !== undefined) known.topicName = entry.topicName;
@@ -67,7 +67,7 @@ export function describe(known: Described, entry: LogEntry): void {
   if (known.postponedBy === undefined && entry.postponedBy !== undefined) known.postponedBy = entry.postponedBy;
 }
 
-/** Two descriptions of one message, the first before the second, fit to be stored. */
+/** Merges two descriptions of one message into one that is safe to store. The first takes precedence. */
 export function storableDescription(known: MessageDescription, more: MessageDescription): MessageDescription {
   const { url, ...rest } = more;
   const kept = known.url ?? (url === undefined ? undefined : storableUrl(url));
@@ -75,8 +75,8 @@ export function storableDescription(known: MessageDescription, more: MessageDesc
 }
 
 /**
- * In the order of a message's life. Several attempts within a millisecond come one after the other: while one is under
- * way the next does not begin.
+ * Sorts steps in the order of a message's life. Attempts within one millisecond follow each other: an attempt does not
+ * start while another one is under way.
  */
 export function inOrder(steps: Step[]): readonly Step[] {
   sort(steps);
@@ -94,7 +94,10 @@ export function inOrder(steps: Step[]): readonly Step[] {
   return steps;
 }
 
-/** So few are sorted faster where they are than by the engine, which copies them; nearly all messages have no more. */
+/**
+ * Limit for sorting in place. Up to this number of steps it is faster than the engine's sort, which copies. Nearly all
+ * messages have no more.
+ */
 const FEW = 16;
 
 function sort(steps: Step[]): void {
@@ -114,7 +117,7 @@ export function isOutcome(state: MessageState): boolean {
   return state === 'ERROR' || state === 'DELIVERED';
 }
 
-/** A step as it is stored: positions instead of names, since a store of open messages is mostly these. */
+/** Step as stored. Positions replace names, because most of the store's size for open messages is steps. */
 type Row = readonly [
   time: number,
   state: number,

@@ -1,18 +1,19 @@
 /**
- * Whether points mean what the settings say: those of today together are compared with what the daily arrays of the
- * same answer say of today. A rate that is taken for a sum, or a time for the wrong end of its interval, shows here.
+ * Checks that points mean what the settings say. The sum of today's points is compared with today's value in the daily
+ * arrays of the same response. The check finds a rate that is treated as a sum, and a time that is treated as the wrong
+ * end of its interval.
  */
 import type { AccountStats, DataPoint, PointsCheck } from '#foundation/domain/statistics.ts';
 import { intervalsOf, type PointMeaning } from './points.ts';
 
 const DAY_MS = 86_400_000;
-/** Earlier in the day a few late points weigh too much. */
+/** Minimum age of the day. Earlier, a few late points weigh too much. */
 const LEAST_OF_DAY_MS = 2 * 3_600_000;
 const TOLERATED = 20;
-/** What may be late: less than the point (24 min) by which the two ends of an interval differ. */
+/** Tolerated lateness. It is less than one point (24 min), the difference between the two ends of an interval. */
 const TOLERATED_MS = 8 * 60_000;
 
-/** @returns undefined when it is too early in the day to tell */
+/** @returns undefined if it is too early in the day */
 export function checkPoints(day: AccountStats, at: number, meaning: PointMeaning): PointsCheck | undefined {
   const midnight = Math.floor(at / DAY_MS) * DAY_MS;
   if (at - midnight < LEAST_OF_DAY_MS) return undefined;
@@ -20,7 +21,7 @@ export function checkPoints(day: AccountStats, at: number, meaning: PointMeaning
     points &&
     intervalsOf(points, '1d', meaning)
       .filter(({ from, to }) => to > midnight && from <= at)
-      // Where points are not cut at midnight, what of one lies in today.
+      // Points that span midnight count with the part that lies in today.
       .reduce((sum, { from, to, value }) => sum + value * ((to - Math.max(from, midnight)) / (to - from)), 0);
   const today = <P extends DataPoint>(points: readonly P[] | undefined): P | undefined =>
     points?.find((point) => Math.floor(point.at / DAY_MS) * DAY_MS === midnight);

@@ -1,16 +1,17 @@
 /**
- * Windows of points folded into a counter. The statistics tell how much fell into each of the last intervals; a fold
- * adds each interval once, as soon as it is settled, and adds what comes to it later. After a gap that is longer than
- * the finest window, coarser ones fill it; what they cannot tell exactly is counted as missed and never guessed.
+ * Folds windows of points into a counter. The statistics report the amount of each of the last intervals. A fold adds
+ * each interval once, as soon as it is settled, and adds later increases of it. After a gap that is longer than the
+ * finest window, coarser windows fill it. Amounts that coarser windows do not determine exactly are counted as missed
+ * and never guessed.
  *
- * Times are epoch milliseconds, intervals [from, to).
+ * Times are epoch milliseconds; intervals are [from, to).
  */
 import type { DataPoint, StatsPeriod } from '#foundation/domain/statistics.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How many points a period has, and how far apart they are. The first one is the finest: the one that is folded. */
+/** Number and distance of the points of each period. The first period is the finest, and the one that is folded. */
 const GRIDS: readonly { readonly period: StatsPeriod; readonly points: number; readonly stepMs: number }[] = [
   { period: '1h', points: 60, stepMs: MINUTE_MS },
   { period: '3h', points: 60, stepMs: 3 * MINUTE_MS },
@@ -22,70 +23,76 @@ const GRIDS: readonly { readonly period: StatsPeriod; readonly points: number; r
 ];
 const FINE = GRIDS[0]!;
 
-/** So long before the watermark an interval may still have been revised while nobody looked. */
+/** Time before the watermark when an interval may have been revised during a gap. */
 const REVISED_MS = 20 * MINUTE_MS;
-/** Counted intervals are kept so long, so that the coarsest point (3 h) can be told apart from what it shares with them. */
+/**
+ * Retention of counted intervals. It exceeds the coarsest point (3 h), so that the overlap with that point can be
+ * computed.
+ */
 const KEPT_MS = 4 * HOUR_MS;
-/** A point that is longer may not have ended where the finest window begins: between them another window is read. */
+/**
+ * Longest point that certainly ends before the finest window begins. For longer points another window is read in
+ * between.
+ */
 const LONGEST_BESIDE_FINE_MS = 50 * MINUTE_MS;
 
-/** What the interface does not say of points. */
+/** Properties of points that the interface does not define. */
 export interface PointMeaning {
-  /** How much fell into the interval, or how much a second. */
+  /** Meaning of the value: the amount of the interval, or the amount per second. */
   readonly value: 'sum' | 'rate';
-  /** Which end of its interval a point's time is. */
+  /** End of the interval that a point's time marks. */
   readonly at: 'start' | 'end';
 }
 
-/** How much fell into [from, to). */
+/** Amount that falls into [from, to). */
 export interface Interval {
   readonly from: number;
   readonly to: number;
   readonly value: number;
 }
 
-/** An interval as it was counted. */
+/** Interval as it was counted. */
 export interface CountedInterval extends Interval {
-  /** What was last read of it: less than `value` when it fell, undefined while its point was not served. */
+  /** Value last read. Less than `value` if it decreased; undefined while the response lacks its point. */
   readonly read: number | undefined;
 }
 
 export interface SeriesState {
-  /** Counting began here: what is before is known, and not counted. */
+  /** Start of counting. Earlier intervals are known and not counted. */
   readonly base: number;
   /** End of the newest counted interval. */
   readonly watermark: number;
-  /** The last counted intervals, in order. */
+  /** Last counted intervals, in order. */
   readonly last: readonly CountedInterval[];
 }
 
 export interface PointsFolded {
   readonly state: SeriesState;
   readonly increase: number;
-  /** Points that were folded in, of the finest period. */
+  /** Number of points folded in, in points of the finest period. */
   readonly points: number;
-  /** Of these, the ones that were due before the poll before this one. */
+  /** Number of these points that were due before the previous poll. */
   readonly backfilled: number;
-  /** Intervals that read otherwise than when they were counted. */
+  /** Number of intervals whose value changed since they were counted. */
   readonly revised: number;
-  /** Points whose amount cannot be known any more. */
+  /** Number of points whose amount can no longer be known. */
   readonly missed: number;
 }
 
 export interface FoldPoints {
   /** Intervals of the finest period. */
   readonly fine: readonly Interval[];
-  /** Intervals of coarser periods, the coarsest first. */
+  /** Intervals of coarser periods, coarsest first. */
   readonly coarse?: readonly (readonly Interval[])[];
-  /** When the service made the answer. */
+  /** Time of the response, by the service's clock. */
   readonly servedAt: number;
-  /** How long after its end an interval is taken to be complete. */
+  /** Time after its end when an interval is considered complete. */
   readonly settleMs: number;
-  /** Between polls. */
+  /** Time between polls. */
   readonly intervalMs: number;
 }
 
-/** The points of an answer as intervals, in order, each once; what makes no sense is left out. */
+/** Converts the points of a response to intervals, in order and without duplicates. Invalid points are dropped. */
 export function intervalsOf(points: readonly DataPoint[], period: StatsPeriod, meaning: PointMeaning): Interval[] {
   const { stepMs } = GRIDS.find((grid) => grid.period === period)!;
   const byStart = new Map<number, Interval>();
@@ -99,7 +106,10 @@ export function intervalsOf(points: readonly DataPoint[], period: StatsPeriod, m
   return [...byStart.values()].sort((a, b) => a.from - b.from);
 }
 
-/** Coarser periods that must be read to go on from this state, the coarsest first; none when the finest reaches back. */
+/**
+ * Returns the coarser periods that must be read to continue from this state, coarsest first. Empty if the finest window
+ * reaches back far enough.
+ */
 export function periodsToFill(state: SeriesState | undefined, servedAt: number): readonly StatsPeriod[] {
   if (state === undefined) return [];
   const since = state.watermark - REVISED_MS;
@@ -108,12 +118,12 @@ export function periodsToFill(state: SeriesState | undefined, servedAt: number):
   return grid.stepMs > LONGEST_BESIDE_FINE_MS ? [grid.period, '12h'] : [grid.period];
 }
 
-/** Where a window begins, when it ends with the interval that is still filling. */
+/** Returns the start of a window that ends with the interval in progress. */
 function oldestOf(grid: (typeof GRIDS)[number], servedAt: number): number {
   return (Math.floor(servedAt / grid.stepMs) - grid.points + 1) * grid.stepMs;
 }
 
-/** @returns undefined when there is nothing to begin from */
+/** @returns undefined if there is no settled point to start from */
 export function foldPoints(state: SeriesState | undefined, windows: FoldPoints): PointsFolded | undefined {
   const { fine, coarse = [], servedAt, settleMs } = windows;
   const edge = servedAt - settleMs;
@@ -121,7 +131,7 @@ export function foldPoints(state: SeriesState | undefined, windows: FoldPoints):
   if (fine.length === 0) return nothing(state);
   const folding = new Folding(state, edge);
   folding.revise(fine);
-  // A point that is missing at the front of the window is a hole in it, not a later beginning.
+  // A missing point at the front of the window is a hole, not a later start.
   const begins = Math.min(fine[0]!.from, oldestOf(FINE, servedAt));
   coarse.forEach((window, index) => {
     const finer = coarse[index + 1] ?? fine;
@@ -132,7 +142,7 @@ export function foldPoints(state: SeriesState | undefined, windows: FoldPoints):
   return folding.end(begins);
 }
 
-/** The newest settled point is where counting begins: history is not a spike. */
+/** Starts counting at the newest settled point: history is not a spike. */
 function begin(fine: readonly Interval[], edge: number): PointsFolded | undefined {
   const settled = fine.filter(({ to }) => to <= edge);
   const newest = settled.at(-1);
@@ -163,22 +173,22 @@ class Folding {
     this.#last = [...state.last];
   }
 
-  /** Counted intervals that read higher are added to; lower ones are counted as revised alone. */
+  /** Revises counted intervals. An increase is added; a decrease is only counted as a revision. */
   revise(fine: readonly Interval[]): void {
     const byStart = new Map(fine.map((interval) => [interval.from, interval]));
     this.#last = this.#last.map((counted) => {
       const now = byStart.get(counted.from);
       if (now === undefined || now.to !== counted.to || now.value === counted.read) return counted;
-      // Not counted, but known the better: a coarse point may reach over the beginning.
+      // This interval is not counted. Its exact value helps when a coarse point spans the start of counting.
       if (counted.from < this.#base) return { ...counted, value: now.value, read: now.value };
-      // A hole that is filled with nothing is no revision.
+      // A hole that is filled with 0 is not a revision.
       if (counted.read !== undefined || now.value > counted.value) this.#revised += 1;
       this.#increase += Math.max(0, now.value - counted.value);
       return { ...counted, value: Math.max(counted.value, now.value), read: now.value };
     });
   }
 
-  /** Takes the points of a coarser window up to `limit`, where the finer one begins. */
+  /** Adds the points of a coarser window up to `limit`, where the finer window begins. */
   fill(window: readonly Interval[], finer: readonly Interval[], limit: number): void {
     for (const point of window) {
       if (point.to <= this.#watermark) this.#reviseCoarse(point, limit);
@@ -186,7 +196,7 @@ class Folding {
     }
   }
 
-  /** What no window tells is missed. */
+  /** Moves the watermark. The amount in between is in no window and is counted as missed. */
   skipTo(at: number): void {
     if (this.#watermark >= at) return;
     this.#missed += pointsIn(at - this.#watermark);
@@ -194,8 +204,8 @@ class Folding {
   }
 
   /**
-   * Counts what settled, oldest first. A point that is passed over is remembered as a hole, in case it comes later. Where
-   * the points of an answer are cut at other moments than those before, the first is counted from the watermark on.
+   * Counts the settled points, oldest first. A missing point is remembered as a hole, in case it arrives later. If the
+   * points of a response start at other moments than the previous ones, the first is counted from the watermark on.
    */
   follow(fine: readonly Interval[], dueBefore: number): void {
     for (const point of fine) {
@@ -215,7 +225,7 @@ class Folding {
     }
   }
 
-  /** @param begins where the finest window begins: a hole before it is never filled any more */
+  /** @param begins start of the finest window; an earlier hole is never filled */
   end(begins: number): PointsFolded {
     const kept = Math.min(begins, this.#watermark) - KEPT_MS;
     const last = this.#last
@@ -235,7 +245,10 @@ class Folding {
     };
   }
 
-  /** What was counted before the gap may have been revised in it. The finer window has told of what it shows itself. */
+  /**
+   * Revises intervals that were counted before the gap and may have changed during it. The finer window has already
+   * revised the intervals that it covers.
+   */
   #reviseCoarse(point: Interval, limit: number): void {
     if (point.from < this.#base || point.from >= limit) return;
     // A hole that the finer window may still fill is not filled twice.
@@ -249,17 +262,17 @@ class Folding {
     this.#last = this.#last.map((one, index) => {
       if (one.from < point.from || one.to > point.to) return one;
       const value = one.value + (index === first ? more : 0);
-      // Holes in it are told by it.
+      // This point includes its holes.
       return { ...one, value, read: one.read === undefined || index === first ? value : one.read };
     });
   }
 
-  /** Counts of a point what is neither counted already nor told by the finer window. */
+  /** Counts the part of a point that is neither counted nor covered by the finer window. */
   #take(point: Interval, finer: readonly Interval[], limit: number): void {
     this.skipTo(point.from);
     const known = sumWithin(this.#last, point.from, this.#watermark);
     const tail = point.to > limit ? sumWithin(finer, limit, point.to) : 0;
-    // Where the finer window has a hole, the coarse point is taken whole.
+    // If the finer window has a hole, the whole coarse point is counted.
     const to = tail === undefined ? point.to : Math.min(point.to, limit);
     if (known === undefined) {
       this.skipTo(to);
@@ -270,12 +283,12 @@ class Folding {
     this.#increase += value;
     this.#points += points;
     this.#backfilled += points;
-    // Holes that lie in the same point are told by it.
+    // This point includes the holes that lie in it.
     this.#last = this.#last.map((one) => (one.from < point.from ? one : { ...one, read: one.read ?? one.value }));
     this.#push({ from: this.#watermark, to, value, read: value });
   }
 
-  /** What of a point is not behind the watermark, as if it had come evenly. */
+  /** Returns the part of a point after the watermark, as if its amount were evenly distributed. */
   #rest(point: Interval): Interval {
     const { from, to, value } = point;
     if (from >= this.#watermark) return point;
@@ -288,7 +301,7 @@ class Folding {
   }
 }
 
-/** What [from, to) holds, when these intervals cover it without gap or overhang; else undefined. */
+/** Returns the amount of [from, to) if these intervals cover it without gap or overhang; else undefined. */
 export function sumWithin(intervals: readonly Interval[], from: number, to: number): number | undefined {
   let at = from;
   let sum = 0;
@@ -302,7 +315,7 @@ export function sumWithin(intervals: readonly Interval[], from: number, to: numb
   return at === to ? sum : undefined;
 }
 
-/** A part of a point that is missing makes the point unknown. */
+/** Returns the number of points in a duration. A point that is partly missing counts as missing. */
 function pointsIn(ms: number): number {
   return Math.ceil(ms / FINE.stepMs);
 }

@@ -1,4 +1,4 @@
-/** What a commit made known of a message, put together from its steps. */
+/** Builds the news of a commit about a message from its steps. */
 import { dueAfter, type MessageFolded } from './message-fold.ts';
 import type { AttemptTrace, MessageDescription, MessageProgress } from './message-trace.ts';
 import { isOutcome, type MessageRecord, type Step } from './open-message.ts';
@@ -7,12 +7,15 @@ export interface ProgressFacts {
   readonly account: string;
   readonly messageId: string;
   readonly folded: Pick<MessageFolded, 'record' | 'endedNow' | 'isPast'>;
-  /** The steps that were not known before. */
+  /** Steps that are new in this commit. */
   readonly fresh: readonly Step[];
   readonly described: MessageDescription;
 }
 
-/** So few steps are looked through faster than a set of them is made; nearly all messages have no more. */
+/**
+ * Limit for linear search. Up to this number of steps it is faster than building a set. Nearly all messages have no
+ * more.
+ */
 const FEW = 16;
 
 class Few {
@@ -50,13 +53,13 @@ export function messageProgress({ account, messageId, folded, described, ...fact
   };
 }
 
-/** What is known of a message that no new entry tells of. */
+/** Returns the facts about a message that has no new entries. */
 export function progressOfRecord(account: string, messageId: string, record: MessageRecord): MessageProgress {
   const folded = { record, endedNow: false, isPast: false };
   return messageProgress({ account, messageId, folded, fresh: [], described: record.described });
 }
 
-/** Each outcome is an attempt; it began with the last ACTIVE since the outcome before. */
+/** Returns the attempts: one per outcome. An attempt starts with the last ACTIVE since the previous outcome. */
 function attemptsOf(
   steps: readonly Step[],
   fresh: Pick<ReadonlySet<Step>, 'has'>,
@@ -74,7 +77,7 @@ function attemptsOf(
   for (const step of steps) {
     if (step.state === 'CREATED') dueAt = dueAfter(step);
     if (step.state === 'ACTIVE') active = step;
-    // FAILED tells of an attempt of its own only where no ERROR told of it.
+    // FAILED is a separate attempt only if no ERROR reported that attempt.
     const isAttempt =
       isOutcome(step.state) || (step.state === 'FAILED' && (active !== undefined || attempts.length === 0));
     if (!isAttempt) continue;

@@ -1,7 +1,7 @@
 /**
- * What the log and the statistics say of the same whole hours. Both count what they read exactly, so a gap between them
- * tells of entries or points that one of them never served, or of a mistake in the counting. An hour is compared once
- * neither can change any more: late entries and points have come.
+ * Compares the log and the statistics for the same whole hours. Both are counted exactly, so a gap between them has one
+ * of two causes. Either the service never returned some entries or points, or the counting is wrong. An hour is
+ * compared once neither can change: late entries and points have arrived.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import type { Reconciled } from '#foundation/domain/statistics.ts';
@@ -10,15 +10,15 @@ import { sumWithin } from './points.ts';
 import { readPoints } from './series-record.ts';
 import type { SeriesRecord } from './series-store.ts';
 
-/** As late as points are revised, and entries are looked for unless more is said. */
+/** Time that points may still be revised, and the default time for late entries. */
 const LATE_MS = 20 * 60_000;
-/** A gap lasts when it is there in so many hours in a row, and to the same side. */
+/** Number of consecutive hours after which a gap to the same side is lasting. */
 const HOURS = 2;
-/** Minutes and milliseconds are rounded at the borders of an hour, and a single late entry is no gap. */
+/** Tolerated difference. Times are rounded at the borders of an hour, and a single late entry is not a gap. */
 const TOLERATED = 10;
 const TOLERATED_SHARE = 0.02;
 
-/** Named series that tell what a state of the log tells. */
+/** Named series that correspond to a state of the log. */
 const SERIES: readonly { readonly state: MessageState; readonly ids: readonly string[] }[] = [
   { state: 'CREATED', ids: ['created'] },
   { state: 'DELIVERED', ids: ['delivered'] },
@@ -29,14 +29,14 @@ const SOURCES = ['messages', 'workflow_messages'];
 
 export interface ReconcileInput {
   readonly records: readonly SeriesRecord[];
-  /** Epoch milliseconds: the log is counted from here, and up to there. */
+  /** Epoch milliseconds of the start and the end of the counted log. */
   readonly log: { readonly since: number; readonly watermark: number };
   readonly hourCounts: (hour: number) => ReadonlyMap<MessageState, number>;
-  /** Entries are surely found once the watermark is so far beyond them. */
+  /** Distance of the watermark beyond an entry at which the entry has certainly been found. */
   readonly lateMs?: number;
 }
 
-/** @returns the newest whole hour that can be compared, a row for each state that both tell of */
+/** @returns the newest whole hour that can be compared, with a row for each state that both have */
 export function reconcile({ records, log, hourCounts, lateMs = 0 }: ReconcileInput): readonly Reconciled[] {
   const rows: Reconciled[] = [];
   for (const { state, ids } of SERIES) {
@@ -68,7 +68,7 @@ export function reconcile({ records, log, hourCounts, lateMs = 0 }: ReconcileInp
   return rows;
 }
 
-/** 1 or -1 when the statistics say more or less than can be rounding; else 0. */
+/** Returns 1 or -1 if the statistics are higher or lower by more than rounding explains; else 0. */
 function gapOf(statistics: number, logs: number): -1 | 0 | 1 {
   const tolerated = Math.max(TOLERATED, TOLERATED_SHARE * Math.max(statistics, logs));
   if (Math.abs(statistics - logs) <= tolerated) return 0;

@@ -1,13 +1,13 @@
 /**
- * How the states of the folds of the statistics are written. Counted intervals follow each other at equal lengths, so a
- * run of them is its beginning, its step and its values. What cannot be read is as if it were not there: the series
- * begins anew, and its counter stays.
+ * Encodes the states of the statistics folds. Counted intervals are adjacent and of equal length, so a run of them is
+ * stored as its start, its step and its values. An unreadable record is treated as missing: the series starts again,
+ * and its counter stays.
  */
 import type { MonthState } from './month-total.ts';
 import type { CountedInterval, SeriesState } from './points.ts';
 import type { BilledDays } from './spend.ts';
 
-/** Begin, length of each interval, then a value each; `[counted, read]` where they differ, null for a hole. */
+/** Start, length of each interval, then one value each: `[counted, read]` if they differ, null for a hole. */
 type Run = readonly [from: number, stepMs: number, ...values: (number | null | readonly [number, number | null])[]];
 
 interface PointsRecord {

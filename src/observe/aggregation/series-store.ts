@@ -1,15 +1,15 @@
 /**
- * The port through which the folds of the statistics keep their state: how far each series is counted, in one
- * transaction with what that added. What a record says is the fold's affair.
+ * Port for the state of the statistics folds. It stores how far each series is counted, in one transaction with the
+ * increments. The fold defines the content of a record.
  */
 import type { Increment } from './totals.ts';
 
-/** A series of one thing that has statistics. */
+/** Key of a series of an account or index. */
 interface SeriesKey {
-  /** Id of the account or of the index, at the service: another one begins anew. */
+  /** Id of the account or index at the service. A new id starts a new series. */
   readonly subject: string;
   readonly source: string;
-  /** Empty for a source that is one series. */
+  /** Empty for a source that is a single series. */
   readonly series: string;
 }
 
@@ -20,13 +20,13 @@ export interface SeriesRecord extends SeriesKey {
 interface SeriesCommit {
   readonly account: string;
   readonly increments: readonly Increment[];
-  /** Written over those of the same key. */
+  /** Records that replace those of the same key. */
   readonly records: readonly SeriesRecord[];
 }
 
 export interface SeriesStore {
-  /** All records of a subject. */
+  /** Returns all records of a subject. */
   loadSeries(account: string, subject: string): readonly SeriesRecord[];
-  /** @throws {Error} when it cannot be written; then nothing of it is */
+  /** @throws {Error} if the write fails; nothing is written then */
   commitSeries(commit: SeriesCommit): void;
 }

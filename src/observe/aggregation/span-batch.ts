@@ -1,19 +1,19 @@
-/** Spans of deliveries, encoded as they go out. */
+/** Spans of deliveries, encoded for sending. */
 
 export interface SpanBatch {
   readonly protocol: 'http/protobuf' | 'http/json';
-  /** What the spans have in common, as JSON: resource and scope. */
+  /** Common parts of the spans as JSON: resource and scope. */
   readonly head: string;
-  /** The encoded spans, one frame after the other, as the exporter frames them. */
+  /** Encoded spans, one frame after another, in the exporter's framing. */
   readonly body: Uint8Array;
   readonly spans: number;
   /** Epoch milliseconds of our clock. */
   readonly madeAt: number;
 }
 
-/** What a commit of the log fold adds. */
+/** Spans that a commit of the log fold adds. */
 export interface SpansOfCommit {
   readonly batches: readonly SpanBatch[];
-  /** Messages whose root goes out while they are still open. */
+  /** Messages whose root span is sent while they are still open. */
   readonly leftOpen: readonly string[];
 }

@@ -1,10 +1,10 @@
 /**
- * The port through which spans of deliveries are kept until their receiver has acknowledged them. They are written in
- * the transaction of the fold that learnt what they tell, as the bytes that go out, and taken out after the
- * acknowledgement: a crash in between sends the same bytes again, and nothing that was committed is lost on the way.
+ * Port for delivery spans, kept until their receiver has acknowledged them. The transaction of the fold stores them as
+ * the bytes to send. They are removed after the acknowledgement. After a crash in between, the same bytes are sent
+ * again, and no committed span is lost.
  *
- * That a batch is no longer here is the record of its acknowledgement. No list of what was sent is needed beside it: the
- * fold recognises entries it has seen, so no span is made twice.
+ * The absence of a batch records its acknowledgement. No list of sent spans is needed: the fold recognizes entries that
+ * it has seen, so no span is made twice.
  */
 import type { LogForm, LogMemory, OpenMessage } from './log-store.ts';
 import type { MessageProgress } from './message-trace.ts';
@@ -16,35 +16,35 @@ interface StoredBatch extends SpanBatch {
 }
 
 export interface SpanOutbox {
-  /** Messages still remembered whose root went out while they were open; its owner is the store. */
+  /** Returns the remembered messages whose root span was sent while they were open. The store owns the set. */
   leftOpen(account: string): ReadonlySet<string>;
-  /** The oldest batch behind `after`, or of all. */
+  /** Returns the oldest batch after `after`, or the oldest of all. */
   next(after?: number): StoredBatch | undefined;
-  /** The batches were acknowledged, or will never be: durably gone, in one transaction. */
+  /** Removes batches durably, in one transaction. They were acknowledged, or never will be. */
   settle(ids: readonly number[]): void;
-  /** Spans that are kept, and when the oldest batch of them was made. */
+  /** Returns the number of stored spans, and when their oldest batch was made. */
   waiting(): { readonly spans: number; readonly oldestAt?: number };
-  /** Told after each commit that brought batches. */
+  /** Registers a listener that is called after each commit that added batches. */
   onStored(listener: () => void): Disposable;
 }
 
-/** What spans are made of: what one commit made known. */
+/** Facts of one commit that spans are made from. */
 export interface CommitFacts {
   readonly account: string;
-  /** Epoch milliseconds: the log was counted up to `from`, and is up to `watermark` with this commit. */
+  /** Epoch milliseconds: the log was counted up to `from`, and is counted up to `watermark` with this commit. */
   readonly from: number;
   readonly watermark: number;
   readonly form: LogForm | undefined;
-  /** What became known of each message that the commit touches. */
+  /** News about each message that the commit touches. */
   readonly progress: readonly MessageProgress[];
-  /** The messages in flight before this commit. */
+  /** Messages in flight before this commit. */
   readonly open: LogMemory['open'];
-  /** Messages that are in flight after this commit, and those that are no longer remembered. */
+  /** Messages in flight after this commit, and messages that are forgotten. */
   readonly opened: readonly OpenMessage[];
   readonly closed: readonly string[];
-  /** What is known of messages in flight, this commit included. */
+  /** Returns the known facts about messages in flight, including this commit. */
   readonly progressOf: (messageIds: readonly string[]) => readonly MessageProgress[];
 }
 
-/** Makes the spans of a commit; it never throws, and what it gives must be committed. */
+/** Makes the spans of a commit. It never throws, and its result must be committed. */
 export type SpanSource = (facts: CommitFacts) => SpansOfCommit;

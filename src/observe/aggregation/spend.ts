@@ -1,30 +1,30 @@
 /**
- * Where the spend of the month is going: what is billed so far, and the pace of the last complete days for what is left
- * of the month. Days of the month before count too, so that the first days have a pace; the highest and the lowest day
- * do not, so that a fee or a holiday does not bend it.
+ * Projects the spend of the month: the amount billed so far, plus the pace of the last complete days for the rest of
+ * the month. Days of the previous month count, so that the first days have a pace. The highest and the lowest day are
+ * excluded, so that a single fee or holiday does not change the pace.
  */
 import type { AccountStats, Spend } from '#foundation/domain/statistics.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Billing lags: yesterday is whole an hour after its end. */
+/** Billing lag: a day is complete one hour after its end. */
 const LAG_MS = HOUR_MS;
 const PACE_DAYS = 7;
-/** Whole days that are kept: what is usual is judged by them. */
+/** Number of whole days kept. They define a usual day. */
 const DAYS = 14;
 const LEAST_DAYS = 3;
-/** From so many days on the extremes are left out. */
+/** Minimum number of days for excluding the highest and the lowest. */
 const DAYS_TO_TRIM = 5;
-/** Without a whole day, today counts when so much of it has passed. */
+/** Minimum part of today that must have passed before today counts. Applies if no whole day is known. */
 const LEAST_OF_TODAY_MS = 6 * HOUR_MS;
-/** So long after a turn the total may still be that of the month before. */
+/** Time after a turn during which the total may still be the previous month's. */
 const TURNS_WITHIN_MS = 36 * HOUR_MS;
 
 /** Billing of whole days, by day since the epoch. */
 export type BilledDays = ReadonlyMap<number, number>;
 
-/** The last whole days, those that were known before and those that the answer tells anew. */
+/** Returns the last whole days. Days in the response replace known ones. */
 export function billedDays(known: BilledDays, stats: AccountStats, at: number): BilledDays {
   const end = Math.floor((at - LAG_MS) / DAY_MS);
   const days = new Map(known);
@@ -34,7 +34,7 @@ export function billedDays(known: BilledDays, stats: AccountStats, at: number): 
   return new Map([...days].filter(([day]) => day < end && day >= end - DAYS).sort(([a], [b]) => a - b));
 }
 
-/** @param budgetUsd what may be spent in a month; Infinity or undefined when there is no limit, or none is known */
+/** @param budgetUsd monthly limit of the spend; Infinity or undefined if there is no limit, or none is known */
 export function spendOf(
   stats: AccountStats,
   days: BilledDays,
@@ -47,7 +47,7 @@ export function spendOf(
   const ofDays = daily.reduce((sum, { value }) => sum + value, 0);
   const spent = stats.monthBillingUsd ?? (daily.length > 0 ? ofDays : undefined);
   if (spent === undefined || !(spent >= 0)) return {};
-  // More than the days of this month together, soon after the turn: it has not begun anew yet.
+  // Soon after the turn, the total exceeds the sum of this month's days. It has not been reset yet.
   if (at < begins + TURNS_WITHIN_MS && spent > ofDays * 1.5) return {};
   const pace = paceOf(days, daily, at);
   const last24hUsd = lastDay(stats.dailyBillings, days, at);
@@ -69,7 +69,10 @@ export function spendOf(
   };
 }
 
-/** Today, and the part of yesterday that lies within 24 hours; undefined when a day of them is not told. */
+/**
+ * Returns today's value plus the part of yesterday's that lies within 24 hours. Undefined if one of the two days is
+ * missing.
+ */
 function lastDay(
   daily: readonly { readonly at: number; readonly value: number }[] | undefined,
   before: BilledDays,
@@ -78,7 +81,7 @@ function lastDay(
   const day = Math.floor(at / DAY_MS);
   const of = (wanted: number): number | undefined =>
     daily?.find((point) => Math.floor(point.at / DAY_MS) === wanted && point.value >= 0)?.value;
-  // On the first of a month the answer no longer has the day before.
+  // On the first day of a month, the response no longer has the previous day.
   const [today, yesterday] = [of(day), of(day - 1) ?? before.get(day - 1)];
   if (today === undefined || yesterday === undefined) return undefined;
   return today + yesterday * (1 - (at - day * DAY_MS) / DAY_MS);
@@ -91,7 +94,7 @@ function medianOf(days: BilledDays): number | undefined {
   return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
 }
 
-/** Dollars a day; undefined when too little is known. */
+/** Returns dollars per day; undefined if too little is known. */
 function paceOf(
   days: BilledDays,
   daily: readonly { readonly at: number; readonly value: number }[],
@@ -113,7 +116,7 @@ function recentDays(days: BilledDays, at: number): number[] {
   return [...days].filter(([day]) => day >= first).map(([, value]) => value);
 }
 
-/** When the days of the month together passed an amount, taking each day's billing as even. */
+/** Returns when the sum of the month's days passed an amount. Each day's billing is treated as evenly distributed. */
 function momentOf(
   amount: number,
   daily: readonly { readonly at: number; readonly value: number }[],

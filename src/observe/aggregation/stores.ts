@@ -1,4 +1,4 @@
-/** The ports of all folds, as collectors are given them. */
+/** Ports of all folds, as collectors receive them. */
 import type { FlowControlFoldStore } from './flow-control-store.ts';
 import type { LogFoldStore } from './log-store.ts';
 import type { SeriesStore } from './series-store.ts';

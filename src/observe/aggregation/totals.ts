@@ -1,33 +1,31 @@
 /**
- * Totals that only grow, kept in the store: counters and histograms by metric name and label values. Every fold adds to
- * them in its own transaction, together with how far it has come; the registry mirrors them.
+ * Totals that only grow, kept in the store: counters and histograms by metric name and label values. Each fold adds to
+ * them in its own transaction, together with its position. The registry mirrors them.
  */
 
 import type { CounterName, HistogramName } from '../catalog/catalog.ts';
 
-/**
- * Stands for values that lost their place, in totals that are kept and not shown. No cleaned label reads like this.
- */
+/** Label of values that lost their place, in totals that are stored and not exported. No cleaned label equals it. */
 export const RETIRED = '\0retired';
 
-/** Stands for the daemon itself where an account would: no account has this name. */
+/** Account name of the daemon itself. No account has this name. */
 export const OWN = '';
 
-/** A counter's increase; labels in the order of the catalogue's label names, without `account`. */
+/** Increase of a counter. Labels are in the order of the catalog's label names, without `account`. */
 export interface Increment {
   readonly metric: CounterName;
   readonly labels: readonly string[];
   readonly by: number;
 }
 
-/** What fell into a histogram. */
+/** Observations to add to a histogram. */
 export interface HistogramIncrement {
   readonly metric: HistogramName;
   readonly labels: readonly string[];
-  /** Observations in each bucket, not cumulated; one more than the catalogue has bounds, for what exceeds them all. */
+  /** Observations of each bucket, not cumulative. One more than the catalog's bounds, for values above all bounds. */
   readonly buckets: readonly number[];
   readonly sum: number;
-  /** At most one for each bucket: a message that fell into it. Not kept in the store. */
+  /** Message that fell into the bucket, at most one per bucket. Not stored. */
   readonly exemplars?: readonly (Exemplar | undefined)[];
 }
 
@@ -39,21 +37,21 @@ interface Exemplar {
 }
 
 export interface CounterValue {
-  /** As stored: an earlier version may have written a name that the catalog no longer has. */
+  /** Name as stored. An earlier version may have written a name that the catalog no longer has. */
   readonly metric: string;
   readonly labels: readonly string[];
   readonly value: number;
 }
 
 export interface HistogramValue {
-  /** As stored. */
+  /** Name as stored. */
   readonly metric: string;
   readonly labels: readonly string[];
   readonly buckets: readonly number[];
   readonly sum: number;
 }
 
-/** What one commit added. */
+/** Increases of one commit. */
 export interface TotalsAdded {
   readonly account: string;
   readonly increments: readonly Increment[];
@@ -61,16 +59,16 @@ export interface TotalsAdded {
 }
 
 export interface TotalsStore {
-  /** All counters of an account. */
+  /** Returns all counters of an account. */
   counters(account: string): readonly CounterValue[];
-  /** All histograms of an account. */
+  /** Returns all histograms of an account. */
   histograms(account: string): readonly HistogramValue[];
   /**
    * Adds to counters, durably.
    *
-   * @throws {Error} when it cannot be written; then nothing of it is
+   * @throws {Error} if the write fails; nothing is written then
    */
   add(account: string, increments: readonly Increment[]): void;
-  /** Told after each commit that added something. */
+  /** Registers a listener that is called after each commit that added something. */
   onAdded(listener: (added: TotalsAdded) => void): Disposable;
 }

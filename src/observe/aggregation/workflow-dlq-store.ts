@@ -1,44 +1,46 @@
 /**
- * The port through which the fold of the workflow DLQ keeps its state: which runs are known and whether they were
- * counted in and out. A commit is one transaction: what it counts and the runs it counted are durable together or not
- * at all, so a `kill -9` neither loses nor doubles a run.
+ * Port for the state of the workflow DLQ fold: the known runs, and whether each was counted in and out. A commit is one
+ * transaction: the counts and the counted runs become durable together or not at all. A `kill -9` neither loses a run
+ * nor counts one twice.
  */
 import type { HistogramIncrement, Increment } from './totals.ts';
 
-/** Times are epoch milliseconds. */
+/** Run in the workflow DLQ. Times are epoch milliseconds. */
 export interface KnownRun {
   readonly dlqId: string;
-  /** The label it was counted under. */
+  /** Label that the run was counted under. */
   readonly workflow: string;
   readonly createdAt: number;
-  /** What it can be asked for by; unknown of runs that an earlier version of the store took up. */
+  /** Id to request the run by. Unknown for runs that an earlier version of the store recorded. */
   readonly workflowRunId?: string;
-  /** When it was last known to be there; only of a run that the whole listing before did not show. */
+  /**
+   * Time when the run was last known to be in the DLQ. Set only if the previous complete listing did not have the run.
+   */
   readonly missedSince?: number;
-  /** When it was counted as left; it is remembered for a while, so that it is never counted twice. */
+  /** Time when the run was counted out. The run is remembered for a while, so that it is never counted twice. */
   readonly leftAt?: number;
 }
 
 export interface WorkflowDlqCommit {
   readonly account: string;
-  /** When a whole listing ended, all of whose rows were understood. */
+  /** End of a complete listing whose rows could all be parsed. */
   readonly listedAt?: number;
   readonly increments: readonly Increment[];
   readonly histograms: readonly HistogramIncrement[];
-  /** Runs that are new, or known in another way than before. */
+  /** Runs that are new or changed. */
   readonly changed: readonly KnownRun[];
-  /** Ids that need no longer be remembered. */
+  /** Ids that can be forgotten. */
   readonly forgotten: readonly string[];
 }
 
-/** What is known of an account; it changes after a commit, and is the same as what the store has. */
+/** State in memory of an account. It changes after a commit and equals the stored state. */
 export class WorkflowDlqMemory {
   listedAt: number | undefined;
   readonly runs = new Map<string, KnownRun>();
   /** Workflows whose counters exist. */
   readonly workflows = new Set<string>();
 
-  /** Takes over what was committed. */
+  /** Applies a commit to the memory. */
   remember({ listedAt, changed, forgotten }: WorkflowDlqCommit): void {
     if (listedAt !== undefined) this.listedAt = listedAt;
     for (const run of changed) {
@@ -50,8 +52,8 @@ export class WorkflowDlqMemory {
 }
 
 export interface WorkflowDlqFoldStore {
-  /** What is remembered for an account; its owner is the store. */
+  /** Returns the state in memory of an account. The store owns it. */
   memory(account: string): WorkflowDlqMemory;
-  /** @throws {Error} when it cannot be written; then nothing of it is */
+  /** @throws {Error} if the write fails; nothing is written then */
   commitWorkflowDlq(commit: WorkflowDlqCommit): void;
 }

@@ -1,11 +1,11 @@
 /**
- * Which runs entered the workflow DLQ and which left it, each once. A run is counted in when its dlqId is first read,
- * and out when a whole listing no longer shows it; what an incremental reading does not show says nothing.
+ * Counts the runs that entered and left the workflow DLQ, each once. A run is counted in when its dlqId is first read,
+ * and out when a complete listing no longer has it. The absence of a run from an incremental listing proves nothing.
  *
- * Pages shift while the set changes, so a listing of several pages may skip a run that is still there. Hence a run
- * that is missing, and whose leaving nothing explains, is asked for by itself (`unexplained`), and counted as left when
- * the service does not know it any more. Where it cannot be asked for, the next whole listing must lack it too.
- * What was counted as left is remembered for a day: shown again, it is neither counted in nor out a second time.
+ * Pages shift while the set changes, so a listing of several pages may skip a run that still exists. The fold therefore
+ * returns missing runs without an explanation from `unexplained`, to be requested individually. A run is counted out
+ * when the service no longer finds it. If it cannot be requested, the next complete listing must lack it, too. A run
+ * that was counted out is remembered for a day. If it reappears, it is not counted in or out again.
  */
 import { failureReason } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
@@ -16,8 +16,8 @@ import type { HistogramIncrement, Increment } from './totals.ts';
 import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-dlq-store.ts';
 
 /**
- * Why a run left. `elsewhere`: nobody here did it and, where the retention is known, age did not. `unknown`: it was not
- * looked at for so long that both somebody else and age may have.
+ * Cause of a run's departure. `elsewhere`: the daemon did not remove the run and, if the retention is known, the run
+ * did not expire. `unknown`: the DLQ was not read for so long that both someone else and expiry are possible.
  */
 const LEFT_CAUSES = ['resumed', 'deleted', 'expired', 'elsewhere', 'unknown'] as const;
 type LeftCause = (typeof LEFT_CAUSES)[number];
@@ -28,51 +28,51 @@ const LIFETIME_BOUNDS = catalog[LIFETIME].buckets;
 
 const HOUR_MS = 3_600_000;
 const REMEMBERED_MS = 24 * HOUR_MS;
-/** How long a question about a run may stay without an answer. */
+/** Maximum time that a request about a run may stay unanswered. */
 const UNANSWERED_MS = 24 * HOUR_MS;
-/** How far the service's clock may be ahead of ours. */
+/** Maximum offset of the service's clock ahead of ours. */
 const SKEW_MS = 60_000;
-/** Runs of one commit: a transaction must not hold up the event loop. */
+/** Number of runs per commit. A longer transaction would block the event loop. */
 const RUNS_AT_ONCE = 2_000;
 
 export interface DlqReading {
   readonly account: string;
-  /** Each dlqId once. */
+  /** Rows with distinct dlqIds. */
   readonly rows: readonly WorkflowDlqEntry[];
-  /** Every page of everything was read. */
+  /** True if every page of the unfiltered listing was read. */
   readonly isWhole: boolean;
   readonly pages: number;
-  /** Rows that could not be understood: which runs they are is not known. */
+  /** Number of invalid rows. Their runs are unknown. */
   readonly dropped: number;
-  /** Epoch milliseconds when it ended. */
+  /** Epoch milliseconds of the end of the listing. */
   readonly at: number;
-  /** Runs that were asked for by themselves, and are not there. */
+  /** Runs that were requested individually and do not exist. */
   readonly gone?: ReadonlySet<string>;
-  /** False when the service does not answer such a question. */
+  /** False if the service does not support such a request. */
   readonly canAsk?: boolean;
 }
 
 export interface DlqFoldOptions {
-  /** The value to count a workflow under. */
+  /** Returns the label to count a workflow under. */
   readonly admit: (label: 'workflow', value: string) => string;
-  /** What the daemon itself did to an entry, by its own record; undefined when nothing, or nothing that had an effect. */
+  /** Returns the daemon's own recorded action on an entry. Undefined if there was none, or none that had an effect. */
   readonly actedOn: (dlqId: string) => 'resumed' | 'deleted' | undefined;
-  /** How long the service keeps a run; undefined when that is not known. */
+  /** Retention of runs in the service; undefined if unknown. */
   readonly retentionMs?: number;
-  /** How long a run ordinarily goes without being looked at. */
+  /** Usual time between two readings of a run. */
   readonly unseenMs: number;
 }
 
 const labelOf = memoByText(2_000, workflowLabel);
 
-/** What a reading adds, in commits that each stand for themselves; the last one says that a whole listing ended. */
+/** Yields the commits of a reading. Each is complete in itself; the last one records the end of a complete listing. */
 export function* foldWorkflowDlq(
   reading: DlqReading,
   memory: WorkflowDlqMemory,
   options: DlqFoldOptions,
 ): Generator<WorkflowDlqCommit> {
   const { account, rows, isWhole, dropped, at } = reading;
-  // Before the first whole listing has ended nothing is counted: what was there is not a spike.
+  // Nothing is counted before the first complete listing has ended: existing runs are not a spike.
   const isBaseline = memory.listedAt === undefined;
   if (isBaseline && !isWhole) return;
   const commits = new Commits(account, memory);
@@ -82,7 +82,7 @@ export function* foldWorkflowDlq(
   }
   if (isWhole && dropped === 0 && !isBaseline) {
     const listed = new Set(rows.map(({ dlqId }) => dlqId));
-    // Commits change the map while it is walked; a run that is set again is not met again.
+    // Commits change the map during the iteration. A run that is set again is not visited again.
     for (const run of memory.runs.values()) {
       if (!listed.has(run.dlqId)) miss(commits, run, { ...options, reading, listedAt: memory.listedAt! });
       if (commits.isFull) yield commits.take();
@@ -92,7 +92,7 @@ export function* foldWorkflowDlq(
   else if (commits.hasAny) yield commits.take();
 }
 
-/** Counts runs out that the daemon itself acted on, where they are known and not counted out. */
+/** Counts out runs that the daemon acted on, if they are known and not counted out. */
 export function foldOwnDepartures(
   { account, dlqIds }: { readonly account: string; readonly dlqIds: Iterable<string> },
   memory: WorkflowDlqMemory,
@@ -109,7 +109,10 @@ export function foldOwnDepartures(
   return commits.hasAny ? commits.take() : undefined;
 }
 
-/** Runs of which a whole listing does not tell whether they have left or were skipped, those missed before first. */
+/**
+ * Returns the runs that a complete listing lacks and that either left or were skipped. Runs that were already missing
+ * come first.
+ */
 export function unexplained(reading: DlqReading, memory: WorkflowDlqMemory, options: DlqFoldOptions): KnownRun[] {
   const { rows, isWhole, dropped, pages } = reading;
   const { listedAt } = memory;
@@ -138,7 +141,7 @@ function enter(commits: Commits, row: WorkflowDlqEntry, known: KnownRun | undefi
     }
     return;
   }
-  // An id that stands for a later failure: the earlier one has left, by whatever brought the run back to life.
+  // The id now belongs to a later failure. The earlier failure has left, by whatever restarted the run.
   if (known !== undefined && known.leftAt === undefined) commits.left(known, options.actedOn(dlqId) ?? 'elsewhere');
   const workflow = options.admit('workflow', labelOf(row.workflowUrl));
   commits.change({ dlqId, workflow, createdAt, workflowRunId });
@@ -150,7 +153,7 @@ interface MissOptions extends DlqFoldOptions {
   readonly listedAt: number;
 }
 
-/** A run that a whole listing does not show. */
+/** Handles a run that a complete listing lacks. */
 function miss(commits: Commits, run: KnownRun, options: MissOptions): void {
   const { reading } = options;
   const { at, pages, gone, canAsk = false } = reading;
@@ -177,7 +180,7 @@ function causeOf(run: KnownRun, options: MissOptions): LeftCause {
   return options.actedOn(run.dlqId) ?? causeOfAge(run.createdAt, lastSeen(run, options), options);
 }
 
-/** Of a run that is missing such a cause says that it has left. */
+/** Returns true if the cause proves that a missing run has left. */
 function explains(cause: LeftCause): boolean {
   return cause === 'resumed' || cause === 'deleted' || cause === 'expired';
 }
@@ -194,7 +197,7 @@ function withoutMiss({ missedSince: _missedSince, ...run }: KnownRun): KnownRun 
   return run;
 }
 
-/** Gathers what belongs to one commit. */
+/** Collects the changes of one commit. */
 class Commits {
   readonly #account: string;
   readonly #memory: WorkflowDlqMemory;
@@ -220,7 +223,7 @@ class Commits {
   change(run: KnownRun): void {
     this.#changed.push(run);
     if (this.#memory.workflows.has(run.workflow)) return;
-    // All ways out of a workflow are shown as soon as it is, so that the first run that takes one is an increase.
+    // All causes of a workflow are exported as soon as the workflow is, so that the first departure is an increase.
     for (const cause of LEFT_CAUSES) this.#count('msgsvc_workflow_dlq_left_runs_total', [run.workflow, cause], 0);
   }
 
