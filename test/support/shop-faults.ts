@@ -1,7 +1,8 @@
 /** What goes wrong with the shop, or is done, so that quiet panels have something to show. */
 import type { Fault } from '../../dashboards/quiet.ts';
 import { scrape } from './exposition.ts';
-import { HOOK_TOKEN, type TroubledShop } from './troubled-shop.ts';
+import { trigger } from './service.ts';
+import { HOOK_TOKEN, QUIET_HOST, type TroubledShop } from './troubled-shop.ts';
 import { until } from './until.ts';
 
 const MINUTE = 60_000;
@@ -49,8 +50,16 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
   },
   reload: async (shop) => shop.command('reload'),
   pause: async (shop) => shop.command('pause', '--policy', 'prune-old-mail', '--reason', 'a test'),
-  /** Resumed workflow runs fail again. */
-  outage: async ({ emulator }) => emulator.destinations.script('app.shop.example', [{ status: 503, times: 1_000_000 }]),
+  /**
+   * A busy host fails, and so does a quiet one. The daemon sees the busy host's failures and holds its resumes. It knows
+   * too little of the quiet host, so it sends a canary, which fails: the group is halted.
+   */
+  async outage({ emulator, service }) {
+    for (const host of ['app.shop.example', QUIET_HOST]) {
+      await emulator.destinations.script(host, [{ status: 503, times: 1_000_000 }]);
+    }
+    await trigger(service, `https://${QUIET_HOST}/run`, { 'Svc-Retries': '0', 'Svc-Label': 'quiet' });
+  },
   /** One source cannot be read, and rows of another cannot be understood. */
   async refusal({ emulator: { control } }) {
     control.faults.add({ operations: ['get-vector-stats'], fault: { kind: 'status', status: 500 } });

@@ -17,11 +17,14 @@ import { fastClock } from './fast-clock.ts';
 import { freePort } from './free-port.ts';
 import { httpSink } from './http-sink.ts';
 import { clockedOpsd, opsd, type Program } from './program.ts';
+import type { Service } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
 const ACCOUNT = 'acc-demo';
 const TOKEN = 'demo-token';
+/** A host without other traffic. The policy resume-quiet resumes its failed runs with the label `quiet`. */
+export const QUIET_HOST = 'quiet.example';
 const MANAGEMENT = { username: 'demo', password: 'demo-password' };
 const DEMO = new URL('../../src/operate/cli/demo.yaml', import.meta.url);
 export const HOOK_TOKEN = 'hook-token';
@@ -35,6 +38,7 @@ export interface TroubledShop {
   /** Of its hooks. */
   readonly hooks: string;
   readonly emulator: Emulator;
+  readonly service: Service;
   /** Changes the configuration, and waits until the daemon runs with it. */
   configure(over: (settings: Settings) => Settings): Promise<void>;
   /** A command to the daemon, awaited; an exit code other than 0 is an error. */
@@ -72,6 +76,12 @@ export async function troubledShop({
     policies: [
       ...demo.policies,
       { ...onboarding, name: 'on-alert', every: undefined, mode: 'audit', on: { alert: 'WorkflowsFail' } },
+      {
+        ...onboarding,
+        name: 'resume-quiet',
+        mode: 'enforce',
+        select: { resource: 'workflow-dlq', anyLabel: ['quiet'] },
+      },
     ],
   };
   // JSON is YAML.
@@ -97,6 +107,7 @@ export async function troubledShop({
     url,
     hooks,
     emulator,
+    service: { url: emulator.url, token: TOKEN },
     async configure(over) {
       const before = starts(daemon);
       settings = over(settings);

@@ -3,7 +3,7 @@ import type { Actions } from '../actions/index.ts';
 import type { ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import type { BudgetAssertion, BudgetDoubt } from '#foundation/domain/known-budget.ts';
 import type { PolicyMode } from '#foundation/domain/plan.ts';
-import type { Guard } from '../guardrails/guard.ts';
+import type { Deliveries, Guard } from '../guardrails/guard.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -15,11 +15,7 @@ import type { EngineSettings } from '../policies/settings.ts';
 /** What is known of an account at this moment. Undefined is "not known". */
 export interface EngineFacts {
   /** Messages to a host that ended within the window (milliseconds), by the service's own log. */
-  deliveries(
-    account: string,
-    host: string,
-    windowMs: number,
-  ): { readonly delivered: number; readonly all: number } | undefined;
+  deliveries(account: string, host: string, windowMs: number): Deliveries | undefined;
   /** Epoch milliseconds of the last 429, or of the daemon's own quota running out. */
   refusedAt(account: string): number | undefined;
   /**

@@ -27,7 +27,10 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   }
 
   return {
-    deliveries: (account, host, windowMs) => deps.attempts.of(account, host, windowMs),
+    deliveries(account, host, windowMs) {
+      const seen = deps.attempts.seen(account, host, windowMs);
+      return deps.attempts.of(account, host, windowMs) ?? (seen && { ...seen, isPartial: true });
+    },
     refusedAt(account) {
       const at = refusedAt.get(account);
       return at === undefined ? undefined : deps.clock.now() - (deps.clock.monotonic() - at);

@@ -11,8 +11,10 @@ export function destination(facts: GroupFacts): GroupVerdict {
   const { action, deliveries, matched } = facts;
   if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not asked', passed: true };
   if (deliveries === undefined) return little(facts, 'not known', true);
-  const { delivered, all } = deliveries;
+  const { delivered, all, isPartial = false } = deliveries;
   const isHealthy = delivered * 10 >= all * 9;
+  // A part of the time can show that a destination fails, and not that it answers.
+  if (isPartial && (isHealthy || !(all >= LEAST_SAMPLE))) return little(facts, 'not known', isHealthy);
   if (!(all >= LEAST_SAMPLE)) return little(facts, `${delivered} of ${all}, too few`, isHealthy);
   // Cut, not rounded: 0.90 is never shown for what is less.
   const reason = `${(Math.floor((delivered * 100) / all) / 100).toFixed(2)} of ${all}`;

@@ -236,13 +236,20 @@ export interface AccountFacts {
   readonly now: number;
 }
 
+export interface Deliveries {
+  readonly delivered: number;
+  readonly all: number;
+  /** The daemon has not watched for the whole time: there may be more. */
+  readonly isPartial?: boolean;
+}
+
 export interface GroupFacts {
   readonly action: ActionType;
   readonly group: string;
   /** Entries of the group that are allowed so far. */
   readonly matched: number;
   /** Messages to the group's destination that ended in the last 15 minutes; absent when not known. */
-  readonly deliveries?: { readonly delivered: number; readonly all: number };
+  readonly deliveries?: Deliveries;
   /** Entries of the group that failed in the last 10 minutes, and per 10 minutes over the last 24 hours. */
   readonly arrivals: { readonly last10m: number; readonly baseline10m: number };
   /** Absent for actions without a ramp. */

@@ -32,6 +32,11 @@ export class RecentAttempts {
     return this.#current(account)?.of(host, this.#clock.now() - windowMs);
   }
 
+  /** The same, of the part of the window that is held: attempts that were not seen may be missing. */
+  seen(account: string, host: string, windowMs: number): AttemptCounts | undefined {
+    return this.#current(account)?.seen(host, this.#clock.now() - windowMs);
+  }
+
   /** Destinations that fail nearly all attempts, most failures first; undefined when that is not known. */
   outages(account: string): readonly Outage[] | undefined {
     return this.#current(account)?.outages();
@@ -69,6 +74,10 @@ class AccountAttempts {
     // The present minute takes a place of the ring as well.
     if (!(from >= since) || first <= this.watermark - (MINUTES - 1) * MINUTE_MS) return undefined;
     return known?.sumFrom(first) ?? { delivered: 0, all: 0 };
+  }
+
+  seen(host: string, from: number): AttemptCounts {
+    return this.#hosts.get(host)?.sumFrom(Math.floor(from / MINUTE_MS) * MINUTE_MS) ?? { delivered: 0, all: 0 };
   }
 
   outages(): Outage[] {

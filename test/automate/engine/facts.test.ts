@@ -83,6 +83,20 @@ test('deliveries and their share come from what the log told lately', () => {
   expect(asked().successRatio('b.example', 15 * MINUTE)).toBeUndefined();
 });
 
+test('before the daemon has watched for the whole window, policies know of a part of the deliveries', () => {
+  const { attempts, facts, asked } = world();
+  const failed = { host: 'a.example', minute: NOW - MINUTE, delivered: 0, failed: 240, failedFrom: NOW, lost: 240 };
+  attempts.take(ACCOUNT, {
+    from: NOW - 5 * MINUTE,
+    watermark: NOW,
+    attempts: [{ ...failed, reasons: new Map() }],
+    resumeEnds: [],
+  });
+  expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 0, all: 240, isPartial: true });
+  expect(facts.deliveries(ACCOUNT, 'a.example', 4 * MINUTE)).toEqual({ delivered: 0, all: 240 });
+  expect(asked().sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
+});
+
 test('a message of a resumed run ended as the log told of its stamp and its workflow', () => {
   const { resumeEnds, facts } = world();
   const message = { instance: 'here', lineage: 'l1', attempt: 2, url: 'https://a.example/w' };

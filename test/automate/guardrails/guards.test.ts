@@ -502,6 +502,15 @@ describe('destination', () => {
     [{}, { allowed: 1, reason: 'not known: one canary', passed: false }],
     [{ matched: 1 }, { allowed: 1, reason: 'not known: one canary', passed: true }],
     [{ matched: 0 }, { allowed: 0, reason: 'not known: one canary', passed: true }],
+    [{ deliveries: { delivered: 17, all: 20, isPartial: true } }, { allowed: 0, reason: '0.85 of 20', passed: false }],
+    [
+      { deliveries: { delivered: 20, all: 20, isPartial: true } },
+      { allowed: 1, reason: 'not known: one canary', passed: false },
+    ],
+    [
+      { deliveries: { delivered: 0, all: 19, isPartial: true } },
+      { allowed: 1, reason: 'not known: one canary', passed: false },
+    ],
     [{ deliveries: { delivered: Number.NaN, all: 20 } }, { allowed: 0, reason: 'NaN of 20', passed: false }],
     [
       { ...DELETE, deliveries: { delivered: 0, all: 20 } },
