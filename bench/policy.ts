@@ -133,13 +133,15 @@ function entryOf(index: number): WorkflowDlqEntry {
   };
 }
 
-/** Each with its own run, intent and outcome, as a resume that came back leaves them; in few transactions. */
+/** Each with its own run, intent and outcome, as a resume that failed again leaves them; in few transactions. */
 function writeHistory(): void {
   const { db } = store;
   const intent = db.prepare(`INSERT INTO intents
     (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, proposal)
     VALUES (1, ?, 1, 'everything', 'main', 'workflow-dlq.resume', ?, ?, 1, ?, ?, 'everything/1', 1, ?)`);
-  const outcome = db.prepare(`INSERT INTO outcomes (intent_id, at, outcome, new_run_id) VALUES (?, ?, 'came_back', ?)`);
+  const outcome = db.prepare(
+    `INSERT INTO outcomes (intent_id, at, outcome, new_run_id) VALUES (?, ?, 'failed_again', ?)`,
+  );
   // Its one run is of no interest here.
   db.exec('PRAGMA foreign_keys = OFF; BEGIN');
   for (const entry of entries.slice(0, HISTORY)) {

@@ -319,14 +319,14 @@ const automation = row('Automation and age of the data', [
   timeSeries({
     title: 'Outcomes of actions',
     description:
-      'Outcomes of actions: verified stayed repaired, came_back failed again, unverified is still listed, rejected was refused by the service. Actions that are only acknowledged so far are left out.',
+      'Outcomes of actions: verified: the repair lasted, failed_again: the run failed again, unverified is still listed, rejected was refused by the service. Actions that are only accepted so far are left out.',
     unit: unitOf('opsd_action_outcomes_total'),
     bars: true,
     stacked: true,
     interval: '1m',
     queries: [
       query(
-        `sum by (outcome) (${perStep('opsd_action_outcomes_total', 'outcome!~"acked|unknown"')}) > 0`,
+        `sum by (outcome) (${perStep('opsd_action_outcomes_total', 'outcome!~"accepted|unknown"')}) > 0`,
         '{{outcome}}',
       ),
     ],

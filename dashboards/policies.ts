@@ -183,14 +183,14 @@ const acts = row(
     timeSeries({
       title: 'What became of it',
       description:
-        'Outcomes of actions: verified stayed repaired, came_back failed again, unverified is listed still, rejected was refused. What is only acknowledged so far is left out.',
+        'Outcomes of actions: verified: the repair lasted, failed_again: the run failed again, unverified is listed still, rejected was refused. What is only accepted so far is left out.',
       unit: unitOf(OUTCOMES),
       bars: true,
       stacked: true,
       interval: '1m',
       queries: [
         query(
-          `sum by (action, outcome) (${perStep(OUTCOMES, `outcome!~"acked|unknown",${OF_POLICY}`)}) > 0`,
+          `sum by (action, outcome) (${perStep(OUTCOMES, `outcome!~"accepted|unknown",${OF_POLICY}`)}) > 0`,
           '{{action}}: {{outcome}}',
         ),
       ],
@@ -207,7 +207,7 @@ const acts = row(
       max: 1,
       queries: [
         query(
-          `${judged('outcome="verified"')} / (${judged('outcome=~"verified|came_back|unverified"')} > 0)`,
+          `${judged('outcome="verified"')} / (${judged('outcome=~"verified|failed_again|unverified"')} > 0)`,
           '{{policy}}',
         ),
       ],

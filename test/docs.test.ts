@@ -70,7 +70,7 @@ test('every metric that a document names exists', () => {
 
 test('docs/policies-actions.md has a row for each action and each outcome of a request', () => {
   const cells = firstCells(read('docs/policies-actions.md'));
-  expect(cells).toEqual([...ACTION_TYPES, 'acked', 'rejected', 'unknown']);
+  expect(cells).toEqual([...ACTION_TYPES, 'accepted', 'rejected', 'unknown']);
 });
 
 test('every field of the records that the service answers with is in a metric, or has a line that says why not', () => {

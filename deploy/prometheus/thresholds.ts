@@ -158,7 +158,7 @@ export const THRESHOLDS = {
     heldSeconds: 7_200,
     /** After a run was due, seconds: more than the 10 minutes that a run may last. */
     notRunSeconds: 1_800,
-    /** Share of what was acted on within 6 hours that came back, was refused, or is there still. */
+    /** Share of what was acted on within 6 hours that failed again, was rejected, or is there still. */
     unhelpfulRatio: 0.3,
     /** Acts of which it is known what became of them, below which a share says nothing. */
     minOutcomes: 10,

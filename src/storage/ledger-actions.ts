@@ -23,7 +23,7 @@ export const ACTION_QUERIES = {
     'SELECT count(*) AS attempts, max(at) AS last_at FROM intents WHERE account = ? AND lineage = ? AND stands = 1',
   lastIntent: 'SELECT max(at) AS at FROM intents WHERE policy = ?',
   lastUnknown: `SELECT max(at) AS at FROM intents i WHERE policy = ? AND at > ? AND
-    EXISTS (SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('unknown', 'undecidable'))`,
+    EXISTS (SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('unknown', 'unresolvable'))`,
   // Of a run whose retries were not set, as many as the service has by default.
   resumedTries: `SELECT coalesce(sum(1 + coalesce(json_extract(proposal, '$.retries'), 3)), 0) AS tries FROM intents
     WHERE at > ? AND account = ? AND action = 'workflow-dlq.resume' AND stands = 1`,

@@ -12,10 +12,10 @@ import type { Journal } from './ledger-journal.ts';
 import { intentOf } from './ledger-rows.ts';
 
 /** Outcomes that reading will still follow with another one. */
-const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['acked', 'unknown']);
+const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['accepted', 'unknown']);
 
 /** Outcomes that prove that nothing happened. */
-const WITHOUT_EFFECT: ReadonlySet<ActionOutcome> = new Set(['rejected', 'resolved_not_done']);
+const WITHOUT_EFFECT: ReadonlySet<ActionOutcome> = new Set(['rejected', 'confirmed_not_applied']);
 
 interface Authority {
   leaseLost(): string | undefined;
@@ -120,7 +120,7 @@ function worthOf(
   { outcome, done = worth }: { readonly outcome: ActionOutcome; readonly done: number | undefined },
 ): number {
   if (WITHOUT_EFFECT.has(outcome)) return 0;
-  return action === 'message-dlq.prune' && outcome === 'acked' ? Math.min(done, worth) : worth;
+  return action === 'message-dlq.prune' && outcome === 'accepted' ? Math.min(done, worth) : worth;
 }
 
 /** The run or the message that the entry was made of. */

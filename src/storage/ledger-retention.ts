@@ -14,7 +14,7 @@ const KEEP_SHOWN_MS = 7 * DAY_MS;
 const BATCH = 5_000;
 
 /** Outcomes after which an entry is gone from its list, or free to be acted on again. */
-const SPOKEN = `('verified', 'came_back', 'rejected', 'resolved_done', 'resolved_not_done')`;
+const SPOKEN = `('verified', 'failed_again', 'rejected', 'confirmed_applied', 'confirmed_not_applied')`;
 
 /** Acts before ?1 that nothing needs any more at ?2, oldest first. */
 export const FORGETTABLE = `

@@ -193,4 +193,10 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE log_fold ADD COLUMN sweep TEXT;
   `,
   'ALTER TABLE log_fold ADD COLUMN proven_at INTEGER',
+  `
+  UPDATE outcomes SET outcome = CASE outcome
+      WHEN 'acked' THEN 'accepted' WHEN 'came_back' THEN 'failed_again' WHEN 'undecidable' THEN 'unresolvable'
+      WHEN 'resolved_done' THEN 'confirmed_applied' ELSE 'confirmed_not_applied' END
+    WHERE outcome IN ('acked', 'came_back', 'undecidable', 'resolved_done', 'resolved_not_done');
+  `,
 ];

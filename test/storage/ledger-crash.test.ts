@@ -273,7 +273,7 @@ function booksAgree(ledger: Ledger, records: readonly AuditRecord[], times: Read
       }
       case 'outcome':
         outcomes.set(record['intent'], record['outcome']);
-        if (record['outcome'] === 'rejected' || record['outcome'] === 'resolved_not_done') {
+        if (record['outcome'] === 'rejected' || record['outcome'] === 'confirmed_not_applied') {
           intents.get(record['intent'])!.stands = false;
         }
         break;

@@ -16,7 +16,13 @@ test('acts whose last word is spoken are forgotten after 400 days, and not a day
     ledger.recordOutcome(id, { at, outcome });
     return id;
   };
-  for (const outcome of ['verified', 'came_back', 'rejected', 'resolved_done', 'resolved_not_done'] as const) {
+  for (const outcome of [
+    'verified',
+    'failed_again',
+    'rejected',
+    'confirmed_applied',
+    'confirmed_not_applied',
+  ] as const) {
     done(`old-${outcome}`, OLD, outcome);
   }
   const young = done('young', NOW - 399 * DAY, 'verified');
@@ -31,7 +37,7 @@ test('acts whose last word is spoken are forgotten after 400 days, and not a day
 test('an act stays while anything still needs it', () => {
   const ledger = memoryLedger();
   intentFor(ledger, 'no-outcome', {}, OLD);
-  for (const outcome of ['acked', 'unknown', 'undecidable', 'unverified'] as const) {
+  for (const outcome of ['accepted', 'unknown', 'unresolvable', 'unverified'] as const) {
     ledger.recordOutcome(intentFor(ledger, outcome, {}, OLD), { at: OLD, outcome });
   }
   const verified = (dlqId: string, change: Parameters<typeof resumeOf>[1], at = OLD): void =>
@@ -61,9 +67,9 @@ test('an act stays while anything still needs it', () => {
   expect(ledger.isClaimed('production', 'expired')).toBe(false);
   for (const target of [
     'no-outcome',
-    'acked',
+    'accepted',
     'unknown',
-    'undecidable',
+    'unresolvable',
     'unverified',
     'may-be-listed',
     'campaign-open',

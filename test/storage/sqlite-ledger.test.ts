@@ -27,13 +27,13 @@ test('an id that was sent is not reserved again, unless that was proven to have 
     const id = intentFor(ledger, dlqId);
     expect(ledger.reserve(1, resumeOf(dlqId), 2_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'claim' });
     ledger.recordOutcome(id, { at: 2_000, outcome });
-    const withoutEffect = outcome === 'rejected' || outcome === 'resolved_not_done';
+    const withoutEffect = outcome === 'rejected' || outcome === 'confirmed_not_applied';
     expect(ledger.isClaimed('production', dlqId), outcome).toBe(!withoutEffect);
     const action = withoutEffect ? undefined : 'workflow-dlq.resume';
     expect(ledger.actionOn('production', dlqId), outcome).toBe(action);
     expect(ledger.reserve(1, resumeOf(dlqId), 3_000, NO_CAPS).ok, outcome).toBe(withoutEffect);
   }
-  expect(ledger.reserve(1, resumeOf('dlq-acked', { account: 'staging' }), 3_000, NO_CAPS).ok).toBe(true);
+  expect(ledger.reserve(1, resumeOf('dlq-accepted', { account: 'staging' }), 3_000, NO_CAPS).ok).toBe(true);
 });
 
 test('caps slide, count each scope apart, and are given back by an act without effect', () => {
@@ -75,18 +75,18 @@ test('what a crash left is found after opening again, and settles through its ou
   expect(ledger.unsettled('staging')).toEqual([]);
   expect(ledger.unknownOutcomes()).toEqual(new Map([['resume-billing', 1]]));
   expect(ledger.oldestUnsettledAt()).toBe(1_000);
-  ledger.recordOutcome(crashed, { at: 9_000, outcome: 'resolved_done' });
+  ledger.recordOutcome(crashed, { at: 9_000, outcome: 'confirmed_applied' });
   expect(ledger.unsettled('production')).toEqual([]);
   expect(ledger.unknownOutcomes()).toEqual(new Map());
   expect(ledger.oldestUnsettledAt()).toBeUndefined();
-  expect(ledger.recentActions(5)).toMatchObject([{ id: crashed, outcome: 'resolved_done' }]);
+  expect(ledger.recentActions(5)).toMatchObject([{ id: crashed, outcome: 'confirmed_applied' }]);
 });
 
 test('a lineage is known by the run a resume made, and counts only acts that may have happened', () => {
   const ledger = openLedger();
   const first = intentFor(ledger, 'a', { lineage: 'lin-9' }, 1_000);
-  ledger.recordOutcome(first, { at: 1_100, outcome: 'acked', newRunId: 'wfr_new' });
-  ledger.recordOutcome(first, { at: 2_000, outcome: 'came_back' });
+  ledger.recordOutcome(first, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
+  ledger.recordOutcome(first, { at: 2_000, outcome: 'failed_again' });
   expect(ledger.lineageOfRun('production', 'wfr_new')).toEqual({ lineage: 'lin-9', attempts: 1, lastAttemptAt: 1_000 });
   expect(ledger.lineageOfRun('staging', 'wfr_new')).toBeUndefined();
   expect(ledger.lineageOfRun('production', 'wfr_other')).toBeUndefined();
@@ -97,7 +97,7 @@ test('a lineage is known by the run a resume made, and counts only acts that may
   expect(ledger.historyOf('production', 'lin-none')).toEqual({ lineage: 'lin-none', attempts: 0 });
   expect(ledger.recentActions(2)).toMatchObject([
     { id: second },
-    { id: first, newRunId: 'wfr_new', outcome: 'came_back' },
+    { id: first, newRunId: 'wfr_new', outcome: 'failed_again' },
   ]);
 });
 
@@ -176,12 +176,12 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
         );
         if (held) expect(reservation).toMatchObject({ ok: false, guard: 'claim' });
         if (!reservation.ok) continue;
-        const withoutEffect = outcome === 'rejected' || outcome === 'resolved_not_done';
+        const withoutEffect = outcome === 'rejected' || outcome === 'confirmed_not_applied';
         const done = prunes === null ? {} : { done: prunes };
         if (outcome !== null) ledger.recordOutcome(reservation.intent.id, { at: now, outcome, ...done });
         // What is verified later was taken before.
-        if (outcome === 'acked') ledger.recordOutcome(reservation.intent.id, { at: now, outcome: 'verified' });
-        const told = outcome === 'acked' && prunes !== null ? Math.min(prunes, worth) : worth;
+        if (outcome === 'accepted') ledger.recordOutcome(reservation.intent.id, { at: now, outcome: 'verified' });
+        const told = outcome === 'accepted' && prunes !== null ? Math.min(prunes, worth) : worth;
         if (!withoutEffect && told > 0) taken.push({ at: now, proposal: wanted, worth: told });
         for (const cap of caps) {
           const inWindow = taken.filter(
@@ -265,24 +265,24 @@ test('raises that may have happened are listed from the oldest', () => {
     const reservation = ledger.reserve(run, raiseTo(usd), 1_000 + index, NO_CAPS);
     return reservation.ok ? reservation.intent.id : 0;
   });
-  ledger.recordOutcome(ids[0]!, { at: 2_000, outcome: 'acked', done: 1 });
+  ledger.recordOutcome(ids[0]!, { at: 2_000, outcome: 'accepted', done: 1 });
   ledger.recordOutcome(ids[1]!, { at: 2_000, outcome: 'rejected' });
   expect(ledger.raises('production', 0)).toEqual([
-    { at: 1_000, fromUsd: 100, toUsd: 120, outcome: 'acked' },
+    { at: 1_000, fromUsd: 100, toUsd: 120, outcome: 'accepted' },
     { at: 1_002, fromUsd: 100, toUsd: 180 },
   ]);
   expect(ledger.raises('production', 1_000)).toHaveLength(1);
   expect(ledger.raises('staging', 0)).toEqual([]);
   expect(ledger.lastIntentAt('raise-budget')).toBe(1_002);
   expect(ledger.lastIntentAt('another')).toBeUndefined();
-  expect(ledger.action(ids[0]!)).toMatchObject({ outcome: 'acked', done: 1, epoch: 1 });
+  expect(ledger.action(ids[0]!)).toMatchObject({ outcome: 'accepted', done: 1, epoch: 1 });
   expect(ledger.action(99)).toBeUndefined();
 });
 
 test('acts are found by entry, by the run that failed and by the run that a resume made', () => {
   const ledger = openLedger();
   const first = intentFor(ledger, 'a', { campaign: { id: 'p/1', step: 1 } });
-  ledger.recordOutcome(first, { at: 1_100, outcome: 'acked', newRunId: 'wfr_new' });
+  ledger.recordOutcome(first, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
   const elsewhere = intentFor(ledger, 'a', { account: 'staging', campaign: { id: 'p/1', step: 2 } });
   const ids = (account: string | undefined, id: string): number[] => ledger.actionsOn(account, id).map((act) => act.id);
   expect(ids(undefined, 'a')).toEqual([elsewhere, first]);
@@ -307,7 +307,7 @@ test('runs are listed newest first, of one policy or of all, with what triggered
 
 test('an outcome of an act that nobody intended is refused', () => {
   const ledger = openLedger();
-  expect(() => ledger.recordOutcome(7, { at: 1, outcome: 'acked' })).toThrow('no intent 7 in the ledger');
+  expect(() => ledger.recordOutcome(7, { at: 1, outcome: 'accepted' })).toThrow('no intent 7 in the ledger');
 });
 
 test('each opening has a number of its own, and a process whose number is gone may not act', () => {

@@ -23,7 +23,7 @@ const MISCOUNTED = `
   WHERE finished_at IS NOT NULL AND policy LIKE 'resume%' AND acted <> (
     SELECT count(*) FROM intents
     WHERE run_id = runs.id
-      AND (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id LIMIT 1) = 'acked')`;
+      AND (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id LIMIT 1) = 'accepted')`;
 
 /** A write as the service got it. */
 export type Sent = Pick<RecordedRequest, 'method' | 'path' | 'status' | 'at' | 'headers' | 'lost'>;
@@ -40,7 +40,7 @@ interface Act {
 const HOUR = 3_600_000;
 /** An intent is taken into its window a little before its request is with the service. */
 const SLACK = 60_000;
-const WITHOUT_EFFECT = new Set<string | undefined>(['rejected', 'resolved_not_done']);
+const WITHOUT_EFFECT = new Set<string | undefined>(['rejected', 'confirmed_not_applied']);
 
 export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulator) {
   const acts = actsOf(db);

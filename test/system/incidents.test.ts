@@ -60,7 +60,7 @@ test(
       stage
         .resumes()
         .slice(before)
-        .find(({ outcome }) => outcome === 'acked' || outcome === 'verified')?.at;
+        .find(({ outcome }) => outcome === 'accepted' || outcome === 'verified')?.at;
     await stage.run(16, () => verifiedAfter() !== undefined);
     expect(verifiedAfter()! - repairedAt).toBeLessThanOrEqual(15 * MINUTE);
 

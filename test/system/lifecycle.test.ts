@@ -61,7 +61,7 @@ test('SIGTERM while a policy acts finishes the request under way, writes its out
       .log()
       .filter((line) => line['msg'] === 'action')
       .map((line) => line['outcome']),
-  ).toEqual(['acked', 'acked']);
+  ).toEqual(['accepted', 'accepted']);
 
   // What was left is done after a restart, and nothing a second time.
   world.proxy.decide(() => 'pass');

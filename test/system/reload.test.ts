@@ -364,7 +364,7 @@ test('a reload while a step is under way finishes the request, sends nothing twi
   await hasStarted(daemon, 2);
   const messages = daemon.log().map((line) => line['msg']);
   expect(messages.indexOf('action')).toBeLessThan(messages.lastIndexOf('the daemon runs'));
-  expect(said(daemon, 'action')[0]).toMatchObject({ outcome: 'acked' });
+  expect(said(daemon, 'action')[0]).toMatchObject({ outcome: 'accepted' });
   world.proxy.decide(() => 'pass');
   await until({ what: 'the rest is resumed', timeoutMs: 50_000 }, () => resumes().length === 3);
   const metrics = await metricsUntil(

@@ -146,7 +146,7 @@ test('a person plans, applies, pauses, explains and lifts the pause', async () =
   const { dlqId } = plan!.chosen[0]!;
   const explained = await run('explain', dlqId);
   expect(explained.code).toBe(0);
-  expect(explained.stdout).toMatch(new RegExp(`workflow-dlq\\.resume\\s+${dlqId}\\s+acked`));
+  expect(explained.stdout).toMatch(new RegExp(`workflow-dlq\\.resume\\s+${dlqId}\\s+accepted`));
   await until({ what: 'the resumed runs are counted, long before the next whole listing' }, async () => {
     const left = (await scrape(url)).all('msgsvc_workflow_dlq_left_runs_total');
     return left.reduce((sum, { labels, value }) => sum + (labels['cause'] === 'resumed' ? value : 0), 0) === 3;

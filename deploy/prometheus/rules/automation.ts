@@ -93,11 +93,11 @@ export const automationAlerts: AlertGroup = {
     {
       alert: 'OpsdActionsNotHelping',
       expr: promql`
-        sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"came_back|unverified|rejected"}[6h]))
-          / sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"verified|came_back|unverified|rejected"}[6h]))
+        sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"failed_again|unverified|rejected"}[6h]))
+          / sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"verified|failed_again|unverified|rejected"}[6h]))
           > ${T.unhelpfulRatio}
         and
-        sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"verified|came_back|unverified|rejected"}[6h]))
+        sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"verified|failed_again|unverified|rejected"}[6h]))
           >= ${T.minOutcomes}
       `,
       for: '10m',

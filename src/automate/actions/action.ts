@@ -57,7 +57,7 @@ export function isPrune(request: ActionRequest): request is PruneRequest {
  */
 export type ActResult =
   | {
-      readonly outcome: 'acked';
+      readonly outcome: 'accepted';
       /** Entries that the service says it acted on: also when that is more than was asked. */
       readonly done: number;
       readonly newRunId?: string;

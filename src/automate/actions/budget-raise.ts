@@ -19,5 +19,5 @@ export async function sendBudgetRaise(
   to: { readonly accountId: string; readonly signal: AbortSignal },
 ): Promise<ActResult> {
   await client.management!.updateBudget(to.accountId, request.dollars, { signal: to.signal });
-  return { outcome: 'acked', done: 1 };
+  return { outcome: 'accepted', done: 1 };
 }

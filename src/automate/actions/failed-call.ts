@@ -2,7 +2,7 @@
 import { redact } from '#foundation/domain/redact.ts';
 import type { ActResult } from './action.ts';
 
-type FailedResult = Exclude<ActResult, { readonly outcome: 'acked' }>;
+type FailedResult = Exclude<ActResult, { readonly outcome: 'accepted' }>;
 
 const MAX_DETAIL = 300;
 

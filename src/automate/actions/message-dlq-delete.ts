@@ -14,5 +14,5 @@ export async function sendMessageDelete(
   signal: AbortSignal,
 ): Promise<ActResult> {
   const { deleted } = await client.message!.deleteDlq({ dlqIds: request.dlqIds }, { signal });
-  return { outcome: 'acked', done: deleted };
+  return { outcome: 'accepted', done: deleted };
 }

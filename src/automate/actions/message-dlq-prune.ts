@@ -19,5 +19,5 @@ export function describePrune(proposal: PruneProposal): PruneRequest {
 /** @throws as the client does */
 export async function sendPrune(client: ServiceClient, request: PruneRequest, signal: AbortSignal): Promise<ActResult> {
   const { deleted } = await client.message!.deleteDlq(request.filter, { signal });
-  return { outcome: 'acked', done: deleted };
+  return { outcome: 'accepted', done: deleted };
 }

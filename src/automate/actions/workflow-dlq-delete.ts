@@ -14,5 +14,5 @@ export async function sendWorkflowDelete(
   signal: AbortSignal,
 ): Promise<ActResult> {
   const { deleted } = await client.message!.deleteWorkflowDlq(request.dlqIds, { signal });
-  return { outcome: 'acked', done: deleted };
+  return { outcome: 'accepted', done: deleted };
 }

@@ -36,6 +36,6 @@ export async function sendResume(
   // No run in a good answer: perhaps the entry was gone, perhaps the answer is cut. Only reading can tell.
   if (run === undefined) return { outcome: 'unknown', detail: 'the answer names no resumed run' };
   // Which of several runs is the entry's cannot be told.
-  if (more.length > 0) return { outcome: 'acked', done: runs.length };
-  return { outcome: 'acked', done: 1, newRunId: run.workflowRunId };
+  if (more.length > 0) return { outcome: 'accepted', done: runs.length };
+  return { outcome: 'accepted', done: 1, newRunId: run.workflowRunId };
 }

@@ -128,22 +128,22 @@ function stepOf(acts: readonly ActionRecord[]): { readonly count: number; readon
 }
 
 function hadNoEffect({ outcome }: ActionRecord): boolean {
-  return outcome === 'rejected' || outcome === 'resolved_not_done';
+  return outcome === 'rejected' || outcome === 'confirmed_not_applied';
 }
 
 /** What an outcome says of the repair; undefined for acts that did nothing, and where nothing can tell. */
 function resultOf(outcome: ActionOutcome | undefined): 'verified' | 'failed' | 'undecided' | undefined {
   switch (outcome) {
     case 'verified':
-    case 'resolved_done':
+    case 'confirmed_applied':
       return 'verified';
-    case 'came_back':
+    case 'failed_again':
       return 'failed';
     case 'rejected':
-    case 'resolved_not_done':
-    case 'undecidable':
+    case 'confirmed_not_applied':
+    case 'unresolvable':
       return undefined;
-    case 'acked':
+    case 'accepted':
     case 'unknown':
     case 'unverified':
     case undefined:

@@ -274,9 +274,9 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
   // The intent's time was checked; the clock may have been set since.
   const at = intent.at + Math.round(durationMs);
   const surplus = pauseIfMore(proposal, request, result, deps);
-  const detail = result.outcome === 'acked' ? surplus?.reason : result.detail;
-  const newRunId = result.outcome === 'acked' ? result.newRunId : undefined;
-  const done = result.outcome === 'acked' ? result.done : undefined;
+  const detail = result.outcome === 'accepted' ? surplus?.reason : result.detail;
+  const newRunId = result.outcome === 'accepted' ? result.newRunId : undefined;
+  const done = result.outcome === 'accepted' ? result.done : undefined;
   try {
     ledger.recordOutcome(intent.id, {
       at,
@@ -302,7 +302,7 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
     ...(detail !== undefined && { detail }),
     ...(done !== undefined && { done }),
   });
-  if (result.outcome === 'acked') {
+  if (result.outcome === 'accepted') {
     const isLast = proposal.action === 'message-dlq.prune' && result.done < proposal.worth;
     return { took: 'acted', done: result.done, isLast, ...(surplus !== undefined && { stopped: surplus }) };
   }

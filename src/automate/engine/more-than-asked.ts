@@ -11,7 +11,7 @@ export function pauseIfMore(
   result: ActResult,
   { guards, authority }: Pick<EngineDeps, 'guards'> & { readonly authority: Authority },
 ): Denial | undefined {
-  if (result.outcome !== 'acked') return undefined;
+  if (result.outcome !== 'accepted') return undefined;
   const surplus = firstDenial(guardsAt(guards, 'answer'), { asked: asked(request), done: result.done });
   if (surplus !== undefined) authority.pause('engine', `${surplus.guard}: ${surplus.reason} (${proposal.target})`);
   return surplus;

@@ -1,5 +1,5 @@
 /**
- * What became of acts, learned by reading. An acked entry is verified when it is gone and its run has not come back;
+ * What became of acts, learned by reading. An accepted entry is verified when it is gone and its run has not failed again;
  * an unknown one is resolved by a listing that began well after its request. Two things alone are sent from here, each
  * the same as before and safe to repeat: the absolute value of a budget, within an hour, and the delete of one message by
  * its id, within a day. Both only while their policy may act.
@@ -41,7 +41,7 @@ export interface SettleDeps extends EngineDeps<SettleLedger> {
 const SETTLE_MS = 300_000;
 const LIST_EVERY_MS = 60_000;
 /** What no reading has resolved by then, none will. */
-const UNDECIDABLE_AFTER_MS = 86_400_000;
+const UNRESOLVABLE_AFTER_MS = 86_400_000;
 const LOOKALIKE = 'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
 /** Age after which a raise is not sent once more: the longer it waits, the likelier someone has set another budget. */
 const REPEAT_RAISE_MS = 3_600_000;
@@ -70,7 +70,7 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
       if (signal.aborted) return;
       await settleUnlisted(action, deps);
     }
-    const listed = open.filter((action) => isListed(action) && !cameBackVisibly(action, deps));
+    const listed = open.filter((action) => isListed(action) && !failedAgainVisibly(action, deps));
     const now = deps.clock.now();
     const steps = new Map(deps.ledger.campaigns().map((campaign) => [`${campaign.id}/${campaign.step}`, campaign]));
     const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, steps, deps) <= now);
@@ -111,29 +111,29 @@ function settleMs({ proposal, outcome }: ActionRecord, steps: ReadonlyMap<string
 async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<void> {
   const { proposal } = action;
   // The answer said all that there is to learn.
-  if (action.outcome === 'acked') return record(action, 'verified', deps);
+  if (action.outcome === 'accepted') return record(action, 'verified', deps);
   if (proposal.action === 'message-dlq.prune') {
-    return record(action, 'undecidable', deps, 'no reading tells what a prune deleted');
+    return record(action, 'unresolvable', deps, 'no reading tells what a prune deleted');
   }
   const now = deps.clock.now();
   if (now - waitsSince(action, now) < (deps.settleMs ?? SETTLE_MS)) return;
   const since = supersededBy(action, deps);
-  if (since !== undefined) return record(action, 'undecidable', deps, since);
-  const repeatMs = proposal.action === 'budget.raise' ? REPEAT_RAISE_MS : UNDECIDABLE_AFTER_MS;
+  if (since !== undefined) return record(action, 'unresolvable', deps, since);
+  const repeatMs = proposal.action === 'budget.raise' ? REPEAT_RAISE_MS : UNRESOLVABLE_AFTER_MS;
   if (now - action.at >= repeatMs) {
     const age = formatDuration(repeatMs);
-    return record(action, 'undecidable', deps, `it is more than ${age} old, and is not sent once more`);
+    return record(action, 'unresolvable', deps, `it is more than ${age} old, and is not sent once more`);
   }
   if (mayNotRepeat(proposal, deps)) return;
   // The same absolute value, or the same id: sent twice it does what it did once.
   const request = deps.actions.describe(proposal, { instance: deps.ledger.instance });
   const result = await deps.actions.act(request);
   pauseIfMore(proposal, request, result, deps);
-  if (result.outcome === 'acked') return record(action, 'resolved_done', deps, 'sent once more, the same');
+  if (result.outcome === 'accepted') return record(action, 'confirmed_applied', deps, 'sent once more, the same');
   if (result.outcome === 'unknown' && deps.clock.now() - action.at < repeatMs) {
     return record(action, 'unknown', deps, result.detail);
   }
-  record(action, 'undecidable', deps, result.detail);
+  record(action, 'unresolvable', deps, result.detail);
 }
 
 /** Why a raise must not be set once more: it would put an older amount in the place of a newer one. */
@@ -147,12 +147,12 @@ function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleD
   return 'the configuration tells of a later budget';
 }
 
-/** Records it at once when an acked run is seen to be back. */
-function cameBackVisibly(action: ActionRecord, deps: SettleDeps): boolean {
-  if (action.outcome !== 'acked') return false;
+/** Records it at once when an accepted run is seen to be back. */
+function failedAgainVisibly(action: ActionRecord, deps: SettleDeps): boolean {
+  if (action.outcome !== 'accepted') return false;
   const rows = deps.board.latest(action.proposal.account, 'workflowDlq')?.rows;
   const back = isBack(action, returnsIn(rows, deps.ledger.instance), deps);
-  if (back) record(action, 'came_back', deps);
+  if (back) record(action, 'failed_again', deps);
   return back;
 }
 
@@ -177,7 +177,7 @@ function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledg
  * and a run that looks the same failed since. A delivery alone proves no success, since a run is more than one message,
  * but whoever delivers its messages under the stamp lists it under the stamp as well.
  */
-function isUndecidable({ proposal, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
+function isUnresolvable({ proposal, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
   if (proposal.action !== 'workflow-dlq.resume' || newRunId !== undefined) return false;
   if (logTells(proposal, 'delivered', deps)) return false;
   const { account } = proposal;
@@ -198,15 +198,15 @@ function judge(
   const listed = ids.has(proposal.dlqId);
   const isUnknown = action.outcome === 'unknown';
   if (isBack(action, returns, deps)) {
-    record(action, 'came_back', deps);
-  } else if (!listed && isUndecidable(action, returns, deps)) {
-    record(action, 'undecidable', deps, LOOKALIKE);
+    record(action, 'failed_again', deps);
+  } else if (!listed && isUnresolvable(action, returns, deps)) {
+    record(action, 'unresolvable', deps, LOOKALIKE);
   } else if (!listed) {
-    record(action, isUnknown ? 'resolved_done' : 'verified', deps);
+    record(action, isUnknown ? 'confirmed_applied' : 'verified', deps);
   } else if (isUnknown) {
-    record(action, 'resolved_not_done', deps);
-  } else if (deps.clock.now() - action.at > UNDECIDABLE_AFTER_MS) {
-    // An acked entry that stays listed is neither verified nor sent again: its claim stands.
+    record(action, 'confirmed_not_applied', deps);
+  } else if (deps.clock.now() - action.at > UNRESOLVABLE_AFTER_MS) {
+    // An accepted entry that stays listed is neither verified nor sent again: its claim stands.
     record(action, 'unverified', deps, 'the service took it, and lists the entry still');
   }
 }
@@ -220,7 +220,7 @@ function record(
 ): void {
   const { proposal } = intent;
   deps.ledger.recordOutcome(intent.id, { at: deps.clock.now(), outcome, ...(detail !== undefined && { detail }) });
-  const isDone = outcome === 'verified' || outcome === 'resolved_done';
+  const isDone = outcome === 'verified' || outcome === 'confirmed_applied';
   if (isDone && proposal.action === 'message-dlq.delete') {
     deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
   }

@@ -2,7 +2,7 @@ import { parseStamp } from '#foundation/domain/lineage.ts';
 import type { Candidate, EntryRules, Objection } from './guard.ts';
 
 /**
- * A run is resumed a few times, with growing waits, however often it comes back under new names. Deletes count no
+ * A run is resumed a few times, with growing waits, however often it fails again under new names. Deletes count no
  * attempts, but wait where the service refused them.
  */
 export function attempts(candidate: Candidate, rules: EntryRules): Objection | undefined {

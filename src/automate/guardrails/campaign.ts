@@ -21,7 +21,7 @@ export interface Growth {
 export interface StepResults {
   /** Gone, and not back when the horizon had passed. */
   readonly verified: number;
-  /** Came back, or no reading can tell. */
+  /** Failed again, or no reading can tell. */
   readonly failed: number;
   /** Not known yet. */
   readonly undecided: number;

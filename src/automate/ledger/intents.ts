@@ -2,19 +2,19 @@
 import type { ActionType, Proposal } from '#foundation/domain/plan.ts';
 
 /**
- * What became of an intent. `unknown` blocks its target until reading resolves it; `rejected` and `resolved_not_done`
- * are provably without effect and give their cap back. `undecidable` is `unknown` that no reading can resolve.
+ * What became of an intent. `unknown` blocks its target until reading resolves it; `rejected` and `confirmed_not_applied`
+ * are provably without effect and give their cap back. `unresolvable` is `unknown` that no reading can resolve.
  */
 export const ACTION_OUTCOMES = [
-  'acked',
+  'accepted',
   'verified',
-  'came_back',
+  'failed_again',
   'unverified',
   'rejected',
   'unknown',
-  'resolved_done',
-  'resolved_not_done',
-  'undecidable',
+  'confirmed_applied',
+  'confirmed_not_applied',
+  'unresolvable',
 ] as const;
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 
@@ -70,7 +70,7 @@ export interface Intents {
   ): void;
   /** Intents without any outcome: what a crash left behind. */
   intentsWithoutOutcome(): readonly Intent[];
-  /** Intents whose outcome is `unknown`, or `acked` and not yet verified. */
+  /** Intents whose outcome is `unknown`, or `accepted` and not yet verified. */
   unsettled(account: string): readonly ActionRecord[];
   /** When the oldest intent without a last word was made; absent when there is none. */
   oldestUnsettledAt(): number | undefined;

@@ -57,9 +57,9 @@ export class FakeService {
   }
 
   /** The run that a resume brought to life fails. @returns why it cannot */
-  comeBack(dlqId: string): string | undefined {
+  failAgain(dlqId: string): string | undefined {
     const resumed = this.#resumed.get(dlqId);
-    if (resumed === undefined) return `${dlqId} was not resumed, so it cannot come back`;
+    if (resumed === undefined) return `${dlqId} was not resumed, so it cannot fail again`;
     this.#resumed.delete(dlqId);
     const { entry, request, newRunId } = resumed;
     const again = `${dlqId}-again`;
@@ -91,7 +91,7 @@ export class FakeService {
         return { outcome: 'unknown', code: 'connection', detail: 'reset before an answer' };
       case 'too_many': {
         const done = this.#do(request);
-        return done.outcome === 'acked' ? { ...done, done: done.done + 1 } : done;
+        return done.outcome === 'accepted' ? { ...done, done: done.done + 1 } : done;
       }
       case 'good':
         return this.#do(request);
@@ -99,21 +99,21 @@ export class FakeService {
   }
 
   #do(request: ActionRequest): ActResult {
-    if (request.operation === 'update-budget') return { outcome: 'acked', done: 1 };
+    if (request.operation === 'update-budget') return { outcome: 'accepted', done: 1 };
     if (isPrune(request)) {
       const done = Math.min(request.filter.count, this.messages ?? Infinity);
       if (this.messages !== undefined) this.messages -= done;
-      return { outcome: 'acked', done };
+      return { outcome: 'accepted', done };
     }
     // Dead messages are known by their ids alone.
-    if (request.operation === 'delete-dlq') return { outcome: 'acked', done: 1 };
+    if (request.operation === 'delete-dlq') return { outcome: 'accepted', done: 1 };
     const [dlqId] = request.dlqIds;
     const entry = this.entries.get(dlqId);
     if (entry === undefined) return { outcome: 'rejected', code: 'not_found', detail: 'no such entry' };
     this.entries.delete(dlqId);
-    if (request.operation === 'delete-workflow-dlq') return { outcome: 'acked', done: 1 };
+    if (request.operation === 'delete-workflow-dlq') return { outcome: 'accepted', done: 1 };
     const newRunId = `${entry.workflowRunId}-resumed`;
     this.#resumed.set(dlqId, { entry, request, newRunId });
-    return { outcome: 'acked', done: 1, newRunId };
+    return { outcome: 'accepted', done: 1, newRunId };
   }
 }

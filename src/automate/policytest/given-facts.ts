@@ -44,7 +44,7 @@ export function engineFacts(
 
   return {
     deliveries: (_account, host) => deliveries(host),
-    // A test says what came back by putting it into the DLQ.
+    // A test says what failed again by putting it into the DLQ.
     resumeEnded: () => false,
     refusedAt() {
       const { facts, at } = told();

@@ -65,8 +65,8 @@ export class Past {
       };
       const newRunId = attempt === count ? workflowRunId : `${workflowRunId}/${attempt}`;
       const intent = this.#reserve(policy, proposal, at);
-      this.#ledger.recordOutcome(intent, { at, outcome: 'acked', done: 1, newRunId });
-      this.#ledger.recordOutcome(intent, { at: at + 1, outcome: 'came_back' });
+      this.#ledger.recordOutcome(intent, { at, outcome: 'accepted', done: 1, newRunId });
+      this.#ledger.recordOutcome(intent, { at: at + 1, outcome: 'failed_again' });
     }
   }
 

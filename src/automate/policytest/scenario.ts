@@ -108,7 +108,7 @@ class Scenario {
 
   /** @returns what was not as expected */
   async take(step: TestStep): Promise<readonly Difference[]> {
-    const { advance, entries, remove, deadLetters, facts, comeBack, pause, unpause, approve, answers } = step;
+    const { advance, entries, remove, deadLetters, facts, failAgain, pause, unpause, approve, answers } = step;
     if (advance !== undefined) await this.#advance(advance);
     this.#addEntries(entries ?? []);
     for (const dlqId of remove ?? []) {
@@ -116,8 +116,8 @@ class Scenario {
     }
     this.#addLetters(deadLetters ?? []);
     if (facts !== undefined) this.#tell(facts);
-    for (const dlqId of comeBack ?? []) {
-      const why = this.#service.comeBack(dlqId);
+    for (const dlqId of failAgain ?? []) {
+      const why = this.#service.failAgain(dlqId);
       if (why !== undefined) throw new Error(why);
     }
     if (pause !== undefined) this.#engine.pause({ reason: pause, by: 'test' });

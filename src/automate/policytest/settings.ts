@@ -218,7 +218,7 @@ const KEYS_THAT_DO = [
   'remove',
   'deadLetters',
   'facts',
-  'comeBack',
+  'failAgain',
   'pause',
   'unpause',
   'approve',
@@ -235,7 +235,7 @@ const step = z
     remove: z.array(text).exactOptional().describe('Entries that go, by id.'),
     deadLetters: z.array(deadLetter).exactOptional().describe('More dead messages.'),
     facts: facts.exactOptional().describe('Facts that take the place of those before, key by key.'),
-    comeBack: z
+    failAgain: z
       .array(text)
       .exactOptional()
       .describe('Resumed entries whose runs fail again: they are listed anew, with -again behind their ids.'),

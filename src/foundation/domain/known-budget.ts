@@ -41,7 +41,7 @@ export interface BudgetDoubt {
   readonly reason: string;
 }
 
-const EFFECTIVE: ReadonlySet<string | undefined> = new Set(['acked', 'verified', 'resolved_done']);
+const EFFECTIVE: ReadonlySet<string | undefined> = new Set(['accepted', 'verified', 'confirmed_applied']);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Time by which a day begins earlier than in UTC in the easternmost zone, and ends later in the westernmost. */

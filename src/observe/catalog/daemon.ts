@@ -205,7 +205,7 @@ const policies = family(
       ['policy', 'action', 'outcome'],
       'items',
       'engine',
-      'What became of items acted on; an item may be acknowledged first and verified later.',
+      'What became of items acted on; an item may be accepted first and verified later.',
     ),
     opsd_action_duration_seconds: histogram(
       ['action'],

@@ -14,7 +14,7 @@ import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 const TOGETHER_MS = 1_000;
 
 /** Outcomes that prove that the entry left the DLQ, whatever became of its run. */
-const LEFT: ReadonlySet<string> = new Set(['acked', 'verified', 'resolved_done', 'came_back']);
+const LEFT: ReadonlySet<string> = new Set(['accepted', 'verified', 'confirmed_applied', 'failed_again']);
 
 export interface OwnDeparturesDeps {
   readonly events: EventBus;

@@ -8,8 +8,15 @@ import type { ApiHealth } from './api-health.ts';
 import type { Families } from './families.ts';
 
 /** Outcomes that say of a request how it ended; the others say later what became of it. */
-const FIRST_OUTCOMES = new Set(['acked', 'rejected', 'unknown']);
-const LATER_OUTCOMES = ['verified', 'came_back', 'unverified', 'resolved_done', 'resolved_not_done', 'undecidable'];
+const FIRST_OUTCOMES = new Set(['accepted', 'rejected', 'unknown']);
+const LATER_OUTCOMES = [
+  'verified',
+  'failed_again',
+  'unverified',
+  'confirmed_applied',
+  'confirmed_not_applied',
+  'unresolvable',
+];
 
 interface CountDeps {
   readonly clock: Clock;
@@ -165,7 +172,7 @@ function countAction(event: EventOf<'action.outcome'>, { families }: CountDeps):
 /** Returns the items that the service confirmed; without its answer, all items of the request, which may be done. */
 function itemsOf({ outcome, worth, done = worth }: EventOf<'action.outcome'>): number {
   if (outcome === 'unknown') return worth;
-  return outcome === 'acked' ? done : 0;
+  return outcome === 'accepted' ? done : 0;
 }
 
 function countHook({ hook, name, code, refused }: EventOf<'hook.answered'>, { families }: CountDeps): void {

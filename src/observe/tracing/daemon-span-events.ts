@@ -87,7 +87,7 @@ function onAction(deps: SpanEventDeps, event: Extract<OpsEvent, { type: 'action.
     'opsd.target': redact(target),
     'opsd.outcome': outcome,
   });
-  if (outcome !== 'acked') {
+  if (outcome !== 'accepted') {
     span?.setAttribute(semconv.ATTR_ERROR_TYPE, outcome);
     span?.setStatus({ code: api.SpanStatusCode.ERROR });
   }

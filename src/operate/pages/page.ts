@@ -232,15 +232,15 @@ function lastError(row: SourceView, now: number): HtmlValue {
 }
 
 const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
-  acked: 'ok',
+  accepted: 'ok',
   verified: 'ok',
-  resolved_done: 'ok',
+  confirmed_applied: 'ok',
   pending: 'off',
-  resolved_not_done: 'off',
+  confirmed_not_applied: 'off',
   unverified: 'attention',
-  undecidable: 'trouble',
+  unresolvable: 'trouble',
   rejected: 'attention',
-  came_back: 'attention',
+  failed_again: 'attention',
   unknown: 'trouble',
 };
 

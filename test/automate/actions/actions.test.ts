@@ -100,7 +100,7 @@ describe('resuming', () => {
       overrides: { labels: ['opsd:here:abc:2', 'billing'], retries: 0 },
     });
     expect(dlq.sent).toEqual([]);
-    expect(await actions.act(request)).toEqual({ outcome: 'acked', done: 1, newRunId: 'wfr-again-0' });
+    expect(await actions.act(request)).toEqual({ outcome: 'accepted', done: 1, newRunId: 'wfr-again-0' });
     expect(dlq.sent).toMatchObject([
       { dlqIds: ['dlq-001'], overrides: { labels: ['opsd:here:abc:2', 'billing'], retries: 0 } },
     ]);
@@ -124,7 +124,7 @@ describe('resuming', () => {
     ['no_run', { outcome: 'unknown' }],
     ['refused', { outcome: 'rejected', code: 'client_error' }],
     ['rate_limited', { outcome: 'rejected', code: 'rate_limited' }],
-    ['two_runs', { outcome: 'acked', done: 2 }],
+    ['two_runs', { outcome: 'accepted', done: 2 }],
   ] as [ResumeAnswer, object][])('%s: %o', async (answer, expected) => {
     const { dlq, actions } = stage();
     dlq.add();

@@ -123,7 +123,7 @@ describe('over the embedded service', () => {
     const dir = join(tempDir(), 'archive');
     expect(await s.actions.prepare(proposal, { archive: { dir, require: true } }, NEVER)).toBeUndefined();
     const result = await s.act(proposal);
-    expect(result).toEqual({ outcome: 'acked', done: 1 });
+    expect(result).toEqual({ outcome: 'accepted', done: 1 });
     expect(s.emulator.workflowDlq(ACCOUNT)).toEqual([]);
     const [file] = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.json'));
     const archived = readFileSync(join(dir, file!), 'utf8');
@@ -131,7 +131,7 @@ describe('over the embedded service', () => {
     expect(archived).toContain('REDACTED:');
     expect(archived + JSON.stringify([result, s.events, proposal])).not.toContain(CANARY);
     // Once more, as recovery may: the entry is gone, and that is no error.
-    expect(await s.act(proposal)).toEqual({ outcome: 'acked', done: 0 });
+    expect(await s.act(proposal)).toEqual({ outcome: 'accepted', done: 0 });
     expect(await s.actions.prepare(proposal, { archive: { dir, require: true } }, NEVER)).toMatch(
       'not in the DLQ any more',
     );
@@ -142,7 +142,7 @@ describe('over the embedded service', () => {
     const { cause, action: _action, ...run } = await s.failRun();
     const flowControl = { key: 'opsd-p', parallelism: 2, rate: 5, period: 1 };
     const result = await s.act({ ...run, cause, action: 'workflow-dlq.resume', attempt: 1, retries: 0, flowControl });
-    expect(result).toEqual({ outcome: 'acked', done: 1, newRunId: expect.any(String) as string });
+    expect(result).toEqual({ outcome: 'accepted', done: 1, newRunId: expect.any(String) as string });
     const resumed = s.emulator.messages(ACCOUNT).at(-1)!;
     expect(resumed.labels.map((label) => parseStamp(label) ?? label)).toEqual([
       { instance: 'here', lineage: 'abc', attempt: 1 },
@@ -155,23 +155,23 @@ describe('over the embedded service', () => {
     const s = await stage();
     await s.failMessages(3);
     const dlqId = s.letters()[1]!.dlqId!;
-    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'acked', done: 1 });
-    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'acked', done: 0 });
-    expect(await s.act(pruneOf(100))).toEqual({ outcome: 'acked', done: 2 });
+    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'accepted', done: 1 });
+    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'accepted', done: 0 });
+    expect(await s.act(pruneOf(100))).toEqual({ outcome: 'accepted', done: 2 });
   });
 
   test('a prune deletes at most its count, under all its filters', async () => {
     const s = await stage();
     await s.failMessages(5);
-    expect(await s.act(pruneOf(3, { label: ['newsletter'] }))).toEqual({ outcome: 'acked', done: 0 });
-    expect(await s.act(pruneOf(3, { label: ['newsletter', 'billing'] }))).toEqual({ outcome: 'acked', done: 3 });
-    expect(await s.act(pruneOf(3, { responseStatus: [404] }))).toEqual({ outcome: 'acked', done: 2 });
+    expect(await s.act(pruneOf(3, { label: ['newsletter'] }))).toEqual({ outcome: 'accepted', done: 0 });
+    expect(await s.act(pruneOf(3, { label: ['newsletter', 'billing'] }))).toEqual({ outcome: 'accepted', done: 3 });
+    expect(await s.act(pruneOf(3, { responseStatus: [404] }))).toEqual({ outcome: 'accepted', done: 2 });
   });
 
   test('a budget is raised, and never lowered', async () => {
     const s = await stage();
     const raise = (fromUsd: number, toUsd: number) => s.act({ ...BASE, action: 'budget.raise', fromUsd, toUsd });
-    expect(await raise(100, 120)).toEqual({ outcome: 'acked', done: 1 });
+    expect(await raise(100, 120)).toEqual({ outcome: 'accepted', done: 1 });
     expect(s.emulator.accounts.byId(ACCOUNT)?.budgetUsd).toBe(120);
     expect(await raise(120, 100)).toMatchObject({ outcome: 'rejected' });
     expect(s.emulator.accounts.byId(ACCOUNT)?.budgetUsd).toBe(120);
@@ -274,13 +274,13 @@ test.each([
 ])('%s that did more than it was asked says so', async (_what, request) => {
   const { actions } = await answered((_r, response) => void response.end('{"deleted":4711}'));
   expect(asked(request)).toBeLessThan(4711);
-  expect(await actions.act(request)).toEqual({ outcome: 'acked', done: 4711 });
+  expect(await actions.act(request)).toEqual({ outcome: 'accepted', done: 4711 });
 });
 
 test('a resume that did more than it was asked says so', async () => {
   const runs = Array.from({ length: 3 }, (_, i) => ({ workflowRunId: `wfr-${i}` }));
   const { actions } = await answered((_r, response) => void response.end(JSON.stringify({ workflowRuns: runs })));
-  expect(await actions.act(REQUESTS[0]!)).toEqual({ outcome: 'acked', done: 3 });
+  expect(await actions.act(REQUESTS[0]!)).toEqual({ outcome: 'accepted', done: 3 });
 });
 
 describe('never sent', () => {

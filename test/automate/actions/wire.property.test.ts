@@ -269,7 +269,7 @@ function check(request: ActionRequest, answer: Answered, { sent, result }: Await
   else if (way !== 'reset' && isRefusal) expect(result.outcome).toBe('rejected');
   else if (way === 'reset' || status < 200 || status > 299) expect(result.outcome).toBe('unknown');
   else expect(result.outcome).not.toBe('rejected');
-  if (result.outcome !== 'acked') {
+  if (result.outcome !== 'accepted') {
     expect(result.detail).not.toBe('');
     return;
   }

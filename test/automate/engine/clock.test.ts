@@ -53,7 +53,7 @@ test('a clock that jumps while a request is under way does not shorten the wait 
   expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
   await w.clock.advance(SETTLE);
   await w.engine.settle(NEVER);
-  expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'resolved_not_done' }]);
+  expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
 });
 
 test.each([-31 * DAY, 31 * DAY])(
@@ -78,7 +78,7 @@ test.each([-31 * DAY, 31 * DAY])(
     expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
     await w.clock.advance(1);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'resolved_not_done' }]);
+    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
   },
 );
 

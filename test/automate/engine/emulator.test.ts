@@ -174,7 +174,7 @@ describe('over the embedded service', () => {
     await s.engine.settle(NEVER);
     await until({ what: 'both acts judged' }, async () => {
       await s.engine.settle(NEVER);
-      return outcomes(s).every((outcome) => outcome === 'came_back');
+      return outcomes(s).every((outcome) => outcome === 'failed_again');
     });
   });
 
@@ -212,7 +212,7 @@ describe('over the embedded service', () => {
     await s.engine.run('resume-billing', NEVER);
     await until({ what: 'the resolved act' }, async () => {
       await s.engine.settle(NEVER);
-      return outcomes(s)[0] === 'resolved_done';
+      return outcomes(s)[0] === 'confirmed_applied';
     });
     await s.engine.run('resume-billing', NEVER);
     const resumes = s.events.filter((e) => e.type === 'api.request' && e.operation === 'resume-workflow-dlq');

@@ -116,7 +116,7 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the books 
       // An id is sent again only after a proof that the request before did nothing.
       const intents = w.ledger.recentActions(1_000);
       for (const [dlqId, same] of Map.groupBy(intents, (intent) => intent.proposal.target)) {
-        const open = same.filter((intent) => !['rejected', 'resolved_not_done'].includes(intent.outcome ?? ''));
+        const open = same.filter((intent) => !['rejected', 'confirmed_not_applied'].includes(intent.outcome ?? ''));
         expect(open.length, dlqId).toBeLessThanOrEqual(1);
       }
       expect(w.dlq.sent.every((request) => request.dlqIds.length === 1)).toBe(true);
@@ -124,7 +124,7 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the books 
       for (const [lineage, same] of Map.groupBy(intents, ({ proposal }) =>
         'lineage' in proposal ? proposal.lineage : '',
       )) {
-        const effects = same.filter((intent) => !['rejected', 'resolved_not_done'].includes(intent.outcome ?? ''));
+        const effects = same.filter((intent) => !['rejected', 'confirmed_not_applied'].includes(intent.outcome ?? ''));
         expect(effects.length, lineage).toBeLessThanOrEqual(3);
       }
       expect(w.runs()).not.toContain('error');

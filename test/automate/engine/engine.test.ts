@@ -39,7 +39,7 @@ describe('a run in enforce', () => {
     expect([...w.dlq.entries.values()].map((entry) => entry.labels)).toEqual([['other']]);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 7, acted: 7, backlog: 0, denials: [] });
     expect(w.ledger.lastRuns()).toMatchObject([{ outcome: 'acted', acted: 7, detail: '7 acted' }]);
-    expect(w.ledger.recentActions(10).map((action) => action.outcome)).toEqual(Array(7).fill('acked'));
+    expect(w.ledger.recentActions(10).map((action) => action.outcome)).toEqual(Array(7).fill('accepted'));
   });
 
   test('asks the service for no more than the selection', async () => {
@@ -542,7 +542,7 @@ describe('what ends a run', () => {
     w.dlq.onResume = (dlqId) => void (dlqId === 'dlq-002' && stop.abort(new Error('SIGTERM')));
     await run(w, stop.signal);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
-    expect(w.ledger.recentActions(5).map((action) => action.outcome)).toEqual(['acked', 'acked']);
+    expect(w.ledger.recentActions(5).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
     expect(w.lastRun()).toMatchObject({
       outcome: 'halted',
       acted: 2,
@@ -617,8 +617,8 @@ describe('unclear outcomes', () => {
     await w.engine.settle(NEVER);
     const outcomes = w.ledger.recentActions(2).map((action) => [action.proposal.target, action.outcome]);
     expect(outcomes).toEqual([
-      ['dlq-002', 'resolved_not_done'],
-      ['dlq-001', 'resolved_done'],
+      ['dlq-002', 'confirmed_not_applied'],
+      ['dlq-001', 'confirmed_applied'],
     ]);
     await run(w);
     expect(w.dlq.effects).toEqual(['dlq-001', 'dlq-002']);
@@ -644,10 +644,12 @@ describe('unclear outcomes', () => {
     w.dlq.droppedRows = 0;
     await w.clock.advance(SETTLE);
     await Promise.all([w.engine.settle(NEVER), w.engine.settle(NEVER)]);
-    expect(w.events.filter((e) => e.type === 'action.outcome' && e.outcome === 'resolved_not_done')).toHaveLength(1);
+    expect(w.events.filter((e) => e.type === 'action.outcome' && e.outcome === 'confirmed_not_applied')).toHaveLength(
+      1,
+    );
   });
 
-  test('one of which the log tells that it failed again came back at once, before any listing', async () => {
+  test('one of which the log tells that it failed again is recorded at once, before any listing', async () => {
     const w = world();
     w.dlq.add();
     await run(w);
@@ -661,7 +663,7 @@ describe('unclear outcomes', () => {
           ['production', w.ledger.instance, proposal.lineage, 1, proposal.workflowUrl].join(' '),
     };
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
     expect(w.dlq.listings).toHaveLength(listings);
   });
 
@@ -674,7 +676,7 @@ describe('unclear outcomes', () => {
     w.dlq.failAgain(0);
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
   });
 
   test('a lost answer is not taken to have had its time by a clock that was set', async () => {
@@ -688,7 +690,7 @@ describe('unclear outcomes', () => {
     expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
     w.facts = {};
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'resolved_not_done' }]);
+    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
   });
 
   test('an answer that names no run is unclear', async () => {
@@ -741,7 +743,7 @@ describe('unclear outcomes', () => {
     await w.engine.settle(NEVER);
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('resolved_done');
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('confirmed_applied');
   });
 });
 
@@ -754,7 +756,7 @@ describe('settling', () => {
     await w.clock.advance(SETTLE - 1);
     await w.engine.settle(NEVER);
     expect(w.dlq.listings).toHaveLength(1);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['acked', 'acked']);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
     await w.clock.advance(1);
     await w.engine.settle(NEVER);
     expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['verified', 'verified']);
@@ -789,19 +791,19 @@ describe('settling', () => {
     expect(w.dlq.listings).toHaveLength(before + 1);
   });
 
-  test('an act came back when its run is listed again, by run id or by stamp', async () => {
+  test('an act failed again when its run is listed again, by run id or by stamp', async () => {
     const w = world();
     w.dlq.add();
     w.dlq.add();
     await run(w);
     await w.clock.advance(MINUTE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['acked', 'acked']);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
     w.dlq.failAgain(0, { labels: [] });
     w.dlq.failAgain(1, { workflowRunId: 'wfr-renamed' });
     w.observe();
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['came_back', 'came_back']);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['failed_again', 'failed_again']);
     expect(w.dlq.listings).toHaveLength(1);
   });
 
@@ -813,20 +815,20 @@ describe('settling', () => {
     w.dlq.add({ workflowRunId: 'wfr-again-0', createdAt: first.createdAt + MINUTE });
     await run(w);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('acked');
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('accepted');
   });
 
-  test('an act came back when its run is in the listing, though the board has not seen it', async () => {
+  test('an act failed again when its run is in the listing, though the board has not seen it', async () => {
     const w = world();
     w.dlq.add();
     await run(w);
     w.dlq.failAgain(0);
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('came_back');
+    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
   });
 
-  test('an act came back when its run has been resumed again since', async () => {
+  test('an act failed again when its run has been resumed again since', async () => {
     const w = world();
     w.dlq.add();
     await run(w);
@@ -836,10 +838,10 @@ describe('settling', () => {
     await w.clock.advance(SETTLE);
     w.observe();
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['verified', 'came_back']);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['verified', 'failed_again']);
   });
 
-  test('an acked entry that stays listed is neither verified nor sent again', async () => {
+  test('an accepted entry that stays listed is neither verified nor sent again', async () => {
     const w = world();
     const entry = w.dlq.add();
     await run(w);
@@ -848,7 +850,7 @@ describe('settling', () => {
     w.observe();
     await w.engine.settle(NEVER);
     await run(w);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['acked']);
+    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['accepted']);
     expect(w.dlq.sent).toHaveLength(1);
   });
 });

@@ -312,7 +312,7 @@ test('a raise by the daemon is what is known from then on, and the hours left fo
   const reserved = ledger.reserve(run, { ...raiseTo(120), account: ACCOUNT }, NOW, []);
   if (!reserved.ok) throw new Error(reserved.reason);
   expect(facts.budget(ACCOUNT).known).toBeUndefined();
-  ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'acked' });
+  ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'accepted' });
   expect(facts.budget(ACCOUNT).known).toMatchObject({ knownUsd: 120, origin: 'ledger', assertedAt: NOW });
   expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(160);
 });
@@ -369,7 +369,7 @@ test('a prune whose outcome is not known is a fact of the run that comes next', 
   const reserved = ledger.reserve(run, prune, NOW - 5, []);
   if (!reserved.ok) throw new Error(reserved.reason);
   expect(authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt');
-  for (const outcome of ['unknown', 'undecidable'] as const) {
+  for (const outcome of ['unknown', 'unresolvable'] as const) {
     ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome });
     expect(authority.runFacts(policy, { first: true }).lastUnknownAt).toBe(NOW - 5);
     expect(authority.runFacts(policy, { first: false }).lastUnknownAt).toBe(NOW - 5);

@@ -89,7 +89,7 @@ describe('a prune', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'cool_down' } });
     await w.clock.advance(HOUR);
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['verified', 'undecidable']);
+    expect(outcomes(w)).toEqual(['verified', 'unresolvable']);
     expect(w.dlq.pruned).toEqual([1, 100]);
   });
 
@@ -164,14 +164,14 @@ describe('a delete of messages', () => {
         { guard: 'protected', count: 1 },
       ]),
     );
-    expect(outcomes(w)).toEqual(['unknown', 'acked']);
+    expect(outcomes(w)).toEqual(['unknown', 'accepted']);
     await w.engine.run('delete-dead', NEVER);
     expect(w.dlq.pruned).toHaveLength(2);
     // The same id once more does what it did once.
     await w.clock.advance(6 * MINUTE);
     await w.engine.settle(NEVER);
     expect(w.dlq.pruned).toEqual([['m-1'], ['m-4'], ['m-1']]);
-    expect(outcomes(w)).toEqual(['resolved_done', 'verified']);
+    expect(outcomes(w)).toEqual(['confirmed_applied', 'verified']);
     // What is gone is not looked at again; a callback that comes twice deletes nothing twice.
     expect(w.ledger.deadLetters('production', 10).map(({ dlqId }) => dlqId)).toEqual(['m-2', 'm-3']);
     const again = { account: 'production', messageId: 'msg-m-1', learnedAt: w.clock.now(), status: 404, labels: [] };
@@ -429,7 +429,7 @@ describe('a raise of the budget', () => {
     expect(outcomes(w)).toEqual(['unknown']);
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120, 120]);
-    expect(outcomes(w)).toEqual(['resolved_done']);
+    expect(outcomes(w)).toEqual(['confirmed_applied']);
   });
 
   test.each<[string, (w: World) => void]>([
@@ -451,7 +451,7 @@ describe('a raise of the budget', () => {
     await w.clock.advance(HOUR);
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120]);
-    expect(outcomes(w)).toEqual(['undecidable']);
+    expect(outcomes(w)).toEqual(['unresolvable']);
   });
 
   test('whose answer is lost is not set over a later budget that the configuration tells of', async () => {
@@ -463,7 +463,7 @@ describe('a raise of the budget', () => {
     w.facts = { budget: () => ({ spend: { fresh: false }, asserted }) };
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120]);
-    expect(outcomes(w)).toEqual(['undecidable']);
+    expect(outcomes(w)).toEqual(['unresolvable']);
   });
 
   test('is a question to a person when the spend is not usual, with the hours left', async () => {

@@ -75,7 +75,7 @@ test('what stays unknown is told once, however often it is looked at', async () 
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toHaveLength(i + 2);
-    expect(outcomes()).toEqual(i === 0 ? ['unknown'] : ['unknown', 'resolved_done']);
+    expect(outcomes()).toEqual(i === 0 ? ['unknown'] : ['unknown', 'confirmed_applied']);
   }
 });
 

@@ -25,7 +25,7 @@ describe('of two runs that look the same', () => {
     await run(w);
     w.observe();
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['acked']);
+    expect(outcomes(w)).toEqual(['accepted']);
     expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
     w.restart();
     await settled(w);
@@ -70,7 +70,7 @@ describe('of two runs that look the same', () => {
       await settled(w);
       const detail =
         'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
-      expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'undecidable', detail }]);
+      expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unresolvable', detail }]);
       expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, size: 1, judged: 0, halts: 0 }]);
       expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
     });
@@ -87,7 +87,7 @@ describe('of two runs that look the same', () => {
           const other = { ...proposal, target: 'dlq-900', lineage: 'another' } as typeof proposal;
           const reserved = w.ledger.reserve(runId, other, w.clock.now(), []);
           if (!reserved.ok) throw new Error(reserved.reason);
-          w.ledger.recordOutcome(reserved.intent.id, { at: w.clock.now(), outcome: 'acked', newRunId: 'wfr-2' });
+          w.ledger.recordOutcome(reserved.intent.id, { at: w.clock.now(), outcome: 'accepted', newRunId: 'wfr-2' });
           w.ledger.recordOutcome(reserved.intent.id, { at: w.clock.now(), outcome: 'verified' });
         },
       ],
@@ -103,15 +103,15 @@ describe('of two runs that look the same', () => {
       also(w);
       await settled(w);
       expect(w.ledger.recentActions(10).find(({ proposal }) => proposal.target === 'dlq-001')).toMatchObject({
-        outcome: 'resolved_done',
+        outcome: 'confirmed_applied',
       });
     });
 
-    test('it came back where the log shows that it failed', async () => {
+    test('it failed again where the log shows it', async () => {
       const w = await lost();
       w.facts = { resumeEnded: (_account, _message, end) => end === 'failed' };
       await settled(w);
-      expect(outcomes(w)).toEqual(['came_back']);
+      expect(outcomes(w)).toEqual(['failed_again']);
     });
 
     test('a run that looked the same when it was resumed says nothing', async () => {
@@ -123,7 +123,7 @@ describe('of two runs that look the same', () => {
       await run(w);
       w.restart();
       await settled(w);
-      expect(outcomes(w)).toEqual(['resolved_done']);
+      expect(outcomes(w)).toEqual(['confirmed_applied']);
     });
   });
 });
@@ -139,7 +139,7 @@ describe('of the entries of one run that keeps its id', () => {
     w.restart();
     w.observe();
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['acked']);
+    expect(outcomes(w)).toEqual(['accepted']);
     await settled(w);
     expect(outcomes(w)).toEqual(['verified']);
   });
@@ -155,7 +155,7 @@ describe('of the entries of one run that keeps its id', () => {
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['acked', 'verified']);
+    expect(outcomes(w)).toEqual(['accepted', 'verified']);
   });
 
   test('one that the board showed while the plan was acted on is no return', async () => {
@@ -171,7 +171,7 @@ describe('of the entries of one run that keeps its id', () => {
     await run(w);
     w.observe();
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['acked', 'acked']);
+    expect(outcomes(w)).toEqual(['accepted', 'accepted']);
   });
 
   test.each([['good'], ['lost']] as const)('one that came after is a return (answer %s)', async (answer) => {
@@ -184,7 +184,7 @@ describe('of the entries of one run that keeps its id', () => {
     await w.clock.advance(MINUTE);
     w.dlq.failAgain(0);
     await settled(w);
-    expect(outcomes(w)).toEqual(['came_back']);
+    expect(outcomes(w)).toEqual(['failed_again']);
   });
 });
 
@@ -225,7 +225,7 @@ const SERVICE = fc.record({
 /** Bodies as the service shows them: a redacted one is a hash of itself. */
 const BODIES = ['{}', 'REDACTED:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'];
 
-test('with any twins in any order, what was never resumed was never attempted, and what went well did not come back', async () => {
+test('with any twins in any order, what was never resumed was never attempted, and what went well did not fail again', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 30 }), SERVICE, async (steps, service) => {
       const w = world({ policy: { limits: { maxPerRun: 1, attempts: { max: 3, backoff: ['10m'] } } } });
@@ -286,7 +286,7 @@ test('with any twins in any order, what was never resumed was never attempted, a
         });
         for (const { entry, attempts } of known) if (untried.has(entry.dlqId)) expect(attempts, entry.dlqId).toBe(0);
         for (const { proposal, outcome } of w.ledger.recentActions(100)) {
-          if (outcome !== 'came_back') continue;
+          if (outcome !== 'failed_again') continue;
           const sent = w.dlq.sent.findIndex(
             ({ dlqIds, newRunId }) => dlqIds[0] === proposal.target && newRunId !== undefined,
           );

@@ -27,7 +27,7 @@ test.each([
   [
     'a later raise',
     asserted,
-    [raise(ASSERTED, 120, 'acked')],
+    [raise(ASSERTED, 120, 'accepted')],
     { knownUsd: 120, origin: 'ledger', assertedAt: ASSERTED, maxAgeMs: 10 * DAY },
   ],
   ['an earlier raise', asserted, [raise(BEFORE, 120, 'verified')], OF_CONFIGURATION],
@@ -35,15 +35,15 @@ test.each([
   [
     'a raise that was earlier in one zone alone',
     asserted,
-    [raise(BEFORE + 1, 120, 'acked')],
+    [raise(BEFORE + 1, 120, 'accepted')],
     ofLedger(120, BEFORE + 1),
   ],
   ['a raise of the day to less than asserted', asserted, [raise(ASSERTED + 1, 80, 'unknown')], OF_CONFIGURATION],
-  ['a raise of the next day to less than asserted', asserted, [raise(AFTER, 80, 'acked')], ofLedger(80, AFTER)],
+  ['a raise of the next day to less than asserted', asserted, [raise(AFTER, 80, 'accepted')], ofLedger(80, AFTER)],
   [
     'the last of two',
     asserted,
-    [raise(ASSERTED + 1, 120, 'verified'), raise(ASSERTED + 2, 140, 'resolved_done')],
+    [raise(ASSERTED + 1, 120, 'verified'), raise(ASSERTED + 2, 140, 'confirmed_applied')],
     { knownUsd: 140, origin: 'ledger', assertedAt: ASSERTED + 2, maxAgeMs: 10 * DAY },
   ],
   [
@@ -56,7 +56,7 @@ test.each([
   expect(knownBudget(assertion, raises)).toEqual(known);
 });
 
-test.each(['unknown', 'undecidable', undefined])(
+test.each(['unknown', 'unresolvable', undefined])(
   'after a raise whose outcome is %s nobody knows the budget',
   (outcome) => {
     const raises = [raise(ASSERTED + 1, 120, 'verified'), raise(ASSERTED + 2, 140, outcome)];

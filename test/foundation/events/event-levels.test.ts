@@ -70,7 +70,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ ...run, outcome: 'error', error: 'x' }, 'error'],
   ],
   'action.outcome': [
-    [{ ...act, outcome: 'acked' }, 'info'],
+    [{ ...act, outcome: 'accepted' }, 'info'],
     [{ ...act, outcome: 'unknown' }, 'warn'],
   ],
   'archive.failed': [[{ policy: 'p', account, dlqId: 'd', reason: 'disk full' }, 'warn']],

@@ -59,7 +59,7 @@ test('levels say who must act', () => {
     { ...run, outcome: 'nothing' },
     { ...run, outcome: 'held', stopped: { guard: 'quota', reason: '429' } },
     { ...run, outcome: 'aborted', stopped: { guard: 'echo_check', reason: 'label was ignored' } },
-    { ...act, outcome: 'acked' },
+    { ...act, outcome: 'accepted' },
     { ...act, outcome: 'unknown' },
     { type: 'store.failed', operation: 'commit', message: 'disk full' },
   );

@@ -70,7 +70,7 @@ class World {
   }
 
   /** The daemon acts on an entry, and says what became of it. */
-  act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'acked'): void {
+  act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'accepted'): void {
     this.acted.set(dlqId, cause);
     const action = cause === 'resumed' ? 'workflow-dlq.resume' : 'workflow-dlq.delete';
     const about = { policy: 'p', account: ACCOUNT, target: dlqId, worth: 1, durationMs: 0 };
@@ -476,7 +476,7 @@ describe('what the daemon itself resumed or deleted', () => {
     expect([w.shown, w.in, w.out]).toEqual([['d3'], { http: 3 }, { resumed: 1, deleted: 1 }]);
   });
 
-  test.each(['unknown', 'rejected', 'resolved_not_done', 'unverified', 'undecidable'])(
+  test.each(['unknown', 'rejected', 'confirmed_not_applied', 'unverified', 'unresolvable'])(
     'stays where it is only known to be %s',
     async (outcome) => {
       const w = new World();

@@ -347,22 +347,22 @@ describe('policies and actions', () => {
       ...more,
     });
     events.emit(outcome('rejected', 80));
-    events.emit(outcome('acked', 80));
+    events.emit(outcome('accepted', 80));
     events.emit(outcome('verified', 0));
     events.emit(outcome('unknown', 0));
     const samples = await scrape();
     const action = `${labels},action="workflow-dlq.resume"`;
     expect(samples.get(`opsd_action_items_total{${action}}`)).toBe(2);
     expect(samples.get(`opsd_action_outcomes_total{${action},outcome="verified"}`)).toBe(1);
-    expect(samples.get(`opsd_action_outcomes_total{${action},outcome="came_back"}`)).toBe(0);
+    expect(samples.get(`opsd_action_outcomes_total{${action},outcome="failed_again"}`)).toBe(0);
     expect(samples.get('opsd_action_duration_seconds_count{account="prod",action="workflow-dlq.resume"}')).toBe(2);
     const known = Object.keys(seriesOf(samples, 'opsd_action_outcomes_total'));
     expect(known.map((series) => /outcome="(\w+)"/.exec(series)![1]).toSorted(byText)).toEqual(
       ACTION_OUTCOMES.toSorted(byText),
     );
     const page = { action: 'message-dlq.prune', worth: 100 };
-    events.emit(outcome('acked', 80, { ...page, done: 7 }));
-    events.emit(outcome('acked', 80, { ...page, done: 0 }));
+    events.emit(outcome('accepted', 80, { ...page, done: 7 }));
+    events.emit(outcome('accepted', 80, { ...page, done: 0 }));
     expect((await scrape()).get(`opsd_action_items_total{${labels},action="message-dlq.prune"}`)).toBe(7);
     events.emit(outcome('unknown', 80, page));
     expect((await scrape()).get(`opsd_action_items_total{${labels},action="message-dlq.prune"}`)).toBe(107);

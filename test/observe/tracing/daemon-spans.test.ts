@@ -182,7 +182,7 @@ describe('what the daemon does', () => {
       action: 'workflow-dlq.resume',
       target: 'dlq',
       workflowRunId,
-      outcome: 'acked',
+      outcome: 'accepted',
       worth: 1,
       durationMs: 1,
     });
@@ -226,7 +226,7 @@ describe('what the daemon does', () => {
       action: 'workflow-dlq.resume',
       target: 'dlq-1',
       workflowRunId: 'wfr_9',
-      outcome: 'acked',
+      outcome: 'accepted',
       worth: 1,
       durationMs: 30,
     } as const;
@@ -239,14 +239,14 @@ describe('what the daemon does', () => {
     bus.emit({ ...action, durationMs: 0, outcome: 'verified' });
     await own.flush();
     expect(sink.spans).toHaveLength(3);
-    const [acked, unknown, policy] = sink.spans;
-    expect(acked).toMatchObject({
+    const [accepted, unknown, policy] = sink.spans;
+    expect(accepted).toMatchObject({
       name: 'action workflow-dlq.resume',
       parentSpanId: policy!.spanId,
       startMs: AT,
       endMs: AT + 30,
       links: [{ traceId: workflowTraceIdOf('production', 'wfr_9'), spanId: spanIdOf('production', 'wfr_9', 'run') }],
-      attributes: { 'opsd.policy': 'resume', 'opsd.outcome': 'acked' },
+      attributes: { 'opsd.policy': 'resume', 'opsd.outcome': 'accepted' },
     });
     expect(unknown).toMatchObject({ status: 'error', attributes: { 'error.type': 'unknown' } });
   });

@@ -149,7 +149,7 @@ describe('the verdict', () => {
   });
 
   test('unknown outcomes ask for attention, all of them, however long ago', () => {
-    const actions = [action({ id: 2, outcome: 'acked' })];
+    const actions = [action({ id: 2, outcome: 'accepted' })];
     const deps = world({
       ledger: ledger({
         recentActions: () => actions,

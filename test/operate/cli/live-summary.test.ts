@@ -61,7 +61,13 @@ const DATA: SummaryData = {
     { key: 'held/other', summary: 'quota holds other', since: NOW - 600_000 },
   ],
   actions: [
-    { at: NOW - 9_000, policy: 'resume-billing', action: 'workflow-dlq.resume', target: 'dlq-1', outcome: 'came_back' },
+    {
+      at: NOW - 9_000,
+      policy: 'resume-billing',
+      action: 'workflow-dlq.resume',
+      target: 'dlq-1',
+      outcome: 'failed_again',
+    },
   ],
 };
 
@@ -79,7 +85,7 @@ describe('the summary', () => {
   campaign  resume-billing step 1 halted for 25m, 0 of 3 verified  https://a.example/order
   campaign  resume-billing step 4 settling for 1m20s, 13 of 13 verified  https://a.example/invoice
   campaign  resume-billing step 1 ready, nothing judged yet  https://a.example/new
-  action    workflow-dlq.resume dlq-1: came back, 9s ago by resume-billing
+  action    workflow-dlq.resume dlq-1: failed again, 9s ago by resume-billing
 `);
   });
 

@@ -99,7 +99,7 @@ describe('opsd test', () => {
   });
 
   test.each([
-    ['a step that cannot be', '- { comeBack: [a] }', 'a was not resumed, so it cannot come back'],
+    ['a step that cannot be', '- { failAgain: [a] }', 'a was not resumed, so it cannot fail again'],
     ['an approval that nobody waits for', '- { approve: resume }', 'no plan of resume waits for approval'],
     ['an entry that is not there', '- { remove: [zz] }', 'there is no entry zz to remove'],
   ])('says why: %s', async (_what, step, why) => {

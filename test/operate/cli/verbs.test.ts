@@ -58,7 +58,7 @@ function willing(
             },
             { policy: 'other', source: 'opsd.yaml:20', verdict: 'not_listed' },
           ],
-          actions: [action({ outcome: 'came_back', detail: 'failed again', newRunId: 'wfr_9' })],
+          actions: [action({ outcome: 'failed_again', detail: 'failed again', newRunId: 'wfr_9' })],
         }),
       pause: (pause) => void asked.push(['pause', pause]),
       unpause: (lifted) => (asked.push(['unpause', lifted]), 1),
@@ -318,8 +318,8 @@ entry dlq-8812, run wfr_8 of account production, in the workflow DLQ
   resume-billing  leaves it out: attempts, 3 of 3  (opsd.yaml:9)
   other           finds it in no DLQ now  (opsd.yaml:20)
 
-TIME                  POLICY          ACTION               TARGET    OUTCOME    DETAIL
-2026-11-18 10:29:00Z  resume-billing  workflow-dlq.resume  dlq-8812  came back  new run wfr_9; failed again
+TIME                  POLICY          ACTION               TARGET    OUTCOME       DETAIL
+2026-11-18 10:29:00Z  resume-billing  workflow-dlq.resume  dlq-8812  failed again  new run wfr_9; failed again
 `);
   const json = await opsd(['explain', 'dlq-8812', '--socket', socket, '-o', 'json']);
   expect(JSON.parse(json.stdout)).toMatchObject({

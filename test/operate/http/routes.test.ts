@@ -72,7 +72,7 @@ function busyWorld(overrides: Partial<World> = {}): World {
       recentActions: (limit) =>
         [
           action({ id: 2 }),
-          action({ outcome: 'acked', outcomeAt: NOW - 59_000, detail: 'ok', newRunId: 'wfr_2' }),
+          action({ outcome: 'accepted', outcomeAt: NOW - 59_000, detail: 'ok', newRunId: 'wfr_2' }),
         ].slice(0, limit),
     }),
     accounts: [
@@ -318,7 +318,7 @@ describe('the JSON API', () => {
           id: 1,
           at: NOW - 60_000,
           ...shown,
-          outcome: 'acked',
+          outcome: 'accepted',
           outcomeAt: NOW - 59_000,
           detail: 'ok',
           newRunId: 'wfr_2',
