@@ -1,4 +1,4 @@
-/** Alerts about the interface of the service, as the daemon meets it. */
+/** Alerts about the API of the service, as the daemon experiences it. */
 import { latest, percent, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
@@ -9,8 +9,8 @@ export const apiAlerts: AlertGroup = {
   rules: [
     {
       alert: 'MsgsvcApiUnavailable',
-      // The worst, not the best: a series of before a restart must not hide what the new one says. Where the daemon has used
-      // up its requests of the day it asks nothing, and OpsdCollectorStale says what is not known.
+      // The minimum, so that a series from before a restart cannot hide the new one. A daemon that has used up its daily
+      // requests sends none; OpsdCollectorStale then reports the stale sources.
       expr: promql`
         min by (account, api) (last_over_time(msgsvc_up[${GAUGE_RANGE}])) == 0
         unless
@@ -21,7 +21,7 @@ export const apiAlerts: AlertGroup = {
       area: 'api',
       summary: '{{ $labels.account }}: {{ $labels.api }} API unavailable for over 5 min',
       description:
-        'No request succeeded with valid credentials. The state of the account is unknown, and its policies are held.',
+        'No request succeeded with valid credentials. The state of the account is unknown, and its policies are held. Check the credentials and the network first.',
     },
     {
       alert: 'MsgsvcApiThrottled',
@@ -35,7 +35,8 @@ export const apiAlerts: AlertGroup = {
       area: 'api',
       extended: true,
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of {{ $labels.api }} requests get 429 (limit ${percent(throttledRatio)})`,
-      description: 'A limit of the account is reached, by the daemon or by another client. Readings are late.',
+      description:
+        'The daemon or another client has reached a request limit of the account. Readings are late. Find the operations that get 429.',
     },
     {
       alert: 'OpsdApiQuotaNear',
@@ -49,7 +50,8 @@ export const apiAlerts: AlertGroup = {
       area: 'api',
       extended: true,
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of daily {{ $labels.api }} requests used (limit ${percent(quotaRatio)})`,
-      description: 'The limit is client.requestsPerDay. At 100 % the daemon reads nothing until midnight UTC.',
+      description:
+        'The limit is client.requestsPerDay. At 100 % the daemon reads nothing until midnight UTC. Raise the limit, or lengthen the intervals.',
     },
   ],
 };

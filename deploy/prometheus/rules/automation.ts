@@ -1,4 +1,4 @@
-/** Alerts about what the daemon does by itself: policies, their acts, who is told, and who tells it. */
+/** Alerts about automation: policies, their actions, notifications, and the hooks that trigger policies. */
 import { duration, percent, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
@@ -15,7 +15,7 @@ export const automationAlerts: AlertGroup = {
       area: 'automation',
       summary: '{{ $labels.instance }}: {{ $value | humanize }} critical conditions active (limit 0)',
       description:
-        'For example, the service acted on more than was requested, or policies run in audit mode. The status page names the conditions.',
+        'For example, the service acted on more than was requested, or policies run in audit mode. Open the status page: it lists the conditions.',
     },
     {
       alert: 'OpsdEnginePaused',
@@ -26,7 +26,7 @@ export const automationAlerts: AlertGroup = {
       extended: true,
       summary: '{{ $labels.instance }}: all policies are paused',
       description:
-        'An operator, the kill switch, or the daemon paused the engine. Nothing is repaired, and no budget is raised.',
+        'An operator, the kill switch, or the daemon paused the engine. No policy acts. The status page shows who paused it and why.',
     },
     {
       alert: 'OpsdPausedLong',
@@ -36,23 +36,25 @@ export const automationAlerts: AlertGroup = {
       area: 'automation',
       extended: true,
       summary: '{{ $labels.instance }}: {{ $labels.scope }} paused for over 12 h',
-      description: 'A pause ends only when an operator ends it. Paused policies repair nothing.',
+      description:
+        'Paused policies repair nothing. Only an operator can end a pause. Ask whoever paused it, then run opsd unpause.',
     },
     {
       alert: 'OpsdPolicyHeld',
-      // It is there only while something holds, and never withheld. A pause has alerts of its own.
+      // The metric exists only while a guard holds the policy and is never withheld. Pauses have their own alerts.
       expr: `time() - opsd_policy_held_since_timestamp_seconds{guard!="kill_switch"} > ${T.heldSeconds}`,
       for: '5m',
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'automation',
       summary: `{{ $labels.account }}: policy {{ $labels.policy }} held by {{ $labels.guard }} for {{ $value | humanizeDuration }} (limit ${duration(T.heldSeconds)})`,
-      description: 'The policy does nothing while the guard holds it. Entries that it would repair may expire.',
+      description:
+        'The policy does nothing while the guard holds it. Entries that it would repair may expire. Run opsd plan to see the reason.',
     },
     {
       alert: 'OpsdPolicyFailing',
-      // The second part, of value 0: a run was due an hour ago, and none has ended since. A new process does not know of an earlier end,
-      // and with another configuration the run may not be due.
+      // The second part has the value 0: a run was due an hour ago, and none has ended since. A new process does not know
+      // of earlier runs, and after a configuration change the run may not be due.
       expr: promql`
         sum by (job, instance, account, policy) (
           increase(opsd_policy_runs_total{outcome="error"}[30m])
@@ -75,11 +77,11 @@ export const automationAlerts: AlertGroup = {
       summary:
         '{{ $labels.account }}: policy {{ $labels.policy }} failed {{ $value | humanize }} times or did not run (limit 0)',
       description:
-        'A run ended with an error, an expression failed on entries, or a due run did not start. The policy did less than it should, and never more.',
+        'A run ended with an error, an expression failed on entries, or a due run did not start. The policy did less than planned, and never more. Read the detail of its last runs.',
     },
     {
       alert: 'OpsdGroupHalted',
-      // There only while a campaign goes on, and never withheld.
+      // The metric exists only while a campaign is active and is never withheld.
       expr: 'opsd_breaker_state == 2',
       for: '5m',
       keepFiringFor: KEEP_FIRING,
@@ -88,7 +90,7 @@ export const automationAlerts: AlertGroup = {
       extended: true,
       summary: '{{ $labels.account }}: policy {{ $labels.policy }} halted {{ $labels.group }}',
       description:
-        'Too many resumed entries of the group failed again. Nothing more is sent until a canary succeeds, or an operator lifts the halt.',
+        'Too many resumed runs of the group failed again. Nothing more is sent until a canary succeeds or an operator lifts the halt. Repair the destination first.',
     },
     {
       alert: 'OpsdActionsNotHelping',
@@ -106,7 +108,7 @@ export const automationAlerts: AlertGroup = {
       extended: true,
       summary: `{{ $labels.account }}: policy {{ $labels.policy }}: {{ $value | humanizePercentage }} of actions failed (limit ${percent(T.unhelpfulRatio)})`,
       description:
-        'Within 6 hours these actions were rejected, or their entries failed again or are still listed. They cost money and attempts.',
+        'Within 6 hours these actions were rejected, or their entries failed again or are still listed. They cost money and attempts. Pause the policy if it does harm.',
     },
     {
       alert: 'OpsdUnknownOutcomes',
@@ -117,11 +119,11 @@ export const automationAlerts: AlertGroup = {
       extended: true,
       summary: '{{ $labels.instance }}: {{ $value | humanize }} actions with unknown outcome (limit 0)',
       description:
-        'Their responses were lost, and later readings did not resolve them. Nothing is sent twice; these entries are blocked.',
+        'Their responses were lost, and later readings did not resolve them. Nothing is sent twice; these entries are blocked. Check that the workflow DLQ is read.',
     },
     {
       alert: 'OpsdApprovalWaiting',
-      // The time is absent when no plan waits; the number is not.
+      // The timestamp is absent without a pending plan; the number is not.
       expr: promql`
         time() - (
           last_over_time(opsd_oldest_approval_timestamp_seconds[${GAUGE_RANGE}])
@@ -133,7 +135,8 @@ export const automationAlerts: AlertGroup = {
       area: 'automation',
       extended: true,
       summary: `{{ $labels.account }}: plan of {{ $labels.policy }} pending for {{ $value | humanizeDuration }} (limit ${duration(T.approvalSeconds)})`,
-      description: 'Nothing of the plan is done until an operator approves it. Then it expires.',
+      description:
+        'No action of the plan runs without approval, and the plan expires. Review it with opsd plan, then approve or reject it.',
     },
     {
       alert: 'OpsdNotificationsFailing',
@@ -150,11 +153,11 @@ export const automationAlerts: AlertGroup = {
       area: 'automation',
       summary: `{{ $labels.receiver }}: {{ $value | humanize }} notifications failed or dropped (limit ${percent(T.failedNotificationsRatio)}, 0)`,
       description:
-        'The receiver misses holds, halts, and pending plans. The daemon retries notifications for a day, then drops them.',
+        'The receiver misses holds, halts, and pending plans. The daemon retries a notification for a day, then drops it. Read the reason in its log.',
     },
     {
       alert: 'OpsdCallbacksRejected',
-      // A wrong method is a stranger, and a repeat was taken before.
+      // A wrong method does not come from the service, and a repeated callback was accepted before.
       expr: promql`
         sum without (reason) (increase(opsd_callbacks_rejected_total{reason!~"method|replay"}[15m])) > ${T.rejectedCallbacks}
       `,
@@ -162,11 +165,12 @@ export const automationAlerts: AlertGroup = {
       area: 'automation',
       extended: true,
       summary: `{{ $labels.account }}: {{ $value | humanize }} callbacks rejected in 15 min (limit ${T.rejectedCallbacks})`,
-      description: 'The daemon does not know these dead letters. Policies that need failure callbacks do not run.',
+      description:
+        'The daemon does not learn of these dead letters, so policies on failure callbacks do not run. Check the token and the signing keys.',
     },
     {
       alert: 'OpsdAlertHookRefusing',
-      // A wrong method is a stranger.
+      // A wrong method does not come from Alertmanager.
       expr: promql`
         sum without (code) (increase(opsd_hook_requests_total{hook="alertmanager", code!~"2..|405"}[15m])) > 0
         or
@@ -176,11 +180,12 @@ export const automationAlerts: AlertGroup = {
       area: 'automation',
       extended: true,
       summary: '{{ $labels.instance }}: {{ $value | humanize }} alert requests rejected in 15 min (limit 0)',
-      description: 'The daemon rejected notifications of Alertmanager. Policies with an alert trigger do not run.',
+      description:
+        'The daemon rejected notifications from Alertmanager. Policies with an alert trigger do not run. Compare the tokens of both sides.',
     },
     {
       alert: 'OpsdTwoActors',
-      // As they are now: the last values of a daemon that is gone would make two of one that moved.
+      // Current values only: the last values of a stopped daemon would count a daemon that moved twice.
       expr: promql`
         count by (job, account) (
           group by (job, instance, account) (
@@ -195,7 +200,7 @@ export const automationAlerts: AlertGroup = {
       extended: true,
       summary: '{{ $labels.account }}: {{ $value | humanize }} daemons act on the account (limit 1)',
       description:
-        'Each daemon has its own store and keeps its own limits. Together they may do a multiple of what is allowed.',
+        'Each daemon keeps its own limits, so together they can exceed every limit. Pause the daemon that should not run.',
     },
   ],
 };

@@ -1,4 +1,4 @@
-/** Alerts about what the daemon reads: whether it does, how late, and whether its figures can be believed. */
+/** Alerts about collectors: failed and late readings, and counters that are wrong. */
 import { duration, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
@@ -35,7 +35,7 @@ export const collectorAlerts: AlertGroup = {
       area: 'collectors',
       summary: `{{ $labels.account }}: log unread for {{ $value | humanizeDuration }} (limit 3 intervals or ${duration(logUnreadSeconds)})`,
       description:
-        'The daemon reads nothing for three intervals, or is over the limit behind and does not catch up. Failures of messages are not seen, and policies that need the log are held.',
+        'The daemon read nothing for three intervals, or is behind by more than the limit and does not catch up. Message failures are not visible, and policies that need the log are held. Read the last error of the source logs.',
     },
     {
       alert: 'OpsdCollectorStale',
@@ -45,11 +45,11 @@ export const collectorAlerts: AlertGroup = {
       area: 'collectors',
       summary: '{{ $labels.account }}: no reading of {{ $labels.collector }} (limit 3 intervals)',
       description:
-        'The gauges of this source are withheld. Alerts on them end within 15 minutes although nothing is repaired, and policies that need them are held.',
+        'The gauges of this source are withheld. Alerts on them resolve within 15 minutes without a repair, and policies that need them are held. Read the last error of the source.',
     },
     {
       alert: 'OpsdCollectorFailing',
-      // A run that the daemon's own stop aborted is no failure.
+      // A run that was aborted because the daemon stopped is not a failure.
       expr: promql`
         sum without (reason) (increase(opsd_collector_failures_total{reason!="aborted"}[30m])) >= ${minFailedRuns}
         and
@@ -62,7 +62,7 @@ export const collectorAlerts: AlertGroup = {
       extended: true,
       summary: `{{ $labels.account }}: {{ $labels.collector }} failed {{ $value | humanize }} times in 30 min (limit ${minFailedRuns - 1})`,
       description:
-        'More than half of the readings failed. This source is late, and its gauges are withheld after three intervals without a reading.',
+        'More than half of the readings failed. After three intervals without a reading the gauges are withheld. Read the last error of the source.',
     },
     {
       alert: 'OpsdLogsBehind',
@@ -74,11 +74,11 @@ export const collectorAlerts: AlertGroup = {
       area: 'collectors',
       summary: `{{ $labels.account }}: log {{ $value | humanizeDuration }} behind, runs at ${catchUpRatio} (limit ${duration(logsBehindSeconds)})`,
       description:
-        'The rate is in seconds of log per second. Above 1 the lag falls. Nothing is lost. Counters and their alerts are late by the lag.',
+        'Counters and their alerts are late by the lag; nothing is lost. The rate is in seconds of log per second. Above 1 the lag falls: wait. Otherwise check the collector.',
     },
     {
       alert: 'OpsdInvalidInput',
-      // Rows of the log are counted as log entries.
+      // Invalid rows of the log are counted as log entries.
       expr: promql`
         increase(opsd_logs_refused_entries_total[15m]) > 0
         or
@@ -93,7 +93,7 @@ export const collectorAlerts: AlertGroup = {
       summary:
         '{{ with $labels.account }}{{ . }}: {{ end }}{{ $value | humanize }} invalid rows or values of {{ or $labels.operation $labels.source "the log" }} (limit 0)',
       description:
-        "The daemon dropped rows that it could not parse, or withheld values outside of their range. Counters are too low, or metrics are absent. The daemon's log has an example.",
+        "The daemon dropped rows that it could not parse, or withheld values outside of their range. Counters are too low, or metrics are absent. Look for an example in the daemon's log.",
     },
     {
       alert: 'OpsdCountsDisagree',
@@ -110,7 +110,7 @@ export const collectorAlerts: AlertGroup = {
       summary:
         '{{ $labels.account }}: counters of {{ $labels.source }}{{ with $labels.state }} {{ . }}{{ end }} wrong or incomplete',
       description:
-        'The log and the statistics differ in two successive hours, or points of the statistics are missing or misread. Some counters of this source are wrong.',
+        'The log and the statistics differ in two successive hours, or points of the statistics are missing or misread. Some counters of this source are wrong. Compare both figures on the status page.',
     },
   ],
 };

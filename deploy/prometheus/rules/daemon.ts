@@ -1,4 +1,4 @@
-/** Alerts about the daemon itself: whether it is there, what it runs on, and what it cannot tell any more. */
+/** Alerts about the daemon itself: availability, resources, its store, and telemetry that it drops. */
 import { duration, percent, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
@@ -9,17 +9,18 @@ export const daemonAlerts: AlertGroup = {
   rules: [
     {
       alert: 'OpsdDown',
-      // Whatever its job is called: a target that told of a build within a week is a daemon.
+      // Works with any job name: a target that exposed opsd_build_info within a week is a daemon.
       expr: 'up == 0 and on (job, instance) last_over_time(opsd_build_info[7d])',
       for: '2m',
       severity: 'critical',
       area: 'daemon',
       summary: '{{ $labels.instance }}: daemon down for over 2 min',
-      description: 'Its accounts are not observed, and nothing is repaired. Its other alerts end within 15 minutes.',
+      description:
+        'Its accounts are not observed, and nothing is repaired. Its other alerts resolve within 15 minutes. Read the error of the target in Prometheus.',
     },
     {
       alert: 'OpsdAbsent',
-      // Its target is gone, as that of a Pod is. A job that had one within a day, or, after that, no daemon at all.
+      // The target disappeared, as with a deleted Pod: a job had a daemon within a day, or no job has one any more.
       expr: promql`
         group by (job) (last_over_time(opsd_build_info[1d])) unless group by (job) (last_over_time(opsd_build_info[5m]))
         or
@@ -30,7 +31,7 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       summary: 'No daemon{{ with $labels.job }} of job {{ . }}{{ end }} is scraped',
       description:
-        'The job had a daemon within the last day. Without a job label no daemon was scraped for a day, and no other alert of these rules can fire.',
+        'The job had a daemon within the last day. Without a job label, no daemon was scraped for a day, and no other alert of these rules can fire. Check the targets in Prometheus.',
     },
     {
       alert: 'OpsdRestarting',
@@ -43,7 +44,7 @@ export const daemonAlerts: AlertGroup = {
       extended: true,
       summary: `{{ $labels.instance }}: {{ $value | humanize }} starts in 1 h (limit ${T.restarts - 1})`,
       description:
-        'The process crashes, or something ends it. Counters are safe. After each start policies wait for their first readings.',
+        'The process crashes or is killed. Counters are safe. After each start, policies wait for their first readings. Find the reason of the last exit.',
     },
     {
       alert: 'OpsdReloadFailed',
@@ -54,11 +55,11 @@ export const daemonAlerts: AlertGroup = {
       extended: true,
       summary: '{{ $labels.instance }}: configuration reload failed',
       description:
-        'The daemon keeps the previous configuration. Policies may run in audit mode. A restart now would fail.',
+        'The daemon keeps the previous configuration. Policies may run in audit mode, and a restart would fail. Run opsd check on the configuration file.',
     },
     {
       alert: 'OpsdStoreFailing',
-      // The second part needs readings: without one there is nothing to save.
+      // The second part needs a reading: without one there is nothing to save.
       expr: promql`
         increase(opsd_state_save_failures_total[5m]) > 0
         or on (job, instance)
@@ -73,11 +74,11 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       summary: `{{ $labels.instance }}: store not written (limit ${duration(T.notSavedSeconds)})`,
       description:
-        'Counters stand still, and policies do nothing. Nothing is lost: the daemon reads the entries again once the store can be written.',
+        'Counters do not advance, and policies do nothing. Nothing is lost: the daemon reads the entries again when writes succeed. Check the disk of the store.',
     },
     {
       alert: 'OpsdStoreFilling',
-      // The pace of 6 hours needs nearly 6 hours of history.
+      // A trend over 6 hours needs nearly 6 hours of history.
       expr: promql`
         last_over_time(opsd_store_free_bytes[${GAUGE_RANGE}])
           < ${T.storeFreeFactor} * last_over_time(opsd_store_size_bytes[${GAUGE_RANGE}])
@@ -91,7 +92,7 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       summary: `{{ $labels.instance }}: {{ $value | humanize1024 }}B free (limit ${T.storeFreeFactor} stores, or full in ${duration(T.storeFullSeconds)})`,
       description:
-        'The volume of the store fills up. When it is full, counters stand still, and policies do nothing. Free disk space, or enlarge the volume.',
+        'When the volume of the store is full, counters do not advance, and policies do nothing. Free disk space, or enlarge the volume.',
     },
     {
       alert: 'OpsdBackupOld',
@@ -111,7 +112,7 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       summary: `{{ $labels.instance }}: last backup {{ $value | humanizeDuration }} ago (limit ${T.backupIntervals} intervals)`,
       description:
-        'No scheduled backup succeeded in this time. If the store is lost, everything since the last backup is lost.',
+        'No scheduled backup succeeded in this time. If the store is lost, everything since the last backup is lost. Read the reason in the log of the daemon.',
     },
     {
       alert: 'OpsdAuditNotWritten',
@@ -119,7 +120,8 @@ export const daemonAlerts: AlertGroup = {
       severity: 'critical',
       area: 'daemon',
       summary: '{{ $labels.instance }}: {{ $value | humanize }} failed writes of the audit log in 15 min (limit 0)',
-      description: 'Policies do nothing, because an action needs its record in the audit log first.',
+      description:
+        'Policies do nothing, because each action must first be recorded in the audit log. Check the disk and the permissions of the file.',
     },
     {
       alert: 'OpsdNotLeader',
@@ -129,7 +131,8 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       extended: true,
       summary: '{{ $labels.instance }}: daemon does not own its store',
-      description: 'Another process opened the store, or someone replaced it. All policies are held.',
+      description:
+        'Another process opened the store, or someone replaced the file. All policies are held. Look for a second daemon on this volume.',
     },
     {
       alert: 'OpsdEventLoopSaturated',
@@ -143,7 +146,8 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       extended: true,
       summary: `{{ $labels.instance }}: event loop {{ $value | humanizePercentage }} busy (limit ${percent(T.eventLoopRatio)})`,
-      description: 'Readings, scrapes, and responses are late, and probes may fail.',
+      description:
+        'Readings, scrapes, and responses are late, and probes may fail. Check whether a CPU limit throttles the process.',
     },
     {
       alert: 'OpsdMemoryHigh',
@@ -156,7 +160,8 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       extended: true,
       summary: `{{ $labels.instance }}: {{ $value | humanize1024 }}B of memory (limit ${Math.round(T.residentBytes / 2 ** 20)} MiB)`,
-      description: 'The limit of the shipped Deployment is near. Beyond it the process is killed and restarts.',
+      description:
+        'At the memory limit of the shipped Deployment the process is killed and restarted. Raise the limit, or reduce the number of series.',
     },
     {
       alert: 'OpsdFileDescriptorsLow',
@@ -170,7 +175,7 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       extended: true,
       summary: `{{ $labels.instance }}: {{ $value | humanizePercentage }} of file descriptors in use (limit ${percent(T.fileDescriptorsRatio)})`,
-      description: 'If none is left, requests, scrapes, and the store fail.',
+      description: 'When none is left, requests, scrapes, and the store fail. Raise the limit of open files.',
     },
     {
       alert: 'OpsdSeriesNearLimit',
@@ -183,11 +188,13 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       extended: true,
       summary: `{{ $labels.instance }}: {{ $value | humanizePercentage }} of allowed series in use (limit ${percent(T.seriesRatio)})`,
-      description: 'From 90 % on, new destinations and workflows are in no metric and in no alert.',
+      description:
+        'At 90 % and above, new destinations and workflows appear in no metric and no alert. Raise maxSeries, or lower the maximum of a label.',
     },
     {
       alert: 'OpsdSpansFailing',
-      // Spans beyond the budget are dropped by configuration. The time is absent when no span waits; the number is not.
+      // Spans beyond the budget are dropped by configuration. The timestamp is absent without a waiting span; the number
+      // is not.
       expr: promql`
         sum without (reason) (increase(opsd_spans_dropped_total{reason!="budget"}[15m])) > 0
         or
@@ -202,7 +209,7 @@ export const daemonAlerts: AlertGroup = {
       extended: true,
       summary: `{{ $labels.instance }}: spans dropped, or delayed (limit ${duration(T.spansLagSeconds)})`,
       description:
-        'The receiver of traces rejects spans or is too slow. Traces are incomplete. Metrics and policies are not affected.',
+        'The receiver of traces rejects spans or is too slow. Traces are incomplete; metrics and policies are not affected. Read the log of the receiver.',
     },
     {
       alert: 'OpsdDeliveryEventsDropped',
@@ -211,7 +218,7 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       extended: true,
       summary: '{{ $labels.instance }}: {{ $value | humanize }} delivery events dropped in 15 min (limit 0)',
-      description: 'The log pipeline reads too slowly, or the disk is full. These events are lost.',
+      description: 'These events are lost. The log pipeline reads too slowly, or the disk is full: check both.',
     },
     {
       alert: 'OpsdCertificateEnds',
@@ -223,9 +230,9 @@ export const daemonAlerts: AlertGroup = {
       severity: 'warning',
       area: 'daemon',
       extended: true,
-      summary: `{{ $labels.instance }}: {{ $labels.listener }} certificate ends in {{ $value | humanizeDuration }} (limit ${duration(T.certificateLeftSeconds)})`,
+      summary: `{{ $labels.instance }}: {{ $labels.listener }} certificate expires in {{ $value | humanizeDuration }} (limit ${duration(T.certificateLeftSeconds)})`,
       description:
-        'After that clients reject this listener. The daemon counts as down in Prometheus, although it continues to work.',
+        'After that, clients reject this listener. Prometheus reports the daemon as down, although it works. Renew the certificate.',
     },
     {
       alert: 'OpsdHeartbeat',

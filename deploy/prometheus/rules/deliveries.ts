@@ -1,4 +1,4 @@
-/** Alerts about messages that fail: for good (the objective), or at each attempt (a destination that is down). */
+/** Alerts about messages that fail: permanently (the objective), or at each attempt (a destination that is down). */
 import { percent, promql, type AlertGroup } from '../rule.ts';
 import {
   FAST_BURN,
@@ -30,7 +30,7 @@ interface Burn {
   readonly known: (age: string) => string;
 }
 
-/** Both windows above the rate: the long one says that it matters, the short one that it goes on. */
+/** Both windows are above the rate: the long one shows that it matters, the short one that it continues. */
 function burns({ rates, objective, ratio, failed, known }: Burn): string {
   return rates
     .map(({ factor, long, short, least, known: age }) => {
@@ -56,7 +56,7 @@ function messagesBurn(level: Level, rates: readonly BurnRate[]): string {
   });
 }
 
-/** Nothing but failed attempts, and enough of them. */
+/** All attempts failed, and there are enough of them. */
 function isDown({ window, attempts }: { readonly window: BurnWindow; readonly attempts: number }): string {
   return promql`
     (
@@ -65,7 +65,7 @@ function isDown({ window, attempts }: { readonly window: BurnWindow; readonly at
     )`;
 }
 
-/** Few attempts an hour, all of them failed, and for more than a moment. */
+/** A few attempts within the hour, all failed, in both of the last two quarters. */
 function isDownSlowly(): string {
   const failed = failedAttempts('account_destination', downSlowly.quarter);
   return promql`
@@ -93,7 +93,7 @@ export const deliveryAlerts: AlertGroup = {
       area: 'deliveries',
       summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} of attempts fail (limit ${percent(downRatio)})`,
       description:
-        'Every attempt within the last minutes failed. Messages are retried until their retries are used up, and then fail permanently. The destination must be repaired.',
+        'Every attempt within the last minutes failed. Messages fail permanently when their retries are used up. Check the error codes, then repair the destination.',
     },
     {
       alert: 'MsgsvcDestinationDown',
@@ -105,7 +105,7 @@ export const deliveryAlerts: AlertGroup = {
       area: 'deliveries',
       summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} of attempts fail in 6 h (limit ${percent(downRatio)})`,
       description:
-        'This destination gets few messages, and all of their attempts failed. Messages are retried until their retries are used up, and then fail permanently.',
+        'This destination gets few messages, and all of their attempts failed. Messages fail permanently when their retries are used up. Check the error codes.',
     },
     {
       alert: 'MsgsvcDeliveryBudgetBurn',
@@ -115,8 +115,7 @@ export const deliveryAlerts: AlertGroup = {
       severity: 'critical',
       area: 'deliveries',
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} permanent failures ${PROMISE}`,
-      description:
-        'At this rate the error budget of the month is used up within days. Find the destination that fails.',
+      description: 'At this rate the monthly error budget is used up within days. Find the destination that fails.',
     },
     {
       alert: 'MsgsvcDeliveryBudgetBurn',
@@ -126,7 +125,7 @@ export const deliveryAlerts: AlertGroup = {
       severity: 'warning',
       area: 'deliveries',
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} permanent failures over days ${PROMISE}`,
-      description: 'At this rate the objective of the month will be missed. Find the destination that fails.',
+      description: 'At this rate the account misses its monthly objective. Find the destination that fails.',
     },
     {
       alert: 'MsgsvcDestinationBudgetBurn',
@@ -136,7 +135,8 @@ export const deliveryAlerts: AlertGroup = {
       severity: 'critical',
       area: 'deliveries',
       summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} permanent failures ${PROMISE}`,
-      description: 'Messages that failed permanently are delivered only if someone resumes or publishes them again.',
+      description:
+        'Messages that failed permanently are delivered only if someone resumes or republishes them. Check the reasons and codes of the failures.',
     },
     {
       alert: 'MsgsvcDestinationBudgetBurn',
@@ -147,7 +147,8 @@ export const deliveryAlerts: AlertGroup = {
       area: 'deliveries',
       extended: true,
       summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} permanent failures in days ${PROMISE}`,
-      description: 'At this rate the objective of the month will be missed for this destination.',
+      description:
+        'At this rate the destination misses its monthly objective. Check the reasons and codes of the failures.',
     },
     {
       alert: 'MsgsvcDestinationDegraded',
@@ -158,18 +159,19 @@ export const deliveryAlerts: AlertGroup = {
         failed: (window) => failedAttempts('account_destination', window),
         known: (age) => knownFor('account_destination', 'msgsvc_message_attempts_total', age),
       }),
-      // So long that 5 minutes in which everything fails do not fire, and half of the attempts do within 15.
+      // Long enough that a total failure of 5 minutes does not fire, and that half of the attempts failing fires within 15.
       for: '8m',
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'deliveries',
       summary: `{{ $labels.account }} → {{ $labels.destination }}: {{ $value | humanizePercentage }} of attempts fail (limit ${percent(1 - OBJECTIVES.attempts)})`,
-      description: 'The service retries them, so few messages are lost yet. Retries cost time and money, and they end.',
+      description:
+        'The service retries these attempts, so few messages are lost yet. Retries cost time and money and are limited. Check the error codes.',
     },
     {
       alert: 'MsgsvcTrafficStopped',
-      // Nights and weekends are silent: there were attempts a day ago, and within the hours before. A log that is not read
-      // counts nothing.
+      // Nights and weekends are silent: the expression needs attempts a day ago and within the previous hours. A log that is
+      // not read counts no attempts.
       expr: promql`
         ${attemptsWithin('30m', '1d')} >= ${stopped.attemptsADayAgo}
         and ${attemptsWithin('30m')} == 0
@@ -180,7 +182,7 @@ export const deliveryAlerts: AlertGroup = {
       area: 'deliveries',
       summary: '{{ $labels.account }}: 0 attempts in 30 min, {{ $value | humanize }} at this time yesterday',
       description:
-        'The service attempts no deliveries for this account. The publishers may have stopped, or the service may hold the messages.',
+        'The service attempts no deliveries for this account. Check whether messages are in flight: if not, the publishers have stopped.',
     },
   ],
 };

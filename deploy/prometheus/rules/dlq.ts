@@ -1,4 +1,4 @@
-/** Alerts about the message DLQ and the workflow DLQ: what they hold is lost by age, or when they are full. */
+/** Alerts about the message DLQ and the workflow DLQ: entries are lost by age, or when the DLQ is full. */
 import { duration, latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
@@ -15,7 +15,7 @@ export const dlqRecording: RecordingGroup = {
   name: 'msgsvc-dlq-recording',
   rules: [
     {
-      // Without limits.dlqMessages in the configuration there is none.
+      // Absent without limits.dlqMessages in the configuration.
       record: USED,
       expr: promql`
         ${latest(HELD, 'account')}
@@ -45,11 +45,11 @@ export const dlqAlerts: AlertGroup = {
       area: 'dlq',
       summary: `{{ $labels.account }}: DLQ {{ $value | humanizePercentage }} full (limit ${percent(fullRatio.warning)})`,
       description:
-        'Messages that fail permanently may be lost once the DLQ is full. Prune it, or repair the destination that fails.',
+        'Messages that fail permanently may be lost once the DLQ is full. Repair the destination that fails, or prune the DLQ.',
     },
     {
       alert: 'MsgsvcDlqGrowing',
-      // A DLQ of which nothing was known an hour ago has not grown.
+      // Needs a value from an hour ago: an unknown size has not grown.
       expr: `${latest(HELD, 'account')} - ${latest(HELD, 'account', '1h')} >= ${growthMessages}`,
       for: '5m',
       severity: 'warning',
@@ -60,7 +60,7 @@ export const dlqAlerts: AlertGroup = {
     },
     {
       alert: 'MsgsvcWorkflowDlqGrowing',
-      // Counted, not measured: what was there when counting began did not come within the hour.
+      // From counters, not from the size: runs that were listed when counting began did not enter within the hour.
       expr: promql`
         ${ENTERED}
         - (${LEFT} or 0 * ${ENTERED})
@@ -79,18 +79,19 @@ export const dlqAlerts: AlertGroup = {
       severity: 'warning',
       area: 'workflows',
       extended: true,
-      summary: `{{ $labels.account }} {{ $labels.workflow }}: failed run waits {{ $value | humanizeDuration }} (limit ${duration(oldestSeconds)})`,
-      description: 'Nobody resumed or deleted the run. It expires at the end of its retention.',
+      summary: `{{ $labels.account }} {{ $labels.workflow }}: oldest failed run is {{ $value | humanizeDuration }} (limit ${duration(oldestSeconds)})`,
+      description:
+        'No one has resumed or deleted the run. It expires at the end of its retention. Decide: resume it or delete it.',
     },
     {
       alert: 'MsgsvcWorkflowDlqExpiring',
-      // Without limits.dlqRetention in the configuration there is none.
+      // Absent without limits.dlqRetention in the configuration.
       expr: `${latest('msgsvc_workflow_dlq_expiring_runs{within="24h"}', 'account, workflow')} >= ${expiringRuns}`,
       for: '10m',
       severity: 'warning',
       area: 'workflows',
       summary: `{{ $labels.account }} {{ $labels.workflow }}: {{ $value | humanize }} failed runs expire in 24 h (limit ${expiringRuns - 1})`,
-      description: 'Expired runs are deleted and cannot be resumed.',
+      description: 'The service deletes expired runs, and they cannot be resumed. Resume those that matter now.',
     },
     {
       alert: 'MsgsvcFailureFunctionFailing',
@@ -101,7 +102,7 @@ export const dlqAlerts: AlertGroup = {
       extended: true,
       summary: `{{ $labels.account }} {{ $labels.workflow }}: failure function failed {{ $value | humanize }} times (limit ${failureFunctionRuns - 1})`,
       description:
-        'The failure functions of these failed runs failed as well. Their cleanup or notification is missing.',
+        'The failure functions of these failed runs failed as well. Their cleanup or notification did not happen. Repair the failure function.',
     },
   ],
 };

@@ -1,4 +1,4 @@
-/** Alerts about flow-control keys that let messages wait. */
+/** Alerts about flow-control keys that make messages wait. */
 import { latest, percent, promql, type AlertGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
@@ -20,12 +20,13 @@ export const flowControlAlerts: AlertGroup = {
       area: 'flow-control',
       extended: true,
       summary: `{{ $labels.account }}: {{ $value | humanize }} messages wait for paused {{ $labels.flow_control_key }} (limit ${pausedBacklogMessages - 1})`,
-      description: 'The messages are delivered only when someone resumes the flow-control key.',
+      description:
+        'The messages are delivered only when someone resumes the flow-control key. Ask why it was paused, then resume it.',
     },
     {
       alert: 'MsgsvcFlowControlSaturated',
-      // A list that gets shorter is a burst that is worked off, which is what limits are for. Two daemons over one account
-      // each see the whole time.
+      // A waitlist that shrinks is a burst within its limit and does not fire. Two daemons on one account each report the
+      // whole time, hence the maximum.
       expr: promql`
         max by (${KEY}) (
           sum without (constraint) (rate(msgsvc_flow_control_saturated_seconds_total{constraint=~"parallelism|rate"}[30m]))
@@ -36,7 +37,8 @@ export const flowControlAlerts: AlertGroup = {
       area: 'flow-control',
       extended: true,
       summary: `{{ $labels.account }}: {{ $labels.flow_control_key }} saturated {{ $value | humanizePercentage }} of 30 min (limit ${percent(saturatedRatio)})`,
-      description: 'Messages wait for the limit of this flow-control key, and their number does not fall.',
+      description:
+        'Messages wait for the limit of this flow-control key, and their number does not fall. Check whether the destination is slow, or raise the limit.',
     },
   ],
 };

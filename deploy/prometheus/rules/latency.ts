@@ -1,9 +1,9 @@
 /**
- * Alerts about messages that are late. A slow destination and a long wait are told apart: the first is the owner's of the
- * destination, the second the service's or flow control's.
+ * Alerts about messages that are late. Slow destinations and long waits have separate alerts: the owner of the destination
+ * acts on the first, the owner of the service or of flow control on the second.
  *
- * Quantiles, not shares of one bucket: the label `le` of the same bound is written "10" by one version of Prometheus and
- * "10.0" by another.
+ * The rules use quantiles and not the share of one bucket: some versions of Prometheus write the label `le` of a bound as
+ * "10", others as "10.0".
  */
 import { duration, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
@@ -33,7 +33,7 @@ function slower(what: Duration, seconds: number): string {
     and sum by (account, destination) (increase(msgsvc_message_${what}_seconds_count[15m])) >= ${minObservations}`;
 }
 
-/** No series: nothing is due, or the log is not read. */
+/** Absent if no message is due or the log is not read. */
 const OVERDUE = 'time() - min by (account, destination) (msgsvc_messages_oldest_due_timestamp_seconds)';
 
 export const latencyRecording: RecordingGroup = {
@@ -53,7 +53,8 @@ export const latencyAlerts: AlertGroup = {
       area: 'deliveries',
       extended: true,
       summary: `{{ $labels.account }} → {{ $labels.destination }}: 5 % of attempts take over {{ $value | humanizeDuration }} (limit ${attemptSeconds} s)`,
-      description: 'The destination is slow, not the service. Attempts time out soon.',
+      description:
+        'The destination is slow, not the service. Attempts may soon time out. Check the load of the destination.',
     },
     {
       alert: 'MsgsvcQueueWaitLong',
@@ -64,7 +65,8 @@ export const latencyAlerts: AlertGroup = {
       area: 'deliveries',
       extended: true,
       summary: `{{ $labels.account }} → {{ $labels.destination }}: 5 % of attempts wait over {{ $value | humanizeDuration }} (limit ${queueWaitSeconds} s)`,
-      description: 'Attempts begin late. The service or flow control is slow, not the destination.',
+      description:
+        'Attempts begin late. The cause is flow control or the service, not the destination. Check the flow-control keys first.',
     },
     {
       alert: 'MsgsvcDeliveriesSlow',
@@ -86,7 +88,7 @@ export const latencyAlerts: AlertGroup = {
       area: 'deliveries',
       summary: `{{ $labels.account }} → {{ $labels.destination }}: message overdue by {{ $value | humanizeDuration }} (limit ${duration(overdueSeconds.critical)})`,
       description:
-        'The message is due, has not ended, and has no scheduled retry. Deliveries to this destination have stopped.',
+        'The message is due, has not ended, and has no scheduled retry. Deliveries to this destination may have stopped. Check for a paused flow-control key.',
     },
     {
       alert: 'MsgsvcMessageOverdue',
@@ -98,7 +100,7 @@ export const latencyAlerts: AlertGroup = {
       extended: true,
       summary: `{{ $labels.account }} → {{ $labels.destination }}: message overdue by {{ $value | humanizeDuration }} (limit ${duration(overdueSeconds.warning)})`,
       description:
-        'The message is due, has not ended, and has no scheduled retry. Flow control may hold it, or the service is late.',
+        'The message is due, has not ended, and has no scheduled retry. Flow control delays it, or the service is late. Check the flow-control keys first.',
     },
   ],
 };

@@ -1,4 +1,4 @@
-/** Alerts about search and vector indexes. Limits stand in the record of an index, what is used in its statistics. */
+/** Alerts about search and vector indexes. Limits come from the record of an index, usage from its statistics. */
 import { latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
@@ -7,7 +7,7 @@ const { pendingVectors, quotaRatio } = THRESHOLDS.search;
 const INDEX = 'account, index';
 const USED = 'account_index_quota:msgsvc_search_index_quota_used:ratio';
 
-/** What is used of which limit. */
+/** Usage and limit of each quota. */
 const QUOTAS = {
   vectors: ['msgsvc_vector_index_vectors', 'msgsvc_search_index_limit_vectors'],
   day_queries: ['msgsvc_vector_index_day_queries', 'msgsvc_search_index_limit_day_queries'],
@@ -20,7 +20,7 @@ export const searchRecording: RecordingGroup = {
   name: 'msgsvc-search-recording',
   rules: Object.entries(QUOTAS).map(([quota, [used, limit]]) => ({
     record: USED,
-    // No limit is +Inf, and its ratio is 0.
+    // A missing limit is +Inf, so its ratio is 0.
     expr: promql`
       ${latest(used, INDEX)}
       /
@@ -40,7 +40,8 @@ export const searchAlerts: AlertGroup = {
       area: 'search',
       extended: true,
       summary: `{{ $labels.account }} {{ $labels.index }}: {{ $value | humanize }} vectors not indexed (limit ${pendingVectors})`,
-      description: 'Searches do not find these vectors yet. The index receives updates faster than it processes them.',
+      description:
+        'Searches do not find these vectors yet. The index receives updates faster than it processes them. Check for a bulk load.',
     },
     {
       alert: 'MsgsvcIndexQuotaNear',
@@ -50,7 +51,7 @@ export const searchAlerts: AlertGroup = {
       area: 'search',
       extended: true,
       summary: `{{ $labels.account }} {{ $labels.index }}: {{ $value | humanizePercentage }} of {{ $labels.quota }} used (limit ${percent(quotaRatio)})`,
-      description: 'Beyond a quota the service may reject searches or updates. Raise the plan, or use less.',
+      description: 'Above a quota the service may reject searches or updates. Upgrade the plan, or use less.',
     },
   ],
 };

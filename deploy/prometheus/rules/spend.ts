@@ -1,4 +1,4 @@
-/** Alerts about money and about requests a day. Budget and limits are known from the configuration, or there is no alert. */
+/** Alerts about spend and daily requests. Budget and limits come from the configuration; without them no alert fires. */
 import { duration, latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
@@ -9,7 +9,7 @@ const USED = 'account:msgsvc_account_budget_used:ratio';
 const FORECAST = 'account:msgsvc_account_budget_forecast:ratio';
 const BILLED = 'msgsvc_account_billing_dollars_total';
 
-/** After a raise both origins are there for a while; the higher one is in force. No limit is +Inf, and its ratio is 0. */
+/** After a raise both origins exist for a while; the higher one applies. A missing limit is +Inf, so its ratio is 0. */
 const BUDGET = latest('msgsvc_account_budget_dollars', 'account');
 const DAY = `sum by (account) (increase(${BILLED}[1d]))`;
 const MEAN_DAY = `sum by (account) (increase(${BILLED}[7d] offset 1d)) / 7`;
@@ -56,7 +56,7 @@ export const spendAlerts: AlertGroup = {
       severity: 'critical',
       area: 'spend',
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of the monthly budget used (limit ${percent(budgetUsedRatio.critical)})`,
-      description: 'The service may reject messages until the budget is raised or the month ends.',
+      description: 'The service may reject messages until the month ends. Raise the budget, or reduce traffic.',
     },
     {
       alert: 'MsgsvcBudgetNear',
@@ -65,7 +65,8 @@ export const spendAlerts: AlertGroup = {
       severity: 'warning',
       area: 'spend',
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of the monthly budget used (limit ${percent(budgetUsedRatio.warning)})`,
-      description: 'At 100 % the service may reject messages until the budget is raised or the month ends.',
+      description:
+        'At 100 % the service may reject messages until the month ends. Raise the budget, or reduce traffic.',
     },
     {
       alert: 'MsgsvcBudgetForecastBeyond',
@@ -75,7 +76,8 @@ export const spendAlerts: AlertGroup = {
       area: 'spend',
       extended: true,
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of the monthly budget forecast (limit ${percent(forecastRatio)})`,
-      description: 'The forecast uses the pace of the last whole days. Spend less, or raise the budget.',
+      description:
+        'At the pace of the last whole days the budget is used up before the month ends. Raise the budget, or reduce traffic.',
     },
     {
       alert: 'MsgsvcBudgetRunsOut',
@@ -85,11 +87,12 @@ export const spendAlerts: AlertGroup = {
       area: 'spend',
       extended: true,
       summary: `{{ $labels.account }}: budget exhausted in {{ $value | humanizeDuration }} (limit ${duration(exhaustionSeconds)})`,
-      description: 'At the current pace the service may reject messages after that. A negative time is in the past.',
+      description:
+        'After that the service may reject messages. A negative time is in the past. Raise the budget, or reduce traffic.',
     },
     {
       alert: 'MsgsvcBillingAnomaly',
-      // Eight days of history first: with fewer the mean day would be too small, and each first week an anomaly.
+      // Needs eight days of history: with less, the mean day is too small, and every first week is an anomaly.
       expr: promql`
         ${DAY} > ${anomalyFactor} * ${MEAN_DAY}
         and ${DAY} - ${MEAN_DAY} >= ${anomalyDollars}
@@ -99,7 +102,7 @@ export const spendAlerts: AlertGroup = {
       area: 'spend',
       extended: true,
       summary: `{{ $labels.account }}: {{ $value | printf "%.2f" }} USD in 24 h (limit ${anomalyFactor} times the weekly mean)`,
-      description: 'Look for a loop or many retries. More traffic is also possible.',
+      description: 'A loop does not stop without a repair. Look for the destination with more attempts than usual.',
     },
     {
       alert: 'MsgsvcRequestsNearDailyLimit',
@@ -108,7 +111,8 @@ export const spendAlerts: AlertGroup = {
       severity: 'critical',
       area: 'spend',
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of daily requests used (limit ${percent(dayRequestsRatio.reached)})`,
-      description: 'The service may reject requests until midnight UTC. Nothing can be published then.',
+      description:
+        'The service may reject all requests until midnight UTC, so nothing can be published. Reduce traffic, or ask for a larger plan.',
     },
     {
       alert: 'MsgsvcRequestsNearDailyLimit',
@@ -121,7 +125,7 @@ export const spendAlerts: AlertGroup = {
       area: 'spend',
       summary: `{{ $labels.account }}: {{ $value | humanizePercentage }} of daily requests used (limit ${percent(dayRequestsRatio.near)})`,
       description:
-        'The limit of the day, soft or hard, is near. Beyond the hard limit the service may reject requests.',
+        'The soft or the hard daily limit is near. Above the hard limit the service may reject requests. Find the destination with the most messages.',
     },
   ],
 };
