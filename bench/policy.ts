@@ -137,7 +137,7 @@ function entryOf(index: number): WorkflowDlqEntry {
 function writeHistory(): void {
   const { db } = store;
   const intent = db.prepare(`INSERT INTO intents
-    (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, proposal)
+    (run_id, at, epoch, policy, account, action, target, group_name, items, subject, lineage, campaign, step, proposal)
     VALUES (1, ?, 1, 'everything', 'main', 'workflow-dlq.resume', ?, ?, 1, ?, ?, 'everything/1', 1, ?)`);
   const outcome = db.prepare(
     `INSERT INTO outcomes (intent_id, at, outcome, new_run_id) VALUES (?, ?, 'failed_again', ?)`,

@@ -1,5 +1,5 @@
 /**
- * How much of a cap is used. Worth is kept in slices of time, so that a window is the sum of its whole slices and of the
+ * How much of a cap is used. Items are kept in slices of time, so that a window is the sum of its whole slices and of the
  * intents in the part of a slice at its beginning: exact, and fast at any number of intents.
  */
 import type { DatabaseSync } from 'node:sqlite';
@@ -14,24 +14,24 @@ const SCOPE = `(?2 IS NULL OR policy = ?2) AND (?3 IS NULL OR account = ?3) AND
   CASE WHEN ?4 IS NULL THEN action <> 'budget.raise' ELSE action IN (SELECT value FROM json_each(?4)) END`;
 
 /** The parts of a window: bound by time alone, so that they are ranges of an index. */
-export const WHOLE_SLICES = `SELECT coalesce(sum(worth), 0) AS worth FROM cap_slices WHERE slice >= ?1 AND ${SCOPE}`;
-export const PART_OF_SLICE = `SELECT coalesce(sum(worth), 0) AS worth FROM intents INDEXED BY intents_caps
+export const WHOLE_SLICES = `SELECT coalesce(sum(items), 0) AS items FROM cap_slices WHERE slice >= ?1 AND ${SCOPE}`;
+export const PART_OF_SLICE = `SELECT coalesce(sum(items), 0) AS items FROM intents INDEXED BY intents_caps
   WHERE at > ?1 AND at < ?5 AND stands = 1 AND ${SCOPE}`;
 
 export interface Caps {
   readonly used: Usage['used'];
   /** Within the caller's transaction. */
   take(proposal: Proposal, at: number): void;
-  /** Within the caller's transaction. @param worth how much of it */
-  giveBack(proposal: Proposal, at: number, worth: number): void;
+  /** Within the caller's transaction. @param items how much of it */
+  giveBack(proposal: Proposal, at: number, items: number): void;
   /** Why a proposal does not fit; undefined when it does. */
   objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): string | undefined;
 }
 
 export function createCaps(db: DatabaseSync): Caps {
   const addToSlice = db.prepare(
-    `INSERT INTO cap_slices (slice, policy, account, action, worth) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (slice, policy, account, action) DO UPDATE SET worth = worth + excluded.worth`,
+    `INSERT INTO cap_slices (slice, policy, account, action, items) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (slice, policy, account, action) DO UPDATE SET items = items + excluded.items`,
   );
   const sumSlices = db.prepare(WHOLE_SLICES);
   const sumPart = db.prepare(PART_OF_SLICE);
@@ -41,25 +41,25 @@ export function createCaps(db: DatabaseSync): Caps {
     const firstWhole = sliceOf(since) + SLICE_MS;
     const whole = sumSlices.get(firstWhole, policy, account, types);
     const part = sumPart.get(since, policy, account, types, firstWhole);
-    return Number(whole?.['worth']) + Number(part?.['worth']);
+    return Number(whole?.['items']) + Number(part?.['items']);
   };
 
-  function add({ policy, account, action }: Proposal, at: number, worth: number): void {
-    addToSlice.run(sliceOf(at), policy, account, action, worth);
+  function add({ policy, account, action }: Proposal, at: number, items: number): void {
+    addToSlice.run(sliceOf(at), policy, account, action, items);
   }
 
   return {
     used,
-    take: (proposal, at) => add(proposal, at, proposal.worth),
-    giveBack: (proposal, at, worth) => add(proposal, at, -worth),
+    take: (proposal, at) => add(proposal, at, proposal.items),
+    giveBack: (proposal, at, items) => add(proposal, at, -items),
     objection(proposal, at, caps): string | undefined {
       for (const cap of caps) {
         if (!counts(cap, proposal)) continue;
         const taken = used(scopeOf(cap, proposal), at - cap.windowMs - (cap.marginMs ?? 0));
-        if (taken + proposal.worth <= cap.limit) continue;
+        if (taken + proposal.items <= cap.limit) continue;
         const window = `${cap.limit} in ${cap.windowMs / 3_600_000} h`;
         if (taken >= cap.limit) return `${cap.scope}: ${window} reached`;
-        return `${cap.scope}: ${taken} of ${window} used, ${proposal.worth} more do not fit`;
+        return `${cap.scope}: ${taken} of ${window} used, ${proposal.items} more do not fit`;
       }
       return undefined;
     },

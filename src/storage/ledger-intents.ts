@@ -29,12 +29,12 @@ export function createIntents(
 ): Pick<Intents, 'reserve' | 'recordOutcome'> & Pick<History, 'isClaimed' | 'actionOn'> {
   const insertIntent = db.prepare(
     `INSERT INTO intents
-       (run_id, at, epoch, policy, account, action, target, group_name, worth, subject, lineage, campaign, step, proposal)
+       (run_id, at, epoch, policy, account, action, target, group_name, items, subject, lineage, campaign, step, proposal)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, worth, stands FROM intents WHERE id = ?');
+  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, items, stands FROM intents WHERE id = ?');
   const clearStands = db.prepare('UPDATE intents SET stands = 0 WHERE id = ?');
-  const setWorth = db.prepare('UPDATE intents SET worth = ? WHERE id = ?');
+  const setItems = db.prepare('UPDATE intents SET items = ? WHERE id = ?');
   const insertOutcome = db.prepare(
     'INSERT INTO outcomes (intent_id, at, outcome, detail, new_run_id, done) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -66,7 +66,7 @@ export function createIntents(
       change((tell): Reservation => {
         const refused = objection(proposal, at, limits);
         if (refused !== undefined) return refused;
-        const { policy, account, action, target, group, worth } = proposal;
+        const { policy, account, action, target, group, items } = proposal;
         const campaign = action === 'workflow-dlq.resume' ? proposal.campaign : undefined;
         const { lastInsertRowid } = insertIntent.run(
           runId,
@@ -77,7 +77,7 @@ export function createIntents(
           action,
           target,
           group,
-          worth,
+          items,
           subjectOf(proposal),
           'lineage' in proposal ? proposal.lineage : null,
           campaign?.id ?? null,
@@ -98,12 +98,12 @@ export function createIntents(
         const { proposal, at: intendedAt } = intentOf(row);
         insertOutcome.run(intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
         if (!OPEN_OUTCOMES.has(outcome)) deleteUnsettled.run(intentId);
-        const worth = Number(row['worth']);
-        const kept = worthOf(proposal, worth, { outcome, done });
-        if (row['stands'] === 1 && kept < worth) {
-          if (kept > 0) setWorth.run(kept, intentId);
+        const items = Number(row['items']);
+        const kept = itemsKept(proposal, items, { outcome, done });
+        if (row['stands'] === 1 && kept < items) {
+          if (kept > 0) setItems.run(kept, intentId);
           else clearStands.run(intentId);
-          caps.giveBack(proposal, intendedAt, worth - kept);
+          caps.giveBack(proposal, intendedAt, items - kept);
         }
         const { policy, account } = proposal;
         tell({ type: 'outcome', policy, account, intent: intentId, target: proposal.target, outcome, newRunId, done });
@@ -113,14 +113,14 @@ export function createIntents(
   };
 }
 
-/** How much of `worth` an act holds of its caps after this outcome. */
-function worthOf(
+/** How much of `items` an act holds of its caps after this outcome. */
+function itemsKept(
   { action }: Proposal,
-  worth: number,
-  { outcome, done = worth }: { readonly outcome: ActionOutcome; readonly done: number | undefined },
+  items: number,
+  { outcome, done = items }: { readonly outcome: ActionOutcome; readonly done: number | undefined },
 ): number {
   if (WITHOUT_EFFECT.has(outcome)) return 0;
-  return action === 'message-dlq.prune' && outcome === 'accepted' ? Math.min(done, worth) : worth;
+  return action === 'message-dlq.prune' && outcome === 'accepted' ? Math.min(done, items) : items;
 }
 
 /** The run or the message that the entry was made of. */
@@ -131,8 +131,8 @@ function subjectOf(proposal: Proposal): string | null {
 
 /** What the audit log keeps of a proposal: what names it, never what its entry carried. */
 function told(proposal: Proposal): Omit<AuditEntry, 'type'> {
-  const { action, target, worth } = proposal;
-  const common = { action, target, worth };
+  const { action, target, items } = proposal;
+  const common = { action, target, items };
   switch (proposal.action) {
     case 'workflow-dlq.resume': {
       const { workflowRunId, lineage, attempt, campaign } = proposal;

@@ -198,5 +198,10 @@ export const MIGRATIONS: readonly string[] = [
       WHEN 'acked' THEN 'accepted' WHEN 'came_back' THEN 'failed_again' WHEN 'undecidable' THEN 'unresolvable'
       WHEN 'resolved_done' THEN 'confirmed_applied' ELSE 'confirmed_not_applied' END
     WHERE outcome IN ('acked', 'came_back', 'undecidable', 'resolved_done', 'resolved_not_done');
+  ALTER TABLE intents RENAME COLUMN worth TO items;
+  ALTER TABLE cap_slices RENAME COLUMN worth TO items;
+  -- A quote inside a JSON text is escaped, so this matches fields alone.
+  UPDATE intents SET proposal = replace(proposal, '"worth":', '"items":');
+  UPDATE plans SET plan = replace(plan, '"worth":', '"items":');
   `,
 ];

@@ -108,7 +108,7 @@ describe('what is missing or changed', () => {
     const { open, auditPath, segments } = world();
     const { audit } = open(10);
     const [, second] = segments();
-    writeFileSync(second!, readFileSync(second!, 'utf8').replace('"worth":1', '"worth":2'));
+    writeFileSync(second!, readFileSync(second!, 'utf8').replace('"items":1', '"items":2'));
     const { finding } = await audit.verify();
     expect(finding).toMatchObject({ file: second, problem: expect.stringMatching(/its hash is not/) as string });
     rmSync(second!);

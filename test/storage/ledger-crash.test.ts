@@ -170,14 +170,14 @@ const STEP = fc.record({
   ),
   moment: fc.oneof({ weight: 3, arbitrary: fc.constant<Moment>('never') }, fc.constantFrom(...MOMENTS)),
   n: fc.integer({ min: 0, max: 9 }),
-  worth: fc.integer({ min: 1, max: 4 }),
+  items: fc.integer({ min: 1, max: 4 }),
   wait: fc.integer({ min: 0, max: 900_000 }),
   outcome: fc.constantFrom(...ACTION_OUTCOMES),
 });
 
 interface Told {
   readonly at: number;
-  readonly worth: number;
+  readonly items: number;
   readonly policy: string;
   stands: boolean;
 }
@@ -189,7 +189,7 @@ test('after any sequence of changes and deaths the log is whole, its books are t
       const times = new Map<string, number>();
       let now = 10_000_000;
       mortal.attempt('never', (ledger) => ledger.beginRun(planOf(), now));
-      for (const [index, { op, moment, n, worth, wait, outcome }] of steps.entries()) {
+      for (const [index, { op, moment, n, items, wait, outcome }] of steps.entries()) {
         now += wait;
         const policy = n % 2 === 0 ? 'even' : 'odd';
         const target = `dlq-${n}-${index % 3}`;
@@ -197,7 +197,7 @@ test('after any sequence of changes and deaths the log is whole, its books are t
           case 'reserve':
             times.set(`${index}`, now);
             mortal.attempt(moment, (ledger) =>
-              ledger.reserve(1, resumeOf(target, { policy, worth, lineage: String(index) }), now, CAPS),
+              ledger.reserve(1, resumeOf(target, { policy, items, lineage: String(index) }), now, CAPS),
             );
             break;
           case 'outcome': {
@@ -260,10 +260,10 @@ function booksAgree(ledger: Ledger, records: readonly AuditRecord[], times: Read
     switch (record.type) {
       case 'intent': {
         const at = times.get(String(record['lineage']))!;
-        const told = { at, worth: Number(record['worth']), policy: record.policy!, stands: true };
+        const told = { at, items: Number(record['items']), policy: record.policy!, stands: true };
         intents.set(record['intent'], told);
         const inWindow = (other: Told, ms: number): boolean => other.stands && other.at > at - ms;
-        const sum = (of: readonly Told[]): number => of.reduce((total, { worth }) => total + worth, 0);
+        const sum = (of: readonly Told[]): number => of.reduce((total, { items }) => total + items, 0);
         const all = [...intents.values()];
         expect(sum(all.filter((other) => inWindow(other, 7_200_000)))).toBeLessThanOrEqual(10);
         expect(
@@ -293,5 +293,5 @@ function booksAgree(ledger: Ledger, records: readonly AuditRecord[], times: Read
   for (const { id, outcome } of actions) expect(outcome).toBe(outcomes.get(id));
   expect(new Set(ledger.pauses().map(({ scope }) => scope))).toEqual(scopes);
   const standing = [...intents.values()].filter(({ stands }) => stands);
-  expect(ledger.used({}, 0)).toBe(standing.reduce((total, { worth }) => total + worth, 0));
+  expect(ledger.used({}, 0)).toBe(standing.reduce((total, { items }) => total + items, 0));
 }

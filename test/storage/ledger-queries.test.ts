@@ -62,12 +62,12 @@ test('a window reads whole slices and a part of one, whatever is in it', () => {
 test('acts of one slice, policy and action share a row, and a give-back takes from it', () => {
   const db = schema();
   const caps = createCaps(db);
-  for (let n = 0; n < 100; n++) caps.take(resumeOf(`d${n}`, { worth: 2 }), 7 * SLICE_MS + n);
+  for (let n = 0; n < 100; n++) caps.take(resumeOf(`d${n}`, { items: 2 }), 7 * SLICE_MS + n);
   caps.take(raiseTo(120), 7 * SLICE_MS);
-  caps.giveBack(resumeOf('d1', { worth: 2 }), 7 * SLICE_MS + 1, 2);
-  expect(db.prepare('SELECT slice, action, worth FROM cap_slices ORDER BY action DESC').all()).toEqual([
-    { slice: 7 * SLICE_MS, action: 'workflow-dlq.resume', worth: 198 },
-    { slice: 7 * SLICE_MS, action: 'budget.raise', worth: 1 },
+  caps.giveBack(resumeOf('d1', { items: 2 }), 7 * SLICE_MS + 1, 2);
+  expect(db.prepare('SELECT slice, action, items FROM cap_slices ORDER BY action DESC').all()).toEqual([
+    { slice: 7 * SLICE_MS, action: 'workflow-dlq.resume', items: 198 },
+    { slice: 7 * SLICE_MS, action: 'budget.raise', items: 1 },
   ]);
   expect(caps.used({}, 0)).toBe(198);
 });

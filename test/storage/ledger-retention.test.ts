@@ -103,8 +103,8 @@ test('the last run of a policy stays, and plans go by what became of them', () =
 
 test('a window that is asked for is the same before and after', () => {
   const ledger = memoryLedger();
-  intentFor(ledger, 'old', { worth: 5 }, OLD);
-  ledger.reserve(1, resumeOf('young', { worth: 7 }), NOW - DAY, NO_CAPS);
+  intentFor(ledger, 'old', { items: 5 }, OLD);
+  ledger.reserve(1, resumeOf('young', { items: 7 }), NOW - DAY, NO_CAPS);
   ledger.prune(NOW);
   expect(ledger.used({}, NOW - 31 * DAY)).toBe(7);
 });

@@ -148,7 +148,7 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
     dlqId: fc.integer({ min: 0, max: 12 }).map(String),
     policy: fc.constantFrom('p', 'q'),
     account: fc.constantFrom('a', 'b'),
-    worth: fc.integer({ min: 1, max: 3 }),
+    items: fc.integer({ min: 1, max: 3 }),
     wait: fc.integer({ min: 0, max: 600_000 }),
     /** A page of a prune, and how many it deletes. */
     prunes: fc.option(fc.integer({ min: 0, max: 3 })),
@@ -163,13 +163,13 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
       const run = ledger.beginRun(planOf(), 0);
       let now = 1_000;
       let targets = 0;
-      const taken: { at: number; proposal: Proposal; worth: number }[] = [];
-      for (const { dlqId, policy, account, worth, wait, prunes, outcome } of steps) {
+      const taken: { at: number; proposal: Proposal; items: number }[] = [];
+      for (const { dlqId, policy, account, items, wait, prunes, outcome } of steps) {
         now += wait;
         const wanted =
           prunes === null
-            ? resumeOf(dlqId, { policy, account, worth })
-            : pageOf(`prune/${targets++}`, { policy, account, worth });
+            ? resumeOf(dlqId, { policy, account, items })
+            : pageOf(`prune/${targets++}`, { policy, account, items });
         const reservation = ledger.reserve(run, wanted, now, caps);
         const held = taken.some(
           (other) => other.proposal.target === wanted.target && other.proposal.account === account,
@@ -181,8 +181,8 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
         if (outcome !== null) ledger.recordOutcome(reservation.intent.id, { at: now, outcome, ...done });
         // What is verified later was taken before.
         if (outcome === 'accepted') ledger.recordOutcome(reservation.intent.id, { at: now, outcome: 'verified' });
-        const told = outcome === 'accepted' && prunes !== null ? Math.min(prunes, worth) : worth;
-        if (!withoutEffect && told > 0) taken.push({ at: now, proposal: wanted, worth: told });
+        const told = outcome === 'accepted' && prunes !== null ? Math.min(prunes, items) : items;
+        if (!withoutEffect && told > 0) taken.push({ at: now, proposal: wanted, items: told });
         for (const cap of caps) {
           const inWindow = taken.filter(
             (other) =>
@@ -190,10 +190,10 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
               (cap.scope !== 'policy' || other.proposal.policy === policy) &&
               (cap.scope !== 'account' || other.proposal.account === account),
           );
-          const worthInWindow = inWindow.reduce((sum, other) => sum + other.worth, 0);
-          expect(worthInWindow).toBeLessThanOrEqual(cap.limit);
+          const itemsInWindow = inWindow.reduce((sum, other) => sum + other.items, 0);
+          expect(itemsInWindow).toBeLessThanOrEqual(cap.limit);
           const scope = { ...(cap.scope === 'policy' && { policy }), ...(cap.scope === 'account' && { account }) };
-          expect(ledger.used(scope, now - cap.windowMs)).toBe(worthInWindow);
+          expect(ledger.used(scope, now - cap.windowMs)).toBe(itemsInWindow);
         }
       }
     }),
@@ -239,22 +239,22 @@ test('a budget is raised under caps of its own, and takes from no other', () => 
     guard: 'caps',
     reason: 'policy: 1 in 1 h reached',
   });
-  expect(ledger.reserve(run, resumeOf('a', { worth: 2 }), 2_000, caps).ok).toBe(true);
+  expect(ledger.reserve(run, resumeOf('a', { items: 2 }), 2_000, caps).ok).toBe(true);
   expect(ledger.used({}, 0)).toBe(2);
   expect(ledger.used({ actions: ['budget.raise', 'workflow-dlq.resume'] }, 0)).toBe(3);
   expect(ledger.used({ account: 'production', actions: ['workflow-dlq.delete'] }, 0)).toBe(0);
 });
 
-test('an act of some worth takes all of it or nothing', () => {
+test('an act of several items takes all of them or nothing', () => {
   const ledger = openLedger();
   const caps: CapLimit[] = [{ scope: 'account', windowMs: 24 * HOUR, limit: 100 }];
   const run = ledger.beginRun(planOf(), 0);
-  expect(ledger.reserve(run, resumeOf('a', { worth: 60 }), 1_000, caps).ok).toBe(true);
-  expect(ledger.reserve(run, resumeOf('b', { worth: 41 }), 1_000, caps)).toMatchObject({
+  expect(ledger.reserve(run, resumeOf('a', { items: 60 }), 1_000, caps).ok).toBe(true);
+  expect(ledger.reserve(run, resumeOf('b', { items: 41 }), 1_000, caps)).toMatchObject({
     guard: 'caps',
     reason: 'account: 60 of 100 in 24 h used, 41 more do not fit',
   });
-  expect(ledger.reserve(run, resumeOf('b', { worth: 40 }), 1_000, caps).ok).toBe(true);
+  expect(ledger.reserve(run, resumeOf('b', { items: 40 }), 1_000, caps).ok).toBe(true);
   expect(ledger.used({}, 0)).toBe(100);
 });
 

@@ -135,7 +135,7 @@ function within(
   what: string,
   sent: readonly Sent[],
   caps: { hour: number; day: number },
-  worth: (one: Sent) => number,
+  items: (one: Sent) => number,
 ) {
   const done = sent.filter(isDone);
   for (const [windowMs, limit] of [
@@ -144,7 +144,7 @@ function within(
   ] as const) {
     for (const first of done) {
       const inWindow = done.filter(({ at }) => at >= first.at && at < first.at + windowMs - SLACK);
-      const sum = inWindow.reduce((total, one) => total + worth(one), 0);
+      const sum = inWindow.reduce((total, one) => total + items(one), 0);
       expect(sum, `${what} within ${windowMs / HOUR} h of ${new Date(first.at).toISOString()}`).toBeLessThanOrEqual(
         limit,
       );

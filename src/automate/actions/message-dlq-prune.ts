@@ -12,7 +12,7 @@ export function describePrune(proposal: PruneProposal): PruneRequest {
   return {
     operation: 'delete-dlq',
     account: proposal.account,
-    filter: { ...Object.fromEntries(given), toDate: proposal.filter.toDate, count: proposal.worth } satisfies DlqFilter,
+    filter: { ...Object.fromEntries(given), toDate: proposal.filter.toDate, count: proposal.items } satisfies DlqFilter,
   };
 }
 

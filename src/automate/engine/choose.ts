@@ -20,21 +20,21 @@ export function withinCaps<P extends Proposal>(
 ): { readonly chosen: readonly P[]; readonly caps: Plan['caps'] } {
   const now = deps.clock.now();
   const caps = capUse(policy, capLimits(policy, now, deps), deps.ledger, now);
-  const worth = allowed.reduce((sum, { worth }) => sum + worth, 0);
-  let room = worth;
+  const items = allowed.reduce((sum, { items }) => sum + items, 0);
+  let room = items;
   for (const guard of guardsAt(deps.guards, 'plan')) {
-    const { allowed: count, reason } = guard.check({ matched: worth, maxPerRun: policy.limits.maxPerRun, caps });
+    const { allowed: count, reason } = guard.check({ matched: items, maxPerRun: policy.limits.maxPerRun, caps });
     room = Math.min(room, count);
-    if (count === 0 && worth > 0) draft.hold({ guard: guard.name, reason: reason ?? 'no room' });
+    if (count === 0 && items > 0) draft.hold({ guard: guard.name, reason: reason ?? 'no room' });
     else if (reason !== undefined) draft.checks.push({ guard: guard.name, passed: false, reason });
   }
   const chosen: P[] = [];
   for (const proposal of allowed) {
     // A page may be smaller; an entry is one or none.
-    const fits = proposal.action === 'message-dlq.prune' ? Math.min(proposal.worth, room) : proposal.worth;
+    const fits = proposal.action === 'message-dlq.prune' ? Math.min(proposal.items, room) : proposal.items;
     if (fits === 0 || fits > room) break;
     room -= fits;
-    chosen.push({ ...proposal, worth: fits });
+    chosen.push({ ...proposal, items: fits });
   }
   return { chosen, caps };
 }

@@ -70,7 +70,7 @@ export async function decideBudget(
     // Made unique by the run when it is reserved: the same amount may be set again in another month.
     target: `budget/${toUsd}`,
     group: '',
-    worth: 1,
+    items: 1,
     fromUsd: known.knownUsd,
     toUsd,
   };

@@ -58,7 +58,7 @@ export async function decideDeadLetters(
         action: 'message-dlq.delete',
         target: dlqId,
         group: '',
-        worth: 1,
+        items: 1,
         dlqId,
         messageId: letter.messageId,
         failedAt: letter.learnedAt,

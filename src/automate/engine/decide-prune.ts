@@ -33,8 +33,8 @@ export async function decidePrune(
   const pages: PruneProposal[] = [];
   let left = Math.min(policy.limits.maxPerRun, context.prune?.atMost ?? Infinity);
   for (let page = 1; left > 0; page++) {
-    const worth = page === 1 ? 1 : Math.min(PAGE, left);
-    left -= worth;
+    const items = page === 1 ? 1 : Math.min(PAGE, left);
+    left -= items;
     pages.push({
       policy: policy.name,
       account: policy.account,
@@ -42,13 +42,13 @@ export async function decidePrune(
       // Made unique by the run when it is reserved: two plans may say the same.
       target: `prune/${page}`,
       group: '',
-      worth,
+      items,
       page,
       filter,
     });
   }
-  const worth = pages.reduce((sum, page) => sum + page.worth, 0);
+  const items = pages.reduce((sum, page) => sum + page.items, 0);
   const { chosen, caps } = withinCaps(policy, pages, draft, deps);
-  const planned = chosen.reduce((sum, page) => sum + page.worth, 0);
-  return draft.finish({ selected: worth, matched: worth, chosen, backlog: worth - planned, caps });
+  const planned = chosen.reduce((sum, page) => sum + page.items, 0);
+  return draft.finish({ selected: items, matched: items, chosen, backlog: items - planned, caps });
 }

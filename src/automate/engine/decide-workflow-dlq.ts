@@ -207,7 +207,7 @@ function propose(
     policy: policy.name,
     account: policy.account,
     target: entry.dlqId,
-    worth: 1,
+    items: 1,
     dlqId: entry.dlqId,
     workflowRunId: entry.workflowRunId,
     workflowUrl: entry.workflowUrl,

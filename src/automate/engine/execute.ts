@@ -297,13 +297,13 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
     target: proposal.target,
     ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
     outcome: result.outcome,
-    worth: proposal.worth,
+    items: proposal.items,
     durationMs,
     ...(detail !== undefined && { detail }),
     ...(done !== undefined && { done }),
   });
   if (result.outcome === 'accepted') {
-    const isLast = proposal.action === 'message-dlq.prune' && result.done < proposal.worth;
+    const isLast = proposal.action === 'message-dlq.prune' && result.done < proposal.items;
     return { took: 'acted', done: result.done, isLast, ...(surplus !== undefined && { stopped: surplus }) };
   }
   const stopped = result.code === undefined ? undefined : REFUSES_ALL[result.code];

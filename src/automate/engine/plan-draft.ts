@@ -139,7 +139,7 @@ function hashOf(
   for (const target of [...targets].sort()) hash.update(`\0${target}`);
   for (const act of chosen) {
     if (act.action === 'budget.raise') hash.update(`\0${act.fromUsd}\0${act.toUsd}`);
-    if (act.action === 'message-dlq.prune') hash.update(`\0${act.worth}\0${selectionOf(act.filter)}`);
+    if (act.action === 'message-dlq.prune') hash.update(`\0${act.items}\0${selectionOf(act.filter)}`);
   }
   return hash.digest('hex');
 }

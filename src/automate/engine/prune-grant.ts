@@ -17,7 +17,7 @@ export function pruneBound({ action, chosen, at }: Plan): PruneBound | undefined
   const pages = chosen.flatMap((page) => (page.action === 'message-dlq.prune' ? [page] : []));
   return {
     notAfter: Math.min(at, ...pages.map(({ filter }) => filter.toDate)),
-    atMost: pages.reduce((sum, { worth }) => sum + worth, 0),
+    atMost: pages.reduce((sum, { items }) => sum + items, 0),
   };
 }
 

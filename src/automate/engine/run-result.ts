@@ -88,7 +88,7 @@ export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?:
 /** A prune plans for as many as it may delete: where a page was not full, what it deleted is what there was. */
 function foundNoMore(plan: Plan, { done, failed, unknown, stopped }: Books): number | undefined {
   if (plan.action !== 'message-dlq.prune' || stopped !== undefined || failed + unknown > 0) return undefined;
-  return done < plan.chosen.reduce((sum, { worth }) => sum + worth, 0) ? done : undefined;
+  return done < plan.chosen.reduce((sum, { items }) => sum + items, 0) ? done : undefined;
 }
 
 function outcomeOf({ acted, unknown, left, stopped }: Books, planned: number): RunOutcome {

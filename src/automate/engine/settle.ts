@@ -233,7 +233,7 @@ function record(
     target: proposal.target,
     ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
     outcome,
-    worth: proposal.worth,
+    items: proposal.items,
     durationMs: 0,
     ...(detail !== undefined && { detail }),
   });

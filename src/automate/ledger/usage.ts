@@ -4,7 +4,7 @@ import type { ActionOutcome } from './intents.ts';
 
 /** Reads the use of caps. */
 export interface Usage {
-  /** Worth of the acts whose cap is taken, since `since`. */
+  /** Items of the acts whose cap is taken, since `since`. */
   used(
     scope: { readonly policy?: string; readonly account?: string; readonly actions?: readonly ActionType[] },
     since: number,

@@ -53,7 +53,7 @@ export class Past {
         ...this.#common(policy),
         action: 'workflow-dlq.resume',
         group: workflowUrl,
-        worth: 1,
+        items: 1,
         dlqId: `${entry.dlqId}/before-${attempt}`,
         workflowRunId: attempt === 1 ? `${workflowRunId}/first` : `${workflowRunId}/${attempt - 1}`,
         workflowUrl,
@@ -77,7 +77,7 @@ export class Past {
       ...this.#common(policy),
       action: 'budget.raise',
       group: '',
-      worth: 1,
+      items: 1,
       fromUsd,
       toUsd,
     };
@@ -85,10 +85,10 @@ export class Past {
     this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: 1 });
   }
 
-  /** An act of which only its worth and its time matter. */
-  acted(policy: Policy, { ago, worth }: PolicyTest['given']['acted'][number]): void {
+  /** An act of which only its items and its time matter. */
+  acted(policy: Policy, { ago, items }: PolicyTest['given']['acted'][number]): void {
     const at = this.#now - ago;
-    const common = { ...this.#common(policy), group: '', worth };
+    const common = { ...this.#common(policy), group: '', items };
     const id = common.target;
     const run = {
       dlqId: id,
@@ -107,7 +107,7 @@ export class Past {
       'budget.raise': { ...common, action: 'budget.raise', fromUsd: 0, toUsd: 0 },
     };
     const intent = this.#reserve(policy, byAction[policy.action.type], at);
-    this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: worth });
+    this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: items });
   }
 
   #common(policy: Policy) {
@@ -128,8 +128,8 @@ export class Past {
     this.#ledger.finishRun(runId, {
       at,
       outcome: 'acted',
-      matched: proposal.worth,
-      acted: proposal.worth,
+      matched: proposal.items,
+      acted: proposal.items,
       backlog: 0,
     });
     return reservation.intent.id;

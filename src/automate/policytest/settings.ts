@@ -123,7 +123,7 @@ const given = z.strictObject({
     .default([])
     .describe('Raises of the budget that were done.'),
   acted: z
-    .array(z.strictObject({ ...past, worth: z.int().min(1).describe('Entries acted on: what the caps count.') }))
+    .array(z.strictObject({ ...past, items: z.int().min(1).describe('Entries acted on: what the caps count.') }))
     .default([])
     .describe('Acts that caps and intervals count.'),
   pastProbation: z

@@ -29,8 +29,8 @@ interface ProposalBase {
   readonly target: string;
   /** Ramp, breaker and arrivals are kept by group: the workflow's URL, the destination, or `` where all is one. */
   readonly group: string;
-  /** Entries that it may touch: what it takes from the caps. */
-  readonly worth: number;
+  /** Number of entries that it may touch: what it takes from the caps. */
+  readonly items: number;
 }
 
 interface RunProposal extends ProposalBase {
@@ -96,7 +96,7 @@ export interface PruneFilter {
 
 export type NonEmptyTexts = readonly [string, ...string[]];
 
-/** One page of a prune: `worth` is its `count`, 1 to 100. */
+/** One page of a prune: `items` is its `count`, 1 to 100. */
 export interface PruneProposal extends ProposalBase {
   readonly action: 'message-dlq.prune';
   /** 1 for the first. */
@@ -104,7 +104,7 @@ export interface PruneProposal extends ProposalBase {
   readonly filter: PruneFilter;
 }
 
-/** Whole dollars a month. `worth` is 1. */
+/** Whole dollars a month. `items` is 1. */
 export interface BudgetProposal extends ProposalBase {
   readonly action: 'budget.raise';
   readonly fromUsd: number;

@@ -35,7 +35,7 @@ export type PolicyEvent =
       readonly workflowRunId?: string;
       readonly outcome: string;
       /** Entries that it was to act on: more than one for a page of a prune. */
-      readonly worth: number;
+      readonly items: number;
       /** Entries that the service reports it acted on. */
       readonly done?: number;
       readonly durationMs: number;

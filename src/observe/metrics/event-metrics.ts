@@ -170,8 +170,8 @@ function countAction(event: EventOf<'action.outcome'>, { families }: CountDeps):
 }
 
 /** Returns the items that the service confirmed; without its answer, all items of the request, which may be done. */
-function itemsOf({ outcome, worth, done = worth }: EventOf<'action.outcome'>): number {
-  if (outcome === 'unknown') return worth;
+function itemsOf({ outcome, items, done = items }: EventOf<'action.outcome'>): number {
+  if (outcome === 'unknown') return items;
   return outcome === 'accepted' ? done : 0;
 }
 

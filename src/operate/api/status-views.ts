@@ -78,7 +78,7 @@ export interface ActionView {
   readonly detail?: string;
   readonly newRunId?: string;
   /** Entries that it might touch, and that the service said it did. */
-  readonly worth: number;
+  readonly items: number;
   readonly done?: number;
   readonly runId: number;
 }

@@ -175,7 +175,7 @@ export function runView(run: RunRecord): RunView {
 
 export function actionView(record: ActionRecord): ActionView {
   const { proposal } = record;
-  const { policy, account, action, target, worth } = proposal;
+  const { policy, account, action, target, items } = proposal;
   return {
     id: record.id,
     at: record.at,
@@ -184,7 +184,7 @@ export function actionView(record: ActionRecord): ActionView {
     account,
     action,
     target,
-    worth,
+    items,
     ...('workflowRunId' in proposal && {
       workflowRunId: proposal.workflowRunId,
       workflowUrl: proposal.workflowUrl,

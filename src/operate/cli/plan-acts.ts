@@ -24,8 +24,8 @@ export function actText(plan: Plan): string {
     case 'message-dlq.delete':
       return `delete ${counted(now, 'message')} of the DLQ of ${account}${later}`;
     case 'message-dlq.prune': {
-      const worth = chosen.reduce((sum, page) => sum + page.worth, 0);
-      return `delete up to ${counted(worth, 'message')} of the DLQ of ${account} unseen, in ${counted(now, 'page')}`;
+      const items = chosen.reduce((sum, page) => sum + page.items, 0);
+      return `delete up to ${counted(items, 'message')} of the DLQ of ${account} unseen, in ${counted(now, 'page')}`;
     }
     case 'budget.raise': {
       const [raise] = chosen;
@@ -79,7 +79,7 @@ function messageRow(one: Proposal): string[] {
 
 function pageRow(one: Proposal): string[] {
   if (one.action !== 'message-dlq.prune') return [one.target];
-  return [String(one.page), number(one.worth), moment(one.filter.toDate), filterText(one.filter)];
+  return [String(one.page), number(one.items), moment(one.filter.toDate), filterText(one.filter)];
 }
 
 function budgetRow(one: Proposal): string[] {

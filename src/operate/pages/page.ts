@@ -270,7 +270,7 @@ function actions(status: Status, now: number): Html {
         wide: true,
         cell: (row) => [
           state(ACTION_TONE[row.outcome], row.outcome.replaceAll('_', ' ')),
-          sub(row.done === undefined || row.done === row.worth ? undefined : `${formatCount(row.done)} done`),
+          sub(row.done === undefined || row.done === row.items ? undefined : `${formatCount(row.done)} done`),
           sub(row.detail),
           row.newRunId !== undefined && html`<span class="sub">new run <span class="id">${row.newRunId}</span></span>`,
         ],

@@ -29,7 +29,7 @@ const PROPOSAL: ResumeProposal = {
   action: 'workflow-dlq.resume',
   target: 'dlq-001',
   group: 'https://a',
-  worth: 1,
+  items: 1,
   dlqId: 'dlq-001',
   workflowRunId: 'wfr-1',
   workflowUrl: 'https://a',

@@ -39,7 +39,7 @@ const PROPOSAL: WorkflowDeleteProposal = {
   action: 'workflow-dlq.delete',
   target: ROW.dlqId,
   group: '',
-  worth: 1,
+  items: 1,
   dlqId: ROW.dlqId,
   workflowRunId: ROW.workflowRunId,
   workflowUrl: ROW.workflowUrl,
@@ -358,8 +358,8 @@ test('an entry is found on a later page of its run', async () => {
 
 test('only deletes of workflow runs are prepared', async () => {
   const s = await stage();
-  const { account, policy, target, group, worth } = PROPOSAL;
-  const others = { account, policy, target, group, worth };
+  const { account, policy, target, group, items } = PROPOSAL;
+  const others = { account, policy, target, group, items };
   const raise = { ...others, action: 'budget.raise', fromUsd: 20, toUsd: 40 } as const;
   expect(await s.actions.prepare(raise, {}, NEVER)).toBeUndefined();
   const { lineage, cause, labels, dlqId, workflowRunId, workflowUrl, failedAt } = PROPOSAL;

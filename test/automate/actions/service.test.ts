@@ -32,7 +32,7 @@ const TOKEN = 'token-of-tests';
 const HOUR = 3_600_000;
 const NEVER = new AbortController().signal;
 const CANARY = 'canary-header-8d07';
-const BASE = { policy: 'p', account: 'production', target: 't', group: '', worth: 1 } as const;
+const BASE = { policy: 'p', account: 'production', target: 't', group: '', items: 1 } as const;
 
 function actionsAt(url: string, clocks: { readonly client: Clock; readonly now: () => number }) {
   const bus = new EventBus();
@@ -113,7 +113,7 @@ function letterOf(dlqId: string): MessageDeleteProposal {
 
 function pruneOf(count: number, over: Partial<PruneProposal['filter']> = {}): PruneProposal {
   const filter = { toDate: systemClock.now() + 1_000, ...over };
-  return { ...BASE, action: 'message-dlq.prune', worth: count, page: 1, filter };
+  return { ...BASE, action: 'message-dlq.prune', items: count, page: 1, filter };
 }
 
 describe('over the embedded service', () => {

@@ -64,7 +64,7 @@ const time = fc.oneof(
   number,
 );
 
-const base = { policy: text, account: fc.constant('production'), target: text, group: text, worth: number };
+const base = { policy: text, account: fc.constant('production'), target: text, group: text, items: number };
 const run = { ...base, dlqId: text, workflowRunId: text, workflowUrl: text, lineage: text, failedAt: time };
 const more = { labels: texts, cause: text };
 
@@ -137,11 +137,11 @@ const sendable = fc.oneof(
   fc
     .record({
       proposal: prune,
-      worth: fc.integer({ min: 1, max: 100 }),
+      items: fc.integer({ min: 1, max: 100 }),
       age: fc.integer({ min: HOUR, max: 90 * 24 * HOUR }),
       labels: fc.array(plainText, { minLength: 1, maxLength: 3 }),
     })
-    .map(({ proposal, worth, age, labels }) => ({ ...proposal, worth, filter: { toDate: NOW - age, label: labels } })),
+    .map(({ proposal, items, age, labels }) => ({ ...proposal, items, filter: { toDate: NOW - age, label: labels } })),
   fc.tuple(budget, fc.integer({ min: 20, max: 9_999 }), fc.nat(400)).map(([proposal, fromUsd, step]) => ({
     ...proposal,
     fromUsd,
@@ -339,7 +339,7 @@ function meant(url: string): string[][] {
 function wanted(proposal: Proposal): string[][] {
   if (proposal.action === 'budget.raise') return [];
   if (proposal.action !== 'message-dlq.prune') return [['dlqIds', proposal.dlqId]];
-  return Object.entries({ ...proposal.filter, count: proposal.worth })
+  return Object.entries({ ...proposal.filter, count: proposal.items })
     .flatMap(([name, value]) => [value].flat().map((item) => [name, String(item)]))
     .toSorted(([a], [b]) => (a! < b! ? -1 : a! > b! ? 1 : 0));
 }

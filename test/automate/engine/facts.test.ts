@@ -362,7 +362,7 @@ test('a prune whose outcome is not known is a fact of the run that comes next', 
     action: 'message-dlq.prune',
     target: 'prune/1/1',
     group: '',
-    worth: 1,
+    items: 1,
     page: 1,
     filter: { toDate: 1 },
   };

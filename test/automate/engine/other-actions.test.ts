@@ -39,7 +39,7 @@ describe('a prune', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 150, acted: 3, backlog: 0 });
     await w.engine.settle(NEVER);
     expect(outcomes(w)).toEqual(['verified', 'verified', 'verified']);
-    expect(w.ledger.recentActions(1)[0]).toMatchObject({ done: 49, proposal: { target: 'prune/2/3', worth: 99 } });
+    expect(w.ledger.recentActions(1)[0]).toMatchObject({ done: 49, proposal: { target: 'prune/2/3', items: 99 } });
   });
 
   test('that finds nothing does nothing, and takes from no cap', async () => {

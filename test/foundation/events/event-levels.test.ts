@@ -18,7 +18,7 @@ const run = {
   evaluationErrors: 0,
   trigger: 'schedule',
 } as const;
-const act = { policy: 'p', account, action: 'workflow-dlq.resume', target: 'd', worth: 1, durationMs: 1 } as const;
+const act = { policy: 'p', account, action: 'workflow-dlq.resume', target: 'd', items: 1, durationMs: 1 } as const;
 const notice = { key: 'held/p', severity: 'warning', summary: 's', detail: 'd', at: 1 } as const;
 const collector = { account, collector: 'logs', at: 1, durationMs: 2 } as const;
 const failure = { reason: 'timeout', message: 'no answer' };

@@ -52,7 +52,7 @@ test('levels say who must act', () => {
     account: 'a',
     action: 'workflow-dlq.resume',
     target: 'd',
-    worth: 1,
+    items: 1,
     durationMs: 1,
   } as const;
   const log = logOf(

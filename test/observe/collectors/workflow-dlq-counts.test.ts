@@ -73,7 +73,7 @@ class World {
   act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'accepted'): void {
     this.acted.set(dlqId, cause);
     const action = cause === 'resumed' ? 'workflow-dlq.resume' : 'workflow-dlq.delete';
-    const about = { policy: 'p', account: ACCOUNT, target: dlqId, worth: 1, durationMs: 0 };
+    const about = { policy: 'p', account: ACCOUNT, target: dlqId, items: 1, durationMs: 0 };
     this.events.emit({ type: 'action.outcome', ...about, action, outcome });
   }
 

@@ -181,7 +181,7 @@ describe('hostile values', () => {
         action: 'workflow-dlq.resume',
         target: text,
         outcome: 'unknown',
-        worth: 1,
+        items: 1,
         durationMs: 1,
         detail: text,
       });

@@ -342,7 +342,7 @@ describe('policies and actions', () => {
       action: 'workflow-dlq.resume',
       target: 'dlq-1',
       outcome: name,
-      worth: 1,
+      items: 1,
       durationMs,
       ...more,
     });
@@ -360,7 +360,7 @@ describe('policies and actions', () => {
     expect(known.map((series) => /outcome="(\w+)"/.exec(series)![1]).toSorted(byText)).toEqual(
       ACTION_OUTCOMES.toSorted(byText),
     );
-    const page = { action: 'message-dlq.prune', worth: 100 };
+    const page = { action: 'message-dlq.prune', items: 100 };
     events.emit(outcome('accepted', 80, { ...page, done: 7 }));
     events.emit(outcome('accepted', 80, { ...page, done: 0 }));
     expect((await scrape()).get(`opsd_action_items_total{${labels},action="message-dlq.prune"}`)).toBe(7);

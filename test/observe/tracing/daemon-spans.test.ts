@@ -183,7 +183,7 @@ describe('what the daemon does', () => {
       target: 'dlq',
       workflowRunId,
       outcome: 'accepted',
-      worth: 1,
+      items: 1,
       durationMs: 1,
     });
     await own.during({ name: 'policy resume', attributes: { 'opsd.policy': 'resume' } }, async () => {
@@ -227,7 +227,7 @@ describe('what the daemon does', () => {
       target: 'dlq-1',
       workflowRunId: 'wfr_9',
       outcome: 'accepted',
-      worth: 1,
+      items: 1,
       durationMs: 30,
     } as const;
     await own.during({ name: 'policy resume', attributes: {} }, async () => {

@@ -11,7 +11,7 @@ const BASE = {
   policy: 'resume-billing-transient',
   account: 'production',
   group: 'https://app.example.com/api/workflows/invoice',
-  worth: 1,
+  items: 1,
 } as const;
 
 function run(index: number, overrides: Partial<ResumeProposal> = {}): ResumeProposal {
@@ -152,12 +152,12 @@ const PLANS: Readonly<Record<string, Plan>> = {
       'The entries go unseen: no operation lists them, and the service tells only how many it deleted.',
       'At most 200 messages that failed before 2026-11-04T10:30Z; the DLQ holds 4211 in all.',
     ],
-    chosen: [1, 100, 99].map((worth, index) => ({
+    chosen: [1, 100, 99].map((items, index) => ({
       ...BASE,
       group: '',
       action: 'message-dlq.prune' as const,
       target: `prune/${index + 1}`,
-      worth,
+      items,
       page: index + 1,
       filter: { toDate: NOW - 336 * HOUR, label: ['newsletter', 'digest'] as const, responseStatus: [410] as const },
     })),

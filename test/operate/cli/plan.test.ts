@@ -23,7 +23,7 @@ function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {
     action: 'workflow-dlq.resume',
     target: 'dlq-8812-01',
     group: 'https://app.example.com/api/workflows/invoice',
-    worth: 1,
+    items: 1,
     dlqId: 'dlq-8812-01',
     workflowRunId: 'wfr_k2f',
     workflowUrl: 'https://app.example.com/api/workflows/invoice',

@@ -308,8 +308,8 @@ describe('the JSON API', () => {
   });
 
   test('actions', async () => {
-    const { policy, account, action: type, target, worth, workflowRunId, workflowUrl, attempt } = proposal();
-    const shown = { runId: 1, policy, account, action: type, target, worth, workflowRunId, workflowUrl, attempt };
+    const { policy, account, action: type, target, items, workflowRunId, workflowUrl, attempt } = proposal();
+    const shown = { runId: 1, policy, account, action: type, target, items, workflowRunId, workflowUrl, attempt };
     expect(await get('/api/v1/actions')).toEqual({
       at: NOW,
       actions: [

@@ -148,7 +148,7 @@ export function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposa
     action: 'workflow-dlq.resume',
     target: 'dlq-8812',
     group: 'https://app.example.com/api/workflows/invoice',
-    worth: 1,
+    items: 1,
     dlqId: 'dlq-8812',
     workflowRunId: 'wfr_k2f',
     workflowUrl: 'https://app.example.com/api/workflows/invoice',

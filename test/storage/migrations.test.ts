@@ -1,0 +1,47 @@
+/** A store of the schema before the latest step keeps what it holds, under the names of today. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { MIGRATIONS } from '#storage/migrations.ts';
+import { openStore } from '#storage/sqlite.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const BEFORE = 8;
+
+/** Makes a store of the schema before, with the rows that `sql` inserts. @returns its path */
+function storeOf(sql: string): string {
+  const path = join(tempDir(), 'opsd.db');
+  using store = openStore(path, MIGRATIONS.slice(0, BEFORE));
+  store.db.exec(sql);
+  return path;
+}
+
+test('outcomes and items of actions are renamed', () => {
+  const outcomes = ['acked', 'came_back', 'undecidable', 'resolved_done', 'resolved_not_done', 'verified'];
+  const proposal = JSON.stringify({ action: 'message-dlq.prune', target: 'prune/1/1', worth: 7, group: '"worth":' });
+  const path = storeOf(
+    `INSERT INTO runs (id, policy, account, plan_id, at, cause) VALUES (1, 'p', 'a', 'x', 1, '"hand"');
+    ${outcomes
+      .map(
+        (
+          outcome,
+          n,
+        ) => `INSERT INTO intents (run_id, at, epoch, policy, account, action, target, group_name, worth, proposal)
+          VALUES (1, ${n}, 1, 'p', 'a', 'message-dlq.prune', 't${n}', '', 7, '${proposal}');
+        INSERT INTO outcomes (intent_id, at, outcome) VALUES (${n + 1}, 1, '${outcome}');`,
+      )
+      .join('\n')}`,
+  );
+  using store = openStore(path);
+  const stored = store.db.prepare('SELECT outcome FROM outcomes ORDER BY id').all();
+  expect(stored.map(({ outcome }) => outcome)).toEqual([
+    'accepted',
+    'failed_again',
+    'unresolvable',
+    'confirmed_applied',
+    'confirmed_not_applied',
+    'verified',
+  ]);
+  const intent = store.db.prepare('SELECT proposal FROM intents').get();
+  expect(JSON.parse(String(intent?.['proposal']))).toMatchObject({ items: 7, group: '"worth":' });
+  expect(store.db.prepare('SELECT sum(items) AS items FROM intents').get()).toEqual({ items: 42 });
+});
