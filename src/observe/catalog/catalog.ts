@@ -1,6 +1,6 @@
 /**
- * Every metric, once. The registry, the documentation, the units in dashboards and the tests that hold dashboards and
- * rules to the metrics all come from this table.
+ * Table of all metrics. The registry, the documentation and the units in dashboards come from this table. Tests compare
+ * dashboards and rules with it.
  */
 import { daemonCatalog } from './daemon.ts';
 import { serviceCatalog } from './service.ts';
@@ -15,7 +15,7 @@ export const catalog = {
 
 export type MetricName = keyof typeof catalog;
 
-/** Metrics that the daemon writes itself; prom-client writes those of the process. */
+/** Name of a metric that the daemon writes itself. prom-client writes the metrics of the process. */
 type OwnMetricName = Exclude<MetricName, keyof typeof processCatalog>;
 
 type NamesOfType<T extends MetricType> = {
@@ -30,7 +30,7 @@ type LabelNames<N extends MetricName> =
   | (typeof catalog)[N]['labels'][number]
   | ((typeof catalog)[N]['account'] extends true ? 'account' : never);
 
-/** The labels a metric takes, each of them needed. */
+/** Labels of a metric, all required. */
 export type LabelsOf<N extends MetricName> = Readonly<Record<LabelNames<N>, string>>;
 
 export const METRIC_NAMES = Object.keys(catalog) as readonly MetricName[];
@@ -49,7 +49,7 @@ export function isProcessMetric(name: string): name is keyof typeof processCatal
   return Object.hasOwn(processCatalog, name);
 }
 
-/** Label names as exposed, in order: `account` first where the series concern an account. */
+/** Returns the exported label names in order. `account` comes first if the series belong to an account. */
 export function labelNamesOf(name: MetricName): readonly string[] {
   const spec = specOf(name);
   return spec.account ? ['account', ...spec.labels] : spec.labels;

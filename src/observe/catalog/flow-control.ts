@@ -1,4 +1,4 @@
-/** Metrics of flow-control keys: their live state, and how long messages waited for them. */
+/** Metrics of flow-control keys: their current state, and how long messages waited for them. */
 import { counter, family, gauge } from './metric-spec.ts';
 
 const KEY = ['flow_control_key'] as const;
@@ -16,7 +16,7 @@ const live = family(
       KEY,
       'messages',
       'parallelismMax',
-      'Configured maximum of messages in parallel. Absent when no parallelism is set.',
+      'Configured maximum of messages in parallel. Absent if no parallelism is set.',
     ),
     msgsvc_flow_control_parallelism_in_use: gauge(
       KEY,
@@ -28,50 +28,56 @@ const live = family(
       KEY,
       'messages',
       'rateMax',
-      'Configured maximum of messages per rate period. Absent when no rate is set.',
+      'Configured maximum of messages per rate period. Absent if no rate is set.',
     ),
     msgsvc_flow_control_rate_used_messages: gauge(
       KEY,
       'messages',
       'rateCount',
-      'Messages dispatched in the current rate period. Aliased when the poll interval exceeds the rate period.',
+      'Messages dispatched in the current rate period; aliased if the poll interval exceeds the rate period.',
     ),
-    msgsvc_flow_control_rate_period_seconds: gauge(KEY, 'seconds', 'ratePeriod', 'Length of the rate period.', {
-      merge: 'max',
-    }),
+    msgsvc_flow_control_rate_period_seconds: gauge(
+      KEY,
+      'seconds',
+      'ratePeriod',
+      'Length of the rate period, in seconds.',
+      {
+        merge: 'max',
+      },
+    ),
     msgsvc_flow_control_rate_period_start_timestamp_seconds: gauge(
       KEY,
       'timestamp',
       'ratePeriodStart',
-      'Unix time when the current rate period began.',
+      'Unix timestamp when the current rate period began.',
       { merge: 'max' },
     ),
     msgsvc_flow_control_parallelism_pinned: gauge(
       KEY,
       'flag',
       'isPinnedParallelism',
-      'Whether the key has a pinned parallelism configuration, 1 or 0.',
+      '1 if the key has a pinned parallelism configuration, else 0.',
       { merge: 'max' },
     ),
     msgsvc_flow_control_rate_pinned: gauge(
       KEY,
       'flag',
       'isPinnedRate',
-      'Whether the key has a pinned rate configuration, 1 or 0.',
+      '1 if the key has a pinned rate configuration, else 0.',
       { merge: 'max' },
     ),
     msgsvc_flow_control_paused: gauge(
       KEY,
       'flag',
       'isPaused',
-      'Whether delivery of messages of this key is paused, 1 or 0.',
+      '1 if delivery of messages of this key is paused, else 0.',
       { merge: 'max' },
     ),
     msgsvc_flow_control_keys: gauge(
       ['origin'],
       'items',
       'derived',
-      'Flow control keys watched, by origin: configured, or discovered in entries of the log and the workflow DLQ.',
+      'Watched flow control keys, by origin: configured, or discovered in entries of the log and the workflow DLQ.',
     ),
   },
 );
@@ -83,14 +89,14 @@ const counted = family(
       ['flow_control_key', 'constraint'],
       'seconds',
       'two readings that show a waiting list',
-      'Time with a waiting list, by what held it: parallelism, rate, paused, or other (no visible limit, or not the same at both readings). Its rate is the share of time.',
+      'Time with waiting messages in seconds, by constraint: parallelism, rate, paused, or other (no visible limit, or different ones at the two readings).',
       { mirrored: true },
     ),
     opsd_flow_control_keys_unwatched_total: counter(
       [],
       'items',
       'collectors.flowControl.discover',
-      'Distinct flow control keys that entries carry and that are not watched, for there are more than may be.',
+      'Distinct flow control keys that were seen in entries and are not watched because of the limit.',
       { mirrored: true },
     ),
   },

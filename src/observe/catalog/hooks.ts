@@ -1,4 +1,4 @@
-/** What others tell the daemon by its hooks, and what it tells people. */
+/** Metrics of the hooks that the daemon receives and of the notifications that it sends. */
 import { counter, family, gauge } from './metric-spec.ts';
 
 export const hooks = family(
@@ -8,19 +8,19 @@ export const hooks = family(
       ['hook', 'code'],
       'requests',
       'hooks',
-      'Requests to the hooks by status of the answer: alertmanager, callbacks, or other where no hook is.',
+      'Requests to the hooks, by hook (alertmanager, callbacks, or other for an unknown path) and response status.',
     ),
     opsd_alerts_received_total: counter(
       ['receiver', 'status'],
       'items',
       'hooks',
-      'Alerts that Alertmanager told of, repeats included, by name of the hook and status (firing, resolved).',
+      'Alerts received from Alertmanager, including repeats, by hook name and status (firing, resolved).',
     ),
     opsd_alerts_dropped_total: counter(
       ['receiver'],
       'items',
       'hooks',
-      'Alerts in notifications of Alertmanager that were not understood and left out.',
+      'Invalid alerts that were dropped from Alertmanager notifications.',
     ),
   },
 );
@@ -32,19 +32,19 @@ export const callbacks = family(
       ['kind', 'code_class'],
       'items',
       'status, dlqId',
-      'Callbacks of the service (callback, failure_callback), by class of the status that the destination answered with; none without an answer.',
+      "Callbacks received from the service, by kind and by status class of the destination's response; none if there was no response.",
     ),
     opsd_callbacks_rejected_total: counter(
       ['reason'],
       'requests',
       'hooks',
-      'Callbacks not taken: method, unauthorized, signature, replay, malformed, too_large, busy, failed (they could not be stored).',
+      'Callbacks rejected, by reason: method, unauthorized, signature, replay, malformed, too_large, busy, or failed (they could not be stored).',
     ),
     opsd_policy_triggers_total: counter(
       ['policy', 'trigger'],
       'items',
       'hooks',
-      'Runs of a policy that an alert or failure callbacks asked for, by what triggered it (alert, callback).',
+      'Policy runs requested by triggers (alert, callback).',
     ),
   },
 );
@@ -56,31 +56,26 @@ export const notifications = family(
       ['severity'],
       'items',
       'notifications',
-      'Conditions that people are told of and that have not ended (info, warning, critical).',
+      'Active conditions, by severity (info, warning, critical).',
     ),
     opsd_notification_requests_total: counter(
       ['receiver'],
       'requests',
       'notifications',
-      'Requests to receivers of notifications: alertmanager, webhook, or webhook/OWNER.',
+      'Requests to notification receivers: alertmanager, webhook, or webhook/OWNER.',
     ),
     opsd_notification_failures_total: counter(
       ['receiver'],
       'requests',
       'notifications',
-      'Of these, those without a good answer; what waits is tried again.',
+      'Failed requests to notification receivers. Pending notifications are retried.',
     ),
-    opsd_notifications_waiting: gauge(
-      ['receiver'],
-      'items',
-      'notifications',
-      'Notifications that wait to be taken by a webhook.',
-    ),
+    opsd_notifications_waiting: gauge(['receiver'], 'items', 'notifications', 'Notifications pending for a webhook.'),
     opsd_notifications_dropped_total: counter(
       ['receiver', 'reason'],
       'items',
       'notifications',
-      'Notifications that will not be delivered: full (too many wait), rejected (the receiver refuses it for good), too_old (a day), no_receiver (it is configured no more).',
+      'Notifications dropped, by reason: full (too many are pending), rejected (by the receiver, permanently), too_old (one day), no_receiver (it is no longer configured).',
     ),
   },
 );

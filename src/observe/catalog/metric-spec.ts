@@ -1,12 +1,12 @@
 /**
- * How the catalogue says what a metric is. A family is what one source tells: its metrics share the account label, the
- * collector that decides whether they are fresh, and the heading in the documentation.
+ * Specification of a metric in the catalog. A family has the metrics of one source. They share the account label, the
+ * collector that determines their freshness, and the heading in the documentation.
  */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 
 export type MetricType = 'gauge' | 'counter' | 'histogram';
 
-/** Decides the unit in dashboards, and which values make sense (values.ts). */
+/** Unit of a metric. It determines the unit in dashboards and the range of valid values (values.ts). */
 export type Unit =
   | 'messages'
   | 'runs'
@@ -20,23 +20,26 @@ export type Unit =
   | 'items'
   | 'as served';
 
-/** How series are put together when a cardinality limit gives them the same labels. */
+/** Merge function for series that get the same labels because of a cardinality limit. */
 type Merge = 'sum' | 'min' | 'max';
 
 export interface MetricBody {
   readonly type: MetricType;
-  /** Without `account`, which the family adds. */
+  /** Labels without `account`, which the family adds. */
   readonly labels: readonly string[];
   readonly unit: Unit;
-  /** Field of the service's answer, or what else it is taken from. */
+  /** Field of the service's response, or another source. */
   readonly source: string;
   readonly help: string;
   readonly merge?: Merge;
-  /** A label set that was seen stays at 0 for a day rather than vanishing. */
+  /** True if an exported label set stays at 0 for a day instead of disappearing. */
   readonly lingers?: true;
-  /** A total kept in the store: the registry shows what is committed there. */
+  /** True for a total in the store: the registry shows the committed value. */
   readonly mirrored?: true;
-  /** For the developers of the daemon: exposed with `telemetry.metrics.debug` only. No rule, dashboard or runbook uses it. */
+  /**
+   * True for metrics that help the developers of the daemon. They are exported only with `telemetry.metrics.debug`. No
+   * rule, dashboard or runbook uses them.
+   */
   readonly debug?: true;
   /** Upper bounds of a histogram, in its unit. */
   readonly buckets?: readonly number[];
@@ -44,9 +47,9 @@ export interface MetricBody {
 
 export interface FamilyHead {
   readonly heading: string;
-  /** Whether its series concern an account, and carry `account` as first label. */
+  /** True if the series belong to an account and have `account` as first label. */
   readonly account: boolean;
-  /** Its gauges are withheld while this collector's data is stale. */
+  /** Collector of the family. Its gauges are withheld while the collector's data is stale. */
   readonly collector?: CollectorName;
 }
 
@@ -85,7 +88,7 @@ export function histogram<const L extends readonly string[]>(
   return { type: 'histogram' as const, labels, unit, source, help, buckets, ...rest };
 }
 
-/** The metrics of one family, each with the family's head. */
+/** Returns the metrics of one family, each with the family's head. */
 export function family<const H extends FamilyHead, M extends Readonly<Record<string, MetricBody>>>(
   head: H,
   metrics: M,

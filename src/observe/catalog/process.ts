@@ -1,4 +1,4 @@
-/** Metrics of the process and of Node.js, as prom-client names and describes them. */
+/** Metrics of the process and of Node.js, with prom-client's names and help texts. */
 import { counter, family, gauge } from './metric-spec.ts';
 
 const PROM_CLIENT = 'prom-client';
@@ -24,13 +24,13 @@ export const processCatalog = family(
       [],
       'seconds',
       UTILIZATION,
-      'Time the event loop was busy; its rate is the share of a core in use.',
+      'Time that the event loop was busy, in seconds; its rate is the share of one core.',
     ),
     nodejs_eventloop_idle_seconds_total: counter(
       [],
       'seconds',
       UTILIZATION,
-      'Time the event loop waited for something to do.',
+      'Time that the event loop was idle, in seconds.',
     ),
   },
 );

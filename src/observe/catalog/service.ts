@@ -1,4 +1,4 @@
-/** `msgsvc_*`: what the service says of an account. Every series carries `account`. */
+/** Metrics of an account at the service (`msgsvc_*`). Every series has the label `account`. */
 import { accountLimits, accountStats, accountTotals, urlGroups } from './account.ts';
 import { flowControl } from './flow-control.ts';
 import { searchIndexes, vectorStats, vectorTotals } from './index.ts';
@@ -12,8 +12,8 @@ const up = family(
     msgsvc_up: gauge(
       ['api'],
       'flag',
-      'answers',
-      'Whether the API answered well, with valid credentials, within the last two intervals, 1 or 0; absent when nothing asks it.',
+      'responses',
+      '1 if the last successful API request is at most two intervals old, else 0. Absent if no collector uses the API.',
     ),
   },
 );

@@ -1,11 +1,11 @@
-/** `opsd_stats_*`: the counting of statistics about itself. */
+/** Metrics of the statistics counting itself (`opsd_stats_*`). */
 import { counter, family, gauge } from './metric-spec.ts';
 
 const SOURCE = ['source'] as const;
 const mirrored = { mirrored: true } as const;
 
 export const statsReader = family(
-  { heading: 'Counting of statistics', account: true },
+  { heading: 'Statistics counting', account: true },
   {
     opsd_stats_points_total: counter(
       SOURCE,
@@ -18,66 +18,66 @@ export const statsReader = family(
       SOURCE,
       'items',
       'derived',
-      'Of these, points older than one interval of the collector: after an outage or a restart.',
+      'Counted points that were older than one interval of the collector, after an outage or a restart.',
       { ...mirrored, debug: true },
     ),
     opsd_stats_points_revised_total: counter(
       SOURCE,
       'items',
       'derived',
-      'Points that read otherwise after they were counted; raise settleDelay when this grows.',
+      'Points that changed after they were counted; if this grows, raise settleDelay.',
       mirrored,
     ),
     opsd_stats_points_missed_total: counter(
       SOURCE,
       'items',
       'derived',
-      'Points that were never served, or of which it cannot be told what was counted already. Their amount is in no counter.',
+      'Points that are not counted because they were never served or were partly counted before.',
       mirrored,
     ),
     opsd_stats_corrections_total: counter(
       SOURCE,
       'items',
       'derived',
-      'Falls of a monthly total within its month, which its counter does not follow.',
+      'Decreases of a monthly total within its month, which its counter does not follow.',
       { ...mirrored, debug: true },
     ),
   },
 );
 
 export const statsPoints = family(
-  { heading: 'Statistics, how far they are counted', account: true, collector: 'accountStats' },
+  { heading: 'Statistics checks', account: true, collector: 'accountStats' },
   {
     opsd_stats_point_timestamp_seconds: gauge(
       ['source', 'series'],
       'timestamp',
       'x',
-      'Time of the newest point that was counted.',
+      'Unix timestamp of the newest counted point.',
       { merge: 'min' },
     ),
     opsd_stats_points_day_ratio: gauge(
       ['source'],
       'as served',
       'derived',
-      "Today's points together, over what the daily arrays say of today; 1 when collectors.accountStats.points is set right.",
+      "Sum of today's points divided by today's value in the daily arrays; 1 if collectors.accountStats.points is correct.",
     ),
     opsd_stats_points_misread: gauge(
       ['source'],
       'flag',
       'derived',
-      'Whether the two differ by more than late points explain, 1 or 0: then collectors.accountStats.points is set wrong.',
+      "1 if today's points and today's value differ by more than late points explain, else 0. Then collectors.accountStats.points is wrong.",
     ),
     opsd_reconciliation_ratio: gauge(
       ['source', 'state'],
       'as served',
       'self check',
-      'What a source counted of the last whole hour, over what the log counted, by state of the message; 1 when they agree.',
+      'Count of a source for the last whole hour divided by the count of the log, by message state; 1 if they agree.',
     ),
     opsd_reconciliation_gap: gauge(
       ['source', 'state'],
       'flag',
       'self check',
-      'Whether the two differ by more than rounding explains, to the same side, in two hours in a row, 1 or 0.',
+      '1 if source and log differed by more than rounding, to the same side, in two consecutive hours, else 0.',
     ),
   },
 );

@@ -1,4 +1,4 @@
-/** `opsd_store_*` and `opsd_backup_*`: the files of the store. */
+/** Metrics of the files of the store (`opsd_store_*` and `opsd_backup_*`). */
 import { counter, family, gauge } from './metric-spec.ts';
 
 export const storeFiles = family(
@@ -8,27 +8,27 @@ export const storeFiles = family(
       [],
       'bytes',
       'store',
-      'Size of the store file and its write-ahead log; absent when the file is not at its place.',
+      'Size of the store file and its write-ahead log, in bytes. Absent if the file does not exist.',
     ),
     opsd_store_free_bytes: gauge(
       [],
       'bytes',
       'store',
-      'Space that the daemon can still use on the file system of the store.',
+      'Space available to the daemon on the file system of the store, in bytes.',
     ),
     opsd_backup_interval_seconds: gauge(
       [],
       'seconds',
       'configuration',
-      'Configured interval of scheduled backups; absent without them.',
+      'Configured interval of scheduled backups, in seconds. Absent if backups are not scheduled.',
     ),
     opsd_backup_last_success_timestamp_seconds: gauge(
       [],
       'timestamp',
       'backup folder',
-      'Time of the newest complete and verified backup in the folder of scheduled backups; absent when there is none.',
+      'Unix timestamp of the newest complete and verified scheduled backup. Absent if there is none.',
     ),
-    opsd_backup_size_bytes: gauge([], 'bytes', 'backup folder', 'Size of the newest scheduled backup.'),
+    opsd_backup_size_bytes: gauge([], 'bytes', 'backup folder', 'Size of the newest scheduled backup, in bytes.'),
     opsd_backup_failures_total: counter([], 'items', 'store', 'Scheduled backups that failed.'),
   },
 );

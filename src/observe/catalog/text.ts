@@ -1,19 +1,19 @@
-/** The catalogue for people: Markdown for the documentation, plain text for a terminal and for what reads lines. */
+/** Text forms of the catalog: Markdown for the documentation, and plain text for terminals and line-based programs. */
 import { METRIC_NAMES, labelNamesOf, specOf, type MetricName } from './catalog.ts';
 
-/** In the order of the table in the documentation. */
+/** Columns of the documentation's tables, in order. */
 const DOCUMENT_COLUMNS = ['metric', 'type', 'labels', 'unit', 'source', 'help'] as const;
-/** What is long comes last. */
+/** Columns of the plain text, the longest last. */
 const COLUMNS = ['metric', 'type', 'unit', 'labels', 'source', 'help'] as const;
 
 const TITLE = `# Metrics
 
-Printed by \`opsd metrics --markdown\`. \`msgsvc_*\` is what the service says, \`opsd_*\` is what the daemon does. Gauges of a
-source that was not read for three of its intervals are withheld; counters stay. Metrics marked *debug* are for the
-developers of the daemon: they are exposed with \`telemetry.metrics.debug\` only.
+Printed by \`opsd metrics --markdown\`. \`msgsvc_*\` metrics describe the service, \`opsd_*\` metrics describe the daemon. Gauges
+of a source that was not read for three of its intervals are withheld; counters stay. Metrics marked *debug* help the
+developers of the daemon and are exported only with \`telemetry.metrics.debug\`.
 `;
 
-/** One table for each family, in the catalogue's order. */
+/** Returns one table for each family, in the order of the catalog. */
 export function catalogMarkdown(): string {
   const sections = [...byHeading()].map(([heading, names]) => {
     const rows = names.map((name) => `| ${cells(name).map(escapeCell).join(' | ')} |`);
@@ -29,14 +29,14 @@ export function catalogMarkdown(): string {
   return [TITLE, ...sections].join('\n');
 }
 
-/** A line each, columns aligned, a heading above each family: for programs that look for lines. */
+/** Returns one line per metric with aligned columns and a heading above each family, for line-based programs. */
 export function catalogLines(): string {
   const row = (name: MetricName): readonly string[] => textCells(name, ',');
   const widths = COLUMNS.map((_title, column) => Math.max(...METRIC_NAMES.map((name) => row(name)[column]!.length)));
   return families((name) => [joined(row(name), widths)]);
 }
 
-/** For people in front of a terminal so many columns wide: a table where there is room, else some lines each. */
+/** Returns the text for a terminal of the given width: a table if it fits, else several lines per metric. */
 export function catalogScreen(width: number): string {
   if (width < LEAST_TABLE) return families((name) => entry(name, width));
   const widths = [...TABLE_WIDTHS, width - TABLE_WIDTHS.reduce((sum, column) => sum + column + GAP.length, 0)];
@@ -54,9 +54,9 @@ export function catalogScreen(width: number): string {
 }
 
 const GAP = '  ';
-/** Of all columns but the last. */
+/** Widths of all columns but the last. */
 const TABLE_WIDTHS = [Math.max(...METRIC_NAMES.map(({ length }) => length)), 9, 10, 21, 32];
-/** With less the help would be a column of single words. */
+/** Minimum width for a table. A narrower one would show the help as a column of single words. */
 const LEAST_TABLE = TABLE_WIDTHS.reduce((sum, column) => sum + column + GAP.length, 0) + 36;
 
 function entry(name: MetricName, width: number): string[] {
@@ -78,7 +78,7 @@ function joined(cells: readonly string[], widths: readonly number[]): string {
     .trimEnd();
 }
 
-/** At spaces; a word that is longer than a line is cut. */
+/** Wraps text at spaces. A word that is longer than a line is split. */
 function wrapped(text: string, width: number): string[] {
   const lines = [''];
   for (const word of text.split(' ').flatMap((whole) => pieces(whole, width))) {

@@ -1,21 +1,21 @@
 /**
- * Failed runs asked for one by one, by their run id: the one question about a run to which no shift of pages can give a
- * wrong answer. Whether the service looks at the filter is checked on each answer; what cannot be told stays open.
+ * Requests failed runs individually by their run id. Unlike a listing, the response cannot be wrong because of shifting
+ * pages. Each response shows if the service applied the filter. A run whose state stays unclear remains open.
  */
 import type { MessageApi } from '#service/api.ts';
 import { isInvalidRequest, serviceErrorCode } from '#foundation/domain/service-error.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { KnownRun } from '../aggregation/workflow-dlq-store.ts';
 
-/** Questions of one listing: a request each. The rest is asked with the next one. */
+/** Maximum number of individual requests per listing. The next listing requests the rest. */
 const MOST_ASKED = 200;
 
 export interface Asked {
-  /** Runs that are there. */
+  /** Runs that still exist. */
   readonly found: readonly WorkflowDlqEntry[];
-  /** By dlqId. */
+  /** Missing runs, by dlqId. */
   readonly gone: ReadonlySet<string>;
-  /** False when the service refuses the question, or answers another one. */
+  /** False if the service rejects the request, or ignores its filter. */
   readonly canAsk: boolean;
 }
 
@@ -35,12 +35,12 @@ export async function askFor(api: MessageApi, signal: AbortSignal, runs: readonl
       if (isWhole && !value.some((row) => row.dlqId === dlqId)) gone.add(dlqId);
     } catch (error) {
       signal.throwIfAborted();
-      // Publishers may choose run ids: one that cannot be put into a request stays open.
+      // Publishers may choose run ids. A run whose id is not valid in a request stays open.
       if (isInvalidRequest(error)) continue;
       const code = serviceErrorCode(error);
       if (code === undefined) throw error;
       if (code === 'client_error' || code === 'not_found') return { found, gone, canAsk: false };
-      // It may pass: what was not answered is asked with the next listing.
+      // The failure may be temporary. The next listing requests the remaining runs.
       break;
     }
   }

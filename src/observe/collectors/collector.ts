@@ -1,6 +1,6 @@
 /**
- * What a collector is: one read of one resource of one account. It sees and says; it knows neither metrics nor
- * schedules, keeps nothing between runs, and answers with a complete batch or not at all.
+ * Interface of a collector: one read of one resource of one account. A collector knows neither metrics nor schedules
+ * and keeps no state between runs. It returns a complete batch or none.
  */
 import type { ServiceClient } from '#service/api.ts';
 import type { EndedAttemptsRead } from '#foundation/domain/ended-attempts.ts';
@@ -12,7 +12,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api } from '#foundation/events/events.ts';
 import type { CollectorsSettings } from './settings.ts';
 
-/** What is watched: an account as the configuration names it. */
+/** Target of a collector: an account as configured. */
 export interface CollectorTarget {
   readonly account: string;
   /** Id of the account in the management API. */
@@ -22,7 +22,7 @@ export interface CollectorTarget {
   readonly flowControlKeys: readonly string[];
   readonly searchIndexes: readonly string[];
   readonly vectorIndexes: readonly string[];
-  /** Milliseconds that the service keeps dead letters; absent when that is not known. */
+  /** Milliseconds that the service keeps dead letters; absent if unknown. */
   readonly dlqRetentionMs?: number;
   readonly settings: CollectorsSettings;
 }
@@ -32,63 +32,65 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly stores: FoldStores;
-  /** Makes the spans that are stored with a commit. Absent while tracing is off. */
+  /** Makes the spans that are stored with a commit. Absent if tracing is off. */
   readonly spans?: SpanSource;
-  /** Makes the lines that are stored with a commit, for log pipelines. Absent when nobody wants them. */
+  /** Makes the delivery events that are stored with a commit. Absent if they are disabled. */
   readonly lines?: (progress: readonly MessageProgress[]) => readonly string[];
-  /** Takes the attempts to deliver that ended, as they were counted; called after each commit of the log. */
+  /** Receives the ended delivery attempts as counted. Called after each commit of the log. */
   readonly onAttempts?: (read: EndedAttemptsRead) => void;
-  /** Takes the watermark of the log: when a run begins, and after each commit. */
+  /** Receives the watermark of the log at the start of a run and after each commit. */
   readonly onWatermark?: (watermark: number) => void;
-  /** Called when the watermark of the log was ahead of our clock and was set back; epoch milliseconds. */
+  /** Called when the watermark of the log was ahead of our clock and was reset. Times are epoch milliseconds. */
   readonly onSetBack?: (from: number, to: number) => void;
   /**
-   * The value, or `other` when no more values of this label are admitted.
+   * Returns the value, or `other` if no more values of this label are admitted.
    *
-   * @param amount how much of it was seen, 1 unless given; 0 when that is told later
+   * @param amount number of occurrences; default 1; 0 if the caller reports it later
    */
   admit(
     label: 'destination' | 'value' | 'series' | 'workflow' | 'flow_control_key',
     value: string,
     amount?: number,
   ): string;
-  /** What the daemon itself did to an entry of the workflow DLQ; undefined when nothing that had an effect. */
+  /** Returns the daemon's own action on an entry of the workflow DLQ; undefined if none had an effect. */
   actedOn?(dlqId: string): 'resumed' | 'deleted' | undefined;
-  /** What may be spent in a month, where that is known; Infinity when there is no limit. */
+  /** Known monthly budget in US dollars; Infinity if unlimited. */
   readonly budgetUsd?: number;
-  /** The latest batch of this collector for this account, however old. */
+  /** Latest batch of this collector for this account, regardless of age. */
   readonly previous?: Batch<N>;
 }
 
 export interface Collected<N extends CollectorName> {
   readonly rows: readonly Observations[N][];
-  /** Rows that are missing because they could not be understood or do not exist. */
+  /** Number of rows that are missing because they are invalid or do not exist. */
   readonly dropped: number;
 }
 
 export interface Collector<N extends CollectorName> {
   readonly name: N;
   readonly api: Api;
-  /** Why this account does not need it (switched off, API missing, nothing configured), else undefined. */
+  /**
+   * Returns why the account does not need this collector: disabled, API missing, or nothing configured. Else undefined.
+   */
   off(target: CollectorTarget): string | undefined;
-  /** @throws a `ServiceError`, a `ListingError`, or the signal's reason; then there is no batch */
+  /** @throws a `ServiceError`, a `ListingError`, or the signal's reason; there is no batch then */
   collect(client: ServiceClient, context: CollectorContext<N>): Promise<Collected<N>>;
 }
 
-/** The reasons that all collectors share. */
+/** Returns the reasons for being off that all collectors share. */
 export function offReason(target: CollectorTarget, name: CollectorName, api: Api): string | undefined {
-  if (!target.settings[name].enabled) return 'switched off in the configuration';
+  if (!target.settings[name].enabled) return 'disabled in the configuration';
   if (api === 'message' && !target.hasMessageApi) return 'the account has no message API configured';
   if (api === 'management' && !target.hasManagementApi) return 'the account has no management API configured';
   return undefined;
 }
 
-/** The reason of a collector that reads what is configured by name. */
+/** Returns the reason for being off of a collector that reads configured names. */
 export function offWithout(names: readonly string[], what: string): string | undefined {
   return names.length === 0 ? `no ${what} configured` : undefined;
 }
 
-/** The API that `off` has vouched for. */
+/** Returns the API that `off` has checked. */
 export function apiOf<A extends Api>(client: ServiceClient, api: A): NonNullable<ServiceClient[A]> {
   const found = client[api];
   if (found === undefined) throw new Error(`the client has no ${api} API: this collector should be off`);

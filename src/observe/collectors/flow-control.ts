@@ -1,6 +1,7 @@
 /**
- * Live state of flow-control keys. The service has no list of them: those that are configured are read, and of those
- * that entries of the log and of the workflow DLQ carry the first to be seen, as many as the setting allows.
+ * Collects the current state of flow-control keys. The service has no list of them. The collector reads the configured
+ * keys, and keys from entries of the log and the workflow DLQ. Of the latter it takes the first seen, up to the
+ * configured maximum.
  */
 import type { WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
 import { isInvalidRequest, serviceErrorCode } from '#foundation/domain/service-error.ts';
@@ -33,14 +34,14 @@ export const flowControl: Collector<'flowControl'> = {
         try {
           return await api.getFlowControl(key, { signal: joined });
         } catch (error) {
-          // Publishers name keys: one of theirs that cannot be asked for must not blind the rest.
+          // Publishers name keys: an invalid one must not prevent the reading of the others.
           if (discovered.has(key) && isRefused(error)) return undefined;
           throw error;
         }
       },
     );
     const known = new Set(rows.map(({ flowControlKey }) => flowControlKey));
-    // A key that was seen in the past may be gone; that is no row missing.
+    // A discovered key may no longer exist; this is not a missing row.
     const gone = found.keys.filter((key) => !known.has(key));
     for (const key of gone) seen.delete(key);
     count(context, rows, found.newlyUnwatched);
@@ -53,7 +54,7 @@ export const flowControl: Collector<'flowControl'> = {
   },
 };
 
-/** The key cannot be put into a request, or the service does not take it. */
+/** Returns true if the key is not valid in a request, or the service rejects it. */
 function isRefused(error: unknown): boolean {
   return isInvalidRequest(error) || serviceErrorCode(error) === 'client_error';
 }

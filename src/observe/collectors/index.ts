@@ -1,4 +1,4 @@
-/** The table of collectors: to add one, add its row type to the domain's `Observations` and its line here. */
+/** Table of collectors. To add a collector, add its row type to the domain's `Observations` and its line here. */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { Collector } from './collector.ts';
 import { flowControl } from './flow-control.ts';

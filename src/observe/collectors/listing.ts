@@ -1,4 +1,4 @@
-/** Reading a paged listing to its end, within a budget of pages. */
+/** Reads a paged listing to its end, within a page budget. */
 import type { Page } from '#service/api.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import type { RowMemory } from '#foundation/platform/row-memory.ts';
@@ -13,7 +13,7 @@ export class ListingError extends Error {
   }
 }
 
-/** The pages that may still be read; shared by the listings of one run. */
+/** Remaining pages of a budget, shared by the listings of one run. */
 export interface PageBudget {
   left: number;
   spent: number;
@@ -21,18 +21,18 @@ export interface PageBudget {
 
 interface ListOptions {
   readonly budget: PageBudget;
-  /** Memory of the rows that the caller keeps, shared by listings that it keeps together. */
+  /** Memory limit for rows, shared by listings that the caller keeps at the same time. */
   readonly memory: RowMemory;
-  /** Called with the number of pages before a cursor is followed: whether the listing has reached a limit of its own. */
+  /** Returns true if the listing has reached its own limit. Called with the number of pages before each next page. */
   readonly isFull?: (pages: number) => boolean;
 }
 
 /**
- * Yields page after page until the service gives no further cursor. No order of rows is relied on. The next page is on
- * its way while the caller looks at one; a caller that leaves early waits for it.
+ * Yields pages until the service returns no further cursor. Does not depend on the order of rows. The next page is
+ * requested while the caller processes the current one. A caller that stops early waits for that request.
  *
- * @throws {ListingError} `cursor_loop` when a cursor comes back, `budget` when there are more pages than allowed, or
- *   their rows take more memory
+ * @throws {ListingError} `cursor_loop` if a cursor repeats; `budget` if there are more pages than allowed, or if their
+ * rows need more memory
  */
 export async function* listPages<T extends object>(
   what: string,
@@ -46,7 +46,7 @@ export async function* listPages<T extends object>(
     }
     if (cursor !== undefined) followed.add(cursor);
     if (budget.left <= 0 || isFull(followed.size)) {
-      throw new ListingError('budget', `${what}: more pages than allowed; ${budget.spent} were read`);
+      throw new ListingError('budget', `${what}: the listing has more pages than allowed; ${budget.spent} were read`);
     }
     budget.left -= 1;
     budget.spent += 1;
@@ -59,13 +59,13 @@ export async function* listPages<T extends object>(
       coming = undefined;
       if (!memory.keep(page.value)) {
         const most = Math.round(memory.most / 1_048_576);
-        throw new ListingError('budget', `${what}: the rows of ${budget.spent} pages take more than ${most} MiB`);
+        throw new ListingError('budget', `${what}: the rows of ${budget.spent} pages need more than ${most} MiB`);
       }
       let failure: unknown;
       if (page.cursor !== undefined) {
         try {
           coming = ask(page.cursor);
-          // Its failure is told when it is waited for.
+          // The failure surfaces when this promise is awaited.
           coming.catch(() => undefined);
         } catch (error) {
           failure = error;

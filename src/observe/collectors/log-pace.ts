@@ -1,44 +1,47 @@
 /**
- * Width of the next windows of the log, learned from the windows that were read and from those that broke off. A window
- * is sized to half of its limits, so that a denser stretch of the log still fits. It grows slowly, and shrinks fast.
+ * Width of the next log windows, learned from windows that were read and from windows that broke off. The target is
+ * half of a window's limits, so that a denser part of the log still fits. The width grows slowly and shrinks fast.
  */
 
-/** Windows that are read at the same time, when there is much to catch up. */
+/** Number of windows read in parallel while catching up. */
 export const AT_ONCE = 4;
 
 /** Limits of one window. */
 export interface WindowLimits {
-  /** Pages of its longest listing. */
+  /** Pages of the longest listing in the window. */
   readonly pages: number;
   /** Milliseconds until the last page is requested. */
   readonly ms: number;
 }
 
-/** How reading a window went, to its end or not. */
+/** Cost of reading a window, to its end or not. */
 export interface WindowCost {
-  /** Milliseconds of log, both borders included. */
+  /** Milliseconds of log, including both borders. */
   readonly widthMs: number;
-  /** Pages that came, of all its listings. */
+  /** Pages received in all listings of the window. */
   readonly pages: number;
-  /** Pages of its longest listing. */
+  /** Pages of the longest listing in the window. */
   readonly longest: number;
-  /** Milliseconds that it took. */
+  /** Duration of the reading in milliseconds. */
   readonly tookMs: number;
 }
 
 export interface BrokenCost extends WindowCost {
-  /** Milliseconds between the oldest and the newest entry that came: what fits, in a log that is listed by time. */
+  /** Milliseconds between the oldest and the newest entry received. In a log that is listed by time, this much fits. */
   readonly coveredMs: number;
-  /** Whether it broke off at its limits, and not by a failure. */
+  /** True if the window reached its limits, false if a request failed. */
   readonly isFull: boolean;
 }
 
-/** Factor by which a window that was easy to read is widened. */
+/** Factor by which an easily read window grows. */
 const GROWTH = 1.5;
-/** A window that reached its limits may be wider than them by far. */
+/** Divisor for a window that reached its limits: it may exceed them by far. */
 const FULL_SHRINKAGE = 4;
 const FAILED_SHRINKAGE = 2;
-/** A failure before the first page seldom depends on the width, where that width was read before in this run. */
+/**
+ * Divisor for a failure before the first page. Such a failure rarely depends on the width if that width was read
+ * earlier in this run.
+ */
 const UNANSWERED_SHRINKAGE = 1.1;
 
 export class Pace {
@@ -46,10 +49,10 @@ export class Pace {
   #widthMs: number;
   #pages: number;
   #isProven: boolean;
-  /** Width of the last window that was read to its end in this run. */
+  /** Width of the last window that was completely read in this run. */
   #readMs = 0;
 
-  /** @param widthMs what an earlier run learned; without it the first window is as wide as the log that is to be read */
+  /** @param widthMs width learned by an earlier run; default: the first window covers the whole unread log */
   constructor(limits: WindowLimits, widthMs = Infinity) {
     this.limits = limits;
     this.#widthMs = widthMs;
@@ -62,17 +65,17 @@ export class Pace {
     return this.#widthMs;
   }
 
-  /** Pages that the next window is expected to have. */
+  /** Expected number of pages of the next window. */
   get pages(): number {
     return this.#pages;
   }
 
-  /** Whether windows of this width can be read, as far as is known. */
+  /** True if windows of this width are known to be readable. */
   get isProven(): boolean {
     return this.#isProven;
   }
 
-  /** Takes a window that was read to its end. */
+  /** Learns from a completely read window. */
   learn({ widthMs, pages, longest, tookMs }: WindowCost): void {
     const fit = Math.min(this.limits.pages / 2 / longest, this.limits.ms / 2 / Math.max(1, tookMs));
     this.#pages = pages * GROWTH;
@@ -85,7 +88,7 @@ export class Pace {
     }
   }
 
-  /** Takes a window that broke off. */
+  /** Learns from a window that broke off. */
   shrink({ widthMs, pages, longest, coveredMs, isFull }: BrokenCost): void {
     const fitting = coveredMs > 0 ? coveredMs * Math.min(1, this.limits.pages / 2 / longest) : Infinity;
     const smaller = Math.min(widthMs / (isFull ? FULL_SHRINKAGE : FAILED_SHRINKAGE), fitting);

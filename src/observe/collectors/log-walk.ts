@@ -1,6 +1,6 @@
 /**
- * A walk through a stretch of the log, window by window. Windows of different times are read at the same time and
- * committed in order. A window that breaks off is cut smaller and read again; the windows after it are kept.
+ * Reads a section of the log window by window. Windows are read in parallel and committed in order. A window that
+ * breaks off is divided and read again; later windows are kept.
  */
 import type { LogContext, Span, WindowBroken, WindowRead } from './log-window.ts';
 import { AT_ONCE, type Pace } from './log-pace.ts';
@@ -9,37 +9,40 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import type { PageBudget } from './listing.ts';
 
-/** Failures after which no smaller window is tried in the same run: others ask for fewer requests, or it cannot help. */
+/**
+ * Failures after which the run does not try a smaller window: the service asked for fewer requests, or a smaller window
+ * does not help.
+ */
 const ENDING: ReadonlySet<string | undefined> = new Set(['rate_limited', 'budget', undefined]);
 
 export interface Walk {
-  /** Epoch milliseconds; both are included. */
+  /** Epoch milliseconds, both inclusive. */
   readonly from: number;
   readonly end: number;
   readonly pace: Pace;
   readonly budget: PageBudget;
-  /** Pages of the budget that are left to others. */
+  /** Pages of the budget that are reserved for other reads. */
   readonly reserve: number;
-  /** No window is begun after this moment of the monotonic clock. */
+  /** Monotonic time after which no window is started. */
   readonly until: number;
-  /** Reads a window; never rejects. One that cannot be divided has no limits of its own. */
+  /** Reads a window and never rejects. A window that cannot be divided has no limits. */
   readonly read: (
     span: Span,
     options: { signal: AbortSignal; isLimited: boolean },
   ) => Promise<WindowRead | WindowBroken>;
-  /** Called before the commit, while further windows are requested. */
+  /** Called before the commit, while further windows are being requested. */
   readonly beforeCommit: (read: WindowRead) => Promise<void>;
   readonly commit: (read: WindowRead) => void;
-  /** Called when a window broke off; the pace has shrunk. */
+  /** Called when a window broke off and the pace has shrunk. */
   readonly onBroken: () => void;
 }
 
 export interface Walked {
-  /** Whether the end was reached, or as much of it as the service has. */
+  /** True if the walk reached the end, or the last moment that the service has reached. */
   readonly isDone: boolean;
-  /** Epoch milliseconds: committed up to here. */
+  /** Epoch milliseconds up to the last commit. */
   readonly at: number;
-  /** Why the walk ended early; absent when its pages or its time ran out. */
+  /** Reason for an early end. Absent if pages or time ran out. */
   readonly error?: unknown;
 }
 
@@ -48,30 +51,30 @@ interface UnderWay {
   readonly reading: Promise<WindowRead | WindowBroken>;
 }
 
-/** @throws the signal's reason once it is aborted; what was committed stays */
+/** @throws the signal's reason when it is aborted; earlier commits stay */
 export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> {
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const { pace, budget } = walk;
-  /** Spans that nobody reads yet, and windows that are being read; each oldest first. */
+  /** Unread spans and windows being read, each oldest first. */
   const todo: Span[] = walk.from < walk.end ? [{ from: walk.from, to: walk.end }] : [];
   const underWay: UnderWay[] = [];
   let at = walk.from;
-  /** Failure of the service since the last commit. */
+  /** Service failure since the last commit. */
   let failure: unknown;
 
-  /** The moment at which the walk begins was counted before, and comes on top. */
+  /** Returns true for the first window. Its first moment is already counted and does not make it divisible. */
   const isFirst = (span: Span): boolean => span.from === walk.from;
-  /** Whether a window cannot be divided: it has one moment of its own. */
+  /** Returns true if a window cannot be divided because it covers one moment only. */
   const isMoment = (span: Span): boolean => span.to - span.from <= (isFirst(span) ? 1 : 0);
 
-  /** Whether the oldest window that is not committed is not being read. */
+  /** Returns true if the oldest uncommitted window is not being read. */
   const lacksOldest = (): boolean =>
     todo.length > 0 && (underWay.length === 0 || todo[0]!.from < underWay[0]!.span.from);
 
-  /** Requests windows, oldest first, as long as there are pages and time for them. */
+  /** Requests windows, oldest first, while pages and time remain. */
   const request = (): void => {
-    // Several windows that are all too wide waste the pages of the run.
+    // Several windows that are too wide would waste the pages of the run.
     const mayRequest = (): boolean => lacksOldest() || (pace.isProven && underWay.length < AT_ONCE);
     while (todo.length > 0 && mayRequest() && context.clock.monotonic() < walk.until) {
       const left = budget.left - walk.reserve;
@@ -107,13 +110,14 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
         if (isMoment(span) && pages > 0) return { isDone: false, at, error: momentError(context, span, error) };
         if (!isFull) failure = error;
         else if (budget.left <= walk.reserve) return { isDone: false, at, error: failure };
-        // A smaller window is worth a request in the same run only where the service answers and wants to be asked.
+        // A smaller window is worth a request in this run only if the service responds and does not ask for fewer
+        // requests.
         if (pages === 0 || (!isFull && ENDING.has(serviceErrorCode(error)))) return { isDone: false, at, error };
         todo.unshift(span);
         request();
         continue;
       }
-      // The service's clock is behind ours, so there is no more to read now.
+      // The service's clock is behind ours, so there is nothing more to read now.
       if (read.to < span.from) return { isDone: true, at };
       pace.learn(read);
       request();
@@ -131,11 +135,13 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
   }
 }
 
-/** Returns why counting waits at a moment: its entries cannot be divided further. */
+/**
+ * Returns the error for a moment that cannot be read: its entries cannot be divided further, so counting stops there.
+ */
 function momentError({ target }: LogContext, { to }: Span, cause: unknown): Error {
   const { pageBudget } = target.settings.logs;
-  const what = `log of account ${target.account}: the moment ${new Date(to).toISOString()} alone cannot be read to its end`;
-  const fix = `if the limit is the daemon's own, raise collectors.logs.pageBudget (${pageBudget}) or collectors.logs.timeout`;
-  const error = new Error(`${what}, and counting waits there: ${errorMessage(cause)}; ${fix}`, { cause });
+  const what = `log of account ${target.account}: the moment ${new Date(to).toISOString()} alone cannot be read completely`;
+  const fix = `if the daemon's own limit was reached, raise collectors.logs.pageBudget (${pageBudget}) or collectors.logs.timeout`;
+  const error = new Error(`${what}, so counting stops there: ${errorMessage(cause)}; ${fix}`, { cause });
   return Object.assign(error, { code: serviceErrorCode(cause) });
 }

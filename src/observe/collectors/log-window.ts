@@ -1,6 +1,6 @@
 /**
- * Reading one window of the message log into a fold: every page of it, each entry with its state. What is folded here
- * counts only when the window was read to its end and committed.
+ * Reads one window of the message log into a fold: all pages, each entry with its state. The result counts only after
+ * the window was read completely and committed.
  */
 import type { LogPage, LogQuery, MessageApi } from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
@@ -23,7 +23,7 @@ export const PAGE_SIZE = 100;
 
 export type LogContext = CollectorContext<'logs'>;
 
-/** Both borders inclusive, epoch milliseconds. */
+/** Time span with both borders inclusive, in epoch milliseconds. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -33,20 +33,20 @@ export interface ReadOptions {
   readonly budget: PageBudget;
   /** Absent for a window that cannot be divided. */
   readonly limits: WindowLimits | undefined;
-  /** The window was read before: what is new came late. */
+  /** True if the window was read before. New entries in it are late. */
   readonly isSweep: boolean;
 }
 
-/** A window that was read to its end. */
+/** Window that was read completely. */
 export interface WindowRead extends WindowCost {
-  /** How far the reading counts: less than was asked for, when the service's clock is behind ours. */
+  /** End of the complete part. Earlier than requested if the service's clock is behind ours. */
   readonly to: number;
   readonly fold: WindowFold;
-  /** The latest moment of the window that the service surely reached: by its `Date`, or by an entry. */
+  /** Latest moment of the window that the service has certainly reached, proven by its `Date` header or an entry. */
   readonly provenAt: number;
 }
 
-/** A window that was not read to its end: nothing of it is counted. */
+/** Window that was not read completely. None of it is counted. */
 export interface WindowBroken extends BrokenCost {
   readonly error: unknown;
 }
@@ -79,7 +79,7 @@ export async function readWindow(
   }
 }
 
-/** Adds the entries of a span to the fold, each with its state; says how far the reading counts. */
+/** Adds the entries of a span to the fold, each with its state. Returns the end of the complete part. */
 async function readSpan(reader: Reader, fold: WindowFold, signal: AbortSignal): Promise<number> {
   const stateless: LogEntry[] = [];
   let stated = 0;
@@ -119,7 +119,7 @@ function hasState(entry: LogEntry): entry is StatedEntry {
   return entry.state !== undefined;
 }
 
-/** What a window is read with. */
+/** Dependencies of reading a window. */
 interface WindowReading extends Pick<ReadOptions, 'budget' | 'limits'> {
   readonly api: MessageApi;
   readonly context: LogContext;
@@ -132,11 +132,11 @@ class Reader {
   #earliest = Infinity;
   #longest = 1;
   readonly span: Span;
-  /** Epoch milliseconds of the newest entry that came. */
+  /** Epoch milliseconds of the newest entry received. */
   latest = -Infinity;
-  /** Set when the answers carry a `Date`. */
+  /** True if responses have a `Date` header. */
   isDated = false;
-  /** Pages that came, of all listings. */
+  /** Number of pages received, over all listings. */
   pages = 0;
 
   constructor(reading: WindowReading, span: Span) {
@@ -155,7 +155,7 @@ class Reader {
     return { widthMs: to - from + 1, pages: this.pages, longest: this.#longest, tookMs };
   }
 
-  /** Returns true when a listing has reached the limits of the window; its first page is always requested. */
+  /** Returns true if a listing has reached the limits of the window. Its first page is always requested. */
   #isFull(pages: number): boolean {
     if (this.#reading.limits === undefined || pages === 0) return false;
     return (
@@ -164,7 +164,7 @@ class Reader {
     );
   }
 
-  /** @param take gets the entries of each page, and how far the answer may be taken for complete */
+  /** @param take receives the entries of each page, and the time up to which the response is complete */
   async pass(
     state: StatePass | undefined,
     signal: AbortSignal,
@@ -187,14 +187,14 @@ class Reader {
       const within: LogEntry[] = [];
       for (const entry of page.value) {
         const { time } = entry;
-        // A filter may have been ignored: what is outside the window belongs to another.
+        // The service may have ignored the filter. Entries outside the window belong to another one.
         if (time < from || time > to) continue;
         if (time < this.#earliest) this.#earliest = time;
         if (time > this.latest) this.latest = time;
         within.push(entry);
         if (entry.flowControlKey !== undefined) this.#saw(entry.flowControlKey);
       }
-      // Of a service whose clock is behind ours, only what is surely past there.
+      // If the service's clock is behind ours, only entries that are certainly past there count.
       take(within, Math.min(to, (page.servedAt ?? Infinity) - settings.logs.lag), page);
     }
   }

@@ -1,14 +1,15 @@
 /**
- * The message log, window by window: `[watermark, now − lag]`, both borders inclusive. A window is folded only when it
- * was read to the end, and its counts, keys and the new watermark are one commit: whatever happens in between, the
- * next run reads the same window again and nothing is lost or counted twice. Every `sweep.every` what was read is swept
- * for entries that came late: from so long before the last sweep as entries may be late, so that each is met once it
- * is there.
+ * Collects the message log window by window: `[watermark, now − lag]`, both borders inclusive. A window is folded only
+ * after it was read completely. Its counts, its keys and the new watermark are one commit. After any failure in
+ * between, the next run reads the same window again. No entry is lost or counted twice. Every `sweep.every`, a sweep
+ * reads earlier parts of the log again for late entries. It starts before the last sweep by the maximum lateness of
+ * entries, so that each late entry is found.
  *
- * `now` is the earlier of our clock and the service's (its `Date` header, where it sends one). Entries are dated by
- * the service: if our clock went ahead of it, the watermark would pass moments that are yet to come there. Without a
- * `Date` only entries prove how far the service is. Sweeps reach back to the newest of them, and so far back counted
- * entries are recognised. A watermark that is ahead of our clock is set back to it: nothing is lost or counted twice.
+ * `now` is the earlier of our clock and the service's clock (its `Date` header, if it sends one). The service dates the
+ * entries. If our clock were ahead, the watermark would pass moments that have not happened there. Without a `Date`
+ * header, only entries prove the service's time. Sweeps reach back to the newest of those entries, and counted entries
+ * are recognized back to that time. A watermark that is ahead of our clock is reset to it. No entry is lost or counted
+ * twice.
  */
 import type { MessageApi } from '#service/api.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
@@ -34,13 +35,13 @@ import { walkLog, type Walk, type Walked } from './log-walk.ts';
 import { PAGE_SIZE, readWindow, type LogContext, type WindowRead } from './log-window.ts';
 import { readAgainMs, timing } from './settings.ts';
 
-/** Given up on with one commit; the rest follows with the next. */
+/** Maximum number of messages abandoned in one commit. The next commit continues. */
 const EXPIRED_AT_ONCE = 1_000;
-/** Messages that are waited for at once; beyond it those that would be given up on first are. */
+/** Maximum number of open messages. Above it, those that expire first are abandoned. */
 const MOST_OPEN = 100_000;
-/** A clock may be off by this much without a failure of the run. */
+/** Tolerated clock offset that does not fail a run. */
 const CLOCK_GRACE_MS = 60_000;
-/** A window may have this share of the pages of a run, and no less than the fewest. */
+/** Maximum share of a run's pages for one window, and its minimum in pages. */
 const WINDOWS_OF_A_RUN = 8;
 const FEWEST_PAGES = 4;
 
@@ -57,10 +58,10 @@ export const logs: Collector<'logs'> = {
   },
 };
 
-/** Counting begins now: what was before is not a spike. */
+/** Starts counting now: history is not a spike. */
 async function begin(api: MessageApi, context: LogContext): Promise<LogProgress> {
   const now = context.clock.now();
-  // One entry at most is asked for, and ignored: the answer's date is what counts.
+  // Requests at most one entry and ignores it. Only the date of the response is needed.
   const { servedAt = now } = await api.listLogs({ fromDate: now, toDate: now, count: 1 }, { signal: context.signal });
   const watermark = Math.min(now, servedAt) - context.target.settings.logs.lag;
   const zero = (metric: Increment['metric'], labels: readonly string[] = []): Increment => ({ metric, labels, by: 0 });
@@ -81,10 +82,10 @@ async function begin(api: MessageApi, context: LogContext): Promise<LogProgress>
 
 type CountedState = LogFoldState & { readonly watermark: number; readonly keptFrom: number };
 
-/** A stretch of the log to walk through. */
+/** Section of the log to walk through. */
 interface Stretch extends Pick<Walk, 'from' | 'end' | 'reserve'> {
   readonly isSweep: boolean;
-  /** Share of the timeout of the run after which no window is begun. */
+  /** Share of the run's timeout after which no window is started. */
   readonly untilShare: number;
 }
 
@@ -101,7 +102,7 @@ class Run {
   #state: CountedState;
   #countedPages = 0;
   #dropped = 0;
-  /** Set when the form could not be learned in this run: no further attempt is made. */
+  /** True if the entry mode could not be learned in this run. No further attempt is made. */
   #isFormUnknown = false;
 
   constructor(api: MessageApi, context: LogContext, state: CountedState) {
@@ -121,7 +122,7 @@ class Run {
     const now = clock.now();
     onWatermark?.(this.#state.watermark);
     if (this.#state.watermark > now) this.#setBack(now);
-    // Before the watermark moves: after an outage it goes further than what is recognised reaches.
+    // The sweep precedes the watermark: after an outage, the watermark moves beyond the range of recognized entries.
     const swept = await this.#sweep(now);
     const counted = await this.#walk({
       isSweep: false,
@@ -143,15 +144,15 @@ class Run {
   }
 
   /**
-   * Sets a watermark that is ahead of our clock back to the last moment that the service surely reached. Entries from
-   * there on that were counted are recognised.
+   * Resets a watermark that is ahead of our clock to the last moment that the service has certainly reached. Counted
+   * entries after that moment are recognized.
    *
-   * @throws {Error} when the service itself was there: its entries and our clock contradict each other
+   * @throws {Error} if the service itself has reached the watermark: its entries and our clock contradict each other
    */
   #setBack(now: number): void {
     const { watermark, keptFrom, sweep: _overtaken, ...state } = this.#state;
     const { account, settings } = this.#context.target;
-    // When nothing was counted yet, counting begins anew.
+    // If nothing was counted yet, counting starts again.
     const isEmpty = state.provenAt === keptFrom;
     const to = Math.min(surelyCounted(this.#state), isEmpty ? now - settings.logs.lag : Infinity);
     if (to < watermark) {
@@ -166,13 +167,13 @@ class Run {
     );
   }
 
-  /** Looks for late entries when it is time. The next run continues a search that this run does not finish. */
+  /** Searches for late entries when a sweep is due. The next run continues an unfinished sweep. */
   async #sweep(now: number): Promise<CountedWalk | undefined> {
     const { watermark: end, keptFrom, sweptAt = 0, sweep: begun } = this.#state;
     const { every, reach } = this.#context.target.settings.logs.sweep;
-    // A sweep of a time to come was made under a clock that was ahead.
+    // A sweep in the future was recorded when the clock was ahead.
     if (begun === undefined && sweptAt <= now && now - sweptAt < every) return undefined;
-    // Entries that came since the last sweep may be older than it by the reach.
+    // Entries that arrived since the last sweep may be older than it by the reach.
     const passedMs = sweptAt > now ? Infinity : now - sweptAt;
     const sweep = begun ?? { at: surelyCounted(this.#state) - reach - passedMs, end, since: now };
     const from = Math.max(keptFrom, sweep.at);
@@ -209,7 +210,10 @@ class Run {
     return { ...walked, hasAdvanced: walked.at > from };
   }
 
-  /** A delivered message by itself shows whether the log has its creation too. A failure leaves the form unknown. */
+  /**
+   * Learns the entry mode: the entries of a delivered message show if the log has its creation, too. After a failure
+   * the mode stays unknown.
+   */
   async #learnForm({ fold: { delivered: messageId } }: WindowRead, isSweep: boolean): Promise<void> {
     const { form } = this.#state;
     if (messageId === undefined || this.#isFormUnknown) return;
@@ -217,7 +221,7 @@ class Run {
     const { signal } = this.#context;
     try {
       const { value } = await this.#api.listLogs({ messageId, count: PAGE_SIZE }, { signal });
-      // An entry may be listed twice.
+      // The response may list an entry twice.
       const told = new Set(
         value.filter((entry) => entry.messageId === messageId).map(({ time, state = '' }) => `${time} ${state}`),
       );
@@ -235,7 +239,7 @@ class Run {
     const { form } = before;
     const watermark = isSweep ? before.watermark : to;
     const sweep = before.sweep && { ...before.sweep, ...(isSweep && { at: to }) };
-    // A sweep that is under way must recognise the entries that it still has to read.
+    // A running sweep must recognize the entries that it has yet to read.
     const proven = { provenAt: Math.max(provenAt, before.provenAt ?? -Infinity) };
     const surely = surelyCounted({ watermark, ...proven });
     const kept = Math.min(surely - readAgainMs(settings), sweep?.at ?? Infinity);
@@ -277,14 +281,14 @@ class Run {
     this.#dropped += fold.refused;
   }
 
-  /** Commits the pages that a reading cost, and the state, without any entries. */
+  /** Commits the pages read, and the state, without entries. */
   #commitReading({ halved = 0 }: { readonly halved?: number } = {}): void {
     const increments = this.#ownIncrements();
     if (halved > 0) increments.push({ metric: 'opsd_logs_windows_halved_total', labels: [], by: halved });
     this.#save({ increments });
   }
 
-  /** Commits the state with what was added; the pace goes with it, so that a restart knows it. */
+  /** Commits the state with the given additions. The state includes the pace, so that a restart knows it. */
   #save(added: Omit<LogCommit, 'account' | keyof LogFoldState>): void {
     const { stores, target, onWatermark } = this.#context;
     const { widthMs } = this.#pace;
@@ -302,7 +306,10 @@ class Run {
   }
 }
 
-/** What is known of open messages: as the commit opens them, else as they were. */
+/**
+ * Returns the facts about open messages: from the commit if it opens them, else from the store.
+ * oxlint-disable-next-line max-params -- a look-up and its three keys
+ */
 // oxlint-disable-next-line max-params -- a look-up and its three keys
 function openProgress(
   store: LogFoldStore,
@@ -316,7 +323,7 @@ function openProgress(
   return [...records].map(([messageId, record]) => progressOfRecord(account, messageId, parseRecord(record)));
 }
 
-/** Messages in flight by destination, and when the oldest of those that are due became due. */
+/** Returns the messages in flight by destination, with the due time of the longest overdue message. */
 function inFlightOf({ open }: LogMemory, at: number): readonly InFlightMessages[] {
   const byDestination = new Map<string, { messages: number; oldestDueAt: number }>();
   for (const { destination, dueAt } of open.values()) {

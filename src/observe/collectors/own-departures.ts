@@ -1,6 +1,7 @@
 /**
- * Applies at once what the daemon itself did to the workflow DLQ: a run that it resumed or deleted leaves the batch and
- * is counted as left. The next whole listing finds it counted; after a crash in between, that listing counts it.
+ * Applies the daemon's own actions on the workflow DLQ immediately. A run that it resumed or deleted is removed from
+ * the batch and counted out. The next complete listing finds the run counted. After a crash in between, that listing
+ * counts it.
  */
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { foldOwnDepartures, type DlqFoldOptions } from '../aggregation/workflow-dlq.ts';
@@ -10,19 +11,19 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
-/** A step may have hundreds of acts: what leaves within so long is applied together. */
+/** Time over which departures are collected. A step may have hundreds of actions, and they are applied together. */
 const TOGETHER_MS = 1_000;
 
-/** Outcomes that prove that the entry left the DLQ, whatever became of its run. */
+/** Outcomes that prove that the entry left the DLQ, regardless of its run's fate. */
 const LEFT: ReadonlySet<string> = new Set(['accepted', 'verified', 'confirmed_applied', 'failed_again']);
 
 export interface OwnDeparturesDeps {
   readonly events: EventBus;
   readonly clock: Clock;
   readonly store: WorkflowDlqFoldStore;
-  /** Returns how the daemon took an entry out of the DLQ, by its ledger. */
+  /** Returns how the daemon removed an entry from the DLQ, from the ledger. */
   readonly actedOn: (account: string, dlqId: string) => ReturnType<DlqFoldOptions['actedOn']>;
-  /** Takes runs out of the latest batch. */
+  /** Removes runs from the latest batch. */
   readonly depart: (account: string, dlqIds: ReadonlySet<string>) => void;
 }
 
@@ -38,7 +39,7 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
       const commit = foldOwnDepartures({ account, dlqIds }, store.memory(account), options);
       if (commit !== undefined) store.commitWorkflowDlq(commit);
     } catch (error) {
-      // The next whole listing counts them.
+      // The next complete listing counts them.
       events.emit({ type: 'store.failed', operation: 'count of departures', message: errorMessage(error) });
     }
   }
@@ -58,7 +59,7 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
   };
 }
 
-/** Returns how an act takes an entry out of the workflow DLQ. */
+/** Returns how an action removes an entry from the workflow DLQ. */
 export function departureBy(action: ActionType | undefined): 'resumed' | 'deleted' | undefined {
   if (action === undefined) return undefined;
   return action === 'workflow-dlq.delete' ? 'deleted' : 'resumed';

@@ -1,10 +1,10 @@
-/** Several reads that make one batch: all of them, or none. */
+/** Combines several reads into one batch: all of them, or none. */
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
 import type { Answer } from '#service/api.ts';
 
 /**
- * Runs the reads at the same time; the client's own limits say how many really are. When one fails the others are
- * aborted and waited for, so that nothing goes on behind the caller's back, and the first failure is thrown.
+ * Runs the reads in parallel; the client's own limits bound the actual number. If one fails, the others are aborted and
+ * awaited, so that none continues in the background. The first failure is thrown.
  */
 export async function readAll<T>(
   signal: AbortSignal,
@@ -27,9 +27,9 @@ export async function readAll<T>(
 }
 
 /**
- * One read for each key; one that is named twice is read once, or its figures would be added up. What the service does
- * not know (404), or `read` has nothing of, is left out and counted, so that one name spelt wrong does not blind the rest;
- * any other failure fails them all.
+ * Reads each distinct key once; a duplicate would be counted twice. Keys that the service does not know (404) or that
+ * `read` returns nothing for are dropped and counted. One misspelled name must not prevent the reading of the others.
+ * Any other failure fails all reads.
  */
 export async function readEach<T>(
   signal: AbortSignal,

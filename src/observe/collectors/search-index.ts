@@ -1,4 +1,4 @@
-/** Records of the configured search indexes, tokens left at the parser. */
+/** Collects the records of the configured search indexes. The parser removes tokens. */
 import { apiOf, offReason, offWithout, type Collector } from './collector.ts';
 import { readEach } from './read-all.ts';
 

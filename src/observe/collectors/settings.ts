@@ -7,20 +7,20 @@ import { intervalOf, refineSchedule, type Schedule, scheduleKeys, scheduleOf } f
 
 const common = {
   ...scheduleKeys,
-  enabled: z.boolean().default(true).describe('Whether this collector runs.'),
+  enabled: z.boolean().default(true).describe('True to run this collector.'),
   timeout: durationSetting({ min: '1s', max: '1h' })
     .exactOptional()
     .describe(
-      'Time within which a run must end; default: ten times the interval; for a listing of many pages at least 1m, for all else at most 1m.',
+      'Maximum duration of a run. Default: ten times the interval; at least 1m for a listing of many pages, at most 1m for all others.',
     ),
   maxStaleness: durationSetting({ min: '1s', max: '31d' })
     .exactOptional()
-    .describe('Age after which its gauges are withheld; default: three intervals, at least 3m.'),
+    .describe('Age of the data at which its gauges are withheld. Default: three intervals, at least 3m.'),
 };
 
 const collector = z.strictObject(common).superRefine(refineSchedule, always);
 
-/** Default interval of each collector, milliseconds. */
+/** Default interval of each collector, in milliseconds. */
 export const DEFAULT_INTERVAL_MS = {
   logs: 30_000,
   accountStats: 60_000,
@@ -37,41 +37,43 @@ export const collectorsSettings = z.strictObject({
       ...common,
       lag: durationSetting({ min: '1s', max: '1h' })
         .prefault('15s')
-        .describe('How long entries are given to arrive before their time is counted.'),
+        .describe('Delay before a time is counted, so that its entries can arrive.'),
       dimension: z
         .enum(['topicName', 'queueName', 'scheduleId', 'label'])
         .exactOptional()
-        .describe('What else entries are counted by, in `msgsvc_log_events_by_total`; off unless given.'),
-      pageBudget: z.int().min(1).max(10_000).default(200).describe('Pages of 100 entries that one run may read.'),
+        .describe('Additional dimension to count entries by, in `msgsvc_log_events_by_total`. Default: none.'),
+      pageBudget: z.int().min(1).max(10_000).default(200).describe('Maximum pages of 100 entries that one run reads.'),
       sweep: z
         .strictObject({
-          every: durationSetting({ min: '1s', max: '1h' }).prefault('5m').describe('How often that is looked for.'),
+          every: durationSetting({ min: '1s', max: '1h' }).prefault('5m').describe('Interval of sweeps.'),
           reach: durationSetting({ min: '1s', max: '6h' })
             .prefault('15m')
-            .describe('How late an entry may show and be found all the same; so much of what was read is read again.'),
+            .describe(
+              'Maximum lateness of an entry that a sweep still finds. Each sweep reads this much of the log again.',
+            ),
         })
         .prefault({})
-        .describe('Looking for entries that show later than the lag.'),
+        .describe('Sweeps for entries that appear later than the lag.'),
     })
     .superRefine(refineSchedule, always)
     .prefault({})
-    .describe('Message logs: events, and the traces of deliveries.'),
+    .describe('Message log: counts of events, and traces of deliveries.'),
   accountStats: z
     .strictObject({
       ...common,
       settleDelay: durationSetting({ min: '0s', max: '1h' })
         .prefault('2m')
-        .describe('How long after its end an interval of the statistics is taken to be complete.'),
+        .describe('Delay after its end when an interval of the statistics is considered complete.'),
       points: z
         .strictObject({
           value: z
             .enum(['sum', 'rate'])
             .default('sum')
-            .describe('Whether a point is how much fell into its interval, or how much a second.'),
-          at: z.enum(['start', 'end']).default('start').describe('Which end of its interval a point’s time is.'),
+            .describe('Meaning of a point’s value: the amount of its interval, or the amount per second.'),
+          at: z.enum(['start', 'end']).default('start').describe('End of its interval that a point’s time marks.'),
         })
         .prefault({})
-        .describe('What the points of the statistics mean, which the service does not say.'),
+        .describe('Meaning of the points of the statistics, which the service does not define.'),
     })
     .superRefine(refineSchedule, always)
     .prefault({})
@@ -85,19 +87,24 @@ export const collectorsSettings = z.strictObject({
         .max(500)
         .default(10)
         .describe(
-          'How many keys are watched besides those in flowControlKeys, of those that entries carry; each is one more request a run.',
+          'Maximum number of keys to watch in addition to flowControlKeys. They are taken from log and DLQ entries; each costs one request per run.',
         ),
     })
     .superRefine(refineSchedule, always)
     .prefault({})
-    .describe('Live state of the flow-control keys.'),
+    .describe('Current state of the flow-control keys.'),
   workflowDlq: z
     .strictObject({
       ...common,
       full: durationSetting({ min: '10s', max: '31d' })
         .prefault('15m')
-        .describe('Interval of a whole listing; in between only what is new is read.'),
-      maxPages: z.int().min(1).max(10_000).default(2_000).describe('Pages of 100 entries that one listing may read.'),
+        .describe('Interval of a complete listing. In between, only new entries are read.'),
+      maxPages: z
+        .int()
+        .min(1)
+        .max(10_000)
+        .default(2_000)
+        .describe('Maximum pages of 100 entries that one listing reads.'),
     })
     .superRefine(refineSchedule, always)
     .prefault({})
@@ -110,24 +117,27 @@ export const collectorsSettings = z.strictObject({
 export type CollectorsSettings = z.output<typeof collectorsSettings>;
 
 const MINUTE_MS = 60_000;
-/** They follow a cursor to its end: how many requests that takes is not known beforehand. */
+/** Collectors that follow a cursor to its end. Their number of requests is not known in advance. */
 const PAGED: readonly CollectorName[] = ['logs', 'workflowDlq'];
 
-/** How far behind the watermark the log is read again, at most: so long its entries must be recognised. Milliseconds. */
+/**
+ * Returns how far behind the watermark the log may be read again, in milliseconds. Entries must be recognized for this
+ * long.
+ */
 export function readAgainMs(settings: CollectorsSettings): number {
   const { lag, sweep } = settings.logs;
-  // A sweep begins with the first run after its time, which was as much as an interval after its watermark.
+  // A sweep begins with the first run after its time, up to one interval after its watermark.
   return sweep.reach + sweep.every + 2 * timing('logs', settings).intervalMs + lag + MINUTE_MS;
 }
 
-/** When a collector runs, how long it may take, and how old its data may become; milliseconds. */
+/** Timing of a collector: its schedule, its timeout and the maximum age of its data, in milliseconds. */
 export interface CollectorTiming {
   readonly schedule: Schedule;
   readonly timeoutMs: number;
   readonly maxStalenessMs: number;
-  /** Of a cron expression: its longest gap. */
+  /** Interval; the longest gap of a cron expression. */
   readonly intervalMs: number;
-  /** For people: `every 30s`, or the cron expression with its zone. */
+  /** Readable schedule: `every 30s`, or the cron expression with its time zone. */
   readonly describe: string;
 }
 

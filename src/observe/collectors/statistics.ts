@@ -1,7 +1,7 @@
 /**
- * Statistics of the account and of its vector indexes. Gauges show the answer as it is; what it adds to counters is
- * committed before there is a batch. The last hour is read, the period with the finest points; coarser ones only after
- * a gap, and then the last hour once more, so that nothing in them is younger than what it is compared with.
+ * Collects statistics of the account and of its vector indexes. Gauges show the response unchanged. Counters are
+ * committed before the batch is published. The collector reads the last hour, the period with the finest points. After
+ * a gap it reads coarser periods and then the last hour again, so that no coarse value is newer than the fine values.
  */
 import type { Answer, ManagementApi } from '#service/api.ts';
 import type { AccountStats, PointsCheck, StatsPeriod } from '#foundation/domain/statistics.ts';
@@ -67,7 +67,7 @@ async function collectAccount(
   const after = stores.series.loadSeries(account, subject);
   const { watermark, form } = stores.log.loadLogState(account);
   const since = logSince(after);
-  // Of messages with their present state alone an hour's entries change after it.
+  // If the log has one entry per message, the entries of an hour change after it.
   const reconciled =
     watermark !== undefined && since !== undefined && form === 'transitions'
       ? reconcile({
@@ -85,7 +85,10 @@ async function collectAccount(
   };
 }
 
-/** The record of where the log's counting began, as this collector first saw it: hours before are not whole. */
+/**
+ * Source name of the record of the log's start of counting, as this collector first saw it. Earlier hours are
+ * incomplete.
+ */
 const LOG_SINCE = 'log_since';
 
 function logSince(records: readonly SeriesRecord[]): number | undefined {
@@ -93,7 +96,10 @@ function logSince(records: readonly SeriesRecord[]): number | undefined {
   return Number.isFinite(since) ? since : undefined;
 }
 
-/** Once an hour, from the second run on. Without its answer the last check stands: it is no reason to have no batch. */
+/**
+ * Checks the points once an hour, from the second run on. If the request fails, the last check stays valid and the
+ * batch is published.
+ */
 async function checkedPoints(
   { previous, target, signal }: CollectorContext<'accountStats'>,
   servedAt: number,

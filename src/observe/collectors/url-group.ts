@@ -1,4 +1,4 @@
-/** URL Groups: one request answers them all. */
+/** Collects URL Groups. One request returns all of them. */
 import { apiOf, offReason, type Collector } from './collector.ts';
 
 export const urlGroups: Collector<'urlGroups'> = {

@@ -1,12 +1,13 @@
 /**
- * The workflow DLQ: a whole listing at the start and once in every `full` interval, in between only what is new.
+ * Collects the workflow DLQ: a complete listing at the start and once per `full` interval, and in between only new
+ * entries.
  *
- * A reading of what is new cannot see departures (a run that others resume or delete, or that expires, stays in the batch
- * until the next whole listing), nor an entry whose date the service filters by in another sense than that of its failure. Whoever
- * acts reads for himself; the batch is for looking at.
+ * An incremental reading misses departures. A run that others resume or delete, or that expires, stays in the batch
+ * until the next complete listing. It also misses an entry if the service filters by another date than the entry's
+ * failure. Actions therefore do their own reading; the batch is for display.
  *
- * What entered and what left is counted before the batch is published. What a listing of several pages does not show
- * any more is asked for run by run: pages may have shifted.
+ * Arrivals and departures are counted before the batch is published. Pages may shift, so runs that a listing of several
+ * pages no longer has are requested individually.
  */
 import type { MessageApi } from '#service/api.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
@@ -18,7 +19,7 @@ import { apiOf, offReason, type Collected, type Collector, type CollectorContext
 import { listPages, type PageBudget } from './listing.ts';
 
 const PAGE_SIZE = 100;
-/** How far a reading of what is new reaches back behind the newest entry, for those that came late. */
+/** Overlap of incremental readings: time before the newest entry that is read again for late entries. */
 const OVERLAP_MS = 10 * 60_000;
 
 export const workflowDlq: Collector<'workflowDlq'> = {
@@ -30,14 +31,14 @@ export const workflowDlq: Collector<'workflowDlq'> = {
     const { previous, clock, target } = context;
     const { full, maxPages } = target.settings.workflowDlq;
     const budget: PageBudget = { left: maxPages, spent: 0 };
-    // A whole listing is due when a border of the `full` grid has passed since the batch before. The grid needs no
-    // memory of its own, and a clock that was set brings the listing early, never late.
+    // A complete listing is due when a border of the `full` grid has passed since the previous batch. The grid needs no
+    // stored state. A changed clock makes the listing early, never late.
     const interval = (at: number): number => Math.floor(at / full);
     const newest = previous === undefined ? undefined : newestOf(previous);
     if (previous !== undefined && newest !== undefined && interval(previous.at) === interval(clock.now())) {
       const added = await list(api, context, budget, newest - OVERLAP_MS);
       await count(context, added, api);
-      // The border may have passed while this was read; then the batch to come would hide that from the next run.
+      // The border may have passed during this reading. The new batch would hide that from the next run.
       if (interval(previous.at) === interval(clock.now())) {
         return { rows: withAdded(previous.rows, added.rows), dropped: Math.max(previous.dropped, added.dropped) };
       }
@@ -48,9 +49,9 @@ export const workflowDlq: Collector<'workflowDlq'> = {
 };
 
 /**
- * Commits what a reading adds, piece by piece: other work comes in between.
+ * Commits the changes of a reading in parts, so that other work can run in between.
  *
- * @returns the listing, with the runs that it had skipped
+ * @returns the listing, including the runs that it had skipped
  */
 async function count(
   context: CollectorContext<'workflowDlq'>,
@@ -81,7 +82,7 @@ async function count(
 
 type Listing = Collected<'workflowDlq'> & Pick<DlqReading, 'isWhole' | 'pages'>;
 
-/** When the newest entry entered; undefined when there is none, for then a whole listing costs no more. */
+/** Returns when the newest entry entered. Undefined if there is none: a complete listing then costs no more. */
 function newestOf(batch: Batch<'workflowDlq'>): number | undefined {
   return batch.rows.at(-1)?.createdAt;
 }
@@ -114,12 +115,12 @@ async function list(
   return { rows: merge(rows), dropped, isWhole: fromDate === undefined, pages };
 }
 
-/** One row for each dlqId, the later one of the list counting; oldest first. */
+/** Returns one row per dlqId, oldest first. The later row of a duplicate wins. */
 function merge(rows: readonly WorkflowDlqEntry[]): WorkflowDlqEntry[] {
   return [...new Map(rows.map((row) => [row.dlqId, row])).values()].sort(byAge);
 }
 
-/** The same of rows that are in order already: two runs that a sort only has to join. */
+/** Does the same for rows that are already sorted: the sort only has to merge two runs. */
 function withAdded(before: readonly WorkflowDlqEntry[], added: readonly WorkflowDlqEntry[]): WorkflowDlqEntry[] {
   const ids = new Set(added.map(({ dlqId }) => dlqId));
   return [...before.filter(({ dlqId }) => !ids.has(dlqId)), ...added].sort(byAge);

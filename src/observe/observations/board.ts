@@ -1,6 +1,6 @@
 /**
- * The hinge between reading and publishing: the latest complete batch of each collector, and how its last runs went.
- * A failed run leaves the batch before it in place, to age visibly.
+ * Connects reading and publishing: the latest complete batch of each collector, and the results of its runs. After a
+ * failed run, the previous batch stays and its age grows visibly.
  */
 import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
@@ -8,13 +8,15 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { Departures } from './departures.ts';
 import { LogLag } from './log-lag.ts';
 
-/** What is known about a collector besides its data. Times are epoch milliseconds. */
+/** Status of a collector without its data. Times are epoch milliseconds. */
 export interface CollectorStatus {
   readonly account: string;
   readonly collector: CollectorName;
-  /** Why it does not run, when it does not: the account lacks the API, or it is switched off. */
+  /**
+   * Reason why the collector does not run: the account lacks the API, or the collector is disabled. Absent if it runs.
+   */
   readonly off?: string;
-  /** For people: `every 30s`, or the cron expression with its zone. */
+  /** Readable schedule: `every 30s`, or the cron expression with its time zone. */
   readonly schedule: string;
   readonly intervalMs: number;
   readonly maxStalenessMs: number;
@@ -33,7 +35,7 @@ type Registration = Pick<
 >;
 
 export class ObservationBoard {
-  /** Lag of the counting of the log; current even while runs of its collector fail. */
+  /** Lag of the log counting. It is current even while runs of the collector fail. */
   readonly logLag: LogLag;
   readonly #clock: Clock;
   readonly #batches = new Map<string, Batch>();
@@ -47,7 +49,7 @@ export class ObservationBoard {
     this.logLag = new LogLag(clock);
   }
 
-  /** Makes a collector known before its first run, so that absence shows. */
+  /** Registers a collector before its first run, so that missing data is visible. */
   register(registration: Registration): void {
     this.#statuses.set(keyOf(registration.account, registration.collector), {
       ...registration,
@@ -57,7 +59,7 @@ export class ObservationBoard {
     });
   }
 
-  /** A run ended with a complete batch. */
+  /** Publishes the complete batch of a run. */
   publish(read: Batch, durationMs: number): void {
     const key = keyOf(read.account, read.collector);
     const freshAt = this.#clock.monotonic();
@@ -78,8 +80,8 @@ export class ObservationBoard {
   }
 
   /**
-   * Takes runs out of the workflow DLQ that left it by the daemon's own acts: out of the latest batch, which grows no
-   * younger by it, and out of one that is being read.
+   * Removes runs that the daemon's own actions took out of the workflow DLQ. They are removed from the latest batch,
+   * whose age does not change, and from a batch that is being read.
    */
   depart(account: string, dlqIds: ReadonlySet<string>): void {
     const key = keyOf(account, 'workflowDlq');
@@ -91,12 +93,15 @@ export class ObservationBoard {
     for (const listener of this.#listeners) listener(batch, this.#freshAt.get(key)!);
   }
 
-  /** Runs that left the workflow DLQ by the daemon's own acts in the last 15 minutes: they failed all the same. */
+  /**
+   * Returns runs that the daemon's own actions removed from the workflow DLQ in the last 15 minutes. They count as
+   * failures.
+   */
   departed(account: string): readonly WorkflowDlqEntry[] {
     return this.#departures.recent(account, this.#clock.monotonic());
   }
 
-  /** A run ended without one. */
+  /** Records a run without a batch. */
   fail(
     account: string,
     collector: CollectorName,
@@ -114,20 +119,21 @@ export class ObservationBoard {
     }));
   }
 
-  /** The latest complete batch, however old. */
+  /** Returns the latest complete batch, regardless of age. */
   latest<N extends CollectorName>(account: string, collector: N): Batch<N> | undefined {
     return this.#batches.get(keyOf(account, collector)) as Batch<N> | undefined;
   }
 
-  /** The latest batch, unless it is older than the collector's maximum staleness. */
+  /** Returns the latest batch, unless it is older than the collector's maximum staleness. */
   fresh<N extends CollectorName>(account: string, collector: N): Batch<N> | undefined {
     return this.isStale(account, collector) ? undefined : this.latest(account, collector);
   }
 
   /**
-   * Whether there is no batch young enough. Age is measured on the monotonic clock: a clock jump withholds nothing.
+   * Returns true if there is no sufficiently recent batch. Age is measured on the monotonic clock, so a clock jump
+   * withholds nothing.
    *
-   * @param freshAt when the batch in question came, where it is not the latest; monotonic
+   * @param freshAt monotonic time of the batch, if it is not the latest
    */
   isStale(account: string, collector: CollectorName, freshAt = this.#freshAt.get(keyOf(account, collector))): boolean {
     const key = keyOf(account, collector);
@@ -136,7 +142,7 @@ export class ObservationBoard {
     return this.#clock.monotonic() - freshAt > status.maxStalenessMs;
   }
 
-  /** Milliseconds since the latest complete batch came, on the monotonic clock. */
+  /** Returns milliseconds since the latest complete batch, on the monotonic clock. */
   ageMs(account: string, collector: CollectorName): number | undefined {
     const freshAt = this.#freshAt.get(keyOf(account, collector));
     return freshAt === undefined ? undefined : this.#clock.monotonic() - freshAt;
@@ -146,7 +152,10 @@ export class ObservationBoard {
     return [...this.#statuses.values()];
   }
 
-  /** Called after each published batch, and after each departure; `freshAt` is when the batch was read, monotonic. */
+  /**
+   * Calls the listener after each published batch and after each departure. `freshAt` is the monotonic time of the
+   * batch's reading.
+   */
   subscribe(listener: (batch: Batch, freshAt: number) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
@@ -154,7 +163,7 @@ export class ObservationBoard {
 
   #update(key: string, change: (status: CollectorStatus) => CollectorStatus): void {
     const status = this.#statuses.get(key);
-    if (status === undefined) throw new Error(`collector ${key} was never registered`);
+    if (status === undefined) throw new Error(`collector ${key} is not registered`);
     this.#statuses.set(key, change(status));
   }
 }

@@ -1,26 +1,29 @@
 /**
- * The runs that left the workflow DLQ because the daemon resumed or deleted them. No listing needs to show that they
- * are gone, and one that was read while they left, or soon after, must not bring them back.
+ * Runs that left the workflow DLQ because the daemon resumed or deleted them. No listing needs to confirm their
+ * departure. A listing that was read during or soon after it must not restore them.
  */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
-/** A service may list a run for so long after it took the request. A listing that began later is believed. */
+/**
+ * Maximum time that a service may still list a run after it accepted the request. A listing that began later is
+ * trusted.
+ */
 const LISTED_STILL_MS = 300_000;
-/** Time for which a run that left counts among recent failures; guards look back 15 minutes at most. */
+/** Time that a departed run counts as a recent failure. Guards look back at most 15 minutes. */
 const KEPT_MS = 900_000;
 
 interface Departed {
   /** Monotonic. */
   readonly at: number;
-  /** The run as it was listed; absent until a listing shows it. */
+  /** Run as listed; absent until a listing has it. */
   row?: WorkflowDlqEntry;
 }
 
 export class Departures {
   readonly #accounts = new Map<string, Map<string, Departed>>();
 
-  /** @returns the rows without those that left */
+  /** @returns the rows without the departed runs */
   leave(
     account: string,
     left: { readonly dlqIds: ReadonlySet<string>; readonly rows: readonly WorkflowDlqEntry[]; readonly at: number },
@@ -31,7 +34,7 @@ export class Departures {
     return this.without(account, left.rows, left.at);
   }
 
-  /** @param since monotonic, when the reading of the rows began */
+  /** @param since monotonic time when the reading of the rows began */
   without(account: string, rows: readonly WorkflowDlqEntry[], since: number): readonly WorkflowDlqEntry[] {
     const known = this.#accounts.get(account);
     if (known === undefined || known.size === 0) return rows;
@@ -43,7 +46,7 @@ export class Departures {
     });
   }
 
-  /** The rows that left in the last 15 minutes, as they were listed. */
+  /** Returns the rows that left in the last 15 minutes, as listed. */
   recent(account: string, now: number): readonly WorkflowDlqEntry[] {
     const known = [...(this.#accounts.get(account)?.values() ?? [])];
     return known.flatMap(({ at, row }) => (row === undefined || now - at > KEPT_MS ? [] : [row]));

@@ -1,32 +1,35 @@
-/** Attempts towards one host, minute by minute, and whether they say that the host is down. */
+/** Attempts to one host by minute, and the decision if the host is down. */
 import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
 import type { Outage } from '#foundation/domain/outage.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
 export const MINUTE_MS = 60_000;
-/** Longer windows are not known. */
+/** Maximum window in minutes. */
 export const MINUTES = 360;
 
-/** An outage needs so many attempts, of which fewer than this share was delivered. */
+/** Conditions of an outage: minimum number of attempts, and an upper limit of the share delivered. */
 const FEWEST_ATTEMPTS = 10;
 const MOST_DELIVERED = 0.1;
-/** Retries take minutes: failures of a moment are none, unless as many messages failed for good. */
+/**
+ * Minimum duration in minutes: retries take minutes, so a brief failure is not an outage. It does not apply if enough
+ * messages failed finally.
+ */
 const FEWEST_MINUTES = 3;
 const FEWEST_LOST = 10;
-/** Attempts that ended longer ago do not tell how the host is now. */
+/** Maximum age of an attempt that still shows the current state of the host. */
 const LATELY_MS = 60 * MINUTE_MS;
-/** A host that was silent for so long before the first failure began to fail with it. */
+/** Silence before the first failure after which that failure is treated as the start of the outage. */
 const SILENT_MS = 5 * MINUTE_MS;
-/** Of one host; further reasons count as `other`. */
+/** Maximum number of reasons per host; further reasons count as `other`. */
 const MOST_REASONS = 8;
 
 export interface AttemptCounts {
   readonly delivered: number;
-  /** Delivered, and failed. */
+  /** Number of attempts, delivered and failed. */
   readonly all: number;
 }
 
-/** A ring of minutes. */
+/** Ring buffer of minutes. */
 export class HostAttempts {
   readonly since: number;
   newest = 0;
@@ -72,9 +75,9 @@ export class HostAttempts {
   }
 
   /**
-   * The outage that the attempts show, back to the last minute in which half of them were delivered.
+   * Returns the outage that the attempts show. It starts after the last minute when half of them were delivered.
    *
-   * @param watermark epoch milliseconds: the log is counted up to here
+   * @param watermark epoch milliseconds up to which the log is counted
    */
   outage(watermark: number): Omit<Outage, 'host'> | undefined {
     const newest = minuteOf(watermark);

@@ -1,6 +1,6 @@
 /**
- * How far the counting of each account's log is behind the local clock, and how fast it catches up. The daemon reports
- * every watermark here as soon as it is committed, so a run that fails later hides no progress.
+ * Lag of each account's log counting behind the local clock, and its catch-up rate. Every watermark is reported here as
+ * soon as it is committed, so a later failure of the run hides no progress.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
@@ -13,15 +13,15 @@ const MEASURED_AT_LEAST_MS = 60_000;
 const MARK_EVERY_MS = 10_000;
 
 export interface LogLagReading {
-  /** Epoch milliseconds: log entries up to here are counted. */
+  /** Epoch milliseconds up to which log entries are counted. */
   readonly watermark: number;
-  /** Milliseconds between the watermark and now; absent when the watermark is ahead of the local clock. */
+  /** Milliseconds between the watermark and now; absent while the watermark is ahead of the local clock. */
   readonly lagMs?: number;
   /** Seconds of log counted per second, over the last 10 minutes; absent in the first minute. */
   readonly catchUpRatio?: number;
 }
 
-/** A watermark, and when it was committed by the monotonic clock. */
+/** Watermark and its commit time on the monotonic clock. */
 interface Mark {
   readonly at: number;
   readonly watermark: number;
@@ -40,11 +40,11 @@ export class LogLag {
     this.#clock = clock;
   }
 
-  /** Takes the watermark of an account, after each commit and when a run begins. */
+  /** Records the watermark of an account, after each commit and when a run begins. */
   take(account: string, watermark: number): void {
     const at = this.#clock.monotonic();
     const lag = getOrAdd(this.#accounts, account, () => ({ watermark, marks: [] }));
-    // A watermark that was set back starts a new measurement.
+    // A watermark that was reset starts a new measurement.
     if (watermark < lag.watermark) lag.marks = [];
     lag.watermark = watermark;
     const last = lag.marks.at(-1);
@@ -55,7 +55,7 @@ export class LogLag {
     lag.marks.push({ at, watermark });
   }
 
-  /** Returns what is known of an account; undefined before its first run. */
+  /** Returns the lag of an account; undefined before its first run. */
   of(account: string): LogLagReading | undefined {
     const lag = this.#accounts.get(account);
     if (lag === undefined) return undefined;

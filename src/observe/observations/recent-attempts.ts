@@ -1,7 +1,7 @@
 /**
- * How attempts to deliver fared lately, by account and host: what the log told in the last hours, by the entries' own
- * time, in minutes. What is not held is not known, never 0: before the process has watched for the whole window, while
- * the reading of the log is behind, and of hosts that were forgotten since there were too many.
+ * Recent delivery attempts by account and host: counts from the log for the last hours, per minute of the entries' own
+ * time. Missing data is unknown, never 0. Data is missing until the process has observed the whole window, and while
+ * the log is read with a lag. It is also missing for hosts that were forgotten because of the limit.
  */
 import type { EndedAttemptsRead } from '#foundation/domain/ended-attempts.ts';
 import type { Outage } from '#foundation/domain/outage.ts';
@@ -9,9 +9,9 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { HostAttempts, MINUTE_MS, MINUTES, type AttemptCounts } from './host-attempts.ts';
 
-/** Of one account; the one that was silent the longest goes first. */
+/** Maximum number of hosts per account. The host that was silent longest is removed first. */
 const MOST_HOSTS = 500;
-/** The log may be counted so far behind the present. */
+/** Maximum lag of the log counting. */
 const BEHIND_MS = 5 * MINUTE_MS;
 
 export class RecentAttempts {
@@ -22,22 +22,22 @@ export class RecentAttempts {
     this.#clock = clock;
   }
 
-  /** To be called with each commit of the reading, in their order. */
+  /** Adds a commit of the log reading. Must be called once per commit, in order. */
   take(account: string, read: EndedAttemptsRead): void {
     getOrAdd(this.#accounts, account, () => new AccountAttempts(read.from)).take(read);
   }
 
-  /** Attempts that ended within the last `windowMs` milliseconds, of which at most a minute more is counted. */
+  /** Returns the attempts that ended within the last `windowMs` milliseconds. At most one extra minute is included. */
   of(account: string, host: string, windowMs: number): AttemptCounts | undefined {
     return this.#current(account)?.of(host, this.#clock.now() - windowMs);
   }
 
-  /** The same, of the part of the window that is held: attempts that were not seen may be missing. */
+  /** Returns the attempts of the known part of the window. Attempts that were not seen may be missing. */
   seen(account: string, host: string, windowMs: number): AttemptCounts | undefined {
     return this.#current(account)?.seen(host, this.#clock.now() - windowMs);
   }
 
-  /** Destinations that fail nearly all attempts, most failures first; undefined when that is not known. */
+  /** Returns destinations that fail nearly all attempts, most failures first. Undefined if unknown. */
   outages(account: string): readonly Outage[] | undefined {
     return this.#current(account)?.outages();
   }
@@ -50,7 +50,7 @@ export class RecentAttempts {
 
 class AccountAttempts {
   watermark: number;
-  /** Everything since is held, of hosts that have no place as well: there was nothing. */
+  /** Time since when data is complete, including for hosts without an entry: they had no attempts. */
   #since: number;
   readonly #hosts = new Map<string, HostAttempts>();
 
@@ -71,7 +71,7 @@ class AccountAttempts {
     const first = Math.floor(from / MINUTE_MS) * MINUTE_MS;
     const known = this.#hosts.get(host);
     const since = known?.since ?? this.#since;
-    // The present minute takes a place of the ring as well.
+    // The current minute also uses a slot of the ring.
     if (!(from >= since) || first <= this.watermark - (MINUTES - 1) * MINUTE_MS) return undefined;
     return known?.sumFrom(first) ?? { delivered: 0, all: 0 };
   }
@@ -89,7 +89,10 @@ class AccountAttempts {
       .sort((a, b) => b.failed - a.failed);
   }
 
-  /** Of a host without a place nothing is known any more until the last that any of them did. */
+  /**
+   * Forgets the hosts that were silent longest. Data of hosts without an entry is unknown up to the last attempt of a
+   * forgotten host.
+   */
   #forgetSilent(): void {
     const tooMany = this.#hosts.size - MOST_HOSTS;
     if (tooMany <= 0) return;

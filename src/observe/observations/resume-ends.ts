@@ -1,22 +1,22 @@
 /**
- * Keeps how messages of resumed runs ended. The log shows it sooner than a listing of the DLQ does. The newest ends are
- * kept, in memory alone.
+ * Keeps the ends of messages of resumed runs. The log has them sooner than a DLQ listing. The newest ends are kept, in
+ * memory only.
  */
 import type { EndedAttemptsRead, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
-/** Most ends kept of one account and kind: deliveries must not push out failures. */
+/** Maximum number of ends per account and kind, so that deliveries cannot displace failures. */
 const MOST = 10_000;
 
 export class ResumeEnds {
   readonly #known = new Map<string, Set<string>>();
 
-  /** To be called with each commit of the reading of the log. */
+  /** Adds a commit of the log reading. Must be called once per commit. */
   take(account: string, { resumeEnds }: Pick<EndedAttemptsRead, 'resumeEnds'>): void {
     for (const resume of resumeEnds) {
       const known = getOrAdd(this.#known, `${account}\0${resume.end}`, () => new Set<string>());
       const key = keyOf(resume);
-      // Deleted first, so that the oldest key is the first.
+      // The key is deleted first, so that the oldest key stays at the front.
       known.delete(key);
       known.add(key);
       const [oldest] = known;
@@ -24,7 +24,7 @@ export class ResumeEnds {
     }
   }
 
-  /** Returns whether a message of this attempt, on its way to this URL, ended like this. */
+  /** Returns true if a message of this attempt to this URL ended with this kind. */
   has(account: string, resume: ResumeEnd): boolean {
     return this.#known.get(`${account}\0${resume.end}`)?.has(keyOf(resume)) === true;
   }

@@ -1,6 +1,6 @@
 /**
- * One run of one collector, told to everybody whom it concerns: the board gets the batch or the failure, the event
- * bus hears of either. The task never rejects, so that one account's trouble is no other's.
+ * Runs a collector once and reports the result: the board gets the batch or the failure, the event bus gets both. The
+ * task never rejects, so that a failure of one account does not affect another.
  */
 import type { Batch, CollectorName, Observations } from '#foundation/domain/observation.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
@@ -16,25 +16,25 @@ export interface CollectorTaskOptions<N extends CollectorName> {
   readonly board: ObservationBoard;
   readonly events: EventBus;
   readonly clock: Clock;
-  /** Why a run is not started: the requests that the daemon allows itself today are used up. Undefined when it is. */
+  /** Returns why a run must not start: the daemon's own daily requests are used up. Else undefined. */
   readonly mayNot?: () => 'quota' | undefined;
-  /** Reads a complete batch, or rejects. `previous` is the latest batch, however old. */
+  /** Reads a complete batch, or rejects. `previous` is the latest batch, regardless of age. */
   readonly collect: (
     signal: AbortSignal,
     previous: Batch<N> | undefined,
   ) => Promise<{ readonly rows: readonly Observations[N][]; readonly dropped: number }>;
 }
 
-/** What a scheduler needs of a task besides its times. */
+/** Task for a scheduler, without its times. */
 export interface CollectorTask {
   /** `account/collector`. */
   readonly name: string;
-  /** After a failure it asks to be run again before its next slot. */
+  /** Runs the collector. After a failure it requests another run before the next slot. */
   readonly run: (signal: AbortSignal) => Promise<{ readonly againInMs: number } | undefined>;
   readonly onSkip: (reason: 'overlap') => void;
 }
 
-/** The collector must have been registered on the board. */
+/** Creates the task of a collector, which must be registered on the board. */
 export function collectorTask<N extends CollectorName>(options: CollectorTaskOptions<N>): CollectorTask {
   const { account, collector, board, events, clock } = options;
   let failuresInARow = 0;
@@ -69,17 +69,20 @@ export function collectorTask<N extends CollectorName>(options: CollectorTaskOpt
   };
 }
 
-/** 5 s, then twice as long each time, a minute at most: a source of a long interval is back soon after the service is. */
+/**
+ * Returns the delay before the next attempt: 5 s, then doubled each time, at most one minute. A source with a long
+ * interval recovers soon after the service does.
+ */
 function backoff(failures: number): number {
   return Math.min(5_000 * 2 ** (failures - 1), 60_000);
 }
 
-/** The service, or our own budget, asked for fewer requests; or nobody asks any more. */
+/** Failures without an early retry: the service or our own budget asked for fewer requests, or the run was aborted. */
 const NOT_SOONER: ReadonlySet<string> = new Set(['rate_limited', 'budget', 'aborted']);
 
 /**
- * A closed set, for it becomes a label: the codes of the service's errors, and `internal` for everything else. An
- * abort is told by its cause, whatever the aborted work made of it.
+ * Returns the reason as one of a closed set, since it becomes a label: a service error code, or `internal` for
+ * everything else. An abort is classified by its cause, not by the error of the aborted work.
  */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   const code = serviceErrorCode(error);

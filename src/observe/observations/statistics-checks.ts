@@ -1,10 +1,10 @@
-/** Says of each new check of the statistics how it came out. */
+/** Emits an event with the result of each new check of the statistics. */
 import type { Batch } from '#foundation/domain/observation.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ObservationBoard } from './board.ts';
 
 export function announceChecks(board: ObservationBoard, events: EventBus): Disposable {
-  /** What was said last, by account and check. */
+  /** Time of the last reported result, by account and check. */
   const said = new Map<string, number>();
 
   function isNew(key: string, at: number): boolean {

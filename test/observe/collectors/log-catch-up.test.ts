@@ -135,7 +135,7 @@ describe('a moment that cannot be read to its end', () => {
       await w.clock.advance(30 * SECOND);
     }
     expect(failure).toMatchObject({ code: 'client_error' });
-    expect(String(failure)).toMatch(/the moment 2026-11-20T10:00:01.000Z alone cannot be read .* counting waits there/);
+    expect(String(failure)).toMatch(/the moment 2026-11-20T10:00:01.000Z alone cannot be read .* counting stops there/);
     expect(w.store.loadLogState(ACCOUNT).watermark).toBe(T0 + 999);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
   });

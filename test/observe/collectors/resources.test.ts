@@ -24,7 +24,7 @@ describe('a collector is off', () => {
   test('when it is switched off', () => {
     for (const name of COLLECTOR_NAMES) {
       const off = target({ ...everything, settings: { [name]: { enabled: false } } });
-      expect(collectors[name].off(off)).toBe('switched off in the configuration');
+      expect(collectors[name].off(off)).toBe('disabled in the configuration');
     }
   });
 
