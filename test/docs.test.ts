@@ -32,6 +32,10 @@ import { authority } from './support/certificates.ts';
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
+const PAGES = readdirSync(join(ROOT, 'docs'))
+  .filter((file) => file.endsWith('.md'))
+  .map((file) => `docs/${file}`);
+
 /** The code blocks of one language, in order. */
 function blocks(text: string, language: string): string[] {
   return [...text.matchAll(/```(\w*)\n(.*?)```/gs)].filter((match) => match[1] === language).map((match) => match[2]!);
@@ -49,16 +53,7 @@ test('docs/metrics.md is what the catalogue says', () => {
 });
 
 test('every metric that a document names exists', () => {
-  for (const file of [
-    'README.md',
-    'docs/policies.md',
-    'docs/guards.md',
-    'docs/ARCHITECTURE.md',
-    'docs/emulator.md',
-    'docs/hooks.md',
-    'docs/notifications.md',
-    'docs/telemetry.md',
-  ]) {
+  for (const file of ['README.md', ...PAGES]) {
     const named =
       read(file).match(/\b(?:opsd|msgsvc)_[a-z_]+(?:_total|_seconds|_bytes|_info|_runs|_messages)\b/g) ?? [];
     expect(
@@ -74,9 +69,7 @@ test('docs/policies-actions.md has a row for each action and each outcome of a r
 });
 
 test('every field of the records that the service answers with is in a metric, or has a line that says why not', () => {
-  const telemetry = read('docs/telemetry.md');
-  const from = telemetry.indexOf('## Fields of the service that have no metric');
-  const why = telemetry.slice(from, telemetry.indexOf('\n## ', from));
+  const why = read('docs/fields-without-metrics.md');
   const named = (field: string): RegExp => new RegExp(`(?<![\\w])${field}(?![\\w])`);
   const sources = METRIC_NAMES.map((name) => specOf(name).source).join('; ');
   const silent = Object.entries(RECORDS)
@@ -236,21 +229,25 @@ describe('docs/security.md', () => {
   });
 });
 
-test.each([
-  'docs/operating.md',
-  'docs/api.md',
-  'docs/policies.md',
-  'docs/security.md',
-  'docs/hooks.md',
-  'docs/alertmanager.md',
-  'docs/kubernetes.md',
-  'docs/compose.md',
-  'docs/ARCHITECTURE.md',
-  'deploy/README.md',
-])('%s links to files that exist', (file) => {
-  const links = [...read(file).matchAll(/\]\(((?!https?:)[\w./-]+)(?:#[\w-]+)?\)/g)].map((match) => match[1]!);
-  expect(links.length).toBeGreaterThan(0);
-  for (const link of links) expect(existsSync(join(ROOT, dirname(file), link)), link).toBe(true);
+/** Anchors of a page: those of its headings, as GitHub derives them, and those that it names. */
+function anchorsOf(text: string): string[] {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map((match) =>
+    match[1]!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\d _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return [...headings, ...[...text.matchAll(/<a id="([\w-]+)">/g)].map((match) => match[1]!)];
+}
+
+test.each(['README.md', 'deploy/README.md', ...PAGES])('%s links to files and anchors that exist', (file) => {
+  const links = [...read(file).matchAll(/\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)/g)];
+  const broken = links.filter(([, target, anchor]) => {
+    const path = target === '' ? file : join(dirname(file), target!);
+    if (!existsSync(join(ROOT, path))) return true;
+    return anchor !== undefined && !anchorsOf(read(path)).includes(anchor);
+  });
+  expect(broken.map(([link]) => link)).toEqual([]);
 });
 
 test('docs/ARCHITECTURE.md names files and folders that exist', () => {
@@ -263,18 +260,18 @@ test('docs/ARCHITECTURE.md names files and folders that exist', () => {
 });
 
 describe('docs/guards.md', () => {
-  const text = read('docs/guards.md');
-  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  const sections = read('docs/guards.md')
+    .split(/^###? /m)
+    .filter((section) => section.startsWith('`'));
 
-  test('has every guard, in the order in which they are asked', () => {
-    expect(firstCells(text)).toEqual(GUARDS.map((guard) => guard.name));
+  test('has a section for every guard, in the order in which they run', () => {
+    expect(sections.map((section) => section.split('\n')[0])).toEqual(GUARDS.map((guard) => `\`${guard.name}\``));
   });
 
-  test('says of each what it holds, its default, where it shows and what to do', () => {
-    for (const row of rows) {
-      const cells = row.split('|').slice(1, -1);
-      expect(cells.length, row).toBe(5);
-      for (const cell of cells) expect(cell.trim(), row).not.toBe('');
+  test('describes the check, default, display, and remedy of each', () => {
+    for (const section of sections) {
+      const parts = [...section.matchAll(/^- \*\*(\w+):\*\* +\S/gm)].map((match) => match[1]);
+      expect(parts, section).toEqual(['Checks', 'Default', 'Display', 'Remedy']);
     }
   });
 });

@@ -69,7 +69,7 @@ export function share(part: string, whole: string): string {
 
 /**
  * The share of a part that is counted among its whole. A counter that appears is 0 at first and catches up later
- * (docs/telemetry.md): in that moment the part may have grown by more than the whole, which can be no more than all.
+ * (docs/scraping.md): in that moment the part may have grown by more than the whole, which can be no more than all.
  */
 export function portion(part: string, whole: string): string {
   return `clamp_max(${share(part, whole)}, 1)`;

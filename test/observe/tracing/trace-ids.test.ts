@@ -35,7 +35,7 @@ test('the sampled share is about the ratio, and grows with it', () => {
 });
 
 test('the vectors of the documentation, by an implementation of their own', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../../docs/telemetry.md'), 'utf8');
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/traces.md'), 'utf8');
   const rows = [...text.matchAll(/^\| (trace|workflow|span \S+) \| (\S+) \| (\S+) \| ([0-9a-f]+) \|$/gm)];
   expect(rows).toHaveLength(9);
   for (const [, of, account, id, value] of rows) {
