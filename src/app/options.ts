@@ -6,7 +6,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
-import type { HandedCounts } from '#observe/metrics/families.ts';
+import type { HandedCounts } from '#observe/metrics/family-tables.ts';
 import type { ReloadOutcome, ReloadState } from './reloader.ts';
 
 export type StartDaemon = (config: Config, options: DaemonOptions) => Promise<Daemon>;

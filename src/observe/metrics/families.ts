@@ -8,21 +8,11 @@
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
-import {
-  OWN_METRIC_NAMES,
-  labelNamesOf,
-  specOf,
-  type CounterName,
-  type GaugeName,
-  type HistogramName,
-  type LabelsOf,
-  type MetricName,
-} from '../catalog/catalog.ts';
-import { labelText, parseLabels } from './exposition-text.ts';
+import type { CounterName, GaugeName, HistogramName, LabelsOf, MetricName } from '../catalog/catalog.ts';
+import { labelText } from './exposition-text.ts';
+import { FamilyTables, type FamilyTablesOptions, type HandedCounts, type Observations } from './family-tables.ts';
 import type { LabelLimiter } from './label-limiter.ts';
-import { increase, observe, release, SeriesTable, setValue, type Child, type ShownExemplar } from './series.ts';
-import { SeriesLimit } from './series-limit.ts';
+import type { SeriesTable } from './series.ts';
 import { makesSense } from './values.ts';
 
 type Labels = Record<string, string>;
@@ -42,13 +32,6 @@ export const SOURCES = [
   'process',
 ] as const;
 export type Source = (typeof SOURCES)[number];
-
-/** What fell into a histogram elsewhere. */
-export interface Observations {
-  readonly buckets: readonly number[];
-  readonly sum: number;
-  readonly exemplars?: readonly (ShownExemplar | undefined)[];
-}
 
 export interface Families {
   set<N extends GaugeName>(metric: N, labels: LabelsOf<N>, value: number): void;
@@ -83,36 +66,16 @@ export interface Families {
   readonly tables: readonly SeriesTable[];
 }
 
-/** Counters and histograms as they stand, for a daemon that follows in the same process. */
-export type HandedCounts = ReadonlyMap<string, readonly Omit<Child, 'chunk'>[]>;
-
 /** Samples by metric and labels, these as exposed. */
 export type Samples = Map<MetricName, Map<string, number>>;
 
-export interface FamiliesDeps {
+export interface FamiliesDeps extends FamilyTablesOptions {
   readonly limiter: Pick<LabelLimiter, 'admit'>;
-  readonly clock: Clock;
-  /** How long a counter that appears is shown as 0. */
-  readonly zeroForMs: number;
-  /** What earlier ones of this process counted: it goes on from there, for the accounts that are still there. */
-  readonly handed?: HandedCounts;
-  readonly accounts?: readonly string[];
-  /** Series there may be, over all metrics. */
-  readonly maxSeries: number;
-  /** A label set was not shown, since there are as many series as there may be. */
-  readonly onRefused: (metric: string) => void;
-  /** Whether the metrics for developers of the daemon are exposed too. */
-  readonly debug: boolean;
 }
 
-export function createFamilies(deps: FamiliesDeps): Families {
-  const { limiter, clock, zeroForMs } = deps;
-  const tables = new Map<MetricName, SeriesTable>();
-  const limit = new SeriesLimit({ max: deps.maxSeries, onRefused: deps.onRefused });
-  /** Oldest first: all are held for the same time. */
-  const held = new Map<Child, number>();
-  let holds = false;
-  let created = { at: Number.NaN, text: '' };
+export function createFamilies({ limiter, ...options }: FamiliesDeps): Families {
+  const { clock } = options;
+  const tables = new FamilyTables(options);
 
   function limited(table: SeriesTable, given: Readonly<Labels>): string {
     const account = given['account'] ?? '';
@@ -123,115 +86,46 @@ export function createFamilies(deps: FamiliesDeps): Families {
     return text;
   }
 
-  const isHidden = ({ spec }: SeriesTable): boolean => spec.debug === true && !deps.debug;
-
-  /** Returns undefined for what is not exposed. */
-  function create(table: SeriesTable, labels: string, options?: Parameters<SeriesTable['create']>[1]) {
-    return isHidden(table) ? undefined : limit.create(table, labels, options);
-  }
-
-  /** One text for all that are created at once. */
-  function nowText(): string {
-    const now = clock.now();
-    if (now !== created.at) created = { at: now, text: `${now / 1_000}` };
-    return created.text;
-  }
-
-  /** It counted before this process: were it 0 at first, all of it would be taken for an increase. */
-  function unhold(child: Child): void {
-    release(child);
-    child.created = undefined;
-    held.delete(child);
-  }
-
-  function counting(table: SeriesTable, labels: string, restored: boolean): Child | undefined {
-    const known = table.find(labels);
-    if (known !== undefined) {
-      if (restored) unhold(known);
-      return known;
-    }
-    if (restored) return create(table, labels);
-    const isHeld = holds && zeroForMs > 0;
-    const child = create(table, labels, { created: nowText(), held: isHeld });
-    if (isHeld && child !== undefined) held.set(child, clock.monotonic());
-    return child;
-  }
-
-  function count(table: SeriesTable, labels: string, by: number, restored = false): void {
-    const child = counting(table, labels, restored);
-    if (child !== undefined) increase(child, by);
-  }
-
-  function observeAll(table: SeriesTable, labels: string, added: Observations, restored = false): void {
-    const child = counting(table, labels, restored);
-    if (child !== undefined) observe(child, added);
-  }
-
-  function setTo(table: SeriesTable, labels: string, value: number): void {
-    const child = table.find(labels) ?? create(table, labels);
-    if (child !== undefined) setValue(child, value);
-  }
-
   function refuse(source: Source): void {
-    count(tables.get('opsd_refused_values_total')!, labelText('source', source), 1);
-  }
-
-  function takeOver(table: SeriesTable): void {
-    for (const { labels, value, created, held: isHeld, buckets, exemplars } of deps.handed?.get(table.name) ?? []) {
-      if (table.spec.account && !deps.accounts?.includes(parseLabels(labels)['account'] ?? '')) continue;
-      const child = create(table, labels, { held: isHeld, ...(created !== undefined && { created }) });
-      if (child === undefined) continue;
-      if (buckets === undefined) increase(child, value);
-      else observe(child, { buckets, sum: value, ...(exemplars !== undefined && { exemplars }) });
-      if (isHeld) held.set(child, clock.monotonic());
-    }
-  }
-
-  for (const name of OWN_METRIC_NAMES) {
-    const table = new SeriesTable(name, specOf(name), labelNamesOf(name));
-    tables.set(name, table);
-    takeOver(table);
-    // A gauge without labels is absent until it is set; what the store keeps, until the store was read.
-    const isAbsent = table.spec.type === 'gauge' || table.spec.mirrored === true;
-    if (table.labelNames.length === 0 && !isAbsent) counting(table, '', false);
+    tables.count(tables.of('opsd_refused_values_total'), labelText('source', source), 1);
   }
 
   return {
-    tables: [...tables.values()].filter((table) => !isHidden(table)),
+    tables: tables.exposed(),
     refuse,
     set(metric, labels, value) {
-      const table = tables.get(metric)!;
+      const table = tables.of(metric);
       if (!makesSense(table.spec, value)) return refuse('events');
-      setTo(table, limited(table, labels), value);
+      tables.set(table, limited(table, labels), value);
     },
     remove(metric, labels) {
-      const table = tables.get(metric)!;
+      const table = tables.of(metric);
       const child = table.find(limited(table, labels));
-      if (child !== undefined) limit.remove(table, child);
+      if (child !== undefined) tables.remove(table, child);
     },
     add(metric, labels, by = 1) {
-      const table = tables.get(metric)!;
+      const table = tables.of(metric);
       if (!makesSense(table.spec, by)) return refuse('events');
-      count(table, limited(table, labels), by);
+      tables.count(table, limited(table, labels), by);
     },
     observe(metric, labels, seconds, span) {
-      const table = tables.get(metric)!;
+      const table = tables.of(metric);
       if (!makesSense(table.spec, seconds)) return refuse('events');
-      observeAll(table, limited(table, labels), single(table, seconds, span, clock.now()));
+      tables.observe(table, limited(table, labels), single(table, seconds, span, clock.now()));
     },
     mirror(metric, labels, by, restored) {
-      const table = tables.get(metric)!;
-      count(table, textOf(table, labels), by, restored);
+      const table = tables.of(metric);
+      tables.count(table, textOf(table, labels), by, restored);
     },
     mirrorHistogram(metric, labels, added, restored) {
-      const table = tables.get(metric)!;
-      observeAll(table, textOf(table, labels), added, restored);
+      const table = tables.of(metric);
+      tables.observe(table, textOf(table, labels), added, restored);
     },
     collect(source) {
       const samples: Samples = new Map();
       const put: Put = (metric, labels, value) => {
         if (value === undefined) return;
-        const table = tables.get(metric)!;
+        const table = tables.of(metric);
         if (!makesSense(table.spec, value)) refuse(source);
         else merge(samples, table, limited(table, labels), value);
       };
@@ -239,50 +133,21 @@ export function createFamilies(deps: FamiliesDeps): Families {
     },
     exchange(metrics, samples) {
       for (const metric of metrics) {
-        const table = tables.get(metric)!;
+        const table = tables.of(metric);
         const parts = samples.map((part) => part.get(metric)).filter((part) => part !== undefined);
         for (const child of table.children()) {
-          if (!parts.some((part) => part.has(child.labels))) limit.remove(table, child);
+          if (!parts.some((part) => part.has(child.labels))) tables.remove(table, child);
         }
-        for (const part of parts) for (const [labels, value] of part) setTo(table, labels, value);
+        for (const part of parts) for (const [labels, value] of part) tables.set(table, labels, value);
       }
     },
-    drop(account, label, value) {
-      for (const table of tables.values()) {
-        if (table.spec.type === 'gauge' || !table.labelNames.includes(label)) continue;
-        const part = labelText(label, value);
-        for (const child of table.children()) {
-          // Another label's value may read like it: this only spares most of them the parsing.
-          if (!child.labels.includes(part)) continue;
-          const labels = parseLabels(child.labels);
-          if (labels[label] === value && (labels['account'] ?? '') === account) {
-            held.delete(child);
-            limit.remove(table, child);
-          }
-        }
-      }
-    },
-    hold: () => void (holds = true),
-    handOver: () =>
-      new Map(
-        [...tables.values()]
-          .filter(({ spec }) => spec.type !== 'gauge' && spec.mirrored !== true && !OF_PROCESS.has(spec.source))
-          .map((table) => [table.name, [...table.children()]]),
-      ),
-    heldCount: () => held.size,
-    releaseHeld() {
-      const now = clock.monotonic();
-      for (const [child, since] of held) {
-        if (now - since < zeroForMs) return;
-        release(child);
-        held.delete(child);
-      }
-    },
+    drop: (account, label, value) => tables.drop(account, label, value),
+    hold: () => tables.held.start(),
+    releaseHeld: () => tables.held.releaseDue(),
+    heldCount: () => tables.held.size,
+    handOver: () => tables.handOver(),
   };
 }
-
-/** Sources that tell their totals since the start of the process, or, as the limiter, since a reload. */
-const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'limiter']);
 
 function textOf(table: SeriesTable, labels: Readonly<Labels>): string {
   return table.labelNames.map((name) => labelText(name, labels[name] ?? '')).join(',');

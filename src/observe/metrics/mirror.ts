@@ -17,7 +17,8 @@ import {
   type HistogramName,
   type MetricName,
 } from '../catalog/catalog.ts';
-import type { Families, Observations } from './families.ts';
+import type { Families } from './families.ts';
+import type { Observations } from './family-tables.ts';
 import type { LabelLimiter } from './label-limiter.ts';
 import { makesSense } from './values.ts';
 

@@ -1,0 +1,161 @@
+/**
+ * The series of all metrics of the catalogue, written by metric and exposed labels. It creates a series with its first
+ * write, within the limit of all series.
+ */
+import type { Clock } from '#foundation/platform/clock.ts';
+import { OWN_METRIC_NAMES, labelNamesOf, specOf, type MetricName } from '../catalog/catalog.ts';
+import { labelText, parseLabels } from './exposition-text.ts';
+import { HeldCounters } from './held-counters.ts';
+import { increase, observe, release, SeriesTable, setValue, type Child, type ShownExemplar } from './series.ts';
+import { SeriesLimit } from './series-limit.ts';
+
+/** What fell into a histogram elsewhere. */
+export interface Observations {
+  readonly buckets: readonly number[];
+  readonly sum: number;
+  readonly exemplars?: readonly (ShownExemplar | undefined)[];
+}
+
+/** Counters and histograms as they stand, for a daemon that follows in the same process. */
+export type HandedCounts = ReadonlyMap<string, readonly Omit<Child, 'chunk'>[]>;
+
+/** Sources that tell their totals since the start of the process, or, as the limiter, since a reload. */
+const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'limiter']);
+
+export interface FamilyTablesOptions {
+  readonly clock: Clock;
+  /** How long a counter that appears is shown as 0. */
+  readonly zeroForMs: number;
+  /** What earlier ones of this process counted: it goes on from there, for the accounts that are still there. */
+  readonly handed?: HandedCounts;
+  readonly accounts?: readonly string[];
+  /** Series there may be, over all metrics. */
+  readonly maxSeries: number;
+  /** A label set was not shown, since there are as many series as there may be. */
+  readonly onRefused: (metric: string) => void;
+  /** Whether the metrics for developers of the daemon are exposed too. */
+  readonly debug: boolean;
+}
+
+export class FamilyTables {
+  readonly held: HeldCounters;
+  readonly #options: FamilyTablesOptions;
+  readonly #tables = new Map<MetricName, SeriesTable>();
+  readonly #limit: SeriesLimit;
+  #created = { at: Number.NaN, text: '' };
+
+  constructor(options: FamilyTablesOptions) {
+    this.#options = options;
+    this.held = new HeldCounters(options.clock, options.zeroForMs);
+    this.#limit = new SeriesLimit({ max: options.maxSeries, onRefused: options.onRefused });
+    for (const name of OWN_METRIC_NAMES) {
+      const table = new SeriesTable(name, specOf(name), labelNamesOf(name));
+      this.#tables.set(name, table);
+      this.#takeOver(table);
+      // A gauge without labels is absent until it is set; what the store keeps, until the store was read.
+      const isAbsent = table.spec.type === 'gauge' || table.spec.mirrored === true;
+      if (table.labelNames.length === 0 && !isAbsent) this.#counting(table, '', false);
+    }
+  }
+
+  of(metric: MetricName): SeriesTable {
+    return this.#tables.get(metric)!;
+  }
+
+  exposed(): readonly SeriesTable[] {
+    return [...this.#tables.values()].filter((table) => !this.#isHidden(table));
+  }
+
+  /** @param restored counted before this process: neither new nor known since when it counts */
+  count(table: SeriesTable, labels: string, by: number, restored = false): void {
+    const child = this.#counting(table, labels, restored);
+    if (child !== undefined) increase(child, by);
+  }
+
+  observe(table: SeriesTable, labels: string, added: Observations, restored = false): void {
+    const child = this.#counting(table, labels, restored);
+    if (child !== undefined) observe(child, added);
+  }
+
+  set(table: SeriesTable, labels: string, value: number): void {
+    const child = table.find(labels) ?? this.#create(table, labels);
+    if (child !== undefined) setValue(child, value);
+  }
+
+  remove(table: SeriesTable, child: Child): void {
+    this.held.delete(child);
+    this.#limit.remove(table, child);
+  }
+
+  /** Ends the counters and histograms of a label's value. */
+  drop(account: string, label: string, value: string): void {
+    const part = labelText(label, value);
+    for (const table of this.#tables.values()) {
+      if (table.spec.type === 'gauge' || !table.labelNames.includes(label)) continue;
+      for (const child of table.children()) {
+        // Another label's value may read like it: this only spares most of them the parsing.
+        if (!child.labels.includes(part)) continue;
+        const labels = parseLabels(child.labels);
+        if (labels[label] === value && (labels['account'] ?? '') === account) this.remove(table, child);
+      }
+    }
+  }
+
+  /** What only this process knows: without what the store keeps, and without what the process itself counts. */
+  handOver(): HandedCounts {
+    return new Map(
+      [...this.#tables.values()]
+        .filter(({ spec }) => spec.type !== 'gauge' && spec.mirrored !== true && !OF_PROCESS.has(spec.source))
+        .map((table) => [table.name, [...table.children()]]),
+    );
+  }
+
+  #takeOver(table: SeriesTable): void {
+    const { handed, accounts } = this.#options;
+    for (const { labels, value, created, held, buckets, exemplars } of handed?.get(table.name) ?? []) {
+      if (table.spec.account && !accounts?.includes(parseLabels(labels)['account'] ?? '')) continue;
+      const child = this.#create(table, labels, { held, ...(created !== undefined && { created }) });
+      if (child === undefined) continue;
+      if (buckets === undefined) increase(child, value);
+      else observe(child, { buckets, sum: value, ...(exemplars !== undefined && { exemplars }) });
+      if (held) this.held.add(child);
+    }
+  }
+
+  #isHidden({ spec }: SeriesTable): boolean {
+    return spec.debug === true && !this.#options.debug;
+  }
+
+  /** Returns undefined for what is not exposed. */
+  #create(table: SeriesTable, labels: string, options?: Parameters<SeriesTable['create']>[1]): Child | undefined {
+    return this.#isHidden(table) ? undefined : this.#limit.create(table, labels, options);
+  }
+
+  /** Returns the counter or histogram with these labels, and creates it if there is none. */
+  #counting(table: SeriesTable, labels: string, restored: boolean): Child | undefined {
+    const known = table.find(labels);
+    if (known !== undefined) {
+      if (restored) this.#unhold(known);
+      return known;
+    }
+    if (restored) return this.#create(table, labels);
+    const held = this.held.holdsNew;
+    const child = this.#create(table, labels, { created: this.#nowText(), held });
+    if (held && child !== undefined) this.held.add(child);
+    return child;
+  }
+
+  /** It counted before this process: were it 0 at first, all of it would be taken for an increase. */
+  #unhold(child: Child): void {
+    release(child);
+    child.created = undefined;
+    this.held.delete(child);
+  }
+
+  /** One text for all that are created at once. */
+  #nowText(): string {
+    const now = this.#options.clock.now();
+    if (now !== this.#created.at) this.#created = { at: now, text: `${now / 1_000}` };
+    return this.#created.text;
+  }
+}

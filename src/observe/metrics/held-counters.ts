@@ -1,0 +1,52 @@
+/**
+ * Counters and histograms that appeared a moment ago. Scrapers see them as 0 for a while, since Prometheus takes the
+ * first sample of a series for no increase.
+ */
+import type { Clock } from '#foundation/platform/clock.ts';
+import { release, type Child } from './series.ts';
+
+export class HeldCounters {
+  readonly #clock: Clock;
+  readonly #holdMs: number;
+  /** The monotonic time at which each began to be held. Oldest first: all are held for the same time. */
+  readonly #since = new Map<Child, number>();
+  #hasStarted = false;
+
+  constructor(clock: Clock, holdMs: number) {
+    this.#clock = clock;
+    this.#holdMs = holdMs;
+  }
+
+  get size(): number {
+    return this.#since.size;
+  }
+
+  /** True if a counter that appears now must be held. */
+  get holdsNew(): boolean {
+    return this.#hasStarted && this.#holdMs > 0;
+  }
+
+  /** Ends the start of the process, in which counters appear without being held. */
+  start(): void {
+    this.#hasStarted = true;
+  }
+
+  add(child: Child): void {
+    this.#since.set(child, this.#clock.monotonic());
+  }
+
+  /** Forgets a counter, as it is removed or shown at once. */
+  delete(child: Child): void {
+    this.#since.delete(child);
+  }
+
+  /** Shows the counters that were held for long enough. */
+  releaseDue(): void {
+    const now = this.#clock.monotonic();
+    for (const [child, since] of this.#since) {
+      if (now - since < this.#holdMs) return;
+      release(child);
+      this.#since.delete(child);
+    }
+  }
+}

@@ -1,0 +1,205 @@
+/** The values of one label of one account: which of them metrics show by name, and which they show as `other`. */
+import { isStamp } from '#foundation/domain/lineage.ts';
+import type { LabelValue } from '../aggregation/label-store.ts';
+import { FrequentValues, type Frequent } from './frequent-values.ts';
+import type { LabelRule } from './label-rules.ts';
+import { cleanLabel, OTHER } from './labels.ts';
+
+const HOUR_MS = 3_600_000;
+/** How long collectors look for a value in vain before it loses its place. */
+const IDLE_MS = 7 * 24 * HOUR_MS;
+
+/** Folded values whose amounts are known. */
+const WATCHED = 64;
+/** Raw texts whose place is known without cleaning them again, and the length of the longest of them. */
+const MEMO = 4_096;
+const MEMO_LENGTH = 512;
+
+/** How a label of an account is used. */
+export interface LabelUse {
+  readonly account: string;
+  readonly label: string;
+  readonly max: number;
+  /** Values shown, those that the configuration names included. */
+  readonly shown: number;
+  readonly configured: number;
+  /** Values of the store that have no place. */
+  readonly hidden: number;
+  /** What was seen of values without a place, since the start of the process. */
+  readonly foldedAmount: number;
+  readonly largestFolded: readonly Frequent[];
+}
+
+/** The last complete readings of the running collectors that see a label, and how often they read. */
+export interface Readings {
+  /** Epoch milliseconds, one for each collector; undefined before its first success. */
+  readonly lastSuccesses: readonly (number | undefined)[];
+  readonly intervalMs: number;
+}
+
+interface Place {
+  readonly value: string;
+  readonly isConfigured: boolean;
+  readonly isHidden: boolean;
+  isSeen: boolean;
+  idleMs: number;
+  isSaved: boolean;
+}
+
+interface LabelPlacesOptions {
+  readonly account: string;
+  readonly rule: LabelRule;
+  /** Values that the configuration names. */
+  readonly configured: readonly string[];
+  /** Values that had a place before, oldest first. */
+  readonly stored: readonly LabelValue[];
+  /** Monotonic milliseconds. */
+  readonly now: number;
+  /** Called each time a value is folded. */
+  readonly onFolded: (account: string, label: string, value: string) => void;
+}
+
+export class LabelPlaces {
+  readonly account: string;
+  readonly rule: LabelRule;
+  readonly #places = new Map<string, Place>();
+  readonly #configured: ReadonlySet<string>;
+  readonly #memo = new Map<string, Place>();
+  readonly #folded = new FrequentValues(WATCHED);
+  readonly #onFolded: LabelPlacesOptions['onFolded'];
+  #shown = 0;
+  /** Monotonic time of the last count of idle time. */
+  #countedAt: number;
+  #lastSuccesses: Readings['lastSuccesses'] = [];
+
+  constructor({ account, rule, configured, stored, now, onFolded }: LabelPlacesOptions) {
+    this.account = account;
+    this.rule = rule;
+    this.#onFolded = onFolded;
+    this.#countedAt = now;
+    const first = [...configured, ...rule.first].filter(
+      (value) => value !== '' && value !== OTHER && !isStamp(value) && rule.isAllowed(value),
+    );
+    this.#configured = new Set(first.map(cleanLabel));
+    for (const value of this.#configured) this.#put(value, { isConfigured: true });
+    for (const { value, idleMs } of stored) {
+      if (this.#places.has(value)) continue;
+      this.#put(value, { isHidden: !this.#mayShow(value), idleMs, isSaved: true });
+    }
+  }
+
+  /** Returns the text to show for a value that was just seen, and gives it a place if one is free. */
+  admit(raw: string, amount: number): string {
+    let place = this.#memo.get(raw);
+    if (place === undefined) {
+      const value = this.#clean(raw);
+      if (value === OTHER || value === '') return value;
+      place = this.#places.get(value);
+      if (place === undefined && this.#mayShow(value)) place = this.#put(value, {});
+      if (place === undefined || place.isHidden) return this.#fold(value, amount);
+      this.#remember(raw, place);
+    }
+    place.isSeen = true;
+    return place.value;
+  }
+
+  /** Returns the text to show for a value of the store, undefined if it is hidden. It does not count as seen. */
+  keep(raw: string): string | undefined {
+    // Every commit of a fold comes through here, and nearly always with what was there before.
+    const known = this.#memo.get(raw);
+    if (known !== undefined) return known.value;
+    const value = this.#clean(raw);
+    if (value === OTHER || value === '') return value;
+    // Admitted just before the end of an earlier process, which could not write it any more.
+    const place = this.#places.get(value) ?? this.#put(value, { isHidden: !this.#mayShow(value) });
+    if (place.isHidden) return undefined;
+    this.#remember(raw, place);
+    return place.value;
+  }
+
+  /** Adds to the idle time of values that were not seen since the last count, if all collectors have read since. */
+  countIdle({ lastSuccesses, intervalMs }: Readings, now: number): void {
+    const before = this.#lastSuccesses;
+    const haveRead =
+      lastSuccesses.length > 0 && lastSuccesses.every((at, index) => at !== undefined && at !== before[index]);
+    if (!haveRead) return;
+    // Time in which nobody read, such as an outage, does not count.
+    const elapsed = Math.min(now - this.#countedAt, 2 * Math.max(HOUR_MS, intervalMs));
+    this.#lastSuccesses = lastSuccesses;
+    this.#countedAt = now;
+    for (const place of this.#places.values()) {
+      const idleMs = place.isSeen ? 0 : place.idleMs + elapsed;
+      if (idleMs !== place.idleMs) place.isSaved = false;
+      place.idleMs = idleMs;
+      place.isSeen = false;
+    }
+  }
+
+  /** Returns the values that are idle for so long that they lose their place. */
+  idle(): string[] {
+    return [...this.#places.values()]
+      .filter((place) => !place.isConfigured && place.idleMs >= IDLE_MS)
+      .map(({ value }) => value);
+  }
+
+  remove(value: string): void {
+    const place = this.#places.get(value);
+    if (place === undefined) return;
+    this.#places.delete(value);
+    this.#memo.clear();
+    if (!place.isHidden) this.#shown -= 1;
+  }
+
+  /** Returns the values that the store does not have as they are. */
+  unsaved(): LabelValue[] {
+    return [...this.#places.values()]
+      .filter((place) => !place.isSaved)
+      .map(({ value, idleMs }) => ({ account: this.account, label: this.rule.label, value, idleMs }));
+  }
+
+  markSaved(): void {
+    for (const place of this.#places.values()) place.isSaved = true;
+  }
+
+  use(): LabelUse {
+    return {
+      account: this.account,
+      label: this.rule.label,
+      max: this.rule.max,
+      shown: this.#shown,
+      configured: this.#configured.size,
+      hidden: this.#places.size - this.#shown,
+      foldedAmount: this.#folded.total,
+      largestFolded: this.#folded.largest(10),
+    };
+  }
+
+  #mayShow(value: string): boolean {
+    return this.#shown < this.rule.max && this.rule.isAllowed(value);
+  }
+
+  #put(value: string, how: Partial<Place>): Place {
+    const place = { value, isConfigured: false, isHidden: false, isSeen: false, idleMs: 0, isSaved: false, ...how };
+    this.#places.set(value, place);
+    if (!place.isHidden) this.#shown += 1;
+    return place;
+  }
+
+  /** The daemon's own marks are unique to a run: never a label, whatever they came with. */
+  #clean(raw: string): string {
+    if (this.#configured.has(raw)) return raw;
+    return isStamp(raw) ? OTHER : this.rule.normalise(raw);
+  }
+
+  #fold(value: string, amount: number): string {
+    this.#folded.add(value, amount);
+    this.#onFolded(this.account, this.rule.label, value);
+    return OTHER;
+  }
+
+  #remember(raw: string, place: Place): void {
+    if (raw.length > MEMO_LENGTH) return;
+    if (this.#memo.size >= MEMO) this.#memo.clear();
+    this.#memo.set(raw, place);
+  }
+}

@@ -1,0 +1,103 @@
+/** Gauges of the policies and of what the engine reads from its ledger: runs, approvals, caps, pauses, budgets. */
+import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
+import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
+import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { Families, Put } from './families.ts';
+import type { SelfPart } from './self-part.ts';
+import { flag, seconds } from './values.ts';
+
+const BREAKERS = { closed: 0, 'half-open': 1, open: 2 } as const;
+
+export function policyPart(families: Families, policies: () => readonly PolicyStatus[]): SelfPart {
+  /** Policies whose counters exist already. */
+  const known = new Set<string>();
+
+  function createCounters(account: string, policy: string): void {
+    const key = `${account}\0${policy}`;
+    if (known.has(key)) return;
+    known.add(key);
+    for (const outcome of RUN_OUTCOMES) families.add('opsd_policy_runs_total', { account, policy, outcome }, 0);
+    families.add('opsd_policy_evaluation_errors_total', { account, policy }, 0);
+  }
+
+  function fillPolicy(put: Put, status: PolicyStatus): void {
+    const { account, name: policy, owner = '', mode, effectiveMode } = status;
+    createCounters(account, policy);
+    put('opsd_policy_mode_info', { account, policy, owner, mode, effective_mode: effectiveMode }, 1);
+    put('opsd_policy_next_run_timestamp_seconds', { account, policy }, seconds(status.nextRunAt));
+    if (status.held !== undefined) {
+      const { guard, since } = status.held;
+      put('opsd_policy_held_since_timestamp_seconds', { account, policy, guard }, since / 1_000);
+    }
+    for (const { group, size, breaker } of status.campaigns) {
+      put('opsd_campaign_step_items', { account, policy, group }, size);
+      put('opsd_breaker_state', { account, policy, group }, BREAKERS[breaker]);
+    }
+  }
+
+  return {
+    source: 'policies',
+    isKept: true,
+    gauges: [
+      'opsd_policy_mode_info',
+      'opsd_policy_next_run_timestamp_seconds',
+      'opsd_policy_held_since_timestamp_seconds',
+      'opsd_campaign_step_items',
+      'opsd_breaker_state',
+    ],
+    fill(put) {
+      for (const status of policies()) fillPolicy(put, status);
+    },
+  };
+}
+
+interface LedgerPartDeps {
+  readonly accounts: readonly { readonly name: string }[];
+  readonly policies: () => readonly PolicyStatus[];
+  readonly engine: () => EngineReadings;
+  readonly budget: (account: string) => BudgetKnowledge | undefined;
+}
+
+export function ledgerPart({ accounts, policies, engine, budget }: LedgerPartDeps): SelfPart {
+  return {
+    source: 'ledger',
+    isKept: true,
+    gauges: [
+      'opsd_unknown_outcomes',
+      'opsd_oldest_intent_timestamp_seconds',
+      'opsd_approvals_pending',
+      'opsd_oldest_approval_timestamp_seconds',
+      'opsd_cap_remaining',
+      'opsd_paused',
+      'opsd_leader',
+      'msgsvc_account_budget_dollars',
+      'msgsvc_account_budget_asserted_timestamp_seconds',
+    ],
+    fill(put) {
+      // Samples of one label set add up, so that a policy without an approval shows 0.
+      for (const { account, name: policy } of policies()) put('opsd_approvals_pending', { account, policy }, 0);
+      fillEngine(put, engine());
+      for (const { name } of accounts) fillBudget(put, name, budget(name));
+    },
+  };
+}
+
+function fillEngine(put: Put, engine: EngineReadings): void {
+  put('opsd_unknown_outcomes', {}, engine.unknownOutcomes);
+  put('opsd_oldest_intent_timestamp_seconds', {}, seconds(engine.oldestIntentAt));
+  for (const { account, policy, since } of engine.approvals) {
+    put('opsd_approvals_pending', { account, policy }, 1);
+    put('opsd_oldest_approval_timestamp_seconds', { account, policy }, since / 1_000);
+  }
+  for (const { scope, window, remaining } of engine.caps) put('opsd_cap_remaining', { scope, window }, remaining);
+  for (const [scope, isPaused] of engine.paused) put('opsd_paused', { scope }, flag(isPaused));
+  put('opsd_leader', {}, flag(engine.isLeader));
+}
+
+function fillBudget(put: Put, account: string, known: BudgetKnowledge | undefined): void {
+  if (known === undefined) return;
+  const labels = { account, origin: known.origin };
+  put('msgsvc_account_budget_dollars', labels, known.knownUsd);
+  put('msgsvc_account_budget_asserted_timestamp_seconds', labels, seconds(known.assertedAt));
+}
