@@ -1,6 +1,6 @@
 /**
- * Virtual hours of the demo (HOURS, default 24): after the first hour the memory of the process stays within a tenth.
- * Together, and the embedded service apart.
+ * Runs the demo for virtual hours (HOURS, default 24): after the first hour the memory of the process stays within a
+ * tenth. One case runs the embedded service alone, the other one runs it with the daemon.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +9,15 @@ import { start } from '../support/program.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const HOURS = Number(process.env['HOURS'] ?? 24);
-/** As `npm start` has them: without them the C allocator keeps freed memory in pieces, and the process grows. */
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
+/**
+ * Settings of `npm start`. The allocator's variables keep it from holding freed memory in pieces. The flags keep V8
+ * from growing the heap to a multiple of what is in use.
+ */
 const ALLOCATOR = Object.fromEntries(
   [...scripts.start.matchAll(/(MALLOC_\w+)=(\d+)/g)].map(([, name, value]) => [name!, value!]),
 );
+const FLAGS = scripts.start.split(' ').filter((word) => word.startsWith('--'));
 const PROGRAM = join(ROOT, 'test/support/programs/virtual-demo.ts');
 
 interface Sample {
@@ -22,8 +26,7 @@ interface Sample {
 }
 
 test.each(['service', 'both'])('the memory of the demo: %s', { timeout: HOURS * 1_800_000 }, async (what) => {
-  const flags = ['--expose-gc', '--max-semi-space-size=2'];
-  const program = start(process.execPath, [...flags, PROGRAM, String(HOURS), what], { env: ALLOCATOR });
+  const program = start(process.execPath, ['--expose-gc', ...FLAGS, PROGRAM, String(HOURS), what], { env: ALLOCATOR });
   expect(await program.ended).toMatchObject({ code: 0 });
   const lines = program.stdout().trimEnd().split('\n');
   process.stdout.write(`${what}\n${lines.join('\n')}\n`);
