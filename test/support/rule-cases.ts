@@ -1,0 +1,76 @@
+/** Cases of `promtool test rules` beside the rules that can matter to them: promtool evaluates each rule at each step. */
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parse, stringify } from 'yaml';
+
+interface Rule {
+  readonly alert?: string;
+  readonly record?: string;
+  readonly expr: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+interface RuleFile {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
+}
+
+interface CaseFile {
+  readonly tests: readonly {
+    readonly input_series: readonly { readonly series: string }[];
+    readonly alert_rule_test?: readonly { readonly alertname: string }[];
+    readonly promql_expr_test?: readonly { readonly expr: string }[];
+  }[];
+}
+
+/**
+ * Copies a file of cases into a folder, with the rules that can matter in the folder above.
+ *
+ * @returns path of the copy
+ */
+export function copyCases(cases: string, ruleFiles: readonly string[], folder: string): string {
+  const files = ruleFiles.map((path) => ({ path, file: parse(readFileSync(path, 'utf8')) as RuleFile }));
+  const all = files.flatMap(({ file }) => file.groups.flatMap(({ rules }) => rules));
+  // All as texts: 0x60 is sixty samples of zero, and no number.
+  const kept = rulesFor(parse(readFileSync(cases, 'utf8'), { schema: 'failsafe' }) as CaseFile, all);
+  for (const { path, file } of files) {
+    const groups = file.groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => kept.has(rule)) }));
+    writeFileSync(join(folder, basename(path)), stringify({ groups: groups.filter(({ rules }) => rules.length > 0) }));
+  }
+  mkdirSync(join(folder, 'tests'));
+  const copy = join(folder, 'tests', basename(cases));
+  copyFileSync(cases, copy);
+  return copy;
+}
+
+/**
+ * Returns the rules that the cases name, the rules that read a series that exists, and the recording rules that both
+ * read. Every other rule has no samples and nobody looks at it: it can neither fail nor change a result.
+ */
+export function rulesFor({ tests }: CaseFile, rules: readonly Rule[]): ReadonlySet<Rule> {
+  const existing = new Set(tests.flatMap(({ input_series: all }) => all.map(({ series }) => wordsOf(series)[0])));
+  const wanted = new Set(
+    tests.flatMap(({ alert_rule_test: alerts = [], promql_expr_test: queries = [] }) => [
+      ...alerts.map(({ alertname }) => alertname),
+      ...queries.flatMap(({ expr }) => wordsOf(expr)),
+    ]),
+  );
+  const kept = new Set<Rule>();
+  for (let before = -1; before < kept.size;) {
+    before = kept.size;
+    for (const rule of rules) {
+      const name = rule.alert ?? rule.record!;
+      const words = wordsOf([rule.expr, ...Object.values(rule.annotations ?? {})].join(' '));
+      // These would read what no name shows.
+      if (words.some((word) => ['ALERTS', '__name__'].includes(word))) throw new Error(`${name}: reads any series`);
+      if (!wanted.has(name) && !words.some((word) => existing.has(word))) continue;
+      kept.add(rule);
+      existing.add(name);
+      for (const word of words) wanted.add(word);
+    }
+  }
+  return kept;
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.match(/[a-zA-Z_:][\w:]*/g) ?? [];
+}
