@@ -1,11 +1,16 @@
 /** Which dead letters an operation means: the given ids, or what the filters leave, beyond a cursor. */
 import type { AccountState } from '../state/account-state.ts';
-import type { DeadLetter, DeadLetterFilter, DeadLetterListing, DeadLetterQueue } from '../state/dlq.ts';
-import type { LetterField, LetterLookup } from '../state/letter-columns.ts';
+import type { DeadLetter, DeadLetterQueue } from '../state/dlq.ts';
+import type { Filter, Window } from '../state/search.ts';
 import { cursorAt, type Listing, type Query } from './query.ts';
 
-/** A stretch of a queue, and which listing its cursors are of. */
-type Wanted = DeadLetterListing & { readonly listing: Listing };
+/** A page of a queue, and which listing its cursors are of. */
+interface Wanted {
+  readonly listing: Listing;
+  readonly window: Window;
+  readonly filter: Filter;
+  readonly count: number;
+}
 
 export interface Selection {
   readonly letters: readonly DeadLetter[];
@@ -13,33 +18,31 @@ export interface Selection {
   readonly cursor?: string;
 }
 
-/** Filters of the workflow DLQ. Dates compare with the time of the failure. */
-export function workflowDlqFilter(query: Query): DeadLetterFilter {
-  const own = {
+/** Filters of the workflow DLQ. */
+export function workflowDlqFilter(query: Query): Filter {
+  return {
     url: query.urls('workflowUrl'),
-    runId: setOf(query.one('workflowRunId')),
-    runCreatedAt: setOf(query.integer('workflowCreatedAt')),
-    failureState: query.many('failureFunctionState'),
+    runId: query.one('workflowRunId'),
+    runCreatedAt: query.integer('workflowCreatedAt'),
+    state: query.many('failureFunctionState'),
+    ...sharedFilter(query),
   };
-  return { lookups: lookupsOf({ ...own, ...sharedFields(query) }), ...query.window() };
 }
 
 /** Filters of the message DLQ. */
-export function messageDlqFilter(query: Query): DeadLetterFilter {
-  const own = {
-    messageId: setOf(query.one('messageId')),
+export function messageDlqFilter(query: Query): Filter {
+  return {
+    messageId: query.one('messageId'),
     url: query.urls('url'),
     topicName: query.many('topicName'),
     scheduleId: query.many('scheduleId'),
     queueName: query.many('queueName'),
     responseStatus: query.integers('responseStatus'),
+    ...sharedFilter(query),
   };
-  return { lookups: lookupsOf({ ...own, ...sharedFields(query) }), ...query.window() };
 }
 
-type Given = Readonly<Partial<Record<LetterField, ReadonlySet<string | number> | undefined>>>;
-
-function sharedFields(query: Query): Given {
+function sharedFilter(query: Query): Filter {
   return {
     label: query.many('label'),
     callerIp: query.many('callerIp'),
@@ -47,22 +50,13 @@ function sharedFields(query: Query): Given {
   };
 }
 
-function lookupsOf(given: Given): readonly LetterLookup[] {
-  return Object.entries(given).flatMap(([field, values]): readonly LetterLookup[] =>
-    values === undefined ? [] : [[field as LetterField, values]],
-  );
-}
-
-function setOf(value: string | number | undefined): ReadonlySet<string | number> | undefined {
-  return value === undefined ? undefined : new Set([value]);
-}
-
 /** One page of a queue. */
 export function selectPage(queue: DeadLetterQueue, wanted: Wanted): Selection {
-  const { rows, last } = queue.page(wanted);
+  const { listing, window, filter, count } = wanted;
+  const { rows, last } = queue.page(window, filter, count);
   return {
     letters: rows,
-    ...(last !== undefined && { cursor: cursorAt(wanted.listing, { time: last.failedAt, ...last }) }),
+    ...(last !== undefined && { cursor: cursorAt(listing, { time: last.failedAt, ...last }) }),
   };
 }
 
@@ -73,12 +67,13 @@ export function selectPage(queue: DeadLetterQueue, wanted: Wanted): Selection {
 export function selectForBulk(
   queue: DeadLetterQueue,
   query: Query,
-  options: Omit<Wanted, 'after'>,
+  options: Wanted,
 ): Selection & { readonly byIds: boolean } {
   const after = query.cursor(options.listing);
   const ids = query.many('dlqIds');
   query.finish();
-  if (ids === undefined) return { ...selectPage(queue, { ...options, after }), byIds: false };
+  const window = { ...options.window, after };
+  if (ids === undefined) return { ...selectPage(queue, { ...options, window }), byIds: false };
   const letters = [...ids].map((id) => queue.get(id)).filter((letter) => letter !== undefined);
   return { letters, byIds: true };
 }

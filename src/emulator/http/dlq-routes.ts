@@ -20,7 +20,8 @@ function deleteMessages(context: MessageContext, request: ApiRequest): ApiRespon
   const queue = dlqOf(stateOf(context, request), 'dlq', context.clock.now());
   const query = queryOf(context, request, 'delete-dlq');
   const order = context.switches.dlqOrder;
-  const options = { listing: 'dlq', filter: messageDlqFilter(query), order, count: query.pageSize() } as const;
+  const window = { ...query.window(), order };
+  const options = { listing: 'dlq', window, filter: messageDlqFilter(query), count: query.pageSize() } as const;
   const { letters, cursor } = selectForBulk(queue, query, options);
   const deleted = letters.filter((letter) => queue.remove(letter.dlqId)).length;
   return { status: 200, json: { ...cursorField(cursor, context.switches), deleted } };

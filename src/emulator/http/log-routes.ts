@@ -1,7 +1,6 @@
 /** Listing the message log: newest first by default, each entry once however much is added meanwhile. */
 import type { LogEntry } from '../state/log-chunk.ts';
-import type { LogFilter } from '../state/log-filter.ts';
-import type { LogPage } from '../state/log.ts';
+import type { LogFilter } from '../state/log.ts';
 import { queryOf, stateOf, type MessageContext } from './message-context.ts';
 import { logEntryJson } from './message-json.ts';
 import type { State } from '../state/message.ts';
@@ -35,9 +34,8 @@ const STATE_FILTERS: Readonly<Record<LogStateFilter, readonly State[]>> = {
 };
 
 function listLogs(context: MessageContext, request: ApiRequest): ApiResponse {
-  const { log, messages } = stateOf(context, request);
+  const { log } = stateOf(context, request);
   const query = queryOf(context, request, 'list-logs');
-  const messageId = query.one('messageId');
   const filter = logFilter(query);
   const { from, to } = query.window();
   const count = query.pageSize();
@@ -45,12 +43,9 @@ function listLogs(context: MessageContext, request: ApiRequest): ApiResponse {
   query.finish();
   const kept = log.keptSince(context.clock.now());
   const window = { from: Math.max(from, kept), to, order: context.switches.logOrder, after };
-  // A message is known as long as the log has entries of it.
-  const message = messageId === undefined ? undefined : messages.get(messageId);
-  const unknown = messageId !== undefined && message === undefined;
   const { logEntries } = context.switches;
-  const told = { ...filter, message, ...(logEntries !== 'transitions' && presentState(filter, logEntries)) };
-  const page: LogPage = unknown ? { rows: [] } : log.page(window, told, count);
+  const told = { ...filter, ...(logEntries !== 'transitions' && presentState(filter, logEntries)) };
+  const page = log.page(window, told, count);
   return {
     status: 200,
     json: {
@@ -61,8 +56,8 @@ function listLogs(context: MessageContext, request: ApiRequest): ApiResponse {
 }
 
 /** One entry for each message: the latest one, or the first, which tells of the present instead. */
-function presentState({ states }: LogFilter, at: 'latest' | 'at-creation'): LogFilter {
-  return at === 'latest' ? { latest: true } : { states: ['CREATED'], present: states };
+function presentState({ state }: LogFilter, at: 'latest' | 'at-creation'): LogFilter {
+  return at === 'latest' ? { latest: true } : { state: new Set(['CREATED']), present: state };
 }
 
 function asItIsNow(entry: LogEntry): LogEntry {
@@ -73,11 +68,16 @@ function asItIsNow(entry: LogEntry): LogEntry {
 function logFilter(query: Query): LogFilter {
   const state = query.choice('state') as LogStateFilter | undefined;
   return {
-    states: state && STATE_FILTERS[state],
-    url: query.one('url'),
-    topicName: query.one('topicName'),
-    scheduleId: query.one('scheduleId'),
-    queueName: query.one('queueName'),
-    labels: query.many('label'),
+    messageId: query.one('messageId'),
+    state: state && new Set(STATE_FILTERS[state]),
+    url: setOf(query.one('url')),
+    topicName: setOf(query.one('topicName')),
+    scheduleId: setOf(query.one('scheduleId')),
+    queueName: setOf(query.one('queueName')),
+    label: query.many('label'),
   };
+}
+
+function setOf(value: string | undefined): ReadonlySet<string> | undefined {
+  return value === undefined ? undefined : new Set([value]);
 }

@@ -42,7 +42,8 @@ function list(context: MessageContext, request: ApiRequest): ApiResponse {
   const query = queryOf(context, request, 'list-workflow-dlq');
   const order = context.switches.dlqOrder;
   const filter = workflowDlqFilter(query);
-  const options = { listing: 'run', filter, order, count: query.pageSize(), after: query.cursor('run') } as const;
+  const window = { ...query.window(), order, after: query.cursor('run') };
+  const options = { listing: 'run', window, filter, count: query.pageSize() } as const;
   query.finish();
   const { letters, cursor } = selectPage(queue, options);
   return {
@@ -59,8 +60,13 @@ function resume(context: MessageContext, request: ApiRequest): ApiResponse {
   const query = queryOf(context, request, 'resume-workflow-dlq');
   const overrides = readOverrides(context, serviceHeadersOf(context, request, 'resume-workflow-dlq'), request);
   const order = context.switches.dlqOrder;
-  const filter = workflowDlqFilter(query);
-  const options = { listing: 'run', filter, order, count: query.atMost() ?? Infinity } as const;
+  const window = { ...query.window(), order };
+  const options = {
+    listing: 'run',
+    window,
+    filter: workflowDlqFilter(query),
+    count: query.atMost() ?? Infinity,
+  } as const;
   const { letters, cursor } = selectForBulk(queue, query, options);
   context.admission.accept(request.account, letters.length);
   const workflowRuns = letters.map((letter) => {
@@ -122,8 +128,13 @@ function remove(context: MessageContext, request: ApiRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'delete-workflow-dlq');
   const order = context.switches.dlqOrder;
-  const filter = workflowDlqFilter(query);
-  const options = { listing: 'run', filter, order, count: query.atMost() ?? Infinity } as const;
+  const window = { ...query.window(), order };
+  const options = {
+    listing: 'run',
+    window,
+    filter: workflowDlqFilter(query),
+    count: query.atMost() ?? Infinity,
+  } as const;
   const { letters, cursor, byIds } = selectForBulk(queue, query, options);
   const deleted = letters.filter((letter) => queue.remove(letter.dlqId)).length;
   return { status: 200, json: { deleted, ...(byIds ? {} : cursorField(cursor, context.switches)) } };

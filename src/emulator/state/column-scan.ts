@@ -43,16 +43,6 @@ export function keepBits(numbers: Uint32Array, base: number, bits: Uint32Array, 
   return kept;
 }
 
-/** The same of those whose small value has its bit in one number. */
-export function keepSmall(numbers: Uint8Array, bits: number, count: number): number {
-  let kept = 0;
-  for (let index = 0; index < count; index++) {
-    const at = places[index]!;
-    if (((bits >>> numbers[at]!) & 1) === 1) places[kept++] = at;
-  }
-  return kept;
-}
-
 /** The same of those that `fits` tells; slower, and for few places. */
 export function keepEach(fits: (at: number) => boolean, count: number): number {
   let kept = 0;

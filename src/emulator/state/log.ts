@@ -1,29 +1,18 @@
 /**
- * The message log of one account: an entry for each transition, in the order in which they happened. Entries lie in
- * chunks that know their span of time, so that a window is found and old entries are dropped without looking at every
- * one. Filters are answered by looking through columns of numbers, where a chunk's sketch does not tell that it has
- * none of the values: at most a few milliseconds for a million entries whether many, few or none match.
+ * The message log of one account: an entry for each transition, in order of time. Entries lie in
+ * stretches that know their span of time, so a window is found and old entries are dropped without a look at each one.
  */
-import { places } from './column-scan.ts';
-import { CHUNK, COLUMN, LogChunk, type LogCodes, type LogEntry } from './log-chunk.ts';
-import { conditionsOf, gather, keep, mayFit, type Condition, type LogFilter } from './log-filter.ts';
+import { STRETCH } from './column-scan.ts';
+import { LogChunk, type LogEntry } from './log-chunk.ts';
 import type { Message } from './message.ts';
-import { LabelCodes, ValueCodes } from './value-codes.ts';
+import { pageOf, searchFor, type Filter, type Page, type Window } from './search.ts';
+import { createCodes } from './stretch.ts';
 
-export interface LogWindow {
-  /** Epoch milliseconds, inclusive. */
-  readonly from: number;
-  /** Epoch milliseconds, inclusive. */
-  readonly to: number;
-  readonly order: 'newest' | 'oldest';
-  /** Only entries beyond this position, in the order of the listing. */
-  readonly after?: number | undefined;
-}
-
-export interface LogPage {
-  readonly rows: readonly LogEntry[];
-  /** The last row when more would follow. */
-  readonly last?: LogEntry;
+export interface LogFilter extends Filter {
+  /** Only the latest entry of each message. */
+  readonly latest?: boolean | undefined;
+  /** Only entries of messages that are in one of these states now. */
+  readonly present?: ReadonlySet<string> | undefined;
 }
 
 export interface LogLimits {
@@ -37,14 +26,8 @@ export interface LogLimits {
 
 export class MessageLog {
   readonly #limits: LogLimits;
-  /** Of what the log holds, and of nothing else. */
-  readonly codes: LogCodes = {
-    url: new ValueCodes(),
-    topicName: new ValueCodes(),
-    scheduleId: new ValueCodes(),
-    queueName: new ValueCodes(),
-    labels: new LabelCodes(),
-  };
+  /** The texts of the log and of the account's dead letters. */
+  readonly codes = createCodes();
   /** All but the last are full: a sequence tells its chunk. */
   #chunks: LogChunk[] = [];
   #sequence = 0;
@@ -60,21 +43,18 @@ export class MessageLog {
 
   append(entry: Omit<LogEntry, 'sequence'>): void {
     this.trim(entry.time);
-    let chunk = this.#chunks.at(-1);
-    if (chunk === undefined || chunk.length === CHUNK) {
-      chunk = new LogChunk(this.#sequence);
-      this.#chunks.push(chunk);
-    }
-    chunk.push(entry, { codes: this.codes, labels: this.#holdLabels(entry.message) });
-    entry.message.lastEntry = this.#sequence;
-    this.#limits.onLogged?.({ ...entry, sequence: this.#sequence });
-    this.#sequence++;
-    this.#size++;
+    const sequence = this.#sequence++;
+    this.#push({ ...entry, sequence });
+    this.#limits.onLogged?.({ ...entry, sequence });
   }
 
   /** Of what schedule or queue a message is has changed: its entries are found by that. */
   rename(message: Message): void {
-    for (const chunk of this.#chunks) chunk.rename(message, this.codes);
+    for (const chunk of this.#chunks) {
+      chunk.messages.forEach((other, at) => {
+        if (other === message) chunk.rename(at);
+      });
+    }
   }
 
   /** Position of the next entry. */
@@ -84,16 +64,7 @@ export class MessageLog {
 
   /** Entries of an earlier process, oldest first and without gaps; into an empty log. */
   restore(entries: Iterable<LogEntry>, nextSequence: number): void {
-    for (const entry of entries) {
-      let chunk = this.#chunks.at(-1);
-      if (chunk === undefined || chunk.length === CHUNK) {
-        chunk = new LogChunk(entry.sequence);
-        this.#chunks.push(chunk);
-      }
-      chunk.push(entry, { codes: this.codes, labels: this.#holdLabels(entry.message) });
-      entry.message.lastEntry = entry.sequence;
-      this.#size++;
-    }
+    for (const entry of entries) this.#push(entry);
     this.#sequence = nextSequence;
   }
 
@@ -107,8 +78,10 @@ export class MessageLog {
       if (!expired && (last || this.#size <= this.#limits.maxEntries)) break;
       drop++;
       this.#size -= chunk.length;
-      for (let at = 0; at < chunk.length; at++) this.#limits.onDropped(chunk.entry(at));
-      chunk.release(this.codes);
+      for (let at = 0; at < chunk.length; at++) {
+        this.#limits.onDropped(chunk.entry(at));
+        chunk.release(at);
+      }
     }
     if (drop > 0) this.#chunks = this.#chunks.slice(drop);
   }
@@ -122,65 +95,32 @@ export class MessageLog {
    * The first `count` entries of a window that match, and the last of them when more would follow. What is added
    * between two pages does not disturb the order: a position names the same place for ever.
    */
-  page(window: LogWindow, filter: LogFilter, count: number): LogPage {
-    const conditions = conditionsOf(filter, this.codes);
-    const rows: LogEntry[] = [];
-    if (conditions === undefined) return { rows };
-    const newest = window.order === 'newest';
-    const step = newest ? -1 : 1;
-    for (let index = this.#firstChunk(window); ; index += step) {
-      const chunk = this.#chunks[index];
-      if (chunk === undefined) return { rows };
-      if (chunk.latest < window.from || chunk.earliest > window.to) continue;
-      if (!mayFit(conditions, chunk)) continue;
-      const found = matching(chunk, window, conditions);
-      for (let place = 0; place < found; place++) {
-        if (rows.length === count) return { rows, last: rows.at(-1)! };
-        rows.push(chunk.entry(places[newest ? found - 1 - place : place]!));
-      }
+  page(window: Window, filter: LogFilter, count: number): Page<LogEntry> {
+    const { latest, present } = filter;
+    const search = searchFor(filter, this.codes, [
+      ...(latest === true ? [({ lastEntry }: Message, sequence: number) => lastEntry === sequence] : []),
+      ...(present !== undefined ? [({ state }: Message) => present.has(state)] : []),
+    ]);
+    return pageOf(this.#chunks, { window, search, count, read: (chunk, at) => chunk.entry(at) });
+  }
+
+  #push(entry: LogEntry): void {
+    let chunk = this.#chunks.at(-1);
+    if (chunk === undefined || chunk.length === STRETCH) {
+      chunk = new LogChunk(entry.sequence, this.codes);
+      this.#chunks.push(chunk);
     }
+    chunk.push(entry, this.#holdLabels(entry.message));
+    entry.message.lastEntry = entry.sequence;
+    this.#size++;
   }
 
   /** As its latest entry has them, when that is here: a message that has ended need not be read for it. */
   #holdLabels(message: Message): number {
     const { lastEntry = -1 } = message;
-    const chunk = this.#chunks[Math.floor((lastEntry - (this.#chunks[0]?.first ?? 0)) / CHUNK)];
+    const chunk = this.#chunks[Math.floor((lastEntry - (this.#chunks[0]?.first ?? 0)) / STRETCH)];
     const at = lastEntry - (chunk?.first ?? 0);
-    if (chunk?.messages[at] !== message) return this.codes.labels.hold(message.delivery.labels);
-    return this.codes.labels.holdAgain(chunk.code(COLUMN.labels, at));
+    if (chunk?.messages[at] !== message) return this.codes.label.hold(message.delivery.labels);
+    return this.codes.label.holdAgain(chunk.value('label', at));
   }
-
-  /** Where a listing begins; no chunk is there when nothing lies beyond the cursor. */
-  #firstChunk({ order, after }: LogWindow): number {
-    const newest = order === 'newest';
-    const last = this.#chunks.length - 1;
-    if (after === undefined) return newest ? last : 0;
-    const first = this.#chunks[0]?.first ?? 0;
-    const index = Math.floor(((newest ? after - 1 : after + 1) - first) / CHUNK);
-    return newest ? Math.min(index, last) : Math.max(index, 0);
-  }
-}
-
-/** Writes the places of the entries that fit to `places`, oldest first; returns how many. */
-function matching(chunk: LogChunk, window: LogWindow, conditions: readonly Condition[]): number {
-  const { from, to, after, order } = window;
-  const newest = order === 'newest';
-  const begin = after === undefined || newest ? 0 : Math.max(0, after + 1 - chunk.first);
-  const end = after === undefined || !newest ? chunk.length : Math.min(chunk.length, after - chunk.first);
-  const whole = chunk.earliest >= from && chunk.latest <= to;
-  const [first] = conditions;
-  if (whole && begin === 0 && first !== undefined) {
-    let count = gather(first, chunk, end);
-    for (let index = 1; index < conditions.length && count > 0; index++) {
-      count = keep(conditions[index]!, chunk, count);
-    }
-    return count;
-  }
-  let count = 0;
-  for (let at = begin; at < end; at++) {
-    const time = chunk.times[at]!;
-    if (whole || (time >= from && time <= to)) places[count++] = at;
-  }
-  for (const condition of conditions) count = keep(condition, chunk, count);
-  return count;
 }

@@ -44,14 +44,27 @@ export class ValueCodes {
     return text;
   }
 
-  /** Undefined when no entry has the text. */
+  /** Undefined when nobody holds the text. */
   find(text: string): number | undefined {
     return this.#codes.get(text);
+  }
+
+  /** The codes of those texts that somebody holds; undefined when there is none. */
+  findAny(texts: Iterable<string>): CodeSet | undefined {
+    return codeSet([...texts].map((text) => this.find(text)).filter((code) => code !== undefined));
   }
 }
 
 /** A code, or a bit for each code. */
 export type CodeSet = number | Uint32Array;
+
+/** Small numbers as a set; undefined when there is none. */
+export function codeSet(codes: readonly number[]): CodeSet | undefined {
+  if (codes.length < 2) return codes[0];
+  const bits = new Uint32Array((Math.max(...codes) >>> 5) + 1);
+  for (const code of codes) addTo(bits, code);
+  return bits;
+}
 
 function addTo(bits: Uint32Array, code: number): void {
   bits[code >>> 5]! |= 1 << (code & 31);

@@ -7,10 +7,10 @@ import {
   selectPage,
   workflowDlqFilter,
 } from '#emulator/http/dead-letter-selection.ts';
-import { DeadLetterQueue, type DeadLetter, type DeadLetterListing } from '#emulator/state/dlq.ts';
-import type { LetterLookup } from '#emulator/state/letter-columns.ts';
+import { DeadLetterQueue, type DeadLetter } from '#emulator/state/dlq.ts';
 import { MessageLog } from '#emulator/state/log.ts';
 import type { Message } from '#emulator/state/message.ts';
+import type { Filter, Window } from '#emulator/state/search.ts';
 import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
 import { Query } from '#emulator/http/query.ts';
 import { DEFAULT_SWITCHES } from '#emulator/state/switches.ts';
@@ -180,8 +180,9 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
         let after: number | undefined;
         for (let turn = 0; turn === 0 || after !== undefined; turn++) {
           const { count, added, removed, noticed } = turns[turn % turns.length]!;
-          const asked = filterOf(queryOf(operation, all, separator));
-          const page = selectPage(queue, { listing: 'dlq', filter: asked, order, after, count });
+          const query = queryOf(operation, all, separator);
+          const window = { ...query.window(), order, after };
+          const page = selectPage(queue, { listing: 'dlq', filter: filterOf(query), window, count });
           const beyond = (order === 'newest' ? model.toReversed() : model).filter(
             (letter) =>
               (after === undefined || (order === 'newest' ? letter.sequence < after : letter.sequence > after)) &&
@@ -218,11 +219,10 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
   });
 });
 
-/** Positions of the letters that meet the lookups. */
-function found(queue: DeadLetterQueue, lookups: readonly LetterLookup[], more: Partial<DeadLetterListing> = {}) {
-  const filter = { lookups, from: -Infinity, to: Infinity };
-  const listing = { filter, order: 'oldest' as const, after: undefined, count: 1_000, ...more };
-  return queue.page(listing).rows.map(({ sequence }) => sequence);
+/** Returns the positions of the letters that match. */
+function found(queue: DeadLetterQueue, filter: Filter, more: Partial<Window> = {}) {
+  const window = { from: -Infinity, to: Infinity, order: 'oldest' as const, ...more };
+  return queue.page(window, filter, 1_000).rows.map(({ sequence }) => sequence);
 }
 
 describe('a queue', () => {
@@ -255,10 +255,10 @@ describe('a queue', () => {
     queue.restore(letters, 9_000_000);
     expect(queue.add(message(4), 2).sequence).toBe(9_000_000);
     expect([...queue.letters()].map(({ sequence }) => sequence)).toEqual([3, 70, 5_000_000, 9_000_000]);
-    expect(found(queue, [['label', new Set(['l70'])]])).toEqual([70]);
+    expect(found(queue, { label: new Set(['l70']) })).toEqual([70]);
     expect(queue.remove('1-70')).toBe(true);
-    expect(found(queue, [], { after: 3 })).toEqual([5_000_000, 9_000_000]);
-    expect(found(queue, [], { order: 'newest', after: 9_000_000 })).toEqual([5_000_000, 3]);
+    expect(found(queue, {}, { after: 3 })).toEqual([5_000_000, 9_000_000]);
+    expect(found(queue, {}, { order: 'newest', after: 9_000_000 })).toEqual([5_000_000, 3]);
   });
 
   test('holds nothing of letters that left', () => {
@@ -270,7 +270,7 @@ describe('a queue', () => {
     queue.trim(1e6);
     expect([...queue.letters()]).toEqual([]);
     expect(log.codes.url.find('http://4999')).toBeUndefined();
-    expect(log.codes.labels.findAny(['l4999'])).toBeUndefined();
+    expect(log.codes.label.findAny(['l4999'])).toBeUndefined();
   });
 
   test('finds a letter by the schedule and the queue that its message has now', () => {
@@ -280,7 +280,7 @@ describe('a queue', () => {
     named.dlqId = queue.add(named, 1).dlqId;
     Object.assign(named, { scheduleId: 'new', queueName: 'q' });
     queue.rename(named);
-    const by = (field: 'scheduleId' | 'queueName', value: string) => found(queue, [[field, new Set([value])]]);
+    const by = (field: 'scheduleId' | 'queueName', value: string) => found(queue, { [field]: new Set([value]) });
     expect([by('scheduleId', 'old'), by('scheduleId', 'new'), by('queueName', 'q')]).toEqual([[], [1], [1]]);
     // Another queue's letter of the same id is not meant.
     const other = message(2, { dlqId: named.dlqId, scheduleId: 'other' });
@@ -293,7 +293,7 @@ describe('a queue', () => {
     const notice = { state: 'ACTIVE' } as Message;
     const called = message(1);
     for (const one of [message(0), called]) one.dlqId = queue.add(one, 1).dlqId;
-    const by = (...states: string[]) => found(queue, [['failureState', new Set(states)]]);
+    const by = (...states: string[]) => found(queue, { state: new Set(states) });
     expect(by('CALLBACK_INPROGRESS')).toEqual([]);
     called.failureNotice = notice;
     queue.noticed(called);
@@ -319,7 +319,7 @@ describe('a queue', () => {
     const options = {
       listing: 'dlq',
       filter: messageDlqFilter(query),
-      order: 'oldest',
+      window: { ...query.window(), order: 'oldest' },
       count: query.pageSize(),
     } as const;
     expect(selectForBulk(queue, query, options)).toEqual({ letters: [letters[2], letters[0]], byIds: true });

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { DEMO_LOG_MAX_ENTRIES } from '#operate/cli/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
-import { CHUNK } from '#emulator/state/log-chunk.ts';
+import { STRETCH } from '#emulator/state/column-scan.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic } from '#emulator/sample/traffic.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -63,8 +63,8 @@ test(
       const messages = emulator.messages(ACCOUNT.id);
       const open = messages.filter(({ state }) => !['DELIVERED', 'FAILED', 'CANCELLED'].includes(state));
       // Entries go by the chunk.
-      expect(messages.length).toBeLessThanOrEqual(most + CHUNK + open.length);
-      expect(await logged()).toBeLessThanOrEqual(most + CHUNK);
+      expect(messages.length).toBeLessThanOrEqual(most + STRETCH + open.length);
+      expect(await logged()).toBeLessThanOrEqual(most + STRETCH);
       // Of requests under way, and of the traffic itself: none is left behind.
       expect(clock.timers).toBeLessThan(200 + open.length);
     }
