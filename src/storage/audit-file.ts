@@ -1,4 +1,4 @@
-/** The audit log as a file beside the store. The lock of the store keeps it to one writer. */
+/** Audit log as a file beside the store. The lock of the store ensures a single writer. */
 import {
   closeSync,
   constants,
@@ -28,16 +28,16 @@ export interface AuditFile extends AuditLog, Disposable {
 }
 
 /**
- * Never throws: the daemon watches on without an audit log, and does nothing.
+ * Opens the audit log. Never throws: without an audit log, the daemon continues to observe and does not act.
  *
- * @param maxBytes of the file; then it becomes a segment, and the chain continues in a new file
+ * @param maxBytes maximum size of the file; then it becomes a segment, and a new file continues the chain
  */
 export function openAuditLog(store: Store, clock: Clock, maxBytes = Infinity): AuditFile {
   const path = auditPathOf(store.path);
   try {
     return openFile(path, { store, clock, maxBytes });
   } catch (error) {
-    const problem = `the audit log cannot be used: ${errorMessage(error)}`;
+    const problem = `the audit log is unusable: ${errorMessage(error)}`;
     return {
       path,
       problem,
@@ -62,14 +62,14 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
   let fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   let opening: AuditOpening;
   let head: AuditHead | undefined;
-  /** Where the next record goes. What lies beyond was never committed. */
+  /** Position of the next record. Bytes beyond it were never committed. */
   let size: number;
   try {
     syncFolder(path);
     const known = readHead(store.db);
     const tail = readLogTail(fd, path);
     ({ opening, after: head, keep: size } = compare(tail, known));
-    // A line that stays though it has no end must not run into the next one.
+    // An incomplete line that stays must not run into the next one.
     if (size === tail.size && tail.tornBytes > 0) size += writeSync(fd, '\n', size);
   } catch (error) {
     closeSync(fd);
@@ -80,7 +80,7 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
   let isOpen = true;
   let isFolderSynced = true;
 
-  /** A file that cannot be exchanged grows on. */
+  /** Starts a new file. If that fails, the current file keeps growing. */
   function rotate(last: number): void {
     const [segment, next] = [segmentPathOf(path, last), `${path}.next`];
     if (existsSync(segment)) return;
@@ -102,18 +102,18 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
   }
 
   function append(entry: AuditEntry): AuditHead {
-    // The number of a closed file may be another file's by now.
-    if (!isOpen) throw new Error('the audit log is closed: the daemon stops');
-    // A file that was moved away would take the records with it.
+    // The descriptor of a closed file may already belong to another file.
+    if (!isOpen) throw new Error('the audit log is closed because the daemon is stopping');
+    // Records written to a moved file would be lost with it.
     if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
-      throw new Error(`${path} was moved or removed while the daemon runs: put it back, or restart the daemon`);
+      throw new Error(`${path} was moved or removed while the daemon is running: put it back, or restart the daemon`);
     }
     const time = new Date(clock.now()).toISOString();
     const sealed = seal(entry, { time, store: instance, epoch, after: head });
-    // What an append that failed has left.
+    // Removes the rest of a failed append.
     if (fstatSync(fd).size > size) ftruncateSync(fd, size);
     if (size >= maxBytes && head !== undefined) rotate(head.sequence);
-    // A record in a file whose name is not durable could be lost with it.
+    // A record could be lost if the name of its file is not durable.
     if (!isFolderSynced) syncFolder(path);
     isFolderSynced = true;
     const bytes = Buffer.from(`${sealed.line}\n`);
@@ -140,7 +140,7 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
   };
 }
 
-/** A new file is durable once its folder is. */
+/** Syncs a folder. A new file is durable once its folder is. */
 function syncFolder(path: string): void {
   const folder = openSync(dirname(path), 'r');
   try {

@@ -1,4 +1,4 @@
-/** The head of the audit log as the store knows it: written in the transaction that the record tells of. */
+/** Head of the audit log as stored in the database, written in the same transaction as the recorded change. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 
@@ -10,7 +10,7 @@ export function readHead(db: DatabaseSync): AuditHead | undefined {
   return hash === undefined ? undefined : { sequence: Number(sequence), hash };
 }
 
-/** @returns what saves a head, within the caller's transaction */
+/** @returns a function that saves a head, within the caller's transaction */
 export function headWriter(db: DatabaseSync): (head: AuditHead) => void {
   const put = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
   return ({ sequence, hash }) => void put.run(KEY, `${sequence}:${hash}`);

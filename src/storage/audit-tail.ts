@@ -1,26 +1,26 @@
-/** The end of the audit file: enough of it to find where the store stands. */
+/** End of the audit file, with enough records to compare it with the store. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { breakBetween, parseRecord } from '#automate/ledger/audit-chain.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { segmentsOf } from '#automate/ledger/audit-reader.ts';
 
-/** More records than this behind its log is an old copy of the store, whatever they say. */
+/** Bytes to read. A store that is more records than this behind its log is an old copy in any case. */
 const TAIL_BYTES = 262_144;
 
 export interface AuditTail {
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   readonly size: number;
-  /** The last records that follow each other without a damaged line between, oldest first. */
+  /** Last consecutive records without a damaged line between them, oldest first. */
   readonly records: readonly AuditRecord[];
-  /** Whether the log has no record before these. */
+  /** True if the log has no earlier records. */
   readonly isWhole: boolean;
-  /** Bytes of a last line without an end. */
+  /** Bytes of an incomplete last line. */
   readonly tornBytes: number;
-  /** What is wrong with the last whole line. */
+  /** Damage of the last complete line. */
   readonly damage?: string;
 }
 
-/** Reads the end of the log: a file that has not been written to for long begins where the newest segment ends. */
+/** Reads the end of the log. If the current file is new, the read continues at the end of the newest segment. */
 export function readLogTail(fd: number, path: string): AuditTail {
   const tail = readTail(fd);
   const segment = tail.isWhole ? segmentsOf(path).at(-1) : undefined;
@@ -47,13 +47,13 @@ function readTail(fd: number): AuditTail {
   const bytes = Buffer.alloc(length);
   for (let read = 0; read < length;) {
     const got = readSync(fd, bytes, read, length - read, size - length + read);
-    if (got === 0) throw new Error('the file became shorter while it was read');
+    if (got === 0) throw new Error('the file became shorter during the reading');
     read += got;
   }
   const end = bytes.lastIndexOf(0x0a) + 1;
   const lines = bytes.subarray(0, end).toString('utf8').split('\n').slice(0, -1);
   const isWhole = length === size;
-  // The first line of a part is cut at a place of no meaning.
+  // The first line of a partial read is incomplete.
   if (!isWhole) lines.shift();
   const records: AuditRecord[] = [];
   let damage: string | undefined;

@@ -1,4 +1,7 @@
-/** Scheduled copies of the store in a folder: named by store and time, the oldest removed after a new one is whole. */
+/**
+ * Scheduled backups of the store in a folder. Their names contain store and time. The oldest is removed after a new one
+ * is complete.
+ */
 import { readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -13,20 +16,20 @@ export type BackupSettings = NonNullable<StorageSettings['backup']>;
 
 interface KeptBackup {
   readonly file: string;
-  /** When the copy was begun, epoch milliseconds. */
+  /** Start of the backup, in epoch milliseconds. */
   readonly at: number;
   readonly bytes: number;
 }
 
 export interface BackupFolder {
-  /** The newest copy at the last look; undefined when there was none. */
+  /** Newest backup at the last reading of the folder; undefined if there was none. */
   readonly newest: KeptBackup | undefined;
-  /** Reads the folder. One that cannot be read has no copies. */
+  /** Reads the folder. A folder that cannot be read counts as empty. */
   look(): void;
   /**
-   * Writes a copy, and then removes the oldest ones.
+   * Writes a backup, then removes the oldest ones.
    *
-   * @throws {StoreError} when there is no new copy; the others stay
+   * @throws {StoreError} if the new backup failed; the others stay
    */
   add(signal: AbortSignal): Promise<KeptBackup>;
 }
@@ -39,11 +42,11 @@ interface BackupFolderDeps {
 
 export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFolderDeps): BackupFolder {
   const { store, copies, clock } = deps;
-  // Stores that share a folder keep their own copies.
+  // Stores that share a folder keep separate backups.
   const start = `opsd-${store.instance}-`;
   const fileAt = (at: number): string => join(dir, `${start}${stampOf(at)}.db`);
 
-  /** Oldest first. */
+  /** Backups, oldest first. */
   function list(): readonly KeptBackup[] {
     return readdirSync(dir)
       .filter((name) => name.startsWith(start) && name.endsWith('.db'))
@@ -55,7 +58,7 @@ export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFo
       .toSorted((a, b) => a.at - b.at);
   }
 
-  /** A process that was killed leaves the part that it had written. */
+  /** Removes the partial backups of a killed process. */
   function removeParts(): void {
     const parts = readdirSync(dir).filter((name) => name.startsWith(start) && /\.part(?:-\w+)?$/.test(name));
     for (const name of parts) rmSync(join(dir, name), { force: true });
@@ -63,7 +66,8 @@ export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFo
 
   function assertRoom(): void {
     const [needed, free] = [storeBytes(store.path), freeBytes(dir)];
-    if (free < needed) throw new StoreError(`${dir}: a copy needs ${needed} bytes, and ${free} are free: make room.`);
+    if (free < needed)
+      throw new StoreError(`${dir}: a copy needs ${needed} bytes and only ${free} are free: free some space.`);
   }
 
   let newest: KeptBackup | undefined;
@@ -83,7 +87,7 @@ export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFo
         assertRoom();
       } catch (error) {
         if (error instanceof StoreError) throw error;
-        throw new StoreError(`${dir}: the folder of the copies cannot be used: ${errorMessage(error)}`, {
+        throw new StoreError(`${dir}: the backup folder is unusable: ${errorMessage(error)}`, {
           cause: error,
         });
       }
@@ -98,7 +102,7 @@ export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFo
   };
 }
 
-/** Returns the size of the store and the space around it; undefined for what cannot be looked at. */
+/** Returns the size of the store and the free space around it. Unavailable values are undefined. */
 export function readStoreFiles(path: string): { sizeBytes: number | undefined; freeBytes: number | undefined } {
   return { sizeBytes: attempt(() => storeBytes(path)), freeBytes: attempt(() => freeBytes(dirname(path))) };
 }
@@ -116,12 +120,12 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Bytes of the store with what is not merged into its file yet. */
+/** Returns the size of the store, including changes that are not merged into its file yet. */
 function storeBytes(path: string): number {
   return statSync(path).size + (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
 }
 
-/** `20261122T140000Z` */
+/** Returns a timestamp such as `20261122T140000Z`. */
 function stampOf(at: number): string {
   return new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 }

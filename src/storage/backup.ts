@@ -1,4 +1,4 @@
-/** Copies of a store: taken while the daemon runs, put back while it does not. */
+/** Backups of a store: written while the daemon runs, restored while it does not. */
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -27,11 +27,11 @@ import { checkVersion, lockStore, type Store } from './sqlite.ts';
 import { keepDigests } from './table-digests.ts';
 
 export interface Copies extends AsyncDisposable {
-  /** As `backupStore`, after the copies that were asked for before. */
+  /** Does the same as `backupStore`, after all earlier backups are done. */
   write(file: string, signal?: AbortSignal): Promise<{ readonly bytes: number }>;
 }
 
-/** One copy at a time, and none that outlives the daemon: it would keep the store locked. */
+/** Serializes backups and ends them with the daemon. A backup that outlives the daemon would keep the store locked. */
 export function createCopies(store: Store): Copies {
   const ending = new AbortController();
   let last: Promise<unknown> = Promise.resolve();
@@ -49,23 +49,23 @@ export function createCopies(store: Store): Copies {
 }
 
 /**
- * Writes a copy as of one moment, while the daemon writes to the store, and checks it. The file appears under its name
- * when it is whole and durable.
+ * Writes a consistent copy while the daemon writes to the store, and checks it. The file gets its final name when it is
+ * complete and durable.
  *
- * @param signal ends the copying; nothing of it stays
- * @throws {StoreError} when the file exists, cannot be written, or is damaged
+ * @param signal aborts the copying; no part of it stays
+ * @throws {StoreError} if the file exists, cannot be written, or is damaged
  */
 export async function backupStore(
   { db }: Pick<Store, 'db'>,
   file: string,
   signal?: AbortSignal,
 ): Promise<{ readonly bytes: number }> {
-  if (existsSync(file)) throw new StoreError(`${file} exists already: name another file, or remove it first.`);
+  if (existsSync(file)) throw new StoreError(`${file} already exists: choose another file, or remove it first.`);
   const part = `${file}.part`;
   removePart(part);
   try {
     signal?.throwIfAborted();
-    // Before the first byte: what is copied is for the owner alone.
+    // The permissions are set before the first byte: the copy is for its owner only.
     closeSync(openSync(part, 'wx', 0o600));
     await copy(db, part, signal);
     await checkCopy(part, signal);
@@ -79,24 +79,24 @@ export async function backupStore(
   return { bytes: statSync(file).size };
 }
 
-/** With what SQLite leaves beside it when it is interrupted. */
+/** Removes the partial file, and the files that an interrupted SQLite leaves beside it. */
 function removePart(part: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true });
 }
 
-/** Far more than a store that is written all the time needs. */
+/** Maximum number of attempts, far more than a store with constant writes needs. */
 const TRIES = 20;
 
 /**
- * Node's copy fails with the code 0, "not an error", where its first step meets a transaction under way: it takes that
- * for the end. Nothing is copied by then, and the next try may meet none.
+ * Copies the database. Node's copy fails with code 0, "not an error", if its first step meets an active transaction,
+ * because it mistakes that for the end. Nothing is copied then, and a retry may succeed.
  */
 async function copy(db: Store['db'], part: string, signal: AbortSignal | undefined): Promise<void> {
   const file = await open(part, 'r+');
   let syncing: Promise<void> | undefined;
   const progress = (): void => {
     signal?.throwIfAborted();
-    // The last step syncs the file while the store waits: little may be left to do by then.
+    // The last step syncs the file while the store waits, so syncing early shortens that wait.
     syncing ??= file
       .datasync()
       .catch(() => undefined)
@@ -117,27 +117,28 @@ async function copy(db: Store['db'], part: string, signal: AbortSignal | undefin
   }
 }
 
-/** Checks a copy in a thread: the daemon answers meanwhile. */
+/** Checks a copy in a thread, so that the daemon stays responsive. */
 async function checkCopy(part: string, signal: AbortSignal | undefined): Promise<void> {
   const thread = new Worker(new URL('./check-copy.ts', import.meta.url), { workerData: part });
   try {
     const [code] = (await once(thread, 'exit', { signal })) as [number];
-    if (code !== 0) throw new Error(`it could not be checked: the thread ended with code ${code}`);
+    if (code !== 0) throw new Error(`the check failed: its thread ended with code ${code}`);
   } finally {
     await thread.terminate();
   }
 }
 
 /**
- * Puts a copy in the place of a store, which is kept beside it. The store acts only once a person has adopted it.
+ * Replaces a store with a copy and keeps the old store beside it. The daemon acts on the new store only after an
+ * operator has adopted it.
  *
- * @param options.label what the name of the kept store ends with
- * @returns where the store that was there is now; undefined when there was none
- * @throws {StoreError} when a daemon runs on the store, or the copy is no usable store
+ * @param options.label suffix of the kept store's name
+ * @returns path of the kept store; undefined if there was none
+ * @throws {StoreError} if a daemon runs on the store, or the copy is not a usable store
  */
 export function restoreStore(file: string, path: string, options: { readonly label: string }): string | undefined {
   if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
-  // Held until the end: no daemon can begin on a store that is being replaced.
+  // The lock is held until the end: no daemon can start on a store that is being replaced.
   using lock = existsSync(path) ? lockOfReplaced(path) : undefined;
   const part = `${path}.restoring`;
   for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
@@ -154,7 +155,7 @@ export function restoreStore(file: string, path: string, options: { readonly lab
   removeMark(path);
   if (existsSync(path)) {
     kept = `${path}.before-restore-${options.label}`;
-    // What a crash left in its write-ahead log stays with the old store; nothing of it may meet the new one.
+    // The write-ahead log of a crash stays with the old store and must not be applied to the new one.
     const isMerged = lock !== undefined && mergesLog(lock.db);
     renameSync(path, kept);
     if (!isMerged && existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${kept}-wal`);
@@ -165,7 +166,10 @@ export function restoreStore(file: string, path: string, options: { readonly lab
   return kept;
 }
 
-/** A store so damaged that SQLite cannot read its header has no lock, and no daemon runs on it. */
+/**
+ * Locks the store to replace. A store that is too damaged for SQLite to read its header has no lock, and no daemon runs
+ * on it.
+ */
 function lockOfReplaced(path: string): ReturnType<typeof lockStore> | undefined {
   try {
     return lockStore(path);
@@ -175,7 +179,7 @@ function lockOfReplaced(path: string): ReturnType<typeof lockStore> | undefined 
   }
 }
 
-/** @returns false when the store is too damaged for it */
+/** @returns false if the store is too damaged */
 function mergesLog(db: DatabaseSync): boolean {
   try {
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -195,7 +199,7 @@ function markRestored(part: string, file: string): void {
     if (damage !== undefined) throw new StoreError(`${file}: the copy is damaged: ${damage}. Take another one.`);
     keepDigests(db);
     const known = readHead(db);
-    const reason = `the store was restored from a copy that knows ${known?.sequence ?? 0} records of the audit log`;
+    const reason = `the store was restored from a copy that has ${known?.sequence ?? 0} records of the audit log`;
     db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(MUST_ADOPT, reason);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
@@ -204,9 +208,9 @@ function markRestored(part: string, file: string): void {
 }
 
 /**
- * The head of the audit log that a store knows, while no daemon runs on it.
+ * Returns the head of the audit log in a store. No daemon may be running on it.
  *
- * @throws {StoreError} when one does, or there is no store
+ * @throws {StoreError} if a daemon is running, or there is no store
  */
 export function storedHead(path: string): AuditHead | undefined {
   if (!existsSync(path)) throw new StoreError(`${path} does not exist.`);

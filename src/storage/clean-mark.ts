@@ -1,6 +1,6 @@
 /**
- * The mark of a clean stop: a file beside the store with the checksum of the whole store file. A store that still has
- * the content with which it was closed needs no other check, and reading it once is fast: 0.9 s a GB.
+ * Mark of a clean stop: a file beside the store with the checksum of the whole store file. A store whose content is
+ * unchanged since its closing needs no other check. Computing the checksum is fast: 0.9 s per GB.
  */
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -8,8 +8,8 @@ import { crc32 } from 'node:zlib';
 const CHUNK_BYTES = 1_048_576;
 
 /**
- * Compares the store with its mark. To be called while nothing in this process has the store open: closing a
- * descriptor of a file drops the locks that the process has on it.
+ * Compares the store with its mark. Must be called while this process does not have the store open: closing a
+ * descriptor of a file drops the process's locks on it.
  */
 export function isAsClosed(path: string): boolean {
   try {
@@ -19,14 +19,14 @@ export function isAsClosed(path: string): boolean {
   }
 }
 
-/** @returns false when the store had no mark */
+/** @returns false if the store had no mark */
 export function removeMark(path: string): boolean {
   const isMarked = existsSync(markOf(path));
   rmSync(markOf(path), { force: true });
   return isMarked;
 }
 
-/** Marks a store that was closed. Without the mark the next opening checks everything. */
+/** Marks a closed store. Without the mark, the next opening checks the whole store. */
 export function markClosed(path: string): void {
   try {
     if (existsSync(`${path}-wal`)) return;

@@ -1,4 +1,4 @@
-/** What was done, read back: work lists, histories and pages. */
+/** Read access to actions: work lists, histories and pages. */
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { History, LineageHistory } from '#automate/ledger/history.ts';
@@ -8,10 +8,10 @@ import type { Raises, Usage } from '#automate/ledger/usage.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf } from './ledger-rows.ts';
 
-/** Queries that must stay fast at a million intents, by name. */
+/** Queries by name. They must stay fast with a million intents. */
 export const ACTION_QUERIES = {
   unsettled: `${ACTIONS} WHERE i.id IN (SELECT intent_id FROM unsettled) ORDER BY i.id`,
-  // CROSS: from the few that are unsettled to their intents, never along all intents by time.
+  // CROSS JOIN: starts at the few unsettled intents instead of scanning all intents by time.
   oldestUnsettled: 'SELECT min(i.at) AS at FROM unsettled u CROSS JOIN intents i ON i.id = u.intent_id',
   lineageOfRun:
     'SELECT i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
@@ -24,7 +24,7 @@ export const ACTION_QUERIES = {
   lastIntent: 'SELECT max(at) AS at FROM intents WHERE policy = ?',
   lastUnknown: `SELECT max(at) AS at FROM intents i WHERE policy = ? AND at > ? AND
     EXISTS (SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('unknown', 'unresolvable'))`,
-  // Of a run whose retries were not set, as many as the service has by default.
+  // A run without configured retries has the service's default number.
   resumedTries: `SELECT coalesce(sum(1 + coalesce(json_extract(proposal, '$.retries'), 3)), 0) AS tries FROM intents
     WHERE at > ? AND account = ? AND action = 'workflow-dlq.resume' AND stands = 1`,
   raises: `${ACTIONS} WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.stands = 1 ORDER BY i.at, i.id`,

@@ -1,4 +1,4 @@
-/** Campaigns: of a policy and group at most one has not ended. */
+/** Campaigns. A policy and group have at most one that has not ended. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { standIn } from '#automate/ledger/audit-chain.ts';
 import type { Campaigns } from '#automate/ledger/campaigns.ts';

@@ -1,6 +1,6 @@
 /**
- * How much of a cap is used. Items are kept in slices of time, so that a window is the sum of its whole slices and of the
- * intents in the part of a slice at its beginning: exact, and fast at any number of intents.
+ * Computes the used part of a cap. Items are summed in time slices. A window is the sum of its whole slices and of the
+ * intents in the partial slice at its start. The result is exact, and fast for any number of intents.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Proposal } from '#foundation/domain/plan.ts';
@@ -9,22 +9,22 @@ import type { Usage } from '#automate/ledger/usage.ts';
 
 export const SLICE_MS = 300_000;
 
-/** Of `used`: absent actions mean all but raises of a budget, which are no entries. */
+/** Scope of `used`. Without actions, all count except budget raises, which do not act on entries. */
 const SCOPE = `(?2 IS NULL OR policy = ?2) AND (?3 IS NULL OR account = ?3) AND
   CASE WHEN ?4 IS NULL THEN action <> 'budget.raise' ELSE action IN (SELECT value FROM json_each(?4)) END`;
 
-/** The parts of a window: bound by time alone, so that they are ranges of an index. */
+/** Parts of a window. Only time bounds them, so they are ranges of an index. */
 export const WHOLE_SLICES = `SELECT coalesce(sum(items), 0) AS items FROM cap_slices WHERE slice >= ?1 AND ${SCOPE}`;
 export const PART_OF_SLICE = `SELECT coalesce(sum(items), 0) AS items FROM intents INDEXED BY intents_caps
   WHERE at > ?1 AND at < ?5 AND stands = 1 AND ${SCOPE}`;
 
 export interface Caps {
   readonly used: Usage['used'];
-  /** Within the caller's transaction. */
+  /** Takes the items of a proposal, within the caller's transaction. */
   take(proposal: Proposal, at: number): void;
-  /** Within the caller's transaction. @param items how much of it */
+  /** Returns items, within the caller's transaction. @param items number of items to return */
   giveBack(proposal: Proposal, at: number, items: number): void;
-  /** Why a proposal does not fit; undefined when it does. */
+  /** Returns why a proposal does not fit; undefined if it fits. */
   objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): string | undefined;
 }
 
@@ -70,7 +70,7 @@ function sliceOf(at: number): number {
   return Math.floor(at / SLICE_MS) * SLICE_MS;
 }
 
-/** Whether an act takes from a cap at all. */
+/** Returns true if an action uses a cap. */
 function counts({ actions }: CapLimit, { action }: Proposal): boolean {
   return actions === undefined ? action !== 'budget.raise' : actions.includes(action);
 }

@@ -1,4 +1,4 @@
-/** Dead messages, as failure callbacks told of them. */
+/** Dead letters of messages, as reported by failure callbacks. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import type { Journal } from './ledger-journal.ts';
@@ -6,7 +6,7 @@ import type { Journal } from './ledger-journal.ts';
 export function createDeadLetters({
   db,
 }: Journal): Pick<SignalInbox, 'noteDeadLetter'> & Pick<Signals, 'deadLetters' | 'forgetDeadLetter'> {
-  // A callback may come twice; a letter was learned of once.
+  // A callback may arrive twice; the first arrival of a dead letter counts.
   const insert = db.prepare(
     'INSERT OR IGNORE INTO dead_letters (account, dlq_id, learned_at, record) VALUES (?, ?, ?, ?)',
   );

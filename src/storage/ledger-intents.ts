@@ -1,7 +1,7 @@
 /**
- * Intents and their outcomes. Both are only ever added; the present state of an intent is its newest outcome, and an
- * intent that was proven without effect holds neither its claim nor its cap. A page of a prune that deleted fewer than
- * it was allowed to holds the cap of those alone.
+ * Intents and their outcomes. Both are append-only. The current state of an intent is its newest outcome. An intent
+ * that is proven to have had no effect releases its claim and its cap. A prune page that deleted fewer messages than
+ * allowed keeps only those in the cap.
  */
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { History } from '#automate/ledger/history.ts';
@@ -11,10 +11,10 @@ import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
 import { intentOf } from './ledger-rows.ts';
 
-/** Outcomes that reading will still follow with another one. */
+/** Outcomes that a later reading will replace. */
 const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['accepted', 'unknown']);
 
-/** Outcomes that prove that nothing happened. */
+/** Outcomes that prove that the action had no effect. */
 const WITHOUT_EFFECT: ReadonlySet<ActionOutcome> = new Set(['rejected', 'confirmed_not_applied']);
 
 interface Authority {
@@ -42,7 +42,7 @@ export function createIntents(
   const deleteUnsettled = db.prepare('DELETE FROM unsettled WHERE intent_id = ?');
   const selectClaim = db.prepare('SELECT id, action FROM intents WHERE account = ? AND target = ? AND stands = 1');
 
-  /** The first reason not to act, in the order in which they are shown. */
+  /** Returns the first reason not to act, in display order. */
   function objection(
     proposal: Proposal,
     at: number,
@@ -52,10 +52,10 @@ export function createIntents(
     if (lost !== undefined) return { ok: false, guard: 'lease', reason: lost };
     const distrusted = authority.mustBeAdopted();
     if (distrusted !== undefined)
-      return { ok: false, guard: 'caps', reason: `all windows count as used: ${distrusted}` };
+      return { ok: false, guard: 'caps', reason: `all caps count as used up: ${distrusted}` };
     const claim = selectClaim.get(proposal.account, proposal.target);
     if (claim !== undefined) {
-      return { ok: false, guard: 'claim', reason: `sent before, as action ${Number(claim['id'])}` };
+      return { ok: false, guard: 'claim', reason: `already sent as action ${Number(claim['id'])}` };
     }
     const full = caps.objection(proposal, at, limits);
     return full === undefined ? undefined : { ok: false, guard: 'caps', reason: full };
@@ -94,7 +94,7 @@ export function createIntents(
       change((tell) => {
         const row = selectIntent.get(intentId);
         if (row === undefined)
-          throw new Error(`no intent ${intentId} in the ledger: its outcome ${outcome} cannot be kept`);
+          throw new Error(`intent ${intentId} is not in the ledger, so its outcome ${outcome} cannot be stored`);
         const { proposal, at: intendedAt } = intentOf(row);
         insertOutcome.run(intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
         if (!OPEN_OUTCOMES.has(outcome)) deleteUnsettled.run(intentId);
@@ -113,7 +113,7 @@ export function createIntents(
   };
 }
 
-/** How much of `items` an act holds of its caps after this outcome. */
+/** Returns how many of `items` an action keeps in its caps after this outcome. */
 function itemsKept(
   { action }: Proposal,
   items: number,
@@ -123,13 +123,13 @@ function itemsKept(
   return action === 'message-dlq.prune' && outcome === 'accepted' ? Math.min(done, items) : items;
 }
 
-/** The run or the message that the entry was made of. */
+/** Returns the run or message of the entry. */
 function subjectOf(proposal: Proposal): string | null {
   if ('workflowRunId' in proposal) return proposal.workflowRunId;
   return 'messageId' in proposal ? proposal.messageId : null;
 }
 
-/** What the audit log keeps of a proposal: what names it, never what its entry carried. */
+/** Returns the fields of a proposal for the audit log: its identifiers, never the content of its entry. */
 function told(proposal: Proposal): Omit<AuditEntry, 'type'> {
   const { action, target, items } = proposal;
   const common = { action, target, items };

@@ -1,4 +1,4 @@
-/** Pauses: each stands with its first reason until a person lifts it. */
+/** Pauses. Each stays active, with its first reason, until an operator lifts it. */
 import { standIn } from '#automate/ledger/audit-chain.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { Journal } from './ledger-journal.ts';
@@ -32,7 +32,7 @@ export function createPauses({ db, change }: Journal): Pauses {
   };
 }
 
-/** `group/POLICY/GROUP` with what stands for the group: a URL may carry a secret. */
+/** Returns `group/POLICY/GROUP` with a placeholder for the group, because a URL may contain a secret. */
 function told(scope: string): string {
   return scope.replace(/^(group\/[^/]*\/)(.*)$/s, (_all, start: string, group: string) => start + standIn(group));
 }

@@ -1,23 +1,23 @@
-/** Plans that were shown to a person, or wait for one: one for each hash. */
+/** Plans that were displayed or are pending approval, one per hash. */
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Plans, StoredPlan } from '#automate/ledger/plans.ts';
 import type { Journal } from './ledger-journal.ts';
 import type { Row } from './ledger-rows.ts';
 
-/** States that a decision may still follow. */
+/** States that a decision can follow. */
 const UNDECIDED: readonly StoredPlan['state'][] = ['shown', 'waiting'];
-/** States in which a plan's time runs out. */
+/** States of a plan that can expire. */
 const ALIVE: readonly StoredPlan['state'][] = [...UNDECIDED, 'approved'];
 
 export function createPlans({ db, change }: Journal): Plans {
-  // What a person is asked, or has answered, is not lost because the same plan is shown once more.
+  // A draft must not overwrite the same plan while it is pending or approved.
   const put = db.prepare(
     `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET state = excluded.state, saved_at = excluded.saved_at,
        expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan, targets = excluded.targets
      WHERE NOT (excluded.state = 'shown' AND state IN ('waiting', 'approved') AND expires_at > excluded.saved_at)`,
   );
-  // Hexadecimal digits sort before g: the range of all hashes that begin so.
+  // Hexadecimal digits sort before g: this is the range of all hashes with this prefix.
   const selectByHash = db.prepare(
     `SELECT * FROM plans WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id)`,
   );
@@ -28,7 +28,9 @@ export function createPlans({ db, change }: Journal): Plans {
     'UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason), expires_at = min(expires_at, ?) WHERE hash = ?',
   );
 
-  /** A beginning that several plans share names the one that is alive, and none when several are. */
+  /**
+   * Returns the plan for a hash prefix. If several plans share it, returns the only one that is still valid, else none.
+   */
   function find(id: string, now: number): StoredPlan | undefined {
     const found = selectByHash.all(id).map((row) => storedOf(row, now));
     if (found.length <= 1) return found[0];
@@ -71,7 +73,7 @@ export function createPlans({ db, change }: Journal): Plans {
     storedPlan: find,
     storedPlans: (states, now) =>
       selectByState
-        // A plan whose time ran out is kept in the state that it had then.
+        // An expired plan is stored in its last state.
         .all(JSON.stringify(states.includes('expired') ? [...states, ...ALIVE] : states))
         .map((row) => storedOf(row, now))
         .filter(({ state }) => states.includes(state)),

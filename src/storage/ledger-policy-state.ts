@@ -1,4 +1,7 @@
-/** What is remembered between runs: a policy's matches, versions and conditions, and since when an account is watched. */
+/**
+ * Policy state between runs: matches, versions and conditions of a policy, and the time since when an account is
+ * observed.
+ */
 import type { PolicyMemory } from '#automate/ledger/runs.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import type { Journal } from './ledger-journal.ts';

@@ -1,22 +1,22 @@
 /**
- * What the ledger forgets, and never before its time: an act stays while its outcome is open, while nobody knows what
- * became of it, while its entry may still be listed, and while its lineage or its campaign goes on.
+ * Removes old rows from the ledger. An action stays while its outcome is open or unknown, while its entry may still be
+ * listed, and while its lineage or campaign continues.
  */
 import type { SQLInputValue } from 'node:sqlite';
 import type { Journal } from './ledger-journal.ts';
 
 const DAY_MS = 86_400_000;
 const KEEP_MS = 400 * DAY_MS;
-/** Plans that were only looked at: they are large, and nothing came of them. */
+/** Retention of plans that were only displayed. They are large and were never applied. */
 const KEEP_SHOWN_MS = 7 * DAY_MS;
 
-/** Rows of one call: the store is written by others in between. */
+/** Maximum rows per call, so that others can write to the store in between. */
 const BATCH = 5_000;
 
-/** Outcomes after which an entry is gone from its list, or free to be acted on again. */
+/** Outcomes after which an entry has left its list, or can be acted on again. */
 const SPOKEN = `('verified', 'failed_again', 'rejected', 'confirmed_applied', 'confirmed_not_applied')`;
 
-/** Acts before ?1 that nothing needs any more at ?2, oldest first. */
+/** Actions before ?1 that are no longer needed at ?2, oldest first. */
 export const FORGETTABLE = `
   SELECT i.id FROM intents i
   WHERE i.at < ?1
@@ -33,7 +33,7 @@ export interface Pruned {
   readonly intents: number;
   readonly runs: number;
   readonly plans: number;
-  /** Whether a further call has more to do. */
+  /** True if another call has more to delete. */
   readonly more: boolean;
 }
 
@@ -43,7 +43,7 @@ export function createPrune({ db, change }: Journal): (now: number) => Pruned {
   const clear = db.prepare('DELETE FROM temp.forgotten');
   const deleteOutcomes = db.prepare('DELETE FROM outcomes WHERE intent_id IN (SELECT id FROM temp.forgotten)');
   const deleteIntents = db.prepare('DELETE FROM intents WHERE id IN (SELECT id FROM temp.forgotten)');
-  // The last run of a policy stays, however old.
+  // The last run of a policy is never deleted.
   const deleteRuns = db.prepare(
     `DELETE FROM runs WHERE id IN (
        SELECT r.id FROM runs r WHERE r.at < ?

@@ -1,4 +1,4 @@
-/** Rows of the ledger as what they mean. */
+/** Converts rows of the ledger to domain types. */
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Proposal, RunOutcome, Trigger } from '#foundation/domain/plan.ts';
 import type { ActionOutcome, ActionRecord, Intent } from '#automate/ledger/intents.ts';
@@ -6,7 +6,7 @@ import type { RunRecord } from '#automate/ledger/reports.ts';
 
 export type Row = Record<string, SQLOutputValue>;
 
-/** Intents `i` beside their newest outcome `o`, if any: the columns of `actionOf`. */
+/** Intents `i` with their newest outcome `o`, if any: the columns of `actionOf`. */
 export const ACTIONS = `
   SELECT i.id, i.at, i.run_id, i.epoch, i.proposal, o.outcome, o.at AS outcome_at, o.detail,
     (SELECT new_run_id FROM outcomes WHERE intent_id = i.id AND new_run_id IS NOT NULL LIMIT 1) AS new_run_id,

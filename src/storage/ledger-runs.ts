@@ -1,10 +1,10 @@
-/** Runs of policies. */
+/** Policy runs. */
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Runs } from '#automate/ledger/runs.ts';
 import type { Journal } from './ledger-journal.ts';
 import { runOf } from './ledger-rows.ts';
 
-/** Policies by leaps over the index, not by reading every run. */
+/** Query that finds the policies by index seeks instead of reading every run. */
 export const LAST_RUNS = `
   WITH RECURSIVE names (policy) AS (
     SELECT min(policy) FROM runs
@@ -37,7 +37,7 @@ export function createRuns({ db, change }: Journal): Runs & Pick<Reports, 'lastR
           plan,
           planHash: hash,
           mode: effectiveMode,
-          // Why it ran: of an alert its name, and which firing it was.
+          // Cause of the run; for an alert, its name and the identity of its firing.
           trigger: trigger.kind,
           ...('name' in trigger && { alert: trigger.name }),
           ...('key' in trigger && { key: trigger.key }),

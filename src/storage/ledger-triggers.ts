@@ -1,4 +1,4 @@
-/** Triggers, pending until a run dealt with them, and alerts as Alertmanager reported them. */
+/** Triggers, pending until a run has processed them, and alerts as reported by Alertmanager. */
 import type { EventTrigger } from '#foundation/domain/plan.ts';
 import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import type { Journal } from './ledger-journal.ts';
@@ -6,8 +6,9 @@ import type { Journal } from './ledger-journal.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * Alertmanager repeats what fires, every few hours by default, and at the latest when it has forgotten that it told (120h).
- * Of what was silenced or inhibited when it ended it tells no end.
+ * Limits for alerts without a report. Alertmanager repeats firing alerts, by default every few hours, and at the latest
+ * when its notification log expires (120h). It sends no resolved notification for alerts that were silenced or
+ * inhibited when they ended.
  */
 const TOLD_WITHIN_MS = DAY_MS;
 const ENDED_AFTER_MS = 6 * DAY_MS;

@@ -1,4 +1,7 @@
-/** Whether this process may act on this store: it holds the lease, and the store is not older than what was done. */
+/**
+ * Decides if this process is allowed to act on this store: it must hold the lease, and the store must not be older than its audit
+ * log.
+ */
 import { DISTRUSTED, OPENED, type AuditLog } from '#automate/ledger/audit-log.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Trust } from '#automate/ledger/trust.ts';
@@ -8,10 +11,10 @@ interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
   mustBeAdopted(): string | undefined;
 }
 
-/** Where the store keeps why it must be adopted, so that no restart forgets it. */
+/** Key of the stored reason why the store must be adopted. It survives restarts. */
 export const MUST_ADOPT = 'must_adopt';
 
-/** Tells the audit log of this opening first of all, and keeps why the store is not to be trusted. */
+/** Records this opening in the audit log first, and stores why the store is not trusted. */
 export function createTrust(
   { db, instance, epoch, problem: storeProblem, change }: Journal,
   audit: AuditLog,
@@ -26,7 +29,7 @@ export function createTrust(
   const problem = audit.problem ?? begin();
   let distrust = meta(MUST_ADOPT);
 
-  /** @returns why the audit log could not be told */
+  /** @returns why the audit log could not be written */
   function begin(): string | undefined {
     const { notes, distrust: found } = audit.opening;
     try {
@@ -46,8 +49,8 @@ export function createTrust(
   }
 
   return {
-    // The file's lock keeps a second process out. This sees a store that was changed under it all the same; a copy of
-    // the file that is opened elsewhere cannot be seen.
+    // The file's lock excludes a second process. This check detects a store that was changed despite the lock. It
+    // cannot detect a copy of the file that is opened elsewhere.
     leaseLost(): string | undefined {
       const found = storeProblem();
       if (found !== undefined) return found;
@@ -60,11 +63,11 @@ export function createTrust(
     mustBeAdopted: () => problem ?? distrust,
     adopt({ by, reason }): void {
       if (problem !== undefined)
-        throw new Error(`${problem}; mend that and restart the daemon before the store is adopted`);
+        throw new Error(`${problem}; fix this and restart the daemon before you adopt the store`);
       if (distrust === undefined) return;
       change((tell) => {
         deleteMeta.run(MUST_ADOPT);
-        // Raises that the store does not remember may have been made until now.
+        // Budget raises that the store does not have may have been made until now.
         db.exec('DELETE FROM watched_accounts');
         tell({ type: 'store.adopted', by, reason, because: distrust });
       });

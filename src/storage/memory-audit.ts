@@ -1,4 +1,4 @@
-/** An audit log that is gone with its test. */
+/** Audit log in memory, for tests. */
 import type { AuditEntry, AuditHead, AuditLog } from '#automate/ledger/audit-log.ts';
 
 interface MemoryAudit extends AuditLog {

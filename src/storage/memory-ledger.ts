@@ -1,4 +1,7 @@
-/** The real ledger over a database in memory: for unit tests of policies, and for tests of this project. */
+/**
+ * Schema as numbered steps: step n updates a store from `user_version` n to n + 1. A released step must never be
+ * edited. A change is a new step.
+ */
 import { DatabaseSync } from 'node:sqlite';
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import { MIGRATIONS } from './migrations.ts';

@@ -1,6 +1,6 @@
 /**
- * The schema, as numbered steps: step n brings a store from `user_version` n to n + 1. A step that has been released
- * is never edited; a change is a new step.
+ * Schema as numbered steps: step n updates a store from `user_version` n to n + 1. A released step must never be
+ * edited. A change is a new step.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -50,7 +50,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (account, metric, labels)
   ) STRICT, WITHOUT ROWID;
 
-  -- Spans until they are acknowledged; ids are never used again, so that a batch is settled once.
+  -- Spans until their acknowledgment. Ids are never reused, so that a batch is settled once.
   CREATE TABLE span_outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, protocol TEXT NOT NULL,
     head TEXT NOT NULL, body BLOB NOT NULL, spans INTEGER NOT NULL, made_at INTEGER NOT NULL
@@ -59,7 +59,7 @@ export const MIGRATIONS: readonly string[] = [
     account TEXT NOT NULL, message_id TEXT NOT NULL, PRIMARY KEY (account, message_id)
   ) STRICT, WITHOUT ROWID;
 
-  -- Label values that have a place of their own in the metrics, in the order in which they came.
+  -- Label values that are exported under their own name, in the order of their arrival.
   CREATE TABLE label_values (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     account TEXT NOT NULL, label TEXT NOT NULL, value TEXT NOT NULL, idle_ms INTEGER NOT NULL,
@@ -76,7 +76,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_at ON runs (at);
   CREATE INDEX runs_stopped ON runs (stopped_by, at) WHERE stopped_by IS NOT NULL;
 
-  -- subject is the run or message that the entry was made of. stands is 0 once the act was proven to have done nothing.
+  -- subject is the run or message of the entry. stands is 0 once the action is proven to have had no effect.
   CREATE TABLE intents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id INTEGER NOT NULL REFERENCES runs (id), at INTEGER NOT NULL, epoch INTEGER NOT NULL,
@@ -85,7 +85,7 @@ export const MIGRATIONS: readonly string[] = [
     subject TEXT, lineage TEXT, campaign TEXT, step INTEGER, fingerprint TEXT,
     stands INTEGER NOT NULL DEFAULT 1, proposal TEXT NOT NULL
   ) STRICT;
-  -- Of two acts with one target at most one may have had an effect, whatever the program believes.
+  -- Of two actions on one target, at most one may have had an effect, regardless of the program's state.
   CREATE UNIQUE INDEX intents_claim ON intents (account, target) WHERE stands = 1;
   CREATE INDEX intents_target ON intents (target);
   CREATE INDEX intents_subject ON intents (subject) WHERE subject IS NOT NULL;
@@ -95,10 +95,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX intents_policy ON intents (policy, at);
   CREATE INDEX intents_run ON intents (run_id);
   CREATE INDEX intents_raises ON intents (account, at) WHERE action = 'budget.raise';
-  -- All that a sum over a part of a window reads.
+  -- Covers all columns of a sum over a part of a window.
   CREATE INDEX intents_caps ON intents (at, action, policy, account, worth, stands);
 
-  -- Worth taken and not given back, in slices of time: a window is the sum of few rows.
+  -- Worth taken and not returned, in time slices: a window is the sum of a few rows.
   CREATE TABLE cap_slices (
     slice INTEGER NOT NULL, policy TEXT NOT NULL, account TEXT NOT NULL, action TEXT NOT NULL, worth INTEGER NOT NULL,
     PRIMARY KEY (slice, policy, account, action)
@@ -112,7 +112,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX outcomes_intent ON outcomes (intent_id, id);
   CREATE INDEX outcomes_new_run ON outcomes (new_run_id) WHERE new_run_id IS NOT NULL;
 
-  -- The ledger's work list: intents whose last word is not spoken. Everything else is read from the two tables above.
+  -- Work list of the ledger: intents without a final outcome. All else is read from the two tables above.
   CREATE TABLE unsettled (intent_id INTEGER PRIMARY KEY REFERENCES intents (id)) STRICT;
 
   CREATE TABLE pauses (
@@ -160,12 +160,12 @@ export const MIGRATIONS: readonly string[] = [
     policy TEXT PRIMARY KEY, since INTEGER NOT NULL, last INTEGER NOT NULL, readings INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- Conditions that people are told of, and what of them is still to be sent.
+  -- Conditions, and their pending notifications.
   CREATE TABLE notices (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE notice_queue (id INTEGER PRIMARY KEY, receiver TEXT NOT NULL, record TEXT NOT NULL) STRICT;
   `,
   `
-  -- Requests of a day, counted ahead: after a crash too many, never too few.
+  -- Requests of a day, counted in advance: after a crash the count is too high, never too low.
   CREATE TABLE request_use (
     account TEXT NOT NULL, api TEXT NOT NULL, day INTEGER NOT NULL, used INTEGER NOT NULL,
     PRIMARY KEY (account, api)
@@ -174,21 +174,21 @@ export const MIGRATIONS: readonly string[] = [
   'ALTER TABLE workflow_dlq_runs ADD COLUMN run_id TEXT',
   'DROP INDEX intents_fingerprint; ALTER TABLE intents DROP COLUMN fingerprint',
   `
-  -- pending is the trigger as JSON until a run dealt with it; account is that of the policy at the time.
+  -- pending is the trigger as JSON until a run has processed it; account is the policy's account at the time.
   ALTER TABLE triggers ADD COLUMN account TEXT;
   ALTER TABLE triggers ADD COLUMN pending TEXT;
   CREATE INDEX triggers_pending ON triggers (policy, account, at) WHERE pending IS NOT NULL;
-  -- A JSON list; NULL where the accounts of an alert are not known.
+  -- A JSON list; NULL if the accounts of an alert are unknown.
   ALTER TABLE alerts ADD COLUMN accounts TEXT;
   `,
   `
-  -- Since when the store has every raise of an account's budget.
+  -- Time since when the store has every raise of an account's budget.
   CREATE TABLE watched_accounts (
     account TEXT PRIMARY KEY, id TEXT NOT NULL, since INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
   `
-  -- Width of the next window, and a search for late entries that is under way.
+  -- Width of the next window, and the current sweep for late entries.
   ALTER TABLE log_fold ADD COLUMN window_ms INTEGER;
   ALTER TABLE log_fold ADD COLUMN sweep TEXT;
   `,
@@ -200,7 +200,7 @@ export const MIGRATIONS: readonly string[] = [
     WHERE outcome IN ('acked', 'came_back', 'undecidable', 'resolved_done', 'resolved_not_done');
   ALTER TABLE intents RENAME COLUMN worth TO items;
   ALTER TABLE cap_slices RENAME COLUMN worth TO items;
-  -- A quote inside a JSON text is escaped, so this matches fields alone.
+  -- A quote inside a JSON text is escaped, so this matches only fields.
   UPDATE intents SET proposal = replace(proposal, '"worth":', '"items":');
   UPDATE plans SET plan = replace(plan, '"worth":', '"items":');
   `,

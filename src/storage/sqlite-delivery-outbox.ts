@@ -1,4 +1,4 @@
-/** The outbox of delivery lines over SQLite: a row a line, as many as `mostLines`. */
+/** Outbox of delivery events on SQLite: one row per line, at most `mostLines`. */
 import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
 import type { Store } from './sqlite.ts';
 
@@ -6,12 +6,12 @@ const LINES_AT_ONCE = 500;
 const MOST_LINES = 100_000;
 
 export interface SqliteDeliveryOutbox extends DeliveryOutbox {
-  /** Writes the lines of a commit; to be called in its transaction. @returns what to call after it */
+  /** Writes the lines of a commit, within its transaction. @returns a function to call after the commit */
   write(lines: readonly string[]): () => void;
 }
 
 interface DeliveryOutboxOptions {
-  /** Told of lines for which there was no room. */
+  /** Called with the number of dropped lines when the outbox is full. */
   readonly onDropped: (lines: number) => void;
   readonly mostLines?: number;
 }

@@ -1,4 +1,4 @@
-/** The flow-control fold's port: its counters are all that it keeps in the store. */
+/** Store of the flow-control fold. Only its counters are stored. */
 import { FlowControlMemory, type FlowControlFoldStore } from '#observe/aggregation/flow-control-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 

@@ -1,4 +1,4 @@
-/** The admitted label values over SQLite, and the retirement of the totals of those that are evicted. */
+/** Store of the admitted label values on SQLite. It also retires the totals of evicted values. */
 import type { LabelStore } from '#observe/aggregation/label-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import { transaction, type Store } from './sqlite.ts';

@@ -1,4 +1,4 @@
-/** The ledger over SQLite: a file for each subject, one journal under them all. */
+/** Ledger on SQLite: one file per subject, with one shared journal. */
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { createActionReads } from './ledger-actions.ts';
@@ -17,7 +17,7 @@ import { createTrust } from './ledger-trust.ts';
 import type { Store } from './sqlite.ts';
 
 export interface SqliteLedger extends Ledger {
-  /** Forgets what is older than 400 days and needed no more, a batch a call; for a task of the scheduler. */
+  /** Deletes one batch of rows that are older than 400 days and no longer needed. The scheduler calls it. */
   prune(now: number): Pruned;
 }
 
@@ -36,7 +36,7 @@ export function createLedger(store: Store, audit: AuditLog): SqliteLedger {
     ...createRuns(journal),
     ...createIntents(journal, caps, trust),
     ...createActionReads(journal),
-    // Until a person adopts the store, what it does not remember may have used every window.
+    // Until an operator adopts the store, actions that it does not have may have used up every window.
     used: (scope, since) => (trust.mustBeAdopted() === undefined ? caps.used(scope, since) : Number.MAX_SAFE_INTEGER),
     ...createPauses(journal),
     ...createCampaigns(journal),

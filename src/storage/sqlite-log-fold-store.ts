@@ -1,6 +1,6 @@
 /**
- * The log fold's port over SQLite: one commit, one transaction. What was recognised or ended is a row of packed keys a
- * commit and slice of time, never a row an entry; only messages that are still open have a row of their own.
+ * Store of the log fold on SQLite: one transaction per commit. The keys of recognized entries and ended messages are
+ * packed into one row per commit and time slice. Only open messages have their own rows.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import type { KeySlices } from '#observe/aggregation/keys.ts';
@@ -19,7 +19,7 @@ import type { SqliteSpanOutbox } from './sqlite-span-outbox.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 
-/** @param outbox takes the spans of commits, and the lines about deliveries; without one they are not kept */
+/** @param outbox stores the spans of commits and the delivery events; without it they are not stored */
 export function createLogFoldStore(
   store: Store,
   totals: SqliteTotals,
@@ -74,7 +74,7 @@ export function createLogFoldStore(
   };
 }
 
-/** How far the log of an account is read. */
+/** Table of the watermark and reading state of each account. */
 function stateTable({ db }: Store) {
   const select = db.prepare(
     'SELECT watermark, kept_from, swept_at, form, window_ms, sweep, proven_at FROM log_fold WHERE account = ?',
@@ -108,7 +108,7 @@ function stateTable({ db }: Store) {
   };
 }
 
-/** Messages that have not ended. */
+/** Table of open messages. */
 function openTable({ db }: Store) {
   const selectAll = db.prepare('SELECT message_id, destination, created, due FROM log_open WHERE account = ?');
   const select = db.prepare('SELECT record FROM log_open WHERE account = ? AND message_id = ?');
@@ -151,7 +151,7 @@ function openTable({ db }: Store) {
   };
 }
 
-/** Entries of each hour by state. */
+/** Table of entry counts by hour and state. */
 function hourTable({ db }: Store) {
   const select = db.prepare('SELECT state, count FROM log_hours WHERE account = ? AND hour = ?');
   const add = db.prepare(
@@ -178,7 +178,7 @@ interface KeysOfCommit {
   readonly sliceMs: number;
 }
 
-/** Rows of packed keys. */
+/** Table of packed keys. */
 function keyTable({ db }: Store) {
   const insert = db.prepare('INSERT INTO log_keys (account, kind, slice, keys) VALUES (?, ?, ?, ?)');
   const forget = db.prepare('DELETE FROM log_keys WHERE account = ? AND kind = ? AND slice < ?');

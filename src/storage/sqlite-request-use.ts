@@ -1,4 +1,4 @@
-/** The use of the daily budgets over SQLite: a row for each API of an account. */
+/** Store of the daily request budgets on SQLite: one row for each API of an account. */
 import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import type { Store } from './sqlite.ts';
 

@@ -1,4 +1,4 @@
-/** The port of the statistics' folds over SQLite: one commit, one transaction, a row a series. */
+/** Store of the statistics folds on SQLite: one transaction per commit, one row per series. */
 import type { SeriesStore } from '#observe/aggregation/series-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';

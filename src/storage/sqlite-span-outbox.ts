@@ -1,10 +1,10 @@
-/** The outbox of spans over SQLite: a row a batch, and a row a message whose root went out while it was open. */
+/** Outbox of spans on SQLite: one row per batch, and one row per message whose root span was sent while it was open. */
 import type { SpanBatch, SpansOfCommit } from '#observe/aggregation/span-batch.ts';
 import type { SpanOutbox } from '#observe/aggregation/span-outbox.ts';
 import { transaction, type Store } from './sqlite.ts';
 
 export interface SqliteSpanOutbox extends SpanOutbox {
-  /** Writes what a commit brings; to be called in its transaction. @returns what to call after it */
+  /** Writes the spans of a commit, within its transaction. @returns a function to call after the commit */
   write(account: string, spans: SpansOfCommit | undefined, closed: readonly string[]): () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Totals over SQLite. `commit` adds to them in the transaction of the fold that counted, and tells the listeners after
- * it: what they show is durable.
+ * Totals on SQLite. `commit` adds to them in the transaction of the calling fold and notifies the listeners afterwards.
+ * So exported values are durable.
  */
 import type { SQLOutputValue } from 'node:sqlite';
 import {
@@ -17,19 +17,19 @@ import { transaction, type Store } from './sqlite.ts';
 
 export interface SqliteTotals extends TotalsStore {
   /**
-   * Adds, and does what else belongs to it, in one transaction.
+   * Adds to totals and runs `work`, in one transaction.
    *
-   * @throws {Error} when it cannot be written; then nothing of it is
+   * @throws {Error} if the write fails; nothing is written then
    */
   commit(added: Partial<TotalsAdded> & Pick<TotalsAdded, 'account'>, work: () => void): void;
-  /** Moves the totals of a label's value to `RETIRED`, within the caller's transaction. Nobody is told. */
+  /** Moves the totals of a label's value to `RETIRED`, within the caller's transaction. Listeners are not notified. */
   retire(what: Retirement): void;
 }
 
 interface Retirement {
   readonly account: string;
   readonly metric: string;
-  /** Where the label stands among the metric's. */
+  /** Position of the label among the metric's labels. */
   readonly index: number;
   readonly value: string;
 }

@@ -1,4 +1,4 @@
-/** The workflow DLQ fold's port over SQLite: one commit, one transaction, a row written for each run that changed. */
+/** Store of the workflow DLQ fold on SQLite: one transaction per commit, one row per changed run. */
 import {
   WorkflowDlqMemory,
   type WorkflowDlqCommit,
@@ -27,7 +27,7 @@ export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): Wor
     for (const row of selectRuns.iterate(account)) {
       const dlqId = String(row['dlq_id']);
       const { run_id: runId, missed_since: missedSince, left_at: leftAt } = row;
-      // One string for all runs of a workflow.
+      // All runs of a workflow share one string.
       const name = String(row['workflow']);
       const workflow = names.get(name) ?? name;
       names.set(workflow, workflow);

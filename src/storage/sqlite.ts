@@ -1,8 +1,8 @@
 /**
- * The store: one SQLite file, opened by one process. The file's own lock is held from opening to closing
- * (`locking_mode = EXCLUSIVE`), so a second daemon on the same file is refused, and a `kill -9` leaves no lock behind.
+ * The store: one SQLite file, opened by one process. The file's own lock is held from opening to closing (`locking_mode
+ * = EXCLUSIVE`). A second daemon on the same file is rejected, and a `kill -9` leaves no lock behind.
  *
- * Nothing else in this process may open the file: POSIX drops a process's locks on a file when any of its descriptors
+ * No other code in this process may open the file. POSIX drops a process's locks on a file when any of its descriptors
  * of that file is closed.
  */
 import { randomBytes } from 'node:crypto';
@@ -22,25 +22,25 @@ import { hasDigests, keepDigests, resetDigests } from './table-digests.ts';
 export interface Store extends Disposable {
   readonly path: string;
   readonly db: DatabaseSync;
-  /** Identity of this store, made with it. */
+  /** Identity of this store, created with it. */
   readonly instance: string;
-  /** How many times the store was opened: the fencing number of this process. */
+  /** Number of times the store was opened: the fencing token of this process. */
   readonly epoch: number;
-  /** Whether the store was there before this process. */
+  /** True if the store existed before this process. */
   readonly restored: boolean;
-  /** Why nothing may be written to it or done by it: it is damaged, or the file is not at its place. */
+  /** Reason why the store must not be used: it is damaged, or the file was moved. Undefined if it can be used. */
   readonly problem: string | undefined;
 }
 
-/** How long another process may take to let go of the file: a daemon that is just ending. */
+/** Maximum time to wait for another process to release the file, such as a daemon that is stopping. */
 const BUSY_TIMEOUT_MS = 1_000;
 
 /**
- * Opens the store, creates it and its folder when missing, and updates its schema. A store that was not closed cleanly,
+ * Opens the store, creates it and its folder if missing, and updates its schema. A store that was not closed cleanly,
  * or was changed since, is checked first.
  *
- * @throws {StoreError} when another process holds it, its schema is newer than this program, it is damaged, or it is
- *   no store
+ * @throws {StoreError} if another process holds the store, its schema is newer than this program, it is damaged, or the
+ * file is not a store
  */
 export function openStore(path: string, steps: readonly string[] = MIGRATIONS): Store {
   const { db, asClosed } = openFile(path);
@@ -48,10 +48,10 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
     assertOwnStore(db, path);
     const version = checkVersion(db, path, steps.length);
-    // The mark goes with the lock in hand: another process may have had the store since it was compared.
+    // The mark is removed while the lock is held: another process may have used the store since the comparison.
     if (version > 0 && !(removeMark(path) && asClosed)) refuseDamaged(db, path);
     db.exec('PRAGMA journal_mode = WAL');
-    // Every commit is on disk before the next step: an intent must outlive a power cut, and commits are few.
+    // Every commit is on disk before the next step. An intent must survive a power failure, and commits are few.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('PRAGMA foreign_keys = ON');
     if (version > 0 && version < steps.length) keepCopy(db, `${path}.schema-${version}`);
@@ -86,12 +86,12 @@ function refuseDamaged(db: DatabaseSync, path: string): void {
   if (damage === undefined) return;
   throw new StoreError(
     `${path}: the store is damaged: ${damage}. The daemon neither shows its counters nor acts on it. ` +
-      'Restore a backup with "opsd state restore FILE", or move the file away to begin with an empty store.',
+      'Restore a backup with "opsd state restore FILE", or move the file away to start with an empty store.',
   );
 }
 
 /**
- * Whether it can be written, as whoever opens it next must.
+ * Checks that the store can be written, which the next opening needs.
  *
  * @throws {StoreError}
  */
@@ -110,7 +110,7 @@ export function tryStore({ db, path }: Store): void {
 function openFile(path: string): { readonly db: StoreDatabase; readonly asClosed: boolean } {
   try {
     makeFolder(dirname(path), 0o750);
-    // The store tells what was done to whose runs: for its owner alone.
+    // The store contains actions and their runs, so it is for its owner only.
     closeSync(openSync(path, 'a', 0o600));
     const asClosed = isAsClosed(path);
     return { db: new StoreDatabase(path, { timeout: BUSY_TIMEOUT_MS }), asClosed };
@@ -129,17 +129,17 @@ function migrate(db: DatabaseSync, version: number, steps: readonly string[]): v
   });
 }
 
-/** @throws {StoreError} when the schema is newer than this program */
+/** @throws {StoreError} if the schema is newer than this program */
 export function checkVersion(db: DatabaseSync, path: string, newest = MIGRATIONS.length): number {
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
   if (version <= newest) return version;
   throw new StoreError(
-    `${path}: the store has schema ${version}, this program knows schemas up to ${newest}. ` +
-      'Run the program that wrote it, or name another file in storage.sqlite.path.',
+    `${path}: the store has schema ${version}, but this program supports schemas only up to ${newest}. ` +
+      'Run the program that wrote it, or set another file in storage.sqlite.path.',
   );
 }
 
-/** The store as it is before its schema changes: the way back to the program that wrote it. */
+/** Copies the store before its schema changes, so that the earlier program can be used again. */
 function keepCopy(db: DatabaseSync, copy: string): void {
   try {
     rmSync(copy, { force: true });
@@ -151,16 +151,16 @@ function keepCopy(db: DatabaseSync, copy: string): void {
   } catch (error) {
     const why = errorMessage(error);
     throw new StoreError(
-      `${copy}: the store is copied there before its schema changes, and that failed: ${why}. Make room, or move that file away.`,
+      `${copy}: the copy of the store before its schema update failed: ${why}. Free some space, or move that file away.`,
       { cause: error },
     );
   }
 }
 
 /**
- * A store that is looked at or replaced while no daemon runs on it; its schema stays as it is.
+ * Opens a store without a daemon, to inspect or replace it. The schema stays unchanged.
  *
- * @throws {StoreError} when another process holds it, or it is no store
+ * @throws {StoreError} if another process holds the store, or the file is not a store
  */
 export function lockStore(path: string): { readonly db: DatabaseSync } & Disposable {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -182,7 +182,10 @@ function identity(db: DatabaseSync): { instance: string; restored: boolean } {
   return { instance, restored: false };
 }
 
-/** One more at each opening, durably: of two processes that believe to have the store, the older one finds its number gone. */
+/**
+ * Increments the epoch durably at each opening. If two processes both believe to own the store, the older one finds a
+ * newer epoch.
+ */
 export function nextEpoch(db: DatabaseSync): number {
   const row = db
     .prepare(
@@ -193,7 +196,7 @@ export function nextEpoch(db: DatabaseSync): number {
   return Number(row?.['value']);
 }
 
-/** Runs `work` in one transaction: all of it is durable when this returns, none of it when it throws. */
+/** Runs `work` in one transaction. All of it is durable when this returns, and none of it if it throws. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE');
   try {

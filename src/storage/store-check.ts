@@ -2,13 +2,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { changedTables } from './table-digests.ts';
 
-/** The first findings say enough. */
+/** Maximum number of findings to report. */
 const MOST_FINDINGS = 3;
 
 /**
- * Reads every page and every row: the structure, the indexes, and the checksums of the content. About 15 s a GB.
+ * Reads every page and every row and checks the structure, the indexes, and the checksums of the content. Takes about
+ * 15 s per GB.
  *
- * @returns what is damaged; undefined when nothing is
+ * @returns the damage found; undefined if there is none
  */
 export function damageOf(db: DatabaseSync): string | undefined {
   const structure = attempt(() =>
@@ -19,7 +20,7 @@ export function damageOf(db: DatabaseSync): string | undefined {
       .filter((finding) => finding !== 'ok'),
   );
   const content = attempt(() =>
-    changedTables(db).map((table) => `the content of table ${table} is not what was written`),
+    changedTables(db).map((table) => `the content of table ${table} differs from its checksum`),
   );
   const findings = [...structure, ...content];
   return findings.length === 0 ? undefined : findings.join('; ');

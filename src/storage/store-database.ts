@@ -10,14 +10,14 @@ interface FileId {
 }
 
 /**
- * The connection of the daemon to its store. It remembers damage that any statement meets, and writes nothing more once
- * the file is damaged, or is no longer at its place.
+ * Connection of the daemon to its store. It remembers damage that any statement finds. It writes nothing more once the
+ * file is damaged or was moved.
  */
 export class StoreDatabase extends DatabaseSync {
   #damage: string | undefined;
   #files: readonly FileId[] = [];
 
-  /** Why the store must not be used; undefined while all is well. Damage stays until the next start. */
+  /** Reason why the store must not be used; undefined if it can be used. Damage stays until the next start. */
   get problem(): string | undefined {
     if (this.#damage !== undefined) return this.#damage;
     const lost = this.#files.find(({ path, dev, ino }) => {
@@ -25,11 +25,12 @@ export class StoreDatabase extends DatabaseSync {
       return found?.ino !== ino || found.dev !== dev;
     });
     return (
-      lost && `${lost.path} was moved, removed or replaced while the daemon runs: put it back, or restart the daemon`
+      lost &&
+      `${lost.path} was moved, removed or replaced while the daemon is running: put it back, or restart the daemon`
     );
   }
 
-  /** From now on the files must stay where they are. */
+  /** Starts to verify that the files stay in place. */
   watchFiles(path: string): void {
     this.#files = [path, `${path}-wal`].flatMap((file) => {
       const found = statSync(file, { throwIfNoEntry: false });
@@ -74,7 +75,8 @@ export class StoreDatabase extends DatabaseSync {
     try {
       return work();
     } catch (error) {
-      if (isDamage(error)) this.#damage ??= `the store was found damaged while the daemon runs: ${errorMessage(error)}`;
+      if (isDamage(error))
+        this.#damage ??= `damage of the store was found while the daemon is running: ${errorMessage(error)}`;
       throw error;
     }
   }

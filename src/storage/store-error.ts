@@ -1,4 +1,4 @@
-/** Why a store cannot be used, for its operator. */
+/** Error for the operator: the reason why a store cannot be used. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
@@ -7,14 +7,14 @@ const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
-/** Primary result code of SQLite; undefined for other errors. */
+/** Returns SQLite's primary result code; undefined for other errors. */
 function primaryCode(error: unknown): number | undefined {
   const { errcode } = error as { readonly errcode?: number };
-  // The low byte is the primary code; the rest details it.
+  // The low byte is the primary code; the other bytes are details.
   return errcode === undefined ? undefined : errcode & 0xff;
 }
 
-/** Returns true when SQLite found the file damaged. */
+/** Returns true if SQLite found the file damaged. */
 export function isDamage(error: unknown): boolean {
   const code = primaryCode(error);
   return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
@@ -25,13 +25,13 @@ export function explain(error: unknown, path: string): StoreError {
   const { code, message } = error as { code?: string; message: string };
   if (primaryCode(error) === SQLITE_BUSY) {
     return new StoreError(
-      `${path}: another process uses this store. One daemon may run on a store: stop the other one, or name another file in storage.sqlite.path.`,
+      `${path}: another process uses this store. Only one daemon can run on a store: stop the other one, or set another file in storage.sqlite.path.`,
       { cause: error },
     );
   }
   if (isDamage(error)) {
     return new StoreError(
-      `${path}: not a usable store (${message}). Move the file away to begin a new one, or restore a copy.`,
+      `${path}: not a usable store (${message}). Move the file away to start a new one, or restore a copy.`,
       { cause: error },
     );
   }

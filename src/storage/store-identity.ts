@@ -1,13 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreError } from './store-error.ts';
 
-/** `opsd` in ASCII, in the header of each store: what tells it from a database of another program. */
+/**
+ * Application id in the header of each store: `opsd` in ASCII. It distinguishes a store from a database of another
+ * program.
+ */
 const APPLICATION_ID = 0x6f_70_73_64;
 
-/** Tables that each store has had since its first schema; 0.1.0 wrote no application id. */
+/** Tables that every store has had since its first schema. 0.1.0 wrote no application id. */
 const FIRST_TABLES = ['counters', 'intents', 'meta'];
 
-/** @throws {StoreError} when the file is a database of another program */
+/** @throws {StoreError} if the file is a database of another program */
 export function assertOwnStore(db: DatabaseSync, path: string): void {
   if (isMarked(db)) return;
   const id = pragma(db, 'application_id');
@@ -16,7 +19,7 @@ export function assertOwnStore(db: DatabaseSync, path: string): void {
   if (id === 0 && pragma(db, 'user_version') === 0 && names.size === 0) return;
   if (id === 0 && pragma(db, 'user_version') > 0 && FIRST_TABLES.every((name) => names.has(name))) return;
   throw new StoreError(
-    `${path}: an SQLite database of another program, not a store of opsd. Name another file in storage.sqlite.path.`,
+    `${path}: an SQLite database of another program, not a store of opsd. Set another file in storage.sqlite.path.`,
   );
 }
 

@@ -1,23 +1,23 @@
 /**
- * Checksums of the content of each table. SQLite notices a page that is not built as it should be, but not changed
- * values in a valid page. Triggers of the connection keep a sum of the checksums of a table's rows, in the transaction
- * that writes the rows. The sum shows changed, lost and stale rows, whatever their order.
+ * Checksums of the content of each table. SQLite detects malformed pages, but not changed values in a valid page.
+ * Triggers of the connection maintain the sum of the checksums of a table's rows, in the transaction that writes the
+ * rows. The sum shows changed, lost and stale rows, in any order.
  */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { isMarked } from './store-identity.ts';
 
-/** Sums stay integers that JavaScript holds exactly. */
+/** Mask that keeps sums within the exact integers of JavaScript. */
 const MASK = 2 ** 52 - 1;
 
-/** The schema itself; where pages are is not part of it. */
+/** Table of the schema. The positions of pages are not part of its checksum. */
 const SCHEMA = 'sqlite_schema';
 const SCHEMA_COLUMNS = ['type', 'name', 'tbl_name', 'sql'];
 
-/** Keeps the checksums, if the store has them, up to date with all that this connection writes from now on. */
+/** Keeps the checksums, if the store has them, up to date with all later writes of this connection. */
 export function keepDigests(db: DatabaseSync): void {
   if (!hasDigests(db)) return;
-  // Without it, rows that a REPLACE removes fire no trigger.
+  // Otherwise, rows that a REPLACE removes fire no trigger.
   db.exec('PRAGMA recursive_triggers = ON');
   const triggers = tables(db).map((table) => {
     const [old, now] = [rowDigest(columns(db, table), 'OLD.'), rowDigest(columns(db, table), 'NEW.')];
@@ -32,7 +32,7 @@ export function keepDigests(db: DatabaseSync): void {
   db.exec(`BEGIN; ${triggers.join('')} COMMIT`);
 }
 
-/** Sets the checksums to the content as it is, within the caller's transaction. */
+/** Sets the checksums to the current content, within the caller's transaction. */
 export function resetDigests(db: DatabaseSync): void {
   registerFunction(db);
   db.exec('DROP TABLE IF EXISTS table_digests');
@@ -41,7 +41,7 @@ export function resetDigests(db: DatabaseSync): void {
   for (const table of [SCHEMA, ...tables(db)]) insert.run(table, digestOf(db, table));
 }
 
-/** Returns the tables whose content is not what was written; empty for a store without checksums. */
+/** Returns the tables whose content differs from their checksum; empty for a store without checksums. */
 export function changedTables(db: DatabaseSync): readonly string[] {
   // A store with the mark of this program got its checksums in the same transaction.
   if (!hasDigests(db)) return isMarked(db) ? ['table_digests'] : [];
@@ -52,7 +52,10 @@ export function changedTables(db: DatabaseSync): readonly string[] {
   return hasSequences(db) ? changed : [...changed, 'sqlite_sequence'];
 }
 
-/** No trigger can watch the last ids of tables. A higher one does no harm; a lower one would give an id twice. */
+/**
+ * Returns true if the last ids of tables are valid. No trigger can observe them. A higher one is harmless; a lower one
+ * would assign an id twice.
+ */
 function hasSequences(db: DatabaseSync): boolean {
   const own = db.prepare(`SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'`).all();
   const ids = own.map(({ name }) => `SELECT '${String(name)}' AS name, max(id) AS id FROM main.${String(name)}`);
@@ -64,12 +67,12 @@ function hasSequences(db: DatabaseSync): boolean {
   return wrong.get() === undefined;
 }
 
-/** Stores of 0.1.0 have none. */
+/** Returns true if the store has checksums. Stores of 0.1.0 have none. */
 export function hasDigests(db: DatabaseSync): boolean {
   return db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'table_digests'`).get() !== undefined;
 }
 
-/** A table that cannot be read has no checksum. */
+/** Returns the checksum; undefined for a table that cannot be read. */
 function digestOrNone(db: DatabaseSync, table: string): number | undefined {
   try {
     return digestOf(db, table);
@@ -92,7 +95,7 @@ function registerFunction(db: DatabaseSync): void {
   db.function('row_digest', { varargs: true, deterministic: true }, (...values) => crc32(encoded(values)));
 }
 
-/** Values as a text that no other values have. */
+/** Returns a text that is unique to these values. */
 function encoded(values: readonly SQLOutputValue[]): string {
   let text = '';
   for (const value of values) {

@@ -129,7 +129,7 @@ test('what cannot be written to the audit log does not happen', async () => {
   const { ledger, audit } = open();
   const run = ledger.beginRun(planOf(), 1);
   renameSync(auditPath, `${auditPath}.away`);
-  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow(/moved or removed while the daemon runs/);
+  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow(/moved or removed while the daemon is running/);
   expect(ledger.isClaimed('production', 'a')).toBe(false);
   expect(ledger.used({}, 0)).toBe(0);
   renameSync(`${auditPath}.away`, auditPath);
@@ -163,9 +163,9 @@ test('an audit log that cannot be opened leaves a daemon that does nothing, and 
   onTestFinished(() => store[Symbol.dispose]());
   const audit = openAuditLog({ ...store, path: join(path, 'below-a-file') }, new ManualClock(1));
   const ledger = createLedger(store, audit);
-  expect(ledger.mustBeAdopted).toMatch(/^the audit log cannot be used: ENOTDIR/);
-  expect(() => ledger.beginRun(planOf(), 1)).toThrow(/the audit log cannot be used/);
-  expect(() => ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).toThrow(/mend that and restart the daemon/);
+  expect(ledger.mustBeAdopted).toMatch(/^the audit log is unusable: ENOTDIR/);
+  expect(() => ledger.beginRun(planOf(), 1)).toThrow(/the audit log is unusable/);
+  expect(() => ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).toThrow(/fix this and restart the daemon/);
 });
 
 test('a change whose transaction fails after its record is followed by a record that says so', async () => {
@@ -196,17 +196,17 @@ test('a line without an end is cut off, and that is told', async () => {
 });
 
 test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]>([
-  ['is missing', /audit log is missing: the store knows \d+ records/, ({ auditPath }) => rmSync(auditPath)],
+  ['is missing', /audit log is missing: the store has \d+ records/, ({ auditPath }) => rmSync(auditPath)],
   ['is empty', /audit log is missing/, ({ auditPath }) => truncateSync(auditPath, 0)],
   [
     'lost its last record',
-    /ends with record 5, the store knows 6: its end was cut off/,
+    /ends with record 5, but the store has 6: the log was truncated/,
     ({ auditPath }) =>
       writeFileSync(auditPath, readFileSync(auditPath, 'utf8').split('\n').slice(0, 5).join('\n') + '\n'),
   ],
   [
     'lost a part of its last record',
-    /ends with record 5, the store knows 6: its end was cut off/,
+    /ends with record 5, but the store has 6: the log was truncated/,
     ({ auditPath }) => truncateSync(auditPath, statSync(auditPath).size - 20),
   ],
   [
@@ -217,7 +217,7 @@ test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]
   ],
   [
     'belongs to an older copy of the store',
-    /older than its audit log: it knows 3 records of 6/,
+    /older than its audit log: it has 3 of 6 records/,
     ({ path }) => copyFileSync(`${path}.copy`, path),
   ],
   ['belongs to a store that is gone', /audit log beside it is of store [0-9a-f]{10}/, ({ path }) => rmSync(path)],
@@ -278,7 +278,7 @@ test('a record whose transaction did not commit is told as not committed; two of
   intentFor(recovered.ledger, 'b');
   close();
   asBefore();
-  expect(open().ledger.mustBeAdopted).toMatch(/older than its audit log: it knows 2 records of 7/);
+  expect(open().ledger.mustBeAdopted).toMatch(/older than its audit log: it has 2 of 7 records/);
 });
 
 test('a record that others follow was committed: a store that does not know it is an old copy', () => {

@@ -100,7 +100,7 @@ describe('what is missing or changed', () => {
     close();
     rmSync(auditPath);
     expect(open().ledger.mustBeAdopted).toMatch(
-      /the audit log ends with record \d+, the store knows \d+: its end was cut/,
+      /the audit log ends with record \d+, but the store has \d+: the log was truncated/,
     );
   });
 

@@ -87,7 +87,7 @@ test('a store whose pages were damaged while it is open gets no copy', async () 
   const bytes = readFileSync(store.path);
   bytes.write('crm.vendor.example-8', bytes.lastIndexOf('crm.vendor.example-7'));
   writeFileSync(store.path, bytes, { flag: 'r+' });
-  await expect(folder.add(NEVER)).rejects.toThrow(/it is damaged: .*restart the daemon to have the store checked/);
+  await expect(folder.add(NEVER)).rejects.toThrow(/it is damaged: .*restart the daemon to check the store/);
   expect(names()).toEqual([]);
 });
 
@@ -140,7 +140,7 @@ test('a folder that cannot be used is named', async () => {
   writeFileSync(join(home, 'file'), '');
   const deps = { store, copies: createCopies(store), clock: new ManualClock(NOON) };
   const folder = createBackupFolder({ every: DAY_MS, dir: join(home, 'file'), keep: 1 }, deps);
-  await expect(folder.add(NEVER)).rejects.toThrow(/file: the folder of the copies cannot be used: ENOTDIR/);
+  await expect(folder.add(NEVER)).rejects.toThrow(/file: the backup folder is unusable: ENOTDIR/);
 });
 
 test('a disk that fills while a copy is written leaves no copy', async () => {

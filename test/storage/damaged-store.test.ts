@@ -45,9 +45,9 @@ describe('what was changed while no daemon ran', () => {
     const path = closedStore();
     changeBehind(path, sql.replace('WHERE rowid_is_first', `WHERE labels = (SELECT min(labels) FROM ${table})`));
     expect(() => openStore(path)).toThrow(
-      `${path}: the store is damaged: the content of table ${table} is not what was written. ` +
+      `${path}: the store is damaged: the content of table ${table} differs from its checksum. ` +
         'The daemon neither shows its counters nor acts on it. Restore a backup with "opsd state restore FILE", ' +
-        'or move the file away to begin with an empty store.',
+        'or move the file away to start with an empty store.',
     );
   });
 
@@ -105,7 +105,7 @@ describe('while the daemon runs', () => {
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.fill(0xa5, 2 * 4_096), { flag: 'r+' });
     expect(() => createTotals(store).counters('production')).toThrow('database disk image is malformed');
-    expect(leaseLost()).toMatch(/^the store was found damaged while the daemon runs: database disk image is malformed/);
+    expect(leaseLost()).toMatch(/^damage of the store was found while the daemon is running: database disk image is malformed/);
     expect(add).toThrow(StoreError);
     store[Symbol.dispose]();
     expect(() => openStore(path)).toThrow(/the store is damaged/);
@@ -116,7 +116,7 @@ describe('while the daemon runs', () => {
     add();
     renameSync(path + suffix, `${path}.away`);
     expect(leaseLost()).toBe(
-      `${path}${suffix} was moved, removed or replaced while the daemon runs: put it back, or restart the daemon`,
+      `${path}${suffix} was moved, removed or replaced while the daemon is running: put it back, or restart the daemon`,
     );
     expect(store.problem).toBe(leaseLost());
     expect(add).toThrow(StoreError);
@@ -145,7 +145,7 @@ describe('whose file it is', () => {
     changeBehind(path, 'PRAGMA user_version = 3; CREATE TABLE places (a)');
     const before = readFileSync(path);
     expect(() => openStore(path)).toThrow(
-      `${path}: an SQLite database of another program, not a store of opsd. Name another file in storage.sqlite.path.`,
+      `${path}: an SQLite database of another program, not a store of opsd. Set another file in storage.sqlite.path.`,
     );
     changeBehind(path, 'PRAGMA user_version = 0');
     expect(() => openStore(path)).toThrow(/another program/);
@@ -171,7 +171,7 @@ describe('whose file it is', () => {
     expect(store.db.prepare('PRAGMA application_id').get()).toEqual({ application_id: 0x6f_70_73_64 });
     store[Symbol.dispose]();
     changeBehind(path, 'UPDATE counters SET value = 42');
-    expect(() => openStore(path)).toThrow(/the content of table counters is not what was written/);
+    expect(() => openStore(path)).toThrow(/the content of table counters differs from its checksum/);
   });
 });
 
@@ -185,7 +185,7 @@ describe('backup and restore', () => {
     changeBehind(copy, 'UPDATE counters SET value = value + 1');
     const before = readFileSync(path);
     expect(() => restoreStore(copy, path, { label: 'x' })).toThrow(
-      `${copy}: the copy is damaged: the content of table counters is not what was written.`,
+      `${copy}: the copy is damaged: the content of table counters differs from its checksum.`,
     );
     expect(readFileSync(path)).toEqual(before);
     changeBehind(copy, 'PRAGMA application_id = 7');

@@ -307,7 +307,7 @@ test('runs are listed newest first, of one policy or of all, with what triggered
 
 test('an outcome of an act that nobody intended is refused', () => {
   const ledger = openLedger();
-  expect(() => ledger.recordOutcome(7, { at: 1, outcome: 'accepted' })).toThrow('no intent 7 in the ledger');
+  expect(() => ledger.recordOutcome(7, { at: 1, outcome: 'accepted' })).toThrow('intent 7 is not in the ledger');
 });
 
 test('each opening has a number of its own, and a process whose number is gone may not act', () => {

@@ -35,7 +35,7 @@ test('a second daemon on the same file is refused with a clear message, until th
   const path = join(tempDir(), 'opsd.db');
   const store = openStore(path);
   expect(await inAnotherProcess(path, `console.log('opened')`)).toMatch(
-    /^StoreError: .*opsd\.db: another process uses this store\. One daemon may run on a store: stop the other one/,
+    /^StoreError: .*opsd\.db: another process uses this store\. Only one daemon can run on a store: stop the other one/,
   );
   expect(() => openStore(path)).toThrow(StoreError);
   store[Symbol.dispose]();
@@ -74,7 +74,7 @@ test('a newer schema is refused with both versions named, and left as it is', ()
   db.exec(`PRAGMA user_version = ${newer}`);
   db.close();
   expect(() => openStore(path)).toThrow(
-    `the store has schema ${newer}, this program knows schemas up to ${MIGRATIONS.length}.`,
+    `the store has schema ${newer}, but this program supports schemas only up to ${MIGRATIONS.length}.`,
   );
 });
 
@@ -103,7 +103,7 @@ test('a schema whose copy cannot be written stays as it is', () => {
   openStore(path)[Symbol.dispose]();
   mkdirSync(`${path}.schema-${MIGRATIONS.length}`);
   const steps = [...MIGRATIONS, 'CREATE TABLE newer (x)'];
-  expect(() => openStore(path, steps)).toThrow(/is copied there before its schema changes, and that failed/);
+  expect(() => openStore(path, steps)).toThrow(/the copy of the store before its schema update failed/);
   using store = openStore(path);
   expect(store.db.prepare(`SELECT name FROM sqlite_schema WHERE name = 'newer'`).all()).toEqual([]);
 });

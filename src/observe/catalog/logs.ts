@@ -185,7 +185,7 @@ export const logReader = family(
       [],
       'timestamp',
       'windows',
-      'Unix timestamp up to which log entries are counted.',
+      'Unix timestamp of the end of the counted log.',
     ),
     opsd_logs_lag_seconds: gauge(
       [],

@@ -33,7 +33,7 @@ export interface BrokenCost extends WindowCost {
   readonly isFull: boolean;
 }
 
-/** Factor by which an easily read window grows. */
+/** Growth factor of an easily read window. */
 const GROWTH = 1.5;
 /** Divisor for a window that reached its limits: it may exceed them by far. */
 const FULL_SHRINKAGE = 4;

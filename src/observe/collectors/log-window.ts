@@ -164,7 +164,7 @@ class Reader {
     );
   }
 
-  /** @param take receives the entries of each page, and the time up to which the response is complete */
+  /** @param take receives the entries of each page, and the end of the complete part of the response */
   async pass(
     state: StatePass | undefined,
     signal: AbortSignal,

@@ -1,4 +1,6 @@
-/** Account statistics as gauges. The daily arrays cover the whole month, so the day is found by its date. */
+/**
+ * Projects account statistics to gauges. The daily arrays cover the whole month, so the day is selected by its date.
+ */
 import { ofDay } from './points.ts';
 import type { Project } from './projection.ts';
 import { flag, seconds } from './values.ts';

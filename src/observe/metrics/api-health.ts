@@ -1,11 +1,11 @@
-/** Whether an API of the service is up, as seen from the answers to our own requests. */
+/** Health of the service's APIs, derived from the responses to the daemon's own requests. */
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api, OpsEvent } from '#foundation/events/events.ts';
 
 /**
- * What a failure says of the API: `down` when it does not answer well or does not take our credentials, `up` when the
- * fault is in what was asked, `silent` when it says nothing.
+ * Meaning of each failure for the API's health. `down`: the API is unavailable or rejects our credentials. `up`: the
+ * request was at fault. `silent`: the failure proves nothing.
  */
 const SAYS: Readonly<Record<ServiceErrorCode, 'up' | 'down' | 'silent'>> = {
   dns: 'down',
@@ -28,7 +28,7 @@ const SAYS: Readonly<Record<ServiceErrorCode, 'up' | 'down' | 'silent'>> = {
 
 export interface ApiHealth {
   heard(event: Extract<OpsEvent, { type: 'api.request' }>): void;
-  /** Whether the last telling answer was a good one; undefined when there was none within `withinMs`. */
+  /** Returns true if the last conclusive response was a success. Undefined if there was none within `withinMs`. */
   isUp(account: string, api: Api, withinMs: number): boolean | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Counters and last values from the events of the daemon. Children that belong together are created together, at 0. */
+/** Counters and last values from the daemon's events. Children of one event are created together, with the value 0. */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, EventOf, OpsEvent } from '#foundation/events/events.ts';
@@ -7,7 +7,7 @@ import { NOTIFICATION_LOSSES } from '#foundation/events/notification-events.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Families } from './families.ts';
 
-/** Outcomes that say of a request how it ended; the others say later what became of it. */
+/** First outcomes of a request. The later ones report what happened afterwards. */
 const FIRST_OUTCOMES = new Set(['accepted', 'rejected', 'unknown']);
 const LATER_OUTCOMES = [
   'verified',
@@ -22,7 +22,7 @@ interface CountDeps {
   readonly clock: Clock;
   readonly families: Families;
   readonly health: ApiHealth;
-  /** The span that an event was emitted in; undefined when there is none, or none that is sampled. */
+  /** Returns the current span of an event. Undefined if there is none or it is not sampled. */
   readonly currentSpan: () => SpanRef | undefined;
 }
 
@@ -30,7 +30,10 @@ export interface EventMetricsDeps extends CountDeps {
   readonly events: EventBus;
 }
 
-/** Writes the metrics of an event. `kept`: its counter is in the store, see kept-counts.ts. `none`: it has no metric. */
+/**
+ * Function that updates the metrics of an event. `kept`: the counter is in the store, see kept-counts.ts. `none`: the
+ * event has no metric.
+ */
 type CountOf<T extends OpsEvent['type']> = 'none' | 'kept' | ((event: EventOf<T>, deps: CountDeps) => void);
 
 export function countEvents({ events, ...deps }: EventMetricsDeps): Disposable {
@@ -164,12 +167,15 @@ function countAction(event: EventOf<'action.outcome'>, { families }: CountDeps):
   families.add('opsd_action_outcomes_total', { account, policy, action, outcome });
   if (!FIRST_OUTCOMES.has(outcome)) return;
   families.add('opsd_action_items_total', { account, policy, action }, itemsOf(event));
-  // An action of an earlier process that is found without an outcome has no duration.
+  // An action of an earlier process without an outcome has no duration.
   if (event.durationMs === 0) return;
   families.observe('opsd_action_duration_seconds', { account, action }, event.durationMs / 1_000);
 }
 
-/** Returns the items that the service confirmed; without its answer, all items of the request, which may be done. */
+/**
+ * Returns the number of items that the service confirmed. If its response was lost, returns all requested items, since
+ * they may be done.
+ */
 function itemsOf({ outcome, items, done = items }: EventOf<'action.outcome'>): number {
   if (outcome === 'unknown') return items;
   return outcome === 'accepted' ? done : 0;

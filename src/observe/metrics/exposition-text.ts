@@ -1,4 +1,4 @@
-/** Series as text: Prometheus 0.0.4 and OpenMetrics 1.0, line by line. */
+/** Renders series as text, line by line: Prometheus 0.0.4 and OpenMetrics 1.0. */
 import type { Child, Chunk, Format, SeriesTable, ShownExemplar } from './series.ts';
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
@@ -11,12 +11,12 @@ export const END: Readonly<Record<Format, string>> = { text: '', openmetrics: '#
 
 const TO_ESCAPE = /[\\"\n]/;
 
-/** `name="value"`, escaped. */
+/** Returns `name="value"`, escaped. */
 export function labelText(name: string, value: string): string {
   return `${name}="${TO_ESCAPE.test(value) ? escapeText(value).replaceAll('"', String.raw`\"`) : value}"`;
 }
 
-/** Labels from their text, as `labelText` wrote it. */
+/** Parses the labels from a text that `labelText` wrote. */
 export function parseLabels(text: string): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const [, name, value] of text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
@@ -29,15 +29,15 @@ function escapeText(text: string): string {
   return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
 }
 
-/** A comment for readers; OpenMetrics allows none. */
+/** Returns a comment for readers; OpenMetrics allows none. */
 export function heldText(counters: number, format: Format): string {
   if (counters === 0 || format === 'openmetrics') return '';
   const setting = 'telemetry.metrics.newSeriesZeroFor';
-  if (format === 'current') return `# ${counters} new counters still read 0 for scrapers: ${setting}\n`;
-  return `# ${counters} new counters read 0 until Prometheus has seen them begin: ${setting}\n`;
+  if (format === 'current') return `# ${counters} new counters are still exported as 0: ${setting}\n`;
+  return `# ${counters} new counters are exported as 0 until Prometheus has scraped them once: ${setting}\n`;
 }
 
-/** What stands above the series of a metric. */
+/** Returns the header lines above the series of a metric. */
 export function headerText({ name, spec }: SeriesTable, format: Format): string {
   if (format !== 'openmetrics') return `# HELP ${name} ${escapeText(spec.help)}\n# TYPE ${name} ${spec.type}\n`;
   const family = familyName(name);
@@ -47,12 +47,12 @@ export function headerText({ name, spec }: SeriesTable, format: Format): string 
   return `# HELP ${family} ${help}\n# TYPE ${family} ${spec.type}\n${unitLine}`;
 }
 
-/** OpenMetrics names a counter's family without the suffix of its samples. */
+/** Returns the family name. OpenMetrics omits the suffix of a counter's samples. */
 function familyName(name: string): string {
   return name.replace(/_total$/, '');
 }
 
-/** OpenMetrics takes a unit only where the family's name ends in it. */
+/** Returns the unit, which OpenMetrics allows only if the family's name ends with it. */
 function unitOf(family: string): string | undefined {
   return /_(seconds|bytes|ratio|dollars)$/.exec(family)?.[1];
 }
@@ -63,7 +63,7 @@ export function chunkText(table: SeriesTable, chunk: Chunk, format: Format): str
   const { name } = table;
   let text = '';
   if (type === 'gauge' || format !== 'openmetrics') {
-    // Plain additions: a template would put each line together first.
+    // String addition: a template would build each line separately first.
     for (const child of chunk.children)
       text = text + name + braces(child.labels) + ' ' + numberText(shown(child, format)) + '\n';
     return text;
@@ -96,14 +96,14 @@ function histogramText({ name, spec }: SeriesTable, chunk: Chunk, format: Format
   return text;
 }
 
-/** Ids are hex digits: nothing in them is to be escaped. */
+/** Returns the text of an exemplar. Its ids are hex digits and need no escaping. */
 function exemplarText(exemplar: ShownExemplar | undefined): string {
   if (exemplar === undefined) return '';
   const { traceId, spanId, value, at } = exemplar;
   return ` # {trace_id="${traceId}",span_id="${spanId}"} ${numberText(value)} ${at / 1_000}`;
 }
 
-/** Returns the value as exposed: a new counter is 0 for scrapers for a while. */
+/** Returns the exported value: a new counter is 0 for scrapers for a while. */
 function shown(child: Child, format: Format): number {
   return readsZero(child, format) ? 0 : child.value;
 }

@@ -1,24 +1,24 @@
 /**
- * The body of a scrape. Only chunks that were written to since they were last rendered are rendered again, a slice at a
- * time with turns of the event loop in between; all of it tells of the moment when the rendering began. Scrapers that
- * come while it goes on share it.
+ * Builds the body of a scrape. Only chunks that changed since their last rendering are rendered again. Rendering yields
+ * to the event loop after each slice. All values are those at the start of the rendering. Scrapers that arrive during
+ * it share the result.
  */
 import { chunkText, CONTENT_TYPES, END, headerText, heldText } from './exposition-text.ts';
 import { gzipParts } from './gzip-parts.ts';
 import type { Chunk, Format, SeriesTable } from './series.ts';
 
-/** Series rendered without a turn of the event loop: about a millisecond. */
+/** Number of series rendered without yielding to the event loop: about a millisecond. */
 const SLICE_SERIES = 4_096;
 
-/** Smaller neighbours are put together, so that a small body is one piece. */
+/** Parts smaller than this are merged, so that a small body is one piece. */
 const PIECE_BYTES = 16_384;
 const TOGETHER_BYTES = 262_144;
 
-/** An answer to a scrape. Its parts may be shared with others: nobody writes to them. */
+/** Response to a scrape. Its parts may be shared and must not be modified. */
 export interface ScrapeBody {
   readonly contentType: string;
   readonly parts: readonly Uint8Array[];
-  /** The same gzipped, off the event loop; made once for all who share it. */
+  /** Returns the body gzipped, off the event loop. It is compressed once for all who share it. */
   gzip(): Promise<readonly Uint8Array[]>;
 }
 
@@ -28,28 +28,28 @@ export interface Exposition {
 
 export interface ExpositionDeps {
   readonly tables: readonly SeriesTable[];
-  /** Brings the tables up to date, without awaiting, before anything is rendered. */
+  /** Updates the tables synchronously before the rendering. */
   refresh(): void;
-  /** Returns how many counters scrapers see as 0 at this moment. */
+  /** Returns the number of counters that are currently exported as 0. */
   heldCounters(): number;
-  /** Returns the text of metrics that are in no table; it follows the tables. */
+  /** Returns the text of metrics that are in no table. It follows the tables. */
   textBehind(format: Format): Promise<string>;
 }
 
 export function createExposition({ tables, ...deps }: ExpositionDeps): Exposition {
   const underWay = new Map<Format, Promise<ScrapeBody>>();
-  /** One after the other: a chunk has one claim. */
+  /** Last rendering. Renderings run one after another, because a chunk has only one claim. */
   let last: Promise<unknown> = Promise.resolve();
 
   async function render(format: Format, before: Promise<unknown>): Promise<ScrapeBody> {
-    // Those who come in the same turn share this.
+    // Requests of the same turn share the rendering.
     await turn();
     await before;
     const behind = Buffer.from(await deps.textBehind(format));
     deps.refresh();
     const note = Buffer.from(heldText(deps.heldCounters(), format));
     const parts = [note, ...(await renderParts(tables, format)), behind];
-    // From here on the body is as old as its snapshot.
+    // After this, the body is older than its snapshot for a new request.
     underWay.delete(format);
     return body(parts, format);
   }
@@ -66,7 +66,7 @@ export function createExposition({ tables, ...deps }: ExpositionDeps): Expositio
   };
 }
 
-/** The claims are laid in one turn; that is the moment of which the parts tell. */
+/** Renders all parts. All chunks are claimed in one turn, which is the moment of the snapshot. */
 async function renderParts(tables: readonly SeriesTable[], format: Format): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   const claimed: { readonly chunk: Chunk; readonly series: number }[] = [];
@@ -104,7 +104,7 @@ const EMPTY = Buffer.alloc(0);
 
 function renderChunk(table: SeriesTable, chunk: Chunk, format: Format): Buffer {
   const { rendered } = chunk;
-  // A gauge reads the same in every format.
+  // A gauge has the same text in every format.
   const other = table.spec.type === 'gauge' ? (rendered.text ?? rendered.openmetrics ?? rendered.current) : undefined;
   return (rendered[format] = other ?? Buffer.from(chunkText(table, chunk, format)));
 }

@@ -1,10 +1,10 @@
 /**
- * The metrics as the catalogue describes them. All writing goes through here: labels are limited, values that make no
- * sense are refused and counted, and gauges of one source are exchanged as a whole in one turn of the event loop. A
- * write of what is shown already leaves the text that was rendered of it as it is.
+ * Metrics as defined in the catalog. All writes pass through here. Labels are limited, invalid values are rejected and
+ * counted, and the gauges of one source are replaced together in one turn of the event loop. A write of an unchanged
+ * value keeps the rendered text.
  *
- * Scrapers see a counter that appears while the daemon runs as 0 for a while: the first sample that Prometheus sees is
- * no increase.
+ * A counter that appears while the daemon runs is exported as 0 for a while. The first sample that Prometheus scrapes
+ * is not an increase.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
@@ -17,10 +17,10 @@ import { makesSense } from './values.ts';
 
 type Labels = Record<string, string>;
 
-/** Takes a sample; undefined and refused values leave no series. */
+/** Adds a sample. Undefined and invalid values create no series. */
 export type Put = <N extends GaugeName>(metric: N, labels: LabelsOf<N>, value: number | undefined) => void;
 
-/** Where values come from, for the counters of what was refused and what could not be shown. */
+/** Sources of values, for the counters of invalid values and failed computations. */
 export const SOURCES = [
   ...COLLECTOR_NAMES,
   'collectors',
@@ -36,37 +36,37 @@ export type Source = (typeof SOURCES)[number];
 export interface Families {
   set<N extends GaugeName>(metric: N, labels: LabelsOf<N>, value: number): void;
   remove<N extends GaugeName>(metric: N, labels: LabelsOf<N>): void;
-  /** Adds `by`, 0 to make the child known. */
+  /** Adds `by`; 0 creates the child. */
   add<N extends CounterName>(metric: N, labels: LabelsOf<N>, by?: number): void;
-  /** @param span where the observation was made, as an exemplar */
+  /** @param span span of the observation, for an exemplar */
   observe<N extends HistogramName>(metric: N, labels: LabelsOf<N>, seconds: number, span?: SpanRef): void;
-  /** Collects samples of `source`, to be shown by `exchange`. */
+  /** Collects samples of `source` for `exchange`. */
   collect(source: Source): { readonly put: Put; readonly samples: Samples };
-  /** Shows exactly these samples of these gauges, in one turn. */
+  /** Replaces the gauges by exactly these samples, in one turn. */
   exchange(metrics: readonly GaugeName[], samples: readonly Samples[]): void;
   /** Counts a value that was not exported. */
   refuse(source: Source): void;
   /**
-   * As `add` and `observe`, for metrics that are named by data, with labels that are limited already.
+   * Does the same as `add` and `observe` for metrics that are named by data and whose labels are already limited.
    *
-   * @param restored counted before this process: neither new nor known since when it counts
+   * @param restored true if the count is from before this process: it is not new, and its start of counting is unknown
    */
   mirror(metric: CounterName, labels: Readonly<Labels>, by: number, restored: boolean): void;
   mirrorHistogram(metric: HistogramName, labels: Readonly<Labels>, added: Observations, restored: boolean): void;
-  /** Ends the counters and histograms of a label's value. */
+  /** Removes the counters and histograms of a label value. */
   drop(account: string, label: string, value: string): void;
-  /** Ends the start: counters that appear from now on are held at 0 for a while. */
+  /** Ends the start phase: counters that appear later are held at 0 for a while. */
   hold(): void;
-  /** Shows the counters that were held for long enough. */
+  /** Releases the counters that were held long enough. */
   releaseHeld(): void;
-  /** Counters and histograms that are held at 0. */
+  /** Returns the number of counters and histograms that are held at 0. */
   heldCount(): number;
-  /** What only this process knows: without what the store keeps, and without what the process itself counts. */
+  /** Returns the counts that only this process has: neither those in the store nor those of the process itself. */
   handOver(): HandedCounts;
   readonly tables: readonly SeriesTable[];
 }
 
-/** Samples by metric and labels, these as exposed. */
+/** Samples by metric and exported labels. */
 export type Samples = Map<MetricName, Map<string, number>>;
 
 export interface FamiliesDeps extends FamilyTablesOptions {
@@ -153,7 +153,7 @@ function textOf(table: SeriesTable, labels: Readonly<Labels>): string {
   return table.labelNames.map((name) => labelText(name, labels[name] ?? '')).join(',');
 }
 
-/** One observation, as what fell into the buckets. */
+/** Returns a single observation as bucket counts. */
 function single(table: SeriesTable, value: number, span: SpanRef | undefined, at: number): Observations {
   const bounds = table.spec.buckets!;
   const found = bounds.findIndex((bound) => value <= bound);
@@ -163,7 +163,7 @@ function single(table: SeriesTable, value: number, span: SpanRef | undefined, at
   return { buckets, sum: value, exemplars: buckets.map((count) => (count === 1 ? { ...span, value, at } : undefined)) };
 }
 
-/** Values that meet under one label set after limiting are put together as the catalogue says. */
+/** Merges values that get the same label set after limiting, as the catalog defines. */
 function merge(samples: Samples, { name, spec }: SeriesTable, labels: string, value: number): void {
   const metric = name as MetricName;
   let ofMetric = samples.get(metric);

@@ -9,31 +9,31 @@ import { HeldCounters } from './held-counters.ts';
 import { increase, observe, release, SeriesTable, setValue, type Child, type ShownExemplar } from './series.ts';
 import { SeriesLimit } from './series-limit.ts';
 
-/** What fell into a histogram elsewhere. */
+/** Observations that were made elsewhere. */
 export interface Observations {
   readonly buckets: readonly number[];
   readonly sum: number;
   readonly exemplars?: readonly (ShownExemplar | undefined)[];
 }
 
-/** Counters and histograms as they stand, for a daemon that follows in the same process. */
+/** Current counters and histograms, for the next daemon in the same process. */
 export type HandedCounts = ReadonlyMap<string, readonly Omit<Child, 'chunk'>[]>;
 
-/** Sources that tell their totals since the start of the process, or, as the limiter, since a reload. */
+/** Sources whose totals count since the start of the process or, for the limiter, since a reload. */
 const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'limiter']);
 
 export interface FamilyTablesOptions {
   readonly clock: Clock;
-  /** How long a counter that appears is shown as 0. */
+  /** Time that a new counter is exported as 0. */
   readonly zeroForMs: number;
-  /** What earlier ones of this process counted: it goes on from there, for the accounts that are still there. */
+  /** Counts of earlier daemons in this process. Counting continues from them for the accounts that still exist. */
   readonly handed?: HandedCounts;
   readonly accounts?: readonly string[];
-  /** Series there may be, over all metrics. */
+  /** Maximum number of series over all metrics. */
   readonly maxSeries: number;
-  /** A label set was not shown, since there are as many series as there may be. */
+  /** Called when a label set is not exported because the limit is reached. */
   readonly onRefused: (metric: string) => void;
-  /** Whether the metrics for developers of the daemon are exposed too. */
+  /** True if the metrics for developers of the daemon are exported, too. */
   readonly debug: boolean;
 }
 
@@ -52,7 +52,7 @@ export class FamilyTables {
       const table = new SeriesTable(name, specOf(name), labelNamesOf(name));
       this.#tables.set(name, table);
       this.#takeOver(table);
-      // A gauge without labels is absent until it is set; what the store keeps, until the store was read.
+      // A gauge without labels is absent until it is set. A total is absent until the store was read.
       const isAbsent = table.spec.type === 'gauge' || table.spec.mirrored === true;
       if (table.labelNames.length === 0 && !isAbsent) this.#counting(table, '', false);
     }
@@ -87,13 +87,13 @@ export class FamilyTables {
     this.#limit.remove(table, child);
   }
 
-  /** Ends the counters and histograms of a label's value. */
+  /** Removes the counters and histograms of a label value. */
   drop(account: string, label: string, value: string): void {
     const part = labelText(label, value);
     for (const table of this.#tables.values()) {
       if (table.spec.type === 'gauge' || !table.labelNames.includes(label)) continue;
       for (const child of table.children()) {
-        // Another label's value may read like it: this only spares most of them the parsing.
+        // Another label's value may contain the same text. This check only avoids most of the parsing.
         if (!child.labels.includes(part)) continue;
         const labels = parseLabels(child.labels);
         if (labels[label] === value && (labels['account'] ?? '') === account) this.remove(table, child);
@@ -101,7 +101,7 @@ export class FamilyTables {
     }
   }
 
-  /** What only this process knows: without what the store keeps, and without what the process itself counts. */
+  /** Returns the counts that only this process has: neither those in the store nor those of the process itself. */
   handOver(): HandedCounts {
     return new Map(
       [...this.#tables.values()]
@@ -126,7 +126,7 @@ export class FamilyTables {
     return spec.debug === true && !this.#options.debug;
   }
 
-  /** Returns undefined for what is not exposed. */
+  /** Returns undefined if the metric is not exported. */
   #create(table: SeriesTable, labels: string, options?: Parameters<SeriesTable['create']>[1]): Child | undefined {
     return this.#isHidden(table) ? undefined : this.#limit.create(table, labels, options);
   }
@@ -145,14 +145,14 @@ export class FamilyTables {
     return child;
   }
 
-  /** It counted before this process: were it 0 at first, all of it would be taken for an increase. */
+  /** Releases a child whose count is from before this process. A 0 first would make all of it look like an increase. */
   #unhold(child: Child): void {
     release(child);
     child.created = undefined;
     this.held.delete(child);
   }
 
-  /** One text for all that are created at once. */
+  /** Returns the current time as one shared text for all children created at once. */
   #nowText(): string {
     const now = this.#options.clock.now();
     if (now !== this.#created.at) this.#created = { at: now, text: `${now / 1_000}` };

@@ -1,4 +1,4 @@
-/** Flow-control keys as gauges. */
+/** Projects flow-control keys to gauges. */
 import type { Project } from './projection.ts';
 import { flag, seconds } from './values.ts';
 

@@ -1,13 +1,13 @@
 /**
- * The most frequent of a stream of values, in bounded memory (space-saving): a value that is new takes the place of the
- * rarest and its count. A count is at most `over` too high and never too low, and whatever makes up more than one part
- * in `capacity` of the stream is in the table.
+ * Finds the most frequent values of a stream in bounded memory (space-saving). A new value replaces the rarest one and
+ * inherits its count. A count is at most `over` too high and never too low. Each value with more than one part in
+ * `capacity` of the stream is in the table.
  */
 
 export interface Frequent {
   readonly value: string;
   readonly count: number;
-  /** How much of the count may be another value's. */
+  /** Part of the count that may belong to other values. */
   readonly over: number;
 }
 
@@ -20,7 +20,7 @@ export class FrequentValues {
     this.#capacity = capacity;
   }
 
-  /** Of all that was added, kept or not. */
+  /** Returns the sum of all added weights, including those of values not kept. */
   get total(): number {
     return this.#total;
   }
@@ -42,7 +42,7 @@ export class FrequentValues {
     this.#counts.set(value, { count: over + weight, over });
   }
 
-  /** The most frequent first. */
+  /** Returns the most frequent values, most frequent first. */
   largest(most: number): readonly Frequent[] {
     return [...this.#counts]
       .map(([value, counts]) => ({ value, ...counts }))

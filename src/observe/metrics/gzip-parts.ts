@@ -1,20 +1,20 @@
 /**
- * Gzip of a body in parts, on the thread pool. Neighbours are compressed together and kept for as long as they stay
- * what they were, so that a scrape pays for what changed. Their deflate blocks end on a byte and stand one behind the
- * other in a single gzip member, which every reader of gzip takes.
+ * Gzips a body in parts on the thread pool. Neighboring parts are compressed together. The result is kept while they
+ * are unchanged, so that a scrape pays only for changes. The deflate blocks end on a byte boundary and are concatenated
+ * into a single gzip member, which every gzip reader accepts.
  */
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
 
-/** Compressed at once: each takes 270 kB meanwhile, and a thread of the pool. */
+/** Number of parallel compressions. Each needs 270 kB and a thread of the pool while it runs. */
 const AT_ONCE = 2;
 
-/** Compressed together: what it costs to begin is spread, and little is compressed again for a change. */
+/** Size of a group. It balances the fixed cost of a compression against recompression after a change. */
 const GROUP_BYTES = 262_144;
 
-/** No name, no time, unknown system. */
+/** Gzip header without name and time, for an unknown system. */
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
-/** The last block, empty. */
+/** Last deflate block, empty. */
 const LAST_BLOCK = Buffer.from([3, 0]);
 
 interface Deflated {
@@ -30,7 +30,7 @@ interface Group {
   readonly deflated: Promise<Deflated>;
 }
 
-/** By the first part. */
+/** Groups by their first part. */
 const kept = new WeakMap<Uint8Array, Group>();
 
 export async function gzipParts(parts: readonly Uint8Array[]): Promise<Uint8Array[]> {
@@ -56,7 +56,7 @@ export async function gzipParts(parts: readonly Uint8Array[]): Promise<Uint8Arra
   return [HEADER, ...deflated.map(({ data }) => data), LAST_BLOCK, trailer];
 }
 
-/** Groups that are kept stay groups; what lies between them is cut anew. */
+/** Returns the parts in groups. Kept groups stay, and the parts between them are grouped again. */
 function grouped(parts: readonly Uint8Array[]): (readonly Uint8Array[])[] {
   const groups: (readonly Uint8Array[])[] = [];
   let open: Uint8Array[] = [];
@@ -94,25 +94,25 @@ function deflate(parts: readonly Uint8Array[]): Promise<Deflated> {
 }
 
 async function deflateNow(data: Uint8Array): Promise<Deflated> {
-  // The flush ends the last block on a byte, and does not mark it as the last.
+  // The flush ends the last block on a byte boundary without marking it as the last.
   const options = { level: 1, chunkSize: 65_536, finishFlush: constants.Z_SYNC_FLUSH };
   const deflated = await deflateAsync(data, options);
-  // A copy: what zlib gives is a piece of a larger buffer, which would be kept with it.
+  // A copy, because the result of zlib is part of a larger buffer that would be kept in memory.
   return { data: Buffer.from(deflated), crc: crc32(data), bytes: data.length };
 }
 
-/** The reversed polynomial of CRC-32. */
+/** Reversed polynomial of CRC-32. */
 const POLYNOMIAL = 0xedb88320;
 
 /**
- * The CRC of two texts one behind the other, from those of each and the length of the second: the first is moved by so
- * many zero bytes, which is a multiplication by x^(8n) modulo the polynomial (as zlib's crc32_combine).
+ * Returns the CRC of two concatenated texts from their CRCs and the length of the second. Appending n zero bytes to the
+ * first is a multiplication by x^(8n) modulo the polynomial (as zlib's crc32_combine).
  */
 function combineCrc(first: number, second: number, secondBytes: number): number {
   return (multiply(powerOfX(secondBytes), first) ^ second) >>> 0;
 }
 
-/** a·b modulo the polynomial; bit 31 is x^0. */
+/** Returns a·b modulo the polynomial; bit 31 is x^0. */
 function multiply(a: number, b: number): number {
   let product = 0;
   let factor = b;
@@ -123,7 +123,7 @@ function multiply(a: number, b: number): number {
   return product >>> 0;
 }
 
-/** x^(2^n), n from 0. */
+/** Powers x^(2^n), n from 0. */
 const SQUARES = squares();
 
 function squares(): readonly number[] {
@@ -132,7 +132,7 @@ function squares(): readonly number[] {
   return powers;
 }
 
-/** x^(8·bytes) modulo the polynomial. The exponents repeat after 32 squares. */
+/** Returns x^(8·bytes) modulo the polynomial. The exponents repeat after 32 squares. */
 function powerOfX(bytes: number): number {
   let power = 0x80000000;
   let rest = bytes;

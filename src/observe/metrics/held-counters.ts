@@ -40,7 +40,7 @@ export class HeldCounters {
     this.#since.delete(child);
   }
 
-  /** Shows the counters that were held for long enough. */
+  /** Releases the counters that were held long enough. */
   releaseDue(): void {
     const now = this.#clock.monotonic();
     for (const [child, since] of this.#since) {

@@ -1,24 +1,23 @@
 /**
- * Counters of the daemon itself that go on after a restart: they are added to the totals of the store a moment after
- * they were told, and shown from there, so that what was shown once is never taken back. A `kill -9` forgets those of
- * that moment.
+ * Keeps counters of the daemon itself across restarts. Each increase is added to the totals in the store after a short
+ * delay and exported from there. So an exported value never decreases. A `kill -9` loses the increases of the delay.
  */
 import { OWN, type Increment, type TotalsStore } from '../aggregation/totals.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { EventBus, OpsEvent } from '#foundation/events/events.ts';
 import type { CounterName } from '../catalog/catalog.ts';
 
-/** Each writing waits for the disk. */
+/** Delay between writes, because each write waits for the disk. */
 const DELAY_MS = 1_000;
 
 export interface KeptCountsDeps {
   readonly events: EventBus;
-  /** It tells of its own failures. */
+  /** Store of the totals. It reports its own failures. */
   readonly totals: Pick<TotalsStore, 'add'>;
   readonly clock: Clock;
 }
 
-/** @returns what writes the rest, and ends it */
+/** @returns a disposable that writes the remaining increases and stops */
 export function keepCounts({ events, totals, clock }: KeptCountsDeps): Disposable {
   const waiting = new Map<string, Increment>();
   let timer: Timer | undefined;

@@ -1,4 +1,4 @@
-/** Limits of an account that the configuration says, since no operation of the service reads them. */
+/** Limits of an account from the configuration, since no operation of the service reads them. */
 import type { Families } from './families.ts';
 
 export interface KnownLimits {
@@ -12,7 +12,7 @@ export interface KnownLimits {
   readonly globalParallelism?: number;
 }
 
-/** Only what is known is exported. */
+/** Exports the known limits; unknown ones are absent. */
 export function sayLimits(families: Families, account: string, limits: KnownLimits = {}): void {
   const say = (value: number | undefined, set: (value: number) => void): void => {
     if (value !== undefined) set(value);

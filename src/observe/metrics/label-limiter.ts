@@ -1,15 +1,15 @@
 /**
- * What keeps labels few. A value of a label from outside is cleaned, and shown when it has a place: what the
- * configuration names comes first, then first come, first served, so many for each account. The rest is `other`, and
- * counted. Places are kept in the store, so that a restart does not reshuffle them.
+ * Limits the number of label values. A value from outside is cleaned, and exported if it has a place. Values in the
+ * configuration get their places first, then values in the order of arrival, up to a limit per account. All others are
+ * counted as `other`. Places are stored, so that a restart does not change them.
  *
- * A value that its collectors have looked for and not seen for seven days loses its place: its counters vanish, and
- * nothing of them moves to `other`, which would read as an increase. When it comes back it counts from 0: to Prometheus
- * either is a series that ended and one that began.
+ * A value loses its place after its collectors have looked for it for seven days without seeing it. Its counters
+ * disappear. They are not added to `other`, which would look like an increase. If the value returns, it counts from 0.
+ * Prometheus sees a series that ended and one that began.
  *
- * A value that is in the store and has no place (the cap was lowered, a rule denies it) is hidden: its old total is
- * shown nowhere, what comes from now on is `other`, and it stays so while this process runs, since a total that comes
- * back in the middle would read as an increase too.
+ * A value that is in the store and has no place is hidden, for example because the limit was lowered or a rule denies
+ * it. Its old total is not exported, and new counts go to `other`. It stays hidden while the process runs, because a
+ * total that reappears would look like an increase, too.
  */
 import { isStamp } from '#foundation/domain/lineage.ts';
 import { emptyKey, KeySlices, setTextKey } from '../aggregation/keys.ts';
@@ -22,39 +22,44 @@ import type { MetricsSettings } from './settings.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Folded values that are recognized, so that each is counted once; beyond them none is counted. 12 MB at most. */
+/**
+ * Maximum number of folded values to recognize, so that each is counted once. Above it, none is counted. They use at
+ * most 12 MB.
+ */
 const MOST_FOLDED = 500_000;
 
 export interface LimiterDeps {
   readonly settings: MetricsSettings['labels'];
   readonly store: LabelStore;
   readonly clock: Clock;
-  /** What the configuration of an account names. */
+  /** Returns the values that the configuration of an account names. */
   configured(account: string, label: string): readonly string[];
-  /** Called once for each distinct value that found no place. */
+  /** Called once for each distinct value without a place. */
   onFolded(label: string): void;
-  /** Totals by a label, and where it stands among theirs. */
+  /** Returns the totals that have a label, and its position among their labels. */
   totalsBy(label: string): EvictedValue['totals'];
-  /** A value lost its place. */
+  /** Called when a value loses its place. */
   onEvicted(account: string, label: string, value: string): void;
 }
 
 export interface LabelLimiter {
-  /** The labels that have a limit. */
+  /** Labels that have a limit. */
   readonly labels: readonly string[];
   /**
-   * The value to expose for one that was just seen: itself, cleaned, or `other`.
+   * Returns the exported value for a value that was just seen: the cleaned value, or `other`.
    *
-   * @param amount how much of it was seen, for the figures of what folds
+   * @param amount number of occurrences, for the statistics of folded values
    */
   admit(account: string, label: string, value: string, amount?: number): string;
-  /** The value to expose for one of the store; undefined when it is hidden. It does not count as seen. */
+  /**
+   * Returns the exported value for a value in the store; undefined if it is hidden. The value does not count as seen.
+   */
   keep(account: string, label: string, value: string): string | undefined;
   /**
-   * Writes what changed, and once an hour lets values go that are idle.
+   * Writes changes and, once an hour, frees the places of idle values.
    *
-   * @param readOf when each of the account's running collectors of a kind last read all, and how often it reads
-   * @throws {Error} when the store cannot be written; it is tried again the next time
+   * @param readOf returns the last complete readings of the account's running collectors of a kind, and their interval
+   * @throws {Error} if the store cannot be written; the next call retries
    */
   tidy(readOf: ReadOf): void;
   use(): readonly LabelUse[];

@@ -15,17 +15,17 @@ const WATCHED = 64;
 const MEMO = 4_096;
 const MEMO_LENGTH = 512;
 
-/** How a label of an account is used. */
+/** Use of a label of an account. */
 export interface LabelUse {
   readonly account: string;
   readonly label: string;
   readonly max: number;
-  /** Values shown, those that the configuration names included. */
+  /** Number of exported values, including those in the configuration. */
   readonly shown: number;
   readonly configured: number;
-  /** Values of the store that have no place. */
+  /** Number of values in the store without a place. */
   readonly hidden: number;
-  /** What was seen of values without a place, since the start of the process. */
+  /** Occurrences of values without a place, since the start of the process. */
   readonly foldedAmount: number;
   readonly largestFolded: readonly Frequent[];
 }
@@ -105,12 +105,12 @@ export class LabelPlaces {
 
   /** Returns the text to show for a value of the store, undefined if it is hidden. It does not count as seen. */
   keep(raw: string): string | undefined {
-    // Every commit of a fold comes through here, and nearly always with what was there before.
+    // Every commit of a fold passes here, nearly always with a known value.
     const known = this.#memo.get(raw);
     if (known !== undefined) return known.value;
     const value = this.#clean(raw);
     if (value === OTHER || value === '') return value;
-    // Admitted just before the end of an earlier process, which could not write it any more.
+    // The value was admitted just before the end of an earlier process, which could not store it.
     const place = this.#places.get(value) ?? this.#put(value, { isHidden: !this.#mayShow(value) });
     if (place.isHidden) return undefined;
     this.#remember(raw, place);
@@ -185,7 +185,7 @@ export class LabelPlaces {
     return place;
   }
 
-  /** The daemon's own marks are unique to a run: never a label, whatever they came with. */
+  /** Returns the cleaned value. The daemon's own stamps are unique to a run and never become labels. */
   #clean(raw: string): string {
     if (this.#configured.has(raw)) return raw;
     return isStamp(raw) ? OTHER : this.rule.normalise(raw);

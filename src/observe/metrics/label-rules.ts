@@ -1,6 +1,6 @@
 /**
- * The labels whose values come from outside the configuration: how many are admitted, what makes a value of them, and
- * which collectors see them. All other labels are bounded by the configuration or by the program.
+ * Labels whose values come from outside the configuration: the maximum number of values, the normalization, and the
+ * collectors that see them. All other labels are bounded by the configuration or by the program.
  */
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
@@ -10,14 +10,17 @@ import type { MetricsSettings } from './settings.ts';
 type LabelSettings = MetricsSettings['labels'];
 
 interface LabelKind {
-  /** Values that are admitted; a number, or the setting that says it. */
+  /** Maximum number of values, or the setting that defines it. */
   readonly max: number | keyof LabelSettings;
   readonly normalise: (raw: string) => string;
-  /** A value that none of these has seen for long loses its place; without them it keeps it. */
+  /**
+   * Collectors that see the values. A value that none of them has seen for a long time loses its place. Without
+   * collectors, values keep their place.
+   */
   readonly seenBy: readonly CollectorName[];
 }
 
-/** Values that are few by nature, and whose cap is there for the day on which that is wrong. */
+/** Values that are few by nature. The limit is a safeguard. */
 const few = (max: number, normalise: (raw: string) => string = nameLabel): LabelKind => ({
   max,
   normalise,
@@ -36,7 +39,7 @@ const LABELS: Readonly<Record<string, LabelKind>> = {
   name: few(500),
   plan: few(50),
   index_region: few(50),
-  // Empty where there was no answer.
+  // Empty if there was no response.
   code: few(100, (raw) => (/^(?:\d{3}|error|none|)$/.test(raw) ? raw : OTHER)),
   operation: few(100, cleanLabel),
   guard: few(100, cleanLabel),
@@ -48,7 +51,7 @@ const LABELS: Readonly<Record<string, LabelKind>> = {
   credential: few(20),
 };
 
-/** What holds for one label. */
+/** Rule for one label. */
 export interface LabelRule extends Omit<LabelKind, 'max'> {
   readonly label: string;
   readonly max: number;

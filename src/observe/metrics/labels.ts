@@ -1,6 +1,6 @@
 /**
- * Label values as they may be shown: a URL becomes a host or a path template, identifiers and addresses of people
- * become `:id`, and nothing has a query, user information or a line break. What was cleaned once stays as it is.
+ * Label values that are safe to export. A URL becomes a host or a path template. Identifiers and personal addresses
+ * become `:id`. No value has a query, user information or a line break. Cleaning a cleaned value does not change it.
  */
 import { redact } from '#foundation/domain/redact.ts';
 import { ownText } from '#foundation/platform/own-text.ts';
@@ -10,17 +10,17 @@ export const OTHER = 'other';
 
 const LONGEST_VALUE = 200;
 
-/** Short, well-formed and without control characters, so that what is admitted here is one value on the wire too. */
+/** Returns a short, well-formed text without control characters, so that distinct labels stay distinct on the wire. */
 export function cleanLabel(value: string): string {
   return (value.length > LONGEST_VALUE ? ownText(value.slice(0, LONGEST_VALUE)) : value)
     .toWellFormed()
     .replaceAll(/\p{Cc}/gu, ' ');
 }
 
-/** A host as a URL has it, in lower case, with its port. A name has neither dot nor port. */
+/** Host as in a URL, in lower case, with its port. A name has neither a dot nor a port. */
 const HOST = /^(?=.*[.:])(?:\[[0-9a-f:.]+\]|[\d_a-z-]{1,63}(?:\.[\d_a-z-]{1,63})*\.?)(?::\d{1,5})?$/;
 
-/** The host of a URL, port included where it is not the scheme's own; the name of a queue or URL Group. */
+/** Returns the host of a URL, with its port if it is not the scheme's default, or the name of a queue or URL Group. */
 export function destinationLabel(destination: string): string {
   if (destination.includes('://')) {
     const host = URL.parse(destination)?.host;
@@ -29,7 +29,7 @@ export function destinationLabel(destination: string): string {
   return HOST.test(destination) ? cleanLabel(destination) : nameLabel(destination);
 }
 
-/** A workflow by its URL, or by what `workflowLabel` made of it. */
+/** Returns the template of a workflow, from its URL or from the result of `workflowLabel`. */
 export function workflowTemplate(workflow: string): string {
   if (workflow.includes('://')) return workflowLabel(workflow);
   const [host] = cleanLabel(workflow).split(/[/?#]/, 1);
@@ -45,8 +45,8 @@ export function workflowTemplate(workflow: string): string {
 }
 
 /**
- * As `clean`, made such that what was cleaned once stays as it is, also where the end of a long value was cut off;
- * `other` when there is no end to it.
+ * Wraps `clean` so that its result is stable: cleaning it again does not change it, even if a long value was truncated.
+ * Returns `other` if no stable result is found.
  */
 export function settled(clean: (raw: string) => string): (raw: string) => string {
   return (raw) => {
@@ -62,7 +62,7 @@ export function settled(clean: (raw: string) => string): (raw: string) => string
 
 const SEPARATOR = /([/:|;,\s]+)/;
 
-/** A name that somebody gave: parts of it that are identifiers become `:id`. */
+/** Returns a user-defined name with its identifiers replaced by `:id`. */
 export function nameLabel(name: string): string {
   if (name.includes('://')) return destinationLabel(name);
   const parts = cleanLabel(name).split(SEPARATOR);

@@ -1,4 +1,4 @@
-/** Messages in flight as gauges, and what the log is found to tell. */
+/** Projects messages in flight and the entry mode of the log to gauges. */
 import { destinationLabel } from './labels.ts';
 import type { Project } from './projection.ts';
 import { seconds } from './values.ts';

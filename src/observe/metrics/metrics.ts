@@ -1,7 +1,7 @@
 /**
- * The metrics of the daemon: tables of series that are brought up to date as things happen and, without awaiting, at
- * each scrape, and rendered where they changed. A scrape never calls the service nor reads the store, and what fails in one source
- * withholds that source's metrics and is counted, while the rest is served.
+ * Metrics of the daemon: tables of series, updated by events and, synchronously, at each scrape. Only changed parts are
+ * rendered again. A scrape neither calls the service nor reads the store. A failing source withholds its own metrics
+ * and is counted; all others are served.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { createHash } from 'node:crypto';
@@ -43,49 +43,49 @@ export interface MetricsDeps extends Readings {
     readonly dlqRetentionMs?: number;
     readonly limits?: KnownLimits;
   }[];
-  /** Totals persisted in the store, which are mirrored here. */
+  /** Totals in the store, mirrored by the metrics. */
   readonly totals: TotalsStore;
-  /** Where label values keep their places. */
+  /** Store of the places of label values. */
   readonly labels: LabelStore;
-  /** Values of a label that the configuration of an account names. */
+  /** Returns the values of a label that the configuration of an account names. */
   configured?(account: string, label: string): readonly string[];
-  /** The span of a message's delivery, for exemplars; undefined when it is not traced. */
+  /** Returns the span of a message's delivery for exemplars. Undefined if it is not traced. */
   spanOf?(account: string, messageId: string): SpanRef | undefined;
-  /** The span of the daemon's own that the caller runs inside of, for exemplars. */
+  /** Returns the daemon's own current span for exemplars. */
   currentSpan?(): SpanRef | undefined;
   usage(account: string, api: Api): { readonly usedToday: number; readonly allowedPerDay: number };
   policies(): readonly PolicyStatus[];
   engine(): EngineReadings;
-  /** What is known of an account's budget; undefined when nobody knows it. */
+  /** Returns the known budget of an account; undefined if unknown. */
   budget?(account: string): BudgetKnowledge | undefined;
-  /** The files of the store now. */
+  /** Returns the current readings of the store's files. */
   store?(): StoreReadings;
   readonly stateRestored: boolean;
   readonly configHash: string;
-  /** What earlier daemons of this process counted. */
+  /** Counts of earlier daemons in this process. */
   readonly handed?: HandedCounts;
   readonly build: { readonly version: string; readonly revision: string };
 }
 
 export interface Metrics extends Disposable {
-  /** The body of a scrape. Never rejects for what a source does. */
+  /** Returns the body of a scrape. Never rejects because of a source. */
   render(format: Format): Promise<ScrapeBody>;
   /**
-   * The value to count a label under: itself, cleaned, or `other` when no more values of this label are admitted. Folds
-   * that keep totals ask here, so that the store holds no more values than the metrics show.
+   * Returns the value to count a label under: the cleaned value, or `other` if no more values of this label are
+   * admitted. Folds with totals call this, so that the store has no more values than the metrics export.
    *
-   * @param amount how much of it was seen, for the figures of what folds
+   * @param amount number of occurrences, for the statistics of folded values
    */
   admit(account: string, label: string, value: string, amount?: number): string;
   /**
-   * Keeps the places of label values, and lets those go that are idle: to be called every few seconds.
+   * Stores the places of label values and frees idle ones. Must be called every few seconds.
    *
-   * @throws {Error} when the store cannot be written; the next call tries again
+   * @throws {Error} if the store cannot be written; the next call retries
    */
   tidyLabels(): void;
-  /** What a daemon that follows in this process goes on counting from. To be called when nothing is counted any more. */
+  /** Returns the counts for the next daemon in this process. Must be called when counting has ended. */
   handOver(): HandedCounts;
-  /** How the labels are used whose values come from outside. */
+  /** Returns the use of the labels whose values come from outside. */
   labelUse(): readonly LabelUse[];
 }
 
@@ -119,7 +119,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   const readings = createReadings(families, deps);
   sayOnce(families, deps);
   for (const label of limiter.labels) families.add('opsd_label_values_folded_total', { label }, 0);
-  // What the store knows comes first in line for the places of a label, as it did before a restart.
+  // Values in the store get their places first, as before a restart.
   const mirror = createMirror({
     accounts,
     totals: deps.totals,
@@ -189,7 +189,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   };
 }
 
-/** Counts label sets that were refused, and reports the first one of each metric. */
+/** Counts rejected label sets and reports the first one of each metric. */
 function createRefusals(families: () => Families, { events, settings }: MetricsDeps): (family: string) => void {
   const reported = new Set<string>();
   return (family) => {
@@ -200,7 +200,7 @@ function createRefusals(families: () => Families, { events, settings }: MetricsD
   };
 }
 
-/** Shows how many series the next scrape has. */
+/** Exports the number of series of the next scrape. */
 function countSeries(
   families: Families,
   { ofProcess, debug }: { readonly ofProcess: readonly string[]; readonly debug: boolean },
@@ -210,7 +210,7 @@ function countSeries(
   for (const { name, series: known } of families.tables) {
     let series = known;
     if (name === 'opsd_series') series = 1;
-    // A series for each metric, this one too.
+    // One series per metric, including this one.
     else if (name === 'opsd_series_by_family') series = families.tables.length + ofProcess.length;
     total += series;
     if (debug) put('opsd_series_by_family', { family: name }, series);
@@ -220,7 +220,7 @@ function countSeries(
   families.exchange(['opsd_series', 'opsd_series_by_family'], [samples]);
 }
 
-/** Returns when the collectors of an account last succeeded, and how often they run. */
+/** Returns when the collectors of an account last succeeded, and their interval. */
 function readOf(board: ObservationBoard, ...[account, collectors]: Parameters<ReadOf>): ReturnType<ReadOf> {
   const statuses = board
     .statuses()
@@ -232,14 +232,14 @@ function readOf(board: ObservationBoard, ...[account, collectors]: Parameters<Re
   };
 }
 
-/** Totals of the store that have a label, and where it stands among their labels. */
+/** Returns the totals of the store that have a label, and its position among their labels. */
 function totalsBy(label: string): { readonly metric: MetricName; readonly index: number }[] {
   return METRIC_NAMES.filter((metric) => specOf(metric).mirrored === true)
     .map((metric) => ({ metric, index: specOf(metric).labels.indexOf(label) }))
     .filter(({ index }) => index >= 0);
 }
 
-/** What does not change while the process runs, and the zeroes of what has not happened yet. */
+/** Sets metrics that do not change while the process runs, and zeros for events that have not happened yet. */
 function sayOnce(families: Families, deps: MetricsDeps): void {
   const { version, revision } = deps.build;
   families.set('opsd_build_info', { version, revision, node_version: process.version }, 1);
@@ -254,7 +254,7 @@ function sayOnce(families: Families, deps: MetricsDeps): void {
   for (const { name, limits } of deps.accounts) sayLimits(families, name, limits);
 }
 
-/** 48 bits of a hash: the most hex digits that a sample holds exactly and that compare by eye. */
+/** Returns 48 bits of a hash. These are the most hex digits that a sample holds exactly and an operator can compare. */
 function numberOf(hash: string): number {
   const hex = /^[0-9a-f]{12}/i.test(hash) ? hash : createHash('sha256').update(hash).digest('hex');
   return Number.parseInt(hex.slice(0, 12), 16);

@@ -1,7 +1,7 @@
 /**
- * The totals that the folds keep in the store, as counters and histograms. They are read once, at the start; from then
- * on each commit tells what it added. So the registry shows what was committed, a restart goes on where it stopped, and
- * a scrape reads nothing.
+ * Mirrors the totals in the store as counters and histograms. They are read once, at the start; afterwards each commit
+ * reports its increases. The registry therefore shows committed values, a restart continues the counters, and a scrape
+ * reads nothing.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
@@ -22,21 +22,21 @@ import type { Observations } from './family-tables.ts';
 import type { LabelLimiter } from './label-limiter.ts';
 import { makesSense } from './values.ts';
 
-/** What the code label says when an attempt got no answer: nothing, which is no label to Prometheus. */
+/** Value of the code label for an attempt without a response. Prometheus treats an empty label as absent. */
 const NO_CODE = '';
 
-/** Known of a destination as soon as one of them is, so that each has its zero before its first count. */
+/** Counters that are created together for a destination, so that each has a 0 before its first count. */
 const PER_DESTINATION = mirroredCounters('destination');
 const FAILURES_PER_DESTINATION = mirroredCounters('destination,reason,code');
 
-/** Counters of the daemon itself: absent until the store was read, then at least 0. */
+/** Counters of the daemon itself. Absent until the store was read, then at least 0. */
 const OWN_COUNTERS = METRIC_NAMES.filter((name): name is CounterName => {
   const spec = specOf(name);
   return spec.mirrored === true && !spec.account && spec.labels.length === 0;
 });
 const SPAN_DROPS = ['queue', 'budget', 'too_old', 'unreadable', 'rejected', 'failed'];
 
-/** Failures that have no status; those with one (`http`) appear with it. */
+/** Failures without a status. Those with one (`http`) appear together with it. */
 const REASONS_WITHOUT_CODE = FAILURE_REASONS.filter((reason) => reason !== 'http');
 
 export interface MirrorDeps {
@@ -44,14 +44,14 @@ export interface MirrorDeps {
   readonly totals: TotalsStore;
   readonly families: Families;
   readonly limiter: LabelLimiter;
-  /** The delivery's span of a message that is traced; undefined when there is none. */
+  /** Returns the span of the delivery of a traced message; undefined if there is none. */
   readonly spanOf: (account: string, messageId: string) => SpanRef | undefined;
-  /** The store could not be read: it is tried again. */
+  /** Called when the store could not be read. The reading is retried. */
   readonly onFailure: () => void;
 }
 
 export interface Mirror extends Disposable {
-  /** Reads what could not be read at the start. */
+  /** Reads the accounts that could not be read at the start. */
   refresh(): void;
 }
 
@@ -62,7 +62,7 @@ interface Row {
   readonly labels: readonly string[];
 }
 
-/** What a commit added, or what the store had at the start: its names are not checked yet. */
+/** Increases of a commit, or the initial state of the store. Its names are not validated yet. */
 interface Added {
   readonly account: string;
   readonly increments: readonly (Row & { readonly by: number })[];
@@ -75,12 +75,12 @@ export function createMirror(deps: MirrorDeps): Mirror {
   const { families, totals } = deps;
   const accounts = new Set([OWN, ...deps.accounts.map(({ name }) => name)]);
   const unread = new Set(accounts);
-  /** Series whose stored value made no sense: what they count to is unknown. */
+  /** Series whose stored value was invalid. Their totals are unknown. */
   const unknown = new Set<string>();
 
-  // Subscribed first; nothing is committed between this and the reading, which does not await.
+  // The subscription comes first. Nothing is committed before the reading, which is synchronous.
   const subscription = totals.onAdded((added) => {
-    // What is added before an account was read is in what will be read of it.
+    // An increase before the account was read is part of the later reading.
     if (accounts.has(added.account) && !unread.has(added.account)) add(added, false);
   });
 
@@ -146,7 +146,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
     }
   }
 
-  /** What was read and has not counted yet is 0; what was not read is unknown, and absent. */
+  /** Creates the zeros of an account that was read. Without a reading, the totals are unknown and absent. */
   function createZeroes(account: string): void {
     if (account === OWN) {
       for (const metric of OWN_COUNTERS) count(metric, {}, 0, false);
@@ -162,9 +162,8 @@ export function createMirror(deps: MirrorDeps): Mirror {
 }
 
 /**
- * Returns the labels to show a row under, the same for what is read at the start and for what comes later. Undefined for
- * a row that the catalog does not have. `hidden` for one whose label has no place: under `other` its old total would
- * look like an increase.
+ * Returns the labels of a row, the same for the initial reading and for later commits. Undefined if the catalog does
+ * not have the row. `hidden` if a label value has no place: under `other`, its old total would look like an increase.
  */
 function labelsOf(
   limiter: LabelLimiter,
@@ -191,7 +190,7 @@ function keyOf(metric: string, labels: Labels): string {
   return JSON.stringify([metric, labels]);
 }
 
-/** Counters that mirror totals by exactly these labels beside the account. */
+/** Returns the counters that mirror totals and have exactly these labels in addition to the account. */
 function mirroredCounters(labels: string): readonly CounterName[] {
   return METRIC_NAMES.filter((name): name is CounterName => {
     const spec = specOf(name satisfies MetricName);

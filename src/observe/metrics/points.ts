@@ -1,11 +1,11 @@
-/** Points of statistics, of which the newest still move. */
+/** Selects points of statistics. The newest points may still change. */
 import type { DataPoint } from '#foundation/domain/statistics.ts';
 
-/** A point may tell of the minute that begins or that ends at its time, and goes on changing for two minutes. */
+/** Age of a settled point. A point may cover the minute before or after its time, and changes for two more minutes. */
 const SETTLED_AFTER_MS = 180_000;
 const DAY_MS = 86_400_000;
 
-/** Value of the newest point that will not change any more; undefined when there is none. */
+/** Returns the value of the newest settled point; undefined if there is none. */
 export function newestSettled(points: readonly DataPoint[] | undefined, readAt: number): number | undefined {
   let newest: DataPoint | undefined;
   for (const point of points ?? []) {
@@ -14,7 +14,7 @@ export function newestSettled(points: readonly DataPoint[] | undefined, readAt: 
   return newest?.value;
 }
 
-/** The point of the UTC day of `at`; undefined when the answer has none. */
+/** Returns the point of the UTC day of `at`; undefined if the response has none. */
 export function ofDay<P extends DataPoint>(points: readonly P[] | undefined, at: number): P | undefined {
   const day = Math.floor(at / DAY_MS);
   return points?.find((point) => Math.floor(point.at / DAY_MS) === day);

@@ -7,15 +7,19 @@ import { collectDefaultMetrics, Counter, Registry, type Metric, type OpenMetrics
 import { isProcessMetric, specOf } from '../catalog/catalog.ts';
 import type { Format } from './series.ts';
 
-/** The least possible work for prom-client's monitor of event-loop delays, whose metrics are not exposed. */
+/**
+ * Interval of prom-client's monitor of event-loop delays, whose metrics are not exported. A long one costs the least.
+ */
 const MONITOR_INTERVAL_MS = 60_000;
 
 let registries: ReturnType<typeof createRegistries> | undefined;
 
 export interface ProcessReader {
-  /** Collects the metrics of the process. Resolves to their text without an end mark, or to nothing if that fails. */
+  /**
+   * Collects the metrics of the process. Resolves to their text without an end mark, or to an empty text on failure.
+   */
   read(format: Format): Promise<string>;
-  /** Names of the samples that were read last. They have no labels. */
+  /** Names of the samples of the last reading. They have no labels. */
   readonly names: readonly string[];
 }
 
@@ -41,26 +45,28 @@ async function processText(format: Format): Promise<string> {
   registries ??= createRegistries();
   const registry = format === 'openmetrics' ? registries.openmetrics : registries.text;
   const written = await registry.metrics();
-  // prom-client writes `Nan` for the limit of file descriptors where there is none.
+  // prom-client writes `Nan` if there is no limit of file descriptors.
   return written.replaceAll(/^\w+ Nan\n/gm, '').replace(/^# EOF\n/m, '');
 }
 
 /**
- * Only the metrics of the catalog stay. Others break the naming rules of Prometheus (`nodejs_active_handles_total` is a
- * gauge), or are wrong: prom-client counts one garbage collection where several are reported at once.
+ * Removes all metrics that are not in the catalog. The others break the naming rules of Prometheus
+ * (`nodejs_active_handles_total` is a gauge) or are wrong. prom-client counts one garbage collection if several are
+ * reported at once.
  */
 function createRegistries() {
   const text = new Registry();
   const { user, system } = process.cpuUsage();
   collectDefaultMetrics({ register: text, eventLoopMonitoringPrecision: MONITOR_INTERVAL_MS });
   for (const { name } of text.getMetricsAsArray()) if (!isProcessMetric(name)) text.removeSingleMetric(name);
-  // prom-client counts CPU time from here on; what the process spent before belongs to the total.
+  // prom-client counts CPU time from here on. The earlier CPU time of the process is part of the total.
   (text.getSingleMetric('process_cpu_seconds_total') as Counter).inc((user + system) / 1e6);
   countUtilization(text);
   const openmetrics = new Registry<OpenMetricsContentType>();
   openmetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   for (const { name } of text.getMetricsAsArray()) {
-    // The same metric under a name of its own: this registry cuts `_total` off the names of its counters, for good.
+    // Registers a copy of the metric, because this registry permanently removes `_total` from the names of its
+    // counters.
     openmetrics.registerMetric(Object.create(text.getSingleMetric(name)!) as Metric);
   }
   return { text, openmetrics };
@@ -75,7 +81,7 @@ function countUtilization(registry: Registry): void {
   });
   const active = new Counter({
     ...options('nodejs_eventloop_active_seconds_total'),
-    // Both counters: this one is collected first.
+    // This one is collected first and updates both counters.
     collect() {
       const now = performance.eventLoopUtilization();
       active.inc(Math.max(0, now.active - last.active) / 1_000);

@@ -1,17 +1,17 @@
-/** What makes gauges of a batch: a function for each collector whose rows are shown as they are. */
+/** Projection of a batch to gauges. Each collector whose rows are exported directly has one. */
 import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
 import type { Put } from './families.ts';
 import type { MetricsSettings } from './settings.ts';
 
-/** What is configured besides: of metrics, and of the account that the batch is about. */
+/** Settings of the metrics and of the batch's account. */
 type ProjectionSettings = MetricsSettings & {
-  /** How long the service keeps dead letters; absent when that is not known. */
+  /** Retention of dead letters in the service; absent if unknown. */
   readonly dlqRetentionMs?: number;
 };
 
 /**
- * Where there may be many rows, the work comes in steps: each yields how many rows it took, and others have their turn
- * in between.
+ * Projects a batch. A projection of many rows yields the number of processed rows after each step, so that other work
+ * can run in between.
  */
 export type Project<N extends CollectorName> = (
   batch: Batch<N>,

@@ -1,7 +1,7 @@
 /**
- * The gauges of the collectors: fresh batches are shown whole, stale ones not at all. A batch is projected once, when it
- * comes, in slices with turns of the event loop in between, and then takes the place of the one before it in one turn;
- * a scrape finds the gauges as they are and only looks at their age.
+ * Gauges of the collectors. Fresh batches are exported completely, stale ones not at all. A batch is projected once, on
+ * arrival, in slices that yield to the event loop. It then replaces the previous batch in one turn. A scrape only
+ * checks the age of the gauges.
  */
 import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
 import type { ObservationBoard } from '../observations/board.ts';
@@ -19,7 +19,9 @@ import { projectVectorStats } from './vector-stats.ts';
 import { projectWorkflowDlq } from './workflow-dlq.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
-/** Of the log, what is open; its counts come from the store (mirror.ts). */
+/**
+ * Projection of each collector. The log's projection has its open messages; its counts come from the store (mirror.ts).
+ */
 const PROJECTIONS: { readonly [N in CollectorName]: Project<N> } = {
   logs: projectLogs,
   flowControl: projectFlowControl,
@@ -30,10 +32,10 @@ const PROJECTIONS: { readonly [N in CollectorName]: Project<N> } = {
   vectorStats: projectVectorStats,
 };
 
-/** Rows projected without a turn of the event loop: about a millisecond. */
+/** Number of rows projected without yielding to the event loop: about a millisecond. */
 const SLICE_ROWS = 2_048;
 
-/** How long a label set that is gone stays at 0. */
+/** Time that a removed label set stays at 0. */
 const LINGER_MS = 86_400_000;
 
 export interface ProjectionsDeps {
@@ -46,7 +48,7 @@ export interface ProjectionsDeps {
 }
 
 export interface Projections extends Disposable {
-  /** Withholds what has become too old, without awaiting. */
+  /** Withholds stale gauges, synchronously. */
   refresh(): void;
 }
 
@@ -56,16 +58,16 @@ interface Arrival {
   readonly at: number;
 }
 
-/** What the gauges show of one collector of one account. */
+/** Exported gauges of one collector of one account. */
 interface Shown {
   readonly account: string;
   readonly collector: CollectorName;
   readonly arrivedAt: number;
-  /** Undefined when they are withheld. */
+  /** Undefined while the gauges are withheld. */
   readonly samples: Samples | undefined;
 }
 
-/** A label set of a lingering metric, and when it was last part of a batch (monotonic). */
+/** Label set of a lingering metric, and when it was last part of a batch (monotonic). */
 interface Remembered {
   readonly metric: MetricName;
   readonly labels: string;
@@ -81,7 +83,7 @@ export function createProjections(deps: ProjectionsDeps): Projections {
       { ...deps.settings, ...(dlqRetentionMs !== undefined && { dlqRetentionMs }) },
     ]),
   );
-  /** Batches that are not projected yet, the latest of each collector and account. */
+  /** Batches that are not projected yet: the latest of each collector and account. */
   const arrivals = new Map<string, Arrival>();
   const shown = new Map<string, Shown>();
   const remembered = new Map<string, Map<string, Remembered>>();
@@ -96,9 +98,12 @@ export function createProjections(deps: ProjectionsDeps): Projections {
     void work();
   }
 
-  /** Ends in the turn in which nothing was left: what arrives after that begins anew. Never rejects. */
+  /**
+   * Projects all arrivals. The work ends in the turn that finds nothing left; a later arrival starts it again. Never
+   * rejects.
+   */
   async function work(): Promise<void> {
-    // Whoever publishes is not kept.
+    // The publisher is not blocked.
     await turn();
     let spent = 0;
     for (const [key, { batch, at }] of arrivals) {
@@ -115,7 +120,7 @@ export function createProjections(deps: ProjectionsDeps): Projections {
         }
         linger(samples, key);
       } catch {
-        // A gap is better than a wrong number: what was put so far is not the whole.
+        // A gap is better than a wrong number: the samples so far are incomplete.
         isWhole = false;
         deps.onFailure(batch.collector);
       }
@@ -138,7 +143,7 @@ export function createProjections(deps: ProjectionsDeps): Projections {
     );
   }
 
-  /** Adds a zero for each label set that earlier batches had and this one has not. */
+  /** Adds a zero for each label set that earlier batches had and this one lacks. */
   function linger(samples: Samples, batchKey: string): void {
     const now = clock.monotonic();
     const known = getOrAdd(remembered, batchKey, () => new Map<string, Remembered>());

@@ -1,20 +1,20 @@
-/** Readings of parts of the daemon that keep their own state: each scrape takes them over. */
+/** Readings of daemon parts that keep their own state. Each scrape copies them. */
 import type { Families } from './families.ts';
 
 export interface Readings {
-  /** What was written to the audit log so far, and what could not be. */
+  /** Returns the number of audit log records written, and of failed writes. */
   audit?(): { readonly records: number; readonly failures: number };
-  /** Epoch milliseconds of the last commit of counters; undefined before the first. */
+  /** Returns the epoch milliseconds of the last commit of counters; undefined before the first. */
   savedAt?(): number | undefined;
-  /** Log lines written so far, by level. */
+  /** Returns the number of log lines written, by level. */
   logLines?(): ReadonlyMap<string, number>;
-  /** What the listeners with TLS show. */
+  /** Returns the certificates of listeners with TLS. */
   certificates?(): readonly { readonly listener: string; /** Epoch milliseconds. */ readonly notAfter: number }[];
-  /** How the last loading of the configuration went; undefined where it is never loaded again. */
-  reload?(): { readonly ok: boolean; /** Epoch milliseconds of the last good one. */ readonly goodAt: number };
+  /** Returns the result of the last load of the configuration; undefined if it is never reloaded. */
+  reload?(): { readonly ok: boolean; /** Epoch milliseconds of the last success. */ readonly goodAt: number };
 }
 
-/** Returns what takes the readings over, each by itself: one that fails keeps no other away. */
+/** Returns functions that copy the readings. Each is separate, so that a failing one does not affect the others. */
 export function createReadings(families: Families, readings: Readings) {
   const lines = new Map<string, number>();
   let audited = { records: 0, failures: 0 };

@@ -1,4 +1,4 @@
-/** Search indexes as gauges. Tokens and owners never reach this room. */
+/** Projects search indexes to gauges. Tokens and owners never reach this module. */
 import { newestSettled } from './points.ts';
 import type { Project } from './projection.ts';
 import { flag, seconds } from './values.ts';

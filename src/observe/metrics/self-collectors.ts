@@ -8,7 +8,7 @@ import type { Families, Put } from './families.ts';
 import type { SelfPart } from './self-part.ts';
 import { flag, seconds } from './values.ts';
 
-/** Which API a collector asks: how often it runs decides how old a good answer may be. */
+/** API of each collector. The interval of a collector determines the maximum age of a successful response. */
 const API_OF: Readonly<Record<CollectorName, Api>> = {
   logs: 'message',
   flowControl: 'message',
@@ -19,7 +19,7 @@ const API_OF: Readonly<Record<CollectorName, Api>> = {
   vectorStats: 'management',
 };
 
-/** For an API that no collector asks. */
+/** Interval for an API that no collector uses. */
 const DEFAULT_INTERVAL_MS = 300_000;
 
 interface CollectorPartDeps {
@@ -67,7 +67,7 @@ export function collectorPart({ board, families, health, accounts }: CollectorPa
     }
   }
 
-  /** Of an API that no collector asks nothing is known but for a while after a policy asked it. */
+  /** Returns the health of an API. Without a collector, it is known only for a while after a policy used the API. */
   function isUp(account: string, api: Api, running: readonly CollectorStatus[]): boolean | undefined {
     const intervals = running
       .filter((status) => status.account === account && API_OF[status.collector] === api)

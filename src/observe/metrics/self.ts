@@ -1,4 +1,4 @@
-/** What the daemon knows of itself at the moment of a scrape: collectors, quota, policies, health of the APIs. */
+/** Metrics of the daemon's own state at the time of a scrape: collectors, quota, policies, health of the APIs. */
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -30,11 +30,11 @@ export interface SelfDeps {
 }
 
 export interface SelfMetrics extends Disposable {
-  /** Brings the metrics up to date, without awaiting. */
+  /** Updates the metrics, synchronously. */
   refresh(): void;
 }
 
-/** After these the engine is read anew with the next scrape; windows and expiries move without any. */
+/** Events after which the engine is read again at the next scrape. Windows and expiries change without events. */
 const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
   'policy.run',
   'action.outcome',

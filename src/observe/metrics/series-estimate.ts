@@ -1,6 +1,6 @@
 /**
- * How many series a configuration will have, by heading of the catalogue: at most, with every place of every label
- * taken, and as it is typically. What is assumed stands in `TYPICAL`.
+ * Estimates the number of series of a configuration, by heading of the catalog: the typical number, and the maximum
+ * with every place of every label in use. `TYPICAL` has the assumptions.
  */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import { METRIC_NAMES, specOf, type MetricName } from '../catalog/catalog.ts';
@@ -11,7 +11,7 @@ export interface AccountFacts {
   readonly apis: number;
   readonly collectors: readonly CollectorName[];
   readonly flowControlKeys: number;
-  /** Keys found in entries that are watched too. */
+  /** Number of keys discovered in entries that are also watched. */
   readonly discoveredKeys: number;
   readonly searchIndexes: number;
   readonly vectorIndexes: number;
@@ -25,13 +25,13 @@ export interface SeriesEstimate {
   readonly atMost: number;
 }
 
-/** Values of labels that an account is assumed to have. */
+/** Assumed number of label values of an account. */
 export const TYPICAL = { destinations: 10, workflows: 10, urlGroups: 20, values: 20, labels: 10 } as const;
 
-/** How many values a label has: as it is typically, and at most. */
+/** Number of values of a label: typical and maximum. */
 type Bound = readonly [typical: number, atMost: number];
 
-/** Label values with a fixed meaning in the program; generously counted, the place of `other` included. */
+/** Number of label values with a fixed meaning in the program. The numbers are generous and include `other`. */
 const FIXED: Readonly<Record<string, Bound>> = {
   state: [8, 12],
   dimension: [1, 1],
@@ -72,10 +72,10 @@ const FIXED: Readonly<Record<string, Bound>> = {
   code: [3, 101],
 };
 
-/** A label that nobody said anything about. */
+/** Bound for a label without a known bound. */
 const UNKNOWN: Bound = [5, 51];
 
-/** Labels that bounds are known for. */
+/** Returns true if bounds are known for the label. */
 export function isBounded(label: string): boolean {
   return boundOf(label, undefined, undefined) !== UNKNOWN;
 }
@@ -85,7 +85,7 @@ export function estimateSeries(
   settings: MetricsSettings,
 ): readonly SeriesEstimate[] {
   const estimates = new Map<string, { typical: number; atMost: number }>();
-  // The engine with its deletes and its spend, each account, each policy.
+  // Scopes: the engine, its deletes and its spend, each account, and each policy.
   const scopes = 3 + accounts.length + accounts.reduce((sum, { policies }) => sum + policies, 0);
   for (const name of METRIC_NAMES) {
     const spec = specOf(name);
@@ -111,7 +111,7 @@ function isShown(name: MetricName, spec: MetricSpec, account: AccountFacts, sett
   return collector === undefined || account.collectors.includes(collector);
 }
 
-/** Which collector counts what the catalogue names none for: counters stay when it is stale. */
+/** Collector of each prefix of counters without a collector in the catalog: counters stay when it is stale. */
 const COUNTED_BY = [
   ['msgsvc_log_', 'logs'],
   ['msgsvc_message', 'logs'],
@@ -130,7 +130,7 @@ function seriesOf(
   const each = spec.type === 'histogram' ? (spec.buckets ?? []).length + 3 : 1;
   let [typical, atMost] = [each, each];
   let labels = spec.labels;
-  // A status comes with one reason alone.
+  // A status code occurs with only one reason.
   if (labels.includes('reason') && labels.includes('code')) {
     labels = labels.filter((label) => label !== 'reason' && label !== 'code');
     typical *= FIXED['reason']![0] + FIXED['code']![0];
@@ -180,7 +180,7 @@ function boundOf(label: string, account: AccountFacts | undefined, settings: Met
       const [typical, atMost] = capped(5 + (account?.flowControlKeys ?? 0), 'flowControlKey');
       return [typical, Math.max(atMost, (account?.flowControlKeys ?? 0) + 1)];
     }
-    // Of runs in the DLQ; and the names of labels, of one metric of the daemon.
+    // Labels of runs in the DLQ; for one metric of the daemon, names of labels.
     case 'label':
       return account === undefined ? [20, 30] : [TYPICAL.labels, 101];
     case 'api':

@@ -1,23 +1,22 @@
 /**
- * How many series there may be, over all metrics. What exceeds is refused and what is known goes on. The last of the
- * room is kept for what the daemon says of itself, so that a flood of the service's series does not hide that there is
- * one.
+ * Limits the number of series over all metrics. New series above the limit are rejected; known ones continue. Part of
+ * the limit is reserved for the daemon's own metrics, so that a flood of series from the service cannot hide itself.
  *
- * A total of the store that was refused stays so while the process runs: what it would show later is only a part of it,
- * and after a restart the whole would read as an increase.
+ * A rejected total of the store stays rejected while the process runs. A later export would show only a part of it, and
+ * after a restart the whole would look like an increase.
  */
 import type { Child, SeriesTable } from './series.ts';
 
-/** Of the room, for the daemon's own metrics: a tenth, and as much as they need at least. */
+/** Share of the limit reserved for the daemon's own metrics, and its minimum. */
 const OWN_SHARE = 0.1;
 const OWN_LEAST = 1_000;
 
-/** Refused totals that are remembered. Beyond it every new one is refused. */
+/** Maximum number of rejected totals to remember. Above it, every new total is rejected. */
 const REMEMBERED = 10_000;
 
 export interface SeriesLimitOptions {
   readonly max: number;
-  /** Told of each refusal. */
+  /** Called for each rejection. */
   readonly onRefused: (metric: string) => void;
 }
 
@@ -34,7 +33,7 @@ export class SeriesLimit {
     return this.#total;
   }
 
-  /** @returns undefined when there is no room for it */
+  /** @returns undefined if the limit is reached */
   create(table: SeriesTable, labels: string, options?: Parameters<SeriesTable['create']>[1]): Child | undefined {
     if (!this.#mayCreate(table, labels)) {
       this.#options.onRefused(table.name);
@@ -62,7 +61,7 @@ export class SeriesLimit {
 
   #roomFor({ name, labelNames }: SeriesTable): number {
     const { max } = this.#options;
-    // Without labels of its own it is one series an account.
+    // Without its own labels, a metric has one series per account.
     const isOwn = !name.startsWith('msgsvc_') || labelNames.length <= 1;
     return isOwn ? max : max - Math.max(OWN_LEAST, Math.floor(max * OWN_SHARE));
   }

@@ -1,15 +1,15 @@
 /**
- * The series of one metric, in chunks whose text is kept until a write makes it wrong. Whoever renders may claim a
- * chunk: then it is rendered as it stands before the next write touches it, so that what is rendered piece by piece
- * tells of one moment.
+ * Series of one metric, in chunks. The text of a chunk is cached until a write invalidates it. A renderer may claim a
+ * chunk: the chunk is then rendered before the next write. A rendering in slices therefore shows the values of one
+ * moment.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { MetricSpec } from '../catalog/metric-spec.ts';
 
-/** Series with a text of their own: few enough to be rendered in a fraction of a millisecond. */
+/** Number of series in a chunk, small enough to render in a fraction of a millisecond. */
 const CHUNK_SERIES = 512;
 
-/** `current` is the text format without held zeros: each counter has its real value. Scrapers never get it. */
+/** Output format. `current` is the text format with the real value of held counters. It is never sent to scrapers. */
 export type Format = 'text' | 'openmetrics' | 'current';
 
 export interface ShownExemplar extends SpanRef {
@@ -18,27 +18,27 @@ export interface ShownExemplar extends SpanRef {
   readonly at: number;
 }
 
-/** One label set. */
+/** Series of one label set. */
 export interface Child {
-  /** As exposed, without the braces; empty without labels. */
+  /** Labels as exported, without the braces; empty if there are none. */
   readonly labels: string;
   chunk: Chunk;
-  /** The sum of a histogram. */
+  /** Value; the sum of a histogram. */
   value: number;
-  /** Epoch seconds, as text; undefined when it is not known since when it counts. */
+  /** Epoch seconds as text; undefined if the start of counting is unknown. */
   created: string | undefined;
-  /** New, and exposed to scrapers as 0 for now. */
+  /** True while a new counter is exported as 0. */
   held: boolean;
-  /** Observations by bucket, not cumulated, the last for what exceeds all bounds. */
+  /** Observations of each bucket, not cumulative. The last is for values above all bounds. */
   readonly buckets: number[] | undefined;
   exemplars: (ShownExemplar | undefined)[] | undefined;
 }
 
 export interface Chunk {
   readonly children: Set<Child>;
-  /** What is kept of it, by format. */
+  /** Cached text, by format. */
   rendered: { [F in Format]?: Buffer };
-  /** Renders it before it is written to. */
+  /** Renders the chunk before it is written to. */
   claim: (() => void) | undefined;
 }
 
@@ -59,7 +59,7 @@ export class SeriesTable {
     this.seriesOfChild = spec.type === 'histogram' ? (spec.buckets ?? []).length + 3 : 1;
   }
 
-  /** In a stable order. */
+  /** Returns the chunks in a stable order. */
   get chunks(): ReadonlySet<Chunk> {
     return this.#chunks;
   }
@@ -68,7 +68,7 @@ export class SeriesTable {
     return this.#children.size;
   }
 
-  /** Series in the text format: a histogram has one for each bucket, sum and count. */
+  /** Returns the number of series in the text format. A histogram has one for each bucket, the sum and the count. */
   get series(): number {
     return this.#children.size * this.seriesOfChild;
   }
@@ -81,7 +81,7 @@ export class SeriesTable {
     return this.#children.get(labels);
   }
 
-  /** A new child at 0; there must be none with these labels. */
+  /** Creates a child with the value 0. No child with these labels may exist. */
   create(labels: string, options: { readonly created?: string; readonly held?: boolean } = {}): Child {
     const chunk = this.#chunkWithRoom();
     const { type, buckets = [] } = this.spec;
@@ -122,14 +122,14 @@ export class SeriesTable {
   }
 }
 
-/** Comes before every write to a child. */
+/** Invalidates a chunk. Must be called before each write to a child. */
 function touch(chunk: Chunk): void {
   chunk.claim?.();
   const { text, openmetrics, current } = chunk.rendered;
   if ((text ?? openmetrics ?? current) !== undefined) chunk.rendered = {};
 }
 
-/** Writes the value of a gauge; nothing becomes dirty when it is the same. */
+/** Sets the value of a gauge. An unchanged value invalidates nothing. */
 export function setValue(child: Child, value: number): void {
   if (Object.is(child.value, value)) return;
   touch(child.chunk);
@@ -160,7 +160,7 @@ export function observe(
   });
 }
 
-/** Exposes the real value of a held child to everyone. */
+/** Exports the real value of a held child from now on. */
 export function release(child: Child): void {
   touch(child.chunk);
   child.held = false;

@@ -10,18 +10,18 @@ const GAUGES = [
   'opsd_backup_size_bytes',
 ] as const satisfies readonly GaugeName[];
 
-/** The files of the store at one moment. What cannot be looked at is undefined. */
+/** Readings of the store's files at one moment. An unavailable value is undefined. */
 export interface StoreReadings {
   readonly sizeBytes: number | undefined;
   readonly freeBytes: number | undefined;
-  /** Absent without scheduled backups. */
+  /** Absent if backups are not scheduled. */
   readonly backup?: {
     readonly intervalMs: number;
     readonly newest: { /** Epoch milliseconds. */ readonly at: number; readonly bytes: number } | undefined;
   };
 }
 
-/** @returns a function that updates the metrics of the store files, without awaiting */
+/** @returns a function that updates the metrics of the store files, synchronously */
 export function createStoreStats(families: Families, read: () => StoreReadings): () => void {
   return () => {
     const { put, samples } = families.collect('store');

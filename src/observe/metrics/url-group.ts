@@ -1,6 +1,6 @@
 /**
- * URL groups as gauges. Names and URLs of endpoints never become labels. Where something of the answer could not be
- * understood, numbers of groups and endpoints would be too small: then there are none.
+ * Projects URL groups to gauges. Names and URLs of endpoints never become labels. If part of the response was invalid,
+ * the numbers of groups and endpoints would be too low and are withheld.
  */
 import type { Project } from './projection.ts';
 import { seconds } from './values.ts';

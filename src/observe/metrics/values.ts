@@ -1,11 +1,11 @@
-/** Which values make sense, and how the service's values become samples. */
+/** Validates values and converts the service's values to samples. */
 import type { MetricSpec } from '../catalog/metric-spec.ts';
 
-/** 2015-01-01 and 2100-01-01, Unix seconds. */
+/** 2015-01-01 and 2100-01-01 in Unix seconds. */
 const EARLIEST = 1_420_070_400;
 const LATEST = 4_102_444_800;
 
-/** Whether a value may be exported: never NaN, no negative amount, no moment outside 2015 to 2100. */
+/** Returns true if a value may be exported: no NaN, no negative amount, no time outside 2015 to 2100. */
 export function makesSense(spec: MetricSpec, value: number): boolean {
   if (typeof value !== 'number' || Number.isNaN(value)) return false;
   if (spec.unit === 'timestamp') return value >= EARLIEST && value < LATEST;
@@ -14,7 +14,7 @@ export function makesSense(spec: MetricSpec, value: number): boolean {
   return value >= 0;
 }
 
-/** Epoch milliseconds as Unix seconds. A zero time is how the service says that there is none. */
+/** Converts epoch milliseconds to Unix seconds. The service uses a zero time for an absent one. */
 export function seconds(epochMs: number | undefined): number | undefined {
   return epochMs === undefined || epochMs === 0 ? undefined : epochMs / 1_000;
 }

@@ -1,4 +1,4 @@
-/** Statistics of vector indexes as gauges. */
+/** Projects statistics of vector indexes to gauges. */
 import { VECTOR_OPERATIONS } from '#foundation/domain/statistics.ts';
 import { newestSettled, ofDay } from './points.ts';
 import type { Project } from './projection.ts';
@@ -6,7 +6,7 @@ import type { Project } from './projection.ts';
 const SECONDS_PER = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 } as const;
 
 export const projectVectorStats: Project<'vectorStats'> = ({ account, rows, at }, put, settings) => {
-  // The interface does not show the unit of latencies: without a setting they would be numbers that mean nothing.
+  // The interface does not document the unit of latencies. Without the setting, the numbers would be meaningless.
   const unit = settings.latencyUnit === undefined ? undefined : SECONDS_PER[settings.latencyUnit];
   for (const row of rows) {
     const labels = { account, index: row.index };

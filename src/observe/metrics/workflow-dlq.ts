@@ -1,7 +1,7 @@
 /**
- * The workflow DLQ as gauges: counts by workflow and cause, never a run of its own. Ages are counted at the time of the
- * read, so that all figures of a batch are of one moment. Runs are put together by what they share before anything is
- * shown: there may be a hundred thousand.
+ * Projects the workflow DLQ to gauges: counts by workflow and cause, never single runs. Ages are computed at the time
+ * of the reading, so that all values of a batch are of one moment. Runs are grouped before the export, because there
+ * may be a hundred thousand.
  */
 import { isStamp } from '#foundation/domain/lineage.ts';
 import { failureReason } from '#foundation/domain/reason.ts';
@@ -14,7 +14,7 @@ import { seconds } from './values.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Disjoint; each is exported even when it is empty, so that their sum always exists. */
+/** Disjoint age ranges. Each is exported even if it is empty, so that their sum always exists. */
 const AGES: readonly (readonly [name: string, belowMs: number])[] = [
   ['below_1h', HOUR_MS],
   ['1h_to_6h', 6 * HOUR_MS],
@@ -37,7 +37,7 @@ const FAILURE_FUNCTION_STATES = new Set([
 
 const labelOfUrl = memoByText(2_000, workflowLabel);
 
-/** What the runs of one workflow share. */
+/** Aggregates of the runs of one workflow. */
 interface Workflow {
   readonly reasons: Map<string, number>;
   readonly states: Map<string, number>;
@@ -46,9 +46,9 @@ interface Workflow {
   newest: number;
 }
 
-/** Rows between two looks at whether others want their turn. */
+/** Number of rows between two yields. */
 const STEP_ROWS = 256;
-/** A sample takes as long as so many rows: its labels are cleaned, and need a place. */
+/** Cost of a sample in rows: its labels are cleaned and need a place. */
 const ROWS_A_SAMPLE = 8;
 
 export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, rows, at, dropped }, put, settings) {
@@ -77,7 +77,7 @@ export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, 
     }
     yield STEP_ROWS;
   }
-  // Rows that could not be understood are runs too: left out, the sums would be wrong.
+  // Invalid rows are runs, too: without them, the sums would be wrong.
   put('msgsvc_workflow_dlq_aged_runs', { account, age: 'unknown' }, dropped);
   if (dropped > 0) put('msgsvc_workflow_dlq_runs', { account, workflow: 'unknown', reason: 'unknown' }, dropped);
   for (const [age, runs] of ages) put('msgsvc_workflow_dlq_aged_runs', { account, age }, runs);
@@ -120,7 +120,7 @@ function count(counts: Map<string, number>, value: string): void {
   counts.set(value, (counts.get(value) ?? 0) + 1);
 }
 
-/** Most first: where a label has no room for all its values, the largest are shown. */
+/** Sorts by number, largest first. If a label has too few places for all values, the largest are exported. */
 function byNumber(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
   return [...counts].sort(([, a], [, b]) => b - a);
 }

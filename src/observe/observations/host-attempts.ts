@@ -77,7 +77,7 @@ export class HostAttempts {
   /**
    * Returns the outage that the attempts show. It starts after the last minute when half of them were delivered.
    *
-   * @param watermark epoch milliseconds up to which the log is counted
+   * @param watermark end of the counted log, in epoch milliseconds
    */
   outage(watermark: number): Omit<Outage, 'host'> | undefined {
     const newest = minuteOf(watermark);

@@ -13,7 +13,7 @@ const MEASURED_AT_LEAST_MS = 60_000;
 const MARK_EVERY_MS = 10_000;
 
 export interface LogLagReading {
-  /** Epoch milliseconds up to which log entries are counted. */
+  /** End of the counted log, in epoch milliseconds. */
   readonly watermark: number;
   /** Milliseconds between the watermark and now; absent while the watermark is ahead of the local clock. */
   readonly lagMs?: number;

@@ -1,6 +1,6 @@
 /**
- * The exporter behind OpenTelemetry's SDK: encodes the daemon's own spans and gives them to the sender of all spans.
- * Of every batch it becomes known, exactly once, what became of it, also when the process ends.
+ * Exporter of OpenTelemetry's SDK: encodes the daemon's own spans and passes them to the sender of all spans. It
+ * reports the fate of every batch exactly once, including at the end of the process.
  */
 import { SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
@@ -12,11 +12,11 @@ import type { OtlpBatch, OtlpSender } from './otlp-sender.ts';
 import { FrameWriter } from './span-frames.ts';
 import type { Attribute, Span, SpanHead } from './span.ts';
 
-/** The numbers of ExportResultCode. */
+/** Numbers of ExportResultCode. */
 const SUCCESS = 0;
 const FAILED = 1;
 
-/** By the numbers of SpanKind in OpenTelemetry's API. */
+/** Span kinds by the numbers of SpanKind in OpenTelemetry's API. */
 const KINDS = ['internal', 'server', 'client', 'producer', 'consumer'] as const;
 
 export interface DaemonExporterOptions {
@@ -29,7 +29,7 @@ export interface DaemonExporterOptions {
 }
 
 export interface DaemonExporter extends SpanExporter {
-  /** Gives up on every batch that is under way. */
+  /** Abandons all batches that are being sent. */
   abandon(): void;
 }
 
@@ -52,7 +52,7 @@ export function createDaemonExporter(options: DaemonExporterOptions): DaemonExpo
 
   return {
     export: (spans, report) => void send(spans).then((code) => report({ code })),
-    // A receiver may take as long as it likes: `abandon` ends the wait.
+    // A receiver may respond slowly. `abandon` ends the wait.
     shutdown: async () => undefined,
     abandon: () => stop.abort(new Error('the process stops')),
   };
@@ -61,7 +61,7 @@ export function createDaemonExporter(options: DaemonExporterOptions): DaemonExpo
 function encoded(spans: readonly ReadableSpan[], protocol: OtlpEndpoint['protocol']): OtlpBatch {
   const writer = new FrameWriter(protocol);
   for (const span of spans) writer.add(spanOf(span));
-  // One SDK makes them all: they share resource and scope.
+  // One SDK makes all spans, so they share resource and scope.
   return { protocol, head: JSON.stringify(headOf(spans[0]!)), body: writer.take().body };
 }
 
@@ -74,7 +74,7 @@ function headOf({ resource, instrumentationScope: { name, version = '' } }: Read
   };
 }
 
-/** The daemon gives its spans attributes that are texts, numbers or booleans, and no events. */
+/** Converts a span. The daemon's spans have text, number or boolean attributes, and no events. */
 function spanOf(span: ReadableSpan): Span {
   const { traceId, spanId } = span.spanContext();
   const { parentSpanContext: parent } = span;

@@ -1,4 +1,4 @@
-/** The spans of what the daemon reports in events: its requests and its actions, and what a policy run came to. */
+/** Makes spans from the daemon's events: its requests, its actions, and the results of policy runs. */
 import type { Span, SpanOptions } from '@opentelemetry/api';
 import { redact } from '#foundation/domain/redact.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -10,9 +10,9 @@ import { spanIdOf, workflowTraceIdOf } from './trace-ids.ts';
 export interface SpanEventDeps {
   readonly api: typeof import('@opentelemetry/api');
   readonly clock: Clock;
-  /** Begins a span within the one under way; undefined where there is no place for it. */
+  /** Starts a span within the current one; undefined if the queue is full. */
   readonly begin: (name: string, options: SpanOptions) => Span | undefined;
-  /** Epoch milliseconds; undefined for a span that did not begin here. */
+  /** Returns the start in epoch milliseconds; undefined for a span that did not start here. */
   readonly beganAt: (span: Span) => number | undefined;
 }
 
@@ -24,7 +24,7 @@ export function spansOfEvents(deps: SpanEventDeps): (event: OpsEvent) => void {
   };
 }
 
-/** Returns the times of a span that ends now. It does not begin before its parent, though the clock was set back. */
+/** Returns the times of a span that ends now. It does not start before its parent, even if the clock was set back. */
 function timesOf(
   { api, clock, beganAt }: SpanEventDeps,
   durationMs: number,
@@ -38,7 +38,7 @@ function timesOf(
 
 function onRequest(deps: SpanEventDeps, event: Extract<OpsEvent, { type: 'api.request' }>): void {
   const { api, begin } = deps;
-  // A request of nobody's is one that a person asked for: it has no undertaking to belong to.
+  // A request without a current span was made for an operator and belongs to no undertaking.
   if (api.trace.getActiveSpan() === undefined) return;
   const { account, operation, method, url, code, failure, durationMs } = event;
   const { startMs, endMs } = timesOf(deps, durationMs);
@@ -61,7 +61,7 @@ function onRequest(deps: SpanEventDeps, event: Extract<OpsEvent, { type: 'api.re
 
 function onAction(deps: SpanEventDeps, event: Extract<OpsEvent, { type: 'action.outcome' }>): void {
   const { api, begin } = deps;
-  // Without a duration it tells what became of an earlier act.
+  // An event without a duration reports the later fate of an earlier action.
   if (event.durationMs === 0) return;
   const { account, action, policy, target, workflowRunId, outcome, durationMs } = event;
   const { startMs, endMs } = timesOf(deps, durationMs);
@@ -78,7 +78,7 @@ function onAction(deps: SpanEventDeps, event: Extract<OpsEvent, { type: 'action.
             },
           },
         ];
-  // The run tells of all that it acted on, as far as a span may have links.
+  // The run links to all entries that it acted on, up to the limit of links.
   if (links.length > 0) api.trace.getActiveSpan()?.addLinks(links);
   const span = begin(`action ${action}`, { links, startTime: new Date(startMs) });
   span?.setAttributes({
@@ -94,7 +94,7 @@ function onAction(deps: SpanEventDeps, event: Extract<OpsEvent, { type: 'action.
   span?.end(new Date(endMs));
 }
 
-/** What a run came to, on the span that it ran inside of. */
+/** Sets the result of a run on its span. */
 function onRun({ api }: SpanEventDeps, event: Extract<OpsEvent, { type: 'policy.run' }>): void {
   const span = api.trace.getActiveSpan();
   const { account, outcome, planId, matched, acted, backlog, stopped, error } = event;

@@ -1,9 +1,9 @@
 /**
- * Spans of what the daemon itself does: polls, policy runs, their requests and actions. They are a second resource, made
- * and sent by OpenTelemetry's SDK, with random ids and best effort: what a crash takes of them, nobody misses.
+ * Spans of the daemon's own work: polls, policy runs, and their requests and actions. They have a separate resource and
+ * random ids. OpenTelemetry's SDK makes and sends them with best effort. A crash may lose some of them.
  *
- * The batch processor drops without a word when its queue is full. Here every span is accounted for until the exporter
- * has said what became of it, and none is begun that would find no place.
+ * The batch processor drops spans silently when its queue is full. This module therefore counts every span until the
+ * exporter has reported its fate, and starts no span while the queue is full.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
@@ -25,17 +25,17 @@ export interface DaemonSpansOptions {
   readonly resource: Attributes;
 }
 
-/** What the daemon does of itself. */
+/** Unit of the daemon's own work. */
 export interface Undertaking {
-  /** Low in number: `poll logs`. */
+  /** Name of low cardinality, such as `poll logs`. */
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
 export interface DaemonSpans extends AsyncDisposable {
-  /** Runs the work inside a span, an error of which is the work's. */
+  /** Runs the work inside a span. An error of the work is passed on. */
   during<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
-  /** The span that the caller runs inside of: where an exemplar leads. */
+  /** Returns the caller's current span, for exemplars. */
   current(): SpanRef | undefined;
   /** Resolves when the fate of every ended span is known. */
   flush(): Promise<void>;
@@ -46,9 +46,9 @@ const SCOPE = 'msgsvc-opsd';
 const QUEUE_SPANS = 2_048;
 const BATCH_SPANS = 512;
 const BATCH_DELAY_MS = 1_000;
-/** The SDK gives up a batch this much later than the exporter does. */
+/** Delay after the exporter's timeout when the SDK abandons a batch. */
 const GRACE_MS = 5_000;
-/** How long the end of the process waits for spans. */
+/** Maximum time that the end of the process waits for spans. */
 const CLOSE_LIMIT_MS = 2_000;
 
 export async function createDaemonSpans(options: DaemonSpansOptions): Promise<DaemonSpans> {
@@ -78,17 +78,17 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
     spanProcessors: [processor],
     autoDetectResources: false,
     textMapPropagator: null,
-    // Left out, these would start exporters to localhost.
+    // Without these, the SDK would start exporters to localhost.
     metricReaders: [],
     logRecordProcessors: [],
   });
   sdk.start();
   const tracer: Tracer = api.trace.getTracerProvider().getTracer(SCOPE, version, { schemaUrl: semconv.SCHEMA_URL });
   let isClosed = false;
-  /** When each span under way began, epoch milliseconds. */
+  /** Start of each current span, in epoch milliseconds. */
   const beginnings = new WeakMap<Span, number>();
 
-  /** Begins a span where there is place for it; what is not sampled takes none. */
+  /** Starts a span if the queue has space. A span that is not sampled needs none. */
   function begin(name: string, spanOptions: SpanOptions, within: Context = api.context.active()): Span | undefined {
     if (isClosed) return undefined;
     if (begun - settled >= QUEUE_SPANS) {

@@ -1,9 +1,9 @@
-/** Where an exemplar of a delivery leads: to the span that was or will be sent of it, and nowhere when there is none. */
+/** Returns the span that an exemplar of a delivery refers to: the span that was or will be sent for it, if any. */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { TraceSettings } from './settings.ts';
 import { isSampled, spanIdOf, traceIdOf } from './trace-ids.ts';
 
-/** @returns undefined for a message that is not sampled, and where the trace is the producer's, whose id is not known */
+/** @returns undefined if the message is not sampled, or if the trace is the producer's, whose id is unknown */
 export function deliverySpanOf(
   { producer, sampleRatio }: TraceSettings,
   account: string,

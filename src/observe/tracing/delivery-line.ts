@@ -1,13 +1,13 @@
 /**
- * What a log pipeline is told of a message that ended: one line of JSON, in the names of OpenTelemetry's semantic
- * conventions. Bodies, headers and error texts are not in it.
+ * Delivery event of an ended message: one line of JSON with the names of OpenTelemetry's semantic conventions. It
+ * contains no bodies, headers or error texts.
  */
 import { destinationOf, storableUrl } from '../aggregation/destination.ts';
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import * as semconv from './semconv.ts';
 import { traceIdOf } from './trace-ids.ts';
 
-/** The lines of the messages that ended with this commit, in the order of their ends. */
+/** Returns the lines of the messages that ended with this commit, in the order of their ends. */
 export function deliveryLines(progress: readonly MessageProgress[]): readonly string[] {
   return progress
     .filter(({ end, news }) => end !== undefined && news.ended && news.isPast !== true)
@@ -15,7 +15,7 @@ export function deliveryLines(progress: readonly MessageProgress[]): readonly st
     .map(deliveryLine);
 }
 
-/** What is not known is absent. */
+/** Returns the line of a message. Unknown fields are absent. */
 function deliveryLine(message: MessageProgress): string {
   const { account, messageId, attempts, dueAt } = message;
   const { at, outcome } = message.end!;

@@ -1,8 +1,8 @@
 /**
- * Writes the lines of the outbox to a file or to standard output, at least once each. A file is opened anew for each
- * batch, so that rotation by renaming works. Neither is waited for: a pipe that nobody empties takes no thread and holds
- * up nothing; the lines wait in the store meanwhile. Nothing is kept in this process: what was written is with the
- * system, whenever the process ends.
+ * Writes the lines of the outbox to a file or to standard output, each at least once. A file is opened again for each
+ * batch, so that rotation by renaming works. Writes never block. A full pipe uses no thread and delays nothing; the
+ * lines wait in the store. This process keeps no lines: a written line is with the operating system, whenever the
+ * process ends.
  */
 import { constants, write } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -15,10 +15,10 @@ import { sleep } from '#foundation/platform/sleep.ts';
 import type { DeliveryEventsSettings } from './settings.ts';
 
 const RETRY_MS = 1_000;
-/** A full pipe is looked at again so soon, and told of when it took nothing for so many looks. */
+/** Interval of attempts to write to a full pipe, and the number of failed attempts between two reports. */
 const FULL_MS = 50;
 const LOOKS_TOLD = 20;
-/** At the end a reader that is slow gets so long, so that its last line is not cut off. */
+/** Maximum wait for a slow reader at the end, so that its last line is not cut off. */
 const CLOSE_LIMIT_MS = 1_000;
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
@@ -33,9 +33,12 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
   const target = settings.file === undefined ? standardOutput() : fileTarget(settings.file);
   const stop = new AbortController();
   let running: Promise<void> | undefined;
-  /** Ends in the turn in which the outbox was seen to be empty: lines stored after that begin anew. */
+  /**
+   * True while the outbox is being drained. It becomes false in the same turn that finds the outbox empty. Lines that
+   * are stored later start a new run.
+   */
   let isBusy = false;
-  /** Bytes of the oldest lines that a full pipe took already; lines that come meanwhile stand behind these. */
+  /** Bytes of the oldest lines that a full pipe has already taken. New lines follow these. */
   let taken = 0;
   let looks = 0;
   let isFull = false;
@@ -61,7 +64,7 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
       const { code = 'unknown' } = error as NodeJS.ErrnoException;
       isFull = code === 'EAGAIN';
       looks = isFull ? looks + 1 : 0;
-      // Whoever reads next has not seen the beginning of what was cut off.
+      // The next reader has not seen the beginning of the line that was cut off.
       if (!isFull) taken = 0;
       if (!isFull || looks % LOOKS_TOLD === 0) events.emit({ type: 'deliveries.failing', reason: code });
       clock.after(isFull ? FULL_MS : RETRY_MS, start);
@@ -100,9 +103,9 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
   };
 }
 
-/** Something to write a batch to; ended with it. */
+/** Destination that was opened for a batch. It is closed after the batch. */
 interface Opened extends AsyncDisposable {
-  /** @returns how many bytes it took; rejects with EAGAIN when it takes none at present */
+  /** @returns the number of bytes written; rejects with EAGAIN if it currently takes none */
   write(bytes: Buffer, from: number): Promise<number>;
 }
 
@@ -123,8 +126,8 @@ function fileTarget(path: string): Target {
 }
 
 /**
- * The descriptor that the process was given: its path leads nowhere when it is a socket, and may be another user's.
- * Asking for the stream lets Node set a pipe or socket so that it refuses instead of waiting.
+ * Returns the process's standard output by its descriptor. The path of the descriptor does not work for a socket, and
+ * may belong to another user. Accessing the stream makes Node set a pipe or socket to non-blocking.
  */
 function standardOutput(): Target {
   const { fd } = process.stdout;

@@ -1,6 +1,6 @@
 /**
- * The spans of one message: a root for the delivery, under it each wait and each attempt, and what leads to them from
- * other traces. Nothing in them depends on when or how often they are sent.
+ * Makes the spans of one message: a root for the delivery, its waits and attempts as children, and the spans in other
+ * traces that link to it. The spans do not depend on when or how often they are sent.
  */
 import { destinationOf, storableUrl } from '../aggregation/destination.ts';
 import type { AttemptTrace, MessageProgress } from '../aggregation/message-trace.ts';
@@ -13,29 +13,31 @@ import { parseTraceparent, type TraceParent } from './traceparent.ts';
 
 export interface SpanFrame {
   readonly producer: TraceSettings['producer'];
-  /** A span that would begin longer before its end is shortened, milliseconds. */
+  /** Maximum length of a span in milliseconds. A longer one is shortened at its start. */
   readonly maxOpenMs: number;
-  /** The run that failed and was resumed as this one; undefined when that is not known. */
+  /** Returns the failed run that was resumed as this run; undefined if unknown. */
   readonly failedRun: (account: string, workflowRunId: string) => string | undefined;
 }
 
-/** What is to be told of a message. */
+/** Selection of a message's spans. */
 export interface Telling {
   /** Positions in `attempts`. */
   readonly attempts: readonly number[];
-  /** `open`: the root of a message without an end; `outcome`: the end after such a root. */
+  /** Kind of root. `open`: the root of a message without an end. `outcome`: the end after such a root. */
   readonly root?: 'whole' | 'open' | 'outcome';
-  /** The log has one entry a message: there are no waits and attempts to tell of. */
+  /** True if the log has one entry per message. There are no spans for waits and attempts then. */
   readonly isBare?: boolean;
 }
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
-/** What the service uses when the publisher names none. */
+/** Method that the service uses if the publisher names none. */
 const DEFAULT_METHOD = 'POST';
 
 const LONGEST_URL = 2_048;
 
-/** 2015 to 2100: a time outside is a misreading, and would make the receiver refuse the batch. */
+/**
+ * Range of valid times, 2015 to 2100. A time outside is a parsing error, and the receiver would reject the whole batch.
+ */
 const EARLIEST_MS = 1_420_070_400_000;
 const LATEST_MS = 4_102_444_800_000;
 
@@ -54,11 +56,11 @@ const NO_LINKS: readonly SpanLink[] = [];
 export interface DeliverySpans {
   /** Root first, then waits and attempts in order. */
   readonly spans: readonly Span[];
-  /** Spans left out: they ended before the root begins, which was shortened to what receivers take. */
+  /** Number of spans that were omitted because they ended before the root, which was shortened for the receivers. */
   readonly tooOld: number;
 }
 
-/** Returns the spans of a message; undefined when a time of the message makes no sense. */
+/** Returns the spans of a message; undefined if a time of the message is invalid. */
 export function deliverySpans(message: MessageProgress, telling: Telling, frame: SpanFrame): DeliverySpans | undefined {
   const delivery = new Delivery(message, frame);
   const isBare = telling.isBare === true;
@@ -73,7 +75,7 @@ export function deliverySpans(message: MessageProgress, telling: Telling, frame:
   return areSane ? { spans, tooOld } : undefined;
 }
 
-/** The spans of one message, in the order in which they are added. */
+/** Spans of one message, in the order of their addition. */
 class Delivery {
   readonly spans: Span[] = [];
   tooOld = 0;
@@ -85,7 +87,7 @@ class Delivery {
   readonly #destination: string;
   readonly #common: Attributes;
   #request: Request | undefined;
-  /** Where the root begins, when it is told of together with what is under it. */
+  /** Start of the root, if it is sent together with its children. */
   #rootMs = -Infinity;
 
   constructor(message: MessageProgress, frame: SpanFrame) {
@@ -105,7 +107,7 @@ class Delivery {
     this.#common = run === undefined ? [SYSTEM, id, destination, of] : [SYSTEM, id, destination, run, of];
   }
 
-  /** The root, and what leads to it. */
+  /** Adds the root and the spans that link to it. */
   addRoot(form: 'whole' | 'open', isBare: boolean): void {
     const { end, createdAt, attempts } = this.#message;
     const { maxOpenMs, producer: relation } = this.#frame;
@@ -139,7 +141,7 @@ class Delivery {
     if (form === 'whole') this.#addStep(startMs, endMs);
   }
 
-  /** The end that follows a root of an open message. */
+  /** Adds the end that follows the root of an open message. */
   addOutcome(): void {
     const { end, createdAt } = this.#message;
     this.#addChild('outcome', {
@@ -152,7 +154,7 @@ class Delivery {
     this.#addStep(createdAt ?? this.#firstKnown(), end!.at);
   }
 
-  /** The wait before an attempt, where both its ends are known, and the attempt. */
+  /** Adds an attempt, and the wait before it if both its ends are known. */
   addAttempt(index: number): void {
     const { attempts } = this.#message;
     const attempt = attempts[index]!;
@@ -166,7 +168,7 @@ class Delivery {
     this.#addChild(`attempt:${endedAt}:${ordinal}`, {
       name: request.name,
       kind: 'client',
-      // Entries of two machines may disagree about the order of what happened: a span never ends before it starts.
+      // Entries of two machines may disagree about the order of events. A span never ends before it starts.
       startMs: Math.min(startedAt ?? endedAt, endedAt),
       endMs: endedAt,
       isError: attempt.failure !== undefined,
@@ -184,7 +186,7 @@ class Delivery {
     });
   }
 
-  /** The wait that the end of the message ended: it was cancelled before its next attempt. */
+  /** Adds the wait that ended with the cancellation of the message, before its next attempt. */
   addLastWait(): void {
     const { attempts, end, activeSince } = this.#message;
     if (end?.outcome !== 'cancelled' || activeSince !== undefined) return;
@@ -208,7 +210,7 @@ class Delivery {
     });
   }
 
-  /** Into the producer's trace, so that the delivery is found from there. */
+  /** Adds a span to the producer's trace, so that the delivery can be found from there. */
   #addPublish(at: number): void {
     const producer = this.#producer;
     if (this.#frame.producer !== 'link' || producer === undefined || !producer.sampled) return;
@@ -229,7 +231,7 @@ class Delivery {
     });
   }
 
-  /** Into the trace of the workflow run, which has all its steps side by side. */
+  /** Adds a span to the trace of the workflow run, which has all its steps in parallel. */
   #addStep(startMs: number, endMs: number): void {
     const { account, messageId, workflowRunId, end } = this.#message;
     if (workflowRunId === undefined) return;
@@ -280,7 +282,7 @@ class Delivery {
     content: Pick<Span, 'name' | 'startMs' | 'endMs' | 'isError' | 'attributes'> & { readonly kind?: Span['kind'] },
   ): void {
     const { account, messageId } = this.#message;
-    // No span begins before its parent.
+    // A span must not start before its parent.
     const isSane = content.startMs >= EARLIEST_MS;
     if (isSane && content.endMs < this.#rootMs) {
       this.tooOld += 1;
@@ -303,7 +305,7 @@ class Delivery {
   }
 }
 
-/** A span never ends before it starts, and never starts so long ago that no receiver would take it. */
+/** Returns the start of a span. A span never ends before it starts, and is never longer than receivers accept. */
 function beginning(fromMs: number, endMs: number, longestMs: number): number {
   return Math.max(Math.min(fromMs, endMs), endMs - longestMs);
 }
@@ -312,7 +314,7 @@ function wholeTime(fromMs: number, endMs: number, longestMs: number): Attribute 
   return endMs - fromMs > longestMs ? [semconv.ATTR_MSGSVC_WHOLE_MS, endMs - fromMs] : undefined;
 }
 
-/** What all attempts of a message have in common. */
+/** Common attributes of all attempts of a message. */
 interface Request {
   readonly name: string;
   readonly method: Attribute;
@@ -341,7 +343,7 @@ function optional(key: string, value: AttributeValue | undefined): Attribute | u
   return value === undefined ? undefined : [key, value];
 }
 
-/** The status where there was an answer, else the bounded reason. */
+/** Returns the status if there was a response, else the failure reason. */
 function errorType({ failure, responseStatus }: AttemptTrace): string | undefined {
   if (failure === undefined) return undefined;
   return failure === 'http' && responseStatus !== undefined ? String(responseStatus) : failure;

@@ -1,4 +1,4 @@
-/** The trace of one message made of what the log tells of it now: the spans that the daemon would have sent, all at once. */
+/** Builds the trace of one message from its current log entries: all spans that the daemon would have sent. */
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { WindowFold } from '../aggregation/log.ts';
 import { assignStates, STATE_PASSES, type StatedEntry, type StatePass } from '../aggregation/log-entry.ts';
@@ -12,16 +12,19 @@ export interface LogTrace {
   /** Root first, then waits and attempts in order. */
   readonly spans: readonly Span[];
   readonly isOpen: boolean;
-  /** Whether the daemon sends it with these settings, as far as it is known. */
+  /** True if the daemon, as far as is known, sends the trace with these settings. */
   readonly isSent: boolean;
 }
 
-/** Nothing is shortened where nothing is refused: longer than any message lives. */
+/**
+ * Maximum length of a span, longer than the life of any message. Nothing is shortened here because no receiver is
+ * involved.
+ */
 const WHOLE_MS = 400 * 24 * 3_600_000;
 
 /**
- * @param read all entries of the message, or those that a filter of a state returns
- * @returns undefined when the log tells nothing of the message
+ * @param read returns all entries of the message, or those that a state filter returns
+ * @returns undefined if the log has no entry of the message
  */
 export async function traceFromLog(
   about: { readonly account: string; readonly settings: TraceSettings },

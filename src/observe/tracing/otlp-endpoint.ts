@@ -1,16 +1,16 @@
-/** Where spans go: the configuration first, then the environment variables that OpenTelemetry defines. */
+/** Endpoint for spans: from the configuration, else from the environment variables that OpenTelemetry defines. */
 import { readFileSync } from 'node:fs';
 import type { TraceSettings } from './settings.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface OtlpEndpoint {
-  /** The whole address of the traces endpoint. */
+  /** Complete URL of the traces endpoint. */
   readonly url: string;
   readonly protocol: 'http/protobuf' | 'http/json';
   readonly headers: Readonly<Record<string, string>>;
   readonly compression: 'gzip' | 'none';
-  /** Time for one batch, retries included, milliseconds. */
+  /** Timeout of one batch including retries, in milliseconds. */
   readonly timeoutMs: number;
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 }
@@ -18,8 +18,8 @@ export interface OtlpEndpoint {
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * @returns undefined when no endpoint is configured, or the environment that names one switches tracing off
- * @throws {Error} naming the variable, never its value, when the environment cannot be followed
+ * @returns undefined if no endpoint is configured, or if the environment disables tracing for an endpoint that it names
+ * @throws {Error} if a variable is invalid; the message has its name, never its value
  */
 export function otlpEndpoint(settings: TraceSettings, env: Env): OtlpEndpoint | undefined {
   const url = settings.otlp === undefined ? urlFromEnv(env) : appendPath(settings.otlp.url);
@@ -34,7 +34,7 @@ export function otlpEndpoint(settings: TraceSettings, env: Env): OtlpEndpoint | 
   };
 }
 
-/** The variable of traces, else the one for all signals; empty is the same as absent. */
+/** Returns the variable for traces, else the one for all signals. An empty variable counts as absent. */
 function valueOf(env: Env, what: string): { readonly name: string; readonly value: string } | undefined {
   for (const name of [`OTEL_EXPORTER_OTLP_TRACES_${what}`, `OTEL_EXPORTER_OTLP_${what}`]) {
     const value = env[name]?.trim();
@@ -69,7 +69,10 @@ function protocolFromEnv(env: Env): OtlpEndpoint['protocol'] {
   );
 }
 
-/** `key=value` pairs, percent-encoded, with commas between; the variable of traces counts over the one for all. */
+/**
+ * Returns the headers from `key=value` pairs, percent-encoded and separated by commas. The variable for traces takes
+ * precedence.
+ */
 function headersFromEnv(env: Env): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
@@ -79,7 +82,7 @@ function headersFromEnv(env: Env): Record<string, string> {
       const key = pair.slice(0, Math.max(0, at)).trim().toLowerCase();
       const value = decoded(pair.slice(at + 1).trim());
       if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(key) || value === undefined) {
-        throw new Error(`${name} must be key=value pairs, percent-encoded, with commas between`);
+        throw new Error(`${name} must be key=value pairs, percent-encoded and separated by commas`);
       }
       headers[key] = value;
     }

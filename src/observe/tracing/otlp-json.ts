@@ -1,4 +1,4 @@
-/** OTLP over JSON, as its mapping has it: ids in hex, times as text, whole numbers as text. */
+/** Encodes OTLP as JSON according to its mapping: ids in hex, times and integers as text. */
 import {
   attributesOf,
   linkFlags,
@@ -28,7 +28,7 @@ export function jsonSpan(span: Span): string {
   });
 }
 
-/** The body of a request: spans that were written before, under what they have in common. */
+/** Returns the body of a request: encoded spans with their common resource and scope. */
 export function jsonRequest({ resource, scope, schemaUrl }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
   const texts = places.map(({ start, end }) => bytes.toString('utf8', start, end));
   const schema = schemaUrl === undefined ? '' : `,"schemaUrl":${JSON.stringify(schemaUrl)}`;

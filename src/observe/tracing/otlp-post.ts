@@ -1,23 +1,23 @@
-/** One OTLP/HTTP request, and what its answer means. */
+/** Sends one OTLP/HTTP request and interprets the response. */
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { createHttpPost, type PostAnswer } from '#foundation/platform/http-post.ts';
 import type { OtlpEndpoint } from './otlp-endpoint.ts';
 
 type PostResult =
-  /** Taken, but for so many spans that the receiver refused for good. */
+  /** Accepted, except for spans that the receiver permanently rejected. */
   | { readonly kind: 'accepted'; readonly rejected: number }
   | { readonly kind: 'rejected'; readonly status: number }
-  /** Worth another try, not before the receiver wants it. */
+  /** Worth a retry, after the delay that the receiver requests. */
   | { readonly kind: 'later'; readonly afterMs?: number };
 
 export interface OtlpPost extends Disposable {
-  /** Never rejects: what got no answer may be tried again. */
+  /** Sends a request. Never rejects: a request without a response can be retried. */
   send(protocol: OtlpEndpoint['protocol'], body: Uint8Array, signal: AbortSignal): Promise<PostResult>;
 }
 
 const CONTENT_TYPES = { 'http/protobuf': 'application/x-protobuf', 'http/json': 'application/json' } as const;
-/** What OTLP names as worth another try. */
+/** Status codes that OTLP defines as retryable. */
 const AGAIN = new Set([429, 502, 503, 504]);
 
 export function createOtlpPost(endpoint: OtlpEndpoint, clock: Clock): OtlpPost {
@@ -46,7 +46,7 @@ function verdict({ status, retryAfterMs, contentType, body }: PostAnswer): PostR
   return { kind: 'later', ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) };
 }
 
-/** The partial success of an answer; what cannot be read refuses nothing. */
+/** Returns the number of rejected spans from a partial success. An unreadable response rejects none. */
 function rejectedSpans(contentType: string, body: Buffer): number {
   try {
     if (contentType.startsWith('application/json')) {
@@ -66,7 +66,7 @@ function rejectedSpans(contentType: string, body: Buffer): number {
   }
 }
 
-/** NaN where it is cut off. */
+/** Returns NaN if the number is cut off. */
 function varintAt(bytes: Buffer, from: number): { readonly value: number; readonly end: number } {
   let value = 0;
   for (let at = from, scale = 1; at < bytes.length; at += 1, scale *= 128) {

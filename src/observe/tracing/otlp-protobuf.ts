@@ -1,6 +1,6 @@
 /**
- * OTLP over protobuf (opentelemetry.proto.collector.trace.v1), written here and not by OpenTelemetry's encoder: spans
- * must be encoded one by one, in the transaction that learnt of them, and go out as those bytes.
+ * Encodes OTLP as protobuf (opentelemetry.proto.collector.trace.v1). OpenTelemetry's encoder is not used. Spans must be
+ * encoded individually, in the transaction that learns of them, and are sent as those bytes.
  */
 import {
   linkFlags,
@@ -15,20 +15,20 @@ import {
 } from './span.ts';
 import { WireWriter } from './wire-writer.ts';
 
-/** Where a writer has the common attributes of the span before: the next one most likely has the same. */
+/** Position of the previous span's common attributes in a writer. The next span most likely has the same. */
 export interface WrittenCommon {
   common: Attributes | undefined;
   at: number;
   length: number;
 }
 
-/** Spans have some hundred bytes: their length takes two. */
+/** Bytes for the length of a span: spans have a few hundred bytes. */
 const LENGTH_BYTES = 2;
 
 /**
- * A span as a field of `ScopeSpans`: tag and length stand before it.
+ * Writes a span as a field of `ScopeSpans`, with its tag and length first.
  *
- * @param written of this writer; to be forgotten when what is in the writer is taken out
+ * @param written state of this writer; must be reset when the writer's content is taken
  */
 export function writeSpan(writer: WireWriter, span: Span, written: WrittenCommon): void {
   writer.tag(2, 2);
@@ -71,10 +71,10 @@ export function writeSpan(writer: WireWriter, span: Span, written: WrittenCommon
   if (!isWritten) written.at += moved;
 }
 
-/** Room for what spans have in common; more is found when it is needed. */
+/** Initial space for the common parts of spans. It grows if needed. */
 const HEAD_BYTES = 4_096;
 
-/** The body of a request: spans that were written before, under what they have in common. */
+/** Returns the body of a request: encoded spans with their common resource and scope. */
 export function protobufRequest({ resource, scope, schemaUrl }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
   const writer = new WireWriter(bytes.length + HEAD_BYTES);
   writer.message(1, () => {

@@ -1,6 +1,6 @@
 /**
  * Resources of the spans: the daemon itself, and each account that it observes. The environment variables of
- * OpenTelemetry add to them, and take precedence over the defaults of the daemon.
+ * OpenTelemetry add to them and take precedence over the daemon's defaults.
  */
 import { randomUUID } from 'node:crypto';
 import type { Env } from './otlp-endpoint.ts';
@@ -18,7 +18,7 @@ export interface OtlpResources {
   readonly account: (account: string) => Attributes;
 }
 
-/** @param onIgnored called with the variable that cannot be parsed; all of its value is ignored */
+/** @param onIgnored called with the name of a variable that cannot be parsed; its whole value is ignored */
 export function otlpResources(env: Env, version: string, onIgnored: (variable: string) => void): OtlpResources {
   const given = attributesFromEnv(env, () => onIgnored(ATTRIBUTES));
   const name = env['OTEL_SERVICE_NAME']?.trim() ?? '';
@@ -30,7 +30,7 @@ export function otlpResources(env: Env, version: string, onIgnored: (variable: s
     [semconv.ATTR_SERVICE_INSTANCE_ID, randomUUID()],
     ...given,
   ]);
-  // The account is an instance of another service: attributes that name this one are not its own.
+  // The account is an instance of another service. Attributes that name this one do not apply to it.
   const shared = [...given].filter(([key]) => !key.startsWith('service.'));
   return {
     daemon: [...daemon],
@@ -44,7 +44,7 @@ export function otlpResources(env: Env, version: string, onIgnored: (variable: s
   };
 }
 
-/** Parses `key=value` pairs, percent-encoded, with commas between. An error in one pair invalidates all of them. */
+/** Parses `key=value` pairs, percent-encoded and separated by commas. An error in one pair invalidates all of them. */
 function attributesFromEnv(env: Env, onInvalid: () => void): Map<string, string> {
   const attributes = new Map<string, string>();
   const text = env[ATTRIBUTES]?.trim() ?? '';

@@ -1,6 +1,6 @@
 /**
- * Sends encoded spans until the receiver accepts or rejects them, and reports what became of them. The spans of
- * deliveries and those of the daemon itself are sent here.
+ * Sends encoded spans until the receiver accepts or rejects them, and reports their fate. Both delivery spans and the
+ * daemon's own spans are sent here.
  */
 import type { SpanBatch } from '../aggregation/span-batch.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -11,24 +11,24 @@ import { requestOf } from './span-frames.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
-/** Upper bound of the wait that a receiver can ask for. */
+/** Maximum wait that a receiver can request. */
 const LONGEST_RETRY_AFTER_MS = 300_000;
 const ACCEPTED = { kind: 'accepted', rejected: 0 } as const;
 
-/** Encoded spans; `madeAt` where their age until the acknowledgement is measured. */
+/** Encoded spans. `madeAt` is set if their age at the acknowledgment is measured. */
 export type OtlpBatch = Pick<SpanBatch, 'protocol' | 'head' | 'body'> & Partial<Pick<SpanBatch, 'madeAt'>>;
 
 interface SendOptions {
-  /** Ends the sending. What became of the spans is not known then. */
+  /** Ends the sending. The fate of the spans is unknown then. */
   readonly signal: AbortSignal;
-  /** Spans that began more milliseconds ago than this are dropped. */
+  /** Maximum age of spans in milliseconds. Older ones are dropped. */
   readonly maxAgeMs?: number;
   /** Called with true before a wait for the receiver, and with false after it. */
   readonly onWait?: (waits: boolean) => void;
 }
 
 export interface OtlpSender extends Disposable {
-  /** Resolves once the receiver has accepted or rejected the spans; rejects with the reason of the signal. */
+  /** Resolves when the receiver has accepted or rejected the spans. Rejects with the signal's reason. */
   send(batch: OtlpBatch, options: SendOptions): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Names of OpenTelemetry's semantic conventions that spans carry, written out here: the messaging ones are not stable,
- * and an update of a package must not rename what people query.
+ * Names of OpenTelemetry's semantic conventions for spans. They are copied here because the messaging conventions are
+ * not stable. An update of a package must not rename attributes in users' queries.
  */
-/** Schema that the names belong to. */
+/** Schema of these names. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
 
 export const ATTR_ERROR_TYPE = 'error.type';
@@ -24,17 +24,17 @@ export const ATTR_SERVICE_NAMESPACE = 'service.namespace';
 export const ATTR_SERVICE_VERSION = 'service.version';
 export const ATTR_URL_FULL = 'url.full';
 
-/** What the conventions lack. */
+/** Names that the conventions lack. */
 export const ATTR_MSGSVC_ACCOUNT = 'messaging.msgsvc.account';
 export const ATTR_MSGSVC_OUTCOME = 'messaging.msgsvc.outcome';
 export const ATTR_MSGSVC_ATTEMPTS = 'messaging.msgsvc.attempts';
-/** False where the beginning was not seen: the span begins at the first moment that is known. */
+/** False if the start was not seen. The span then starts at the first known moment. */
 export const ATTR_MSGSVC_START_KNOWN = 'messaging.msgsvc.start_known';
 /** True on the root of a message that was open for too long to wait for its end. */
 export const ATTR_MSGSVC_OPEN = 'messaging.msgsvc.open';
-/** False where the log has one entry a message, so that waits and attempts are not known. */
+/** False if the log has one entry per message, so that waits and attempts are unknown. */
 export const ATTR_MSGSVC_TRANSITIONS = 'messaging.msgsvc.transitions';
-/** Milliseconds that a span really took, which was shortened since receivers refuse what began too long ago. */
+/** Milliseconds of the actual duration of a shortened span. Receivers reject spans that started too long ago. */
 export const ATTR_MSGSVC_WHOLE_MS = 'messaging.msgsvc.whole_ms';
-/** Milliseconds of a wait that were beyond the time when the message was due. */
+/** Milliseconds of a wait after the due time of the message. */
 export const ATTR_MSGSVC_OVERDUE_MS = 'messaging.msgsvc.overdue_ms';

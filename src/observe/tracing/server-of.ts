@@ -1,4 +1,4 @@
-/** Host and port of a URL, as `server.address` and `server.port` have them. */
+/** Returns the host and port of a URL as in `server.address` and `server.port`. */
 export function serverOf(text: string | undefined): { readonly host?: string; readonly port?: number } {
   const url = text === undefined ? null : URL.parse(text);
   if (url === null || url.hostname === '') return {};

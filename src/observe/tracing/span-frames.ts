@@ -1,6 +1,6 @@
 /**
- * Encoded spans as they lie in the store: each with when it began before it, so that the ones that have become too old
- * for the receiver can be left out without changing a byte of the others.
+ * Encoded spans as stored. The start time precedes each span, so that spans that are too old for the receiver can be
+ * omitted without changing the others.
  */
 import type { SpanBatch } from '../aggregation/span-batch.ts';
 import { jsonRequest, jsonSpan } from './otlp-json.ts';
@@ -8,7 +8,7 @@ import { protobufRequest, writeSpan, type WrittenCommon } from './otlp-protobuf.
 import type { Span, SpanHead, SpanPlace } from './span.ts';
 import { WireWriter } from './wire-writer.ts';
 
-/** A double for the start, a length. */
+/** Size of the frame head: a double for the start, and a length. */
 const FRAME_HEAD = 12;
 
 export class FrameWriter {
@@ -35,7 +35,7 @@ export class FrameWriter {
     this.#spans += 1;
   }
 
-  /** What was added, and the writer is empty again. */
+  /** Returns the added spans and empties the writer. */
   take(): { readonly body: Uint8Array; readonly spans: number } {
     const spans = this.#spans;
     this.#spans = 0;
@@ -45,10 +45,10 @@ export class FrameWriter {
 }
 
 export interface SpanRequest {
-  /** Undefined when nothing of the batch is to be sent. */
+  /** Undefined if no span of the batch can be sent. */
   readonly body: Uint8Array | undefined;
   readonly spans: number;
-  /** Spans left out, since they began before `notBefore`. */
+  /** Number of omitted spans that started before `notBefore`. */
   readonly tooOld: number;
 }
 

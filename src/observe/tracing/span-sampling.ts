@@ -1,7 +1,7 @@
 /**
- * Which spans of a message go out with a commit. It is decided from what is known of the message and from what of that
- * is new, so that the same commit decides the same: of a sampled message each piece as it becomes known; of any other
- * nothing, until it is slow or has failed, and then all that was held back.
+ * Selects the spans of a message to send with a commit. The decision depends only on the known facts and on which of
+ * them are new, so the same commit gives the same result. A sampled message is sent piece by piece. Any other message
+ * is sent only when it becomes slow or fails, with all earlier spans.
  */
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { Telling } from './delivery-spans.ts';
@@ -14,11 +14,11 @@ export function sampled(message: MessageProgress, { sampleRatio }: SamplingSetti
   const { account, messageId, workflowRunId } = message;
   if (sampleRatio === 1) return true;
   if (isSampled(traceIdOf(account, messageId), sampleRatio)) return true;
-  // So that a run that is seen is seen whole.
+  // A sampled workflow run is traced completely.
   return workflowRunId !== undefined && isSampled(workflowTraceIdOf(account, workflowRunId), sampleRatio);
 }
 
-/** @param isLeftOpen its root went out while it was open */
+/** @param isLeftOpen true if its root was sent while it was open */
 export function tellingOf(
   message: MessageProgress,
   settings: SamplingSettings,
@@ -36,14 +36,14 @@ export function tellingOf(
   return { attempts: told, root: isLeftOpen ? 'outcome' : 'whole', isBare };
 }
 
-/** Whether an attempt that was known before had shown it. */
+/** Returns true if an attempt that was already known had shown that the message is slow. */
 function knewSlow({ attempts, news }: MessageProgress, slow: (at: number) => boolean): boolean {
   if (news.outcomes.length === attempts.length) return false;
   const isFresh = new Set(news.outcomes);
   return attempts.some(({ endedAt }, index) => !isFresh.has(index) && slow(endedAt));
 }
 
-/** A message begins when it is due. */
+/** Returns true if the message is slow, measured from its due time. */
 export function isSlow({ createdAt, dueAt = createdAt }: MessageProgress, at: number, slowMs: number): boolean {
   return dueAt !== undefined && at - dueAt > slowMs;
 }

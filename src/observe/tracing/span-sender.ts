@@ -1,6 +1,6 @@
 /**
  * Sends the batches of the outbox, oldest first and one at a time. A batch leaves the outbox when the receiver has
- * acknowledged it or refused it for good, and in no other case but age: a receiver that is not there is waited for.
+ * acknowledged or permanently rejected it, or when it is too old. An unavailable receiver is awaited.
  */
 import type { SpanOutbox } from '../aggregation/span-outbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -8,9 +8,12 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { OtlpSender } from './otlp-sender.ts';
 
-/** Each commit waits for the disk: acknowledgements are written together, and a crash sends so many again at most. */
+/**
+ * Number of acknowledgments written together, because each commit waits for the disk. A crash sends at most this many
+ * batches again.
+ */
 const SETTLED_AT_ONCE = 16;
-/** How long the end of the process waits for the receiver. */
+/** Maximum time that the end of the process waits for the receiver. */
 const CLOSE_LIMIT_MS = 4_000;
 
 export interface SpanSenderOptions {
@@ -18,14 +21,14 @@ export interface SpanSenderOptions {
   readonly sender: OtlpSender;
   readonly clock: Clock;
   readonly events: EventBus;
-  /** Spans that began longer ago are left out, milliseconds. */
+  /** Maximum age of spans in milliseconds. Older ones are omitted. */
   readonly maxAgeMs: number;
-  /** Something that is not the receiver's doing went wrong: the store. */
+  /** Called for an error that the receiver did not cause, such as one of the store. */
   readonly onError: (message: string) => void;
 }
 
 export interface SpanSender extends AsyncDisposable {
-  /** Resolves when nothing waits; rejects with the signal's reason. */
+  /** Resolves when the outbox is empty. Rejects with the signal's reason. */
   flush(signal: AbortSignal): Promise<void>;
 }
 
@@ -44,10 +47,10 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
   }
 
   async function run(): Promise<void> {
-    // A turn first: whoever commits is not kept.
+    // Yields first, so that a commit is not delayed.
     await Promise.resolve();
     try {
-      // What is stored while the last look is taken wakes up a run that is about to end.
+      // A batch that is stored during the last check restarts a run that is about to end.
       while (isWoken) {
         isWoken = false;
         await drain();
@@ -69,7 +72,7 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
       if (acknowledged.length > 0) outbox.settle(acknowledged.splice(0));
       tellWaiting();
     };
-    /** A receiver that is waited for may be away for long. */
+    /** Acknowledgments are written before a wait, because the receiver may be unavailable for long. */
     const onWait = (waits: boolean): void => {
       isPutOff = waits;
       if (waits) settle();
@@ -86,7 +89,7 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
   }
 
   const subscription = outbox.onStored(start);
-  // What a process before this one left.
+  // Sends batches of an earlier process.
   start();
 
   return {
@@ -101,7 +104,10 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
         signal.removeEventListener('abort', onAbort);
       }
     },
-    /** A receiver that answers gets what waits; one that does not is not waited for. What is left stays in the store. */
+    /**
+     * Ends the sender. A responding receiver gets the remaining batches; an unresponsive one is not awaited. Unsent
+     * batches stay in the store.
+     */
     async [Symbol.asyncDispose]() {
       subscription[Symbol.dispose]();
       const limit = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * Makes the spans of each commit of the log fold, within what may be made a second and kept at once. What finds no room
- * is dropped message by message and counted: an outage is a storm of spans, and must not become one of the disk.
+ * Makes the spans of each commit of the log fold, within a rate limit and a storage limit. Above the limits, spans are
+ * dropped by message and counted: an outage produces a flood of spans, which must not overload the disk.
  */
 import type { SpanBatch } from '../aggregation/span-batch.ts';
 import type { SpanOutbox, SpanSource, CommitFacts } from '../aggregation/span-outbox.ts';
@@ -13,10 +13,10 @@ import { FrameWriter } from './span-frames.ts';
 import { isSlow, sampled, tellingOf } from './span-sampling.ts';
 import type { SpanHead } from './span.ts';
 
-/** Spans that may wait in the store; a span takes about 400 bytes there. */
+/** Maximum number of spans waiting in the store. A span takes about 400 bytes there. */
 const QUEUE_SPANS = 65_536;
 const BATCH_SPANS = 512;
-/** The log is read in lumps: what was not used within this time may be used at once. */
+/** Period of the rate limit. The log is read in bursts, so the unused rate of this period can be used at once. */
 const BURST_MS = 60_000;
 
 export interface SpanSourceOptions {
@@ -62,7 +62,7 @@ function frameOf({ settings, failedRun }: SpanSourceOptions): SpanFrame {
       try {
         return failedRun(...run);
       } catch {
-        // What is counted must not fail for what is only linked.
+        // A failed lookup of a link must not fail the counting.
         return undefined;
       }
     },
@@ -76,7 +76,7 @@ interface CommitSpansDeps extends SpanSourceOptions {
   readonly frame: SpanFrame;
 }
 
-/** Gathers the spans of one commit into batches, and counts those that are dropped. */
+/** Collects the spans of one commit into batches and counts the dropped ones. */
 class CommitSpans {
   readonly #deps: CommitSpansDeps;
   readonly #head: string;
@@ -92,7 +92,7 @@ class CommitSpans {
     this.#room = QUEUE_SPANS - deps.outbox.waiting().spans;
   }
 
-  /** Returns whether there was room for the spans of the message. */
+  /** Returns true if there was space for the spans of the message. */
   add(message: MessageProgress, telling: Telling): boolean {
     const { frame, settings, budget, writer } = this.#deps;
     const made = deliverySpans(message, telling, frame);
@@ -132,7 +132,7 @@ class CommitSpans {
   }
 }
 
-/** Returns what to tell of messages that have been open for too long with this commit. */
+/** Returns the spans to send for messages that have been open for too long as of this commit. */
 function openOf(
   facts: CommitFacts,
   known: ReadonlySet<string>,
@@ -148,7 +148,7 @@ function openOf(
     });
 }
 
-/** Messages in flight that have been open for the time at this commit, and had not been at the one before. */
+/** Returns the messages in flight that reached the maximum open time between the previous commit and this one. */
 function openTooLong({ from, watermark, open, opened, closed }: CommitFacts, maxOpenMs: number): string[] {
   if (watermark <= from) return [];
   const due = new Set<string>();
@@ -163,14 +163,17 @@ function openTooLong({ from, watermark, open, opened, closed }: CommitFacts, max
   return [...due];
 }
 
-/** Attempts that were not told of since nothing showed that the message is slow: all, or none once one showed it. */
+/**
+ * Returns the attempts that were held back because the message was not known to be slow. All of them, or none if an
+ * attempt had shown it.
+ */
 function heldBack(message: MessageProgress, slowMs: number): number[] {
   const { attempts } = message;
   if (attempts.some(({ endedAt }) => isSlow(message, endedAt, slowMs))) return [];
   return attempts.map((_attempt, index) => index);
 }
 
-/** Tokens over time, on the monotonic clock. */
+/** Token bucket on the monotonic clock. */
 class Budget {
   readonly #perMs: number;
   readonly #clock: Clock;

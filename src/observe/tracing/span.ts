@@ -1,4 +1,4 @@
-/** A span as it is made here, before any encoding. Times are epoch milliseconds. */
+/** Span before its encoding. Times are epoch milliseconds. */
 
 /** `STATUS_CODE_ERROR` of OTLP. */
 export const STATUS_ERROR = 2;
@@ -22,26 +22,26 @@ export interface Span {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
-  /** The parent is a span of somebody else. */
+  /** True if the parent is a span of another process. */
   readonly isParentRemote?: boolean;
   readonly name: string;
   readonly kind: keyof typeof SPAN_KINDS;
   readonly startMs: number;
   readonly endMs: number;
   readonly isError: boolean;
-  /** Attributes that spans made one after the other share: one list for all of them, before their own. */
+  /** Attributes that consecutive spans share. They are one list and precede the span's own. */
   readonly common: Attributes;
-  /** Its own. What is not known is undefined, and is not sent. */
+  /** Attributes of this span. Undefined ones are unknown and are not sent. */
   readonly attributes: readonly (Attribute | undefined)[];
   readonly links: readonly SpanLink[];
 }
 
-/** All attributes of a span that are known, in the order in which they are sent. */
+/** Returns all known attributes of a span in the order of sending. */
 export function attributesOf({ common, attributes }: Span): Attributes {
   return [...common, ...attributes.filter((attribute) => attribute !== undefined)];
 }
 
-/** What the spans of a request have in common. */
+/** Common parts of the spans of a request. */
 export interface SpanHead {
   readonly resource: Attributes;
   readonly scope: { readonly name: string; readonly version: string };
@@ -49,24 +49,24 @@ export interface SpanHead {
   readonly schemaUrl?: string;
 }
 
-/** Where an encoded span lies among others. */
+/** Position of an encoded span among others. */
 export interface SpanPlace {
   readonly start: number;
   readonly end: number;
 }
 
-/** Spans that were encoded before. */
+/** Encoded spans. */
 export interface EncodedSpans {
   readonly bytes: Buffer;
   readonly places: readonly SpanPlace[];
 }
 
 const SAMPLED = 1;
-/** OTLP: whether the parent, or the linked span, is remote is known; and that it is. */
+/** OTLP flags: it is known if the parent or linked span is remote; and it is remote. */
 const REMOTE_KNOWN = 0x100;
 const REMOTE = 0x200;
 
-/** Whatever is sent is sampled. */
+/** Returns the flags of a span. Every sent span is sampled. */
 export function spanFlags({ isParentRemote }: Span): number {
   return SAMPLED | REMOTE_KNOWN | (isParentRemote === true ? REMOTE : 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Traces, sent over OTLP/HTTP: of deliveries, from the log fold through the store, and of the daemon itself. Tracing
- * costs nothing while it is off: OpenTelemetry is loaded only when an endpoint is configured.
+ * Traces over OTLP/HTTP: of deliveries, from the log fold through the store, and of the daemon itself. Disabled tracing
+ * costs nothing: OpenTelemetry is loaded only if an endpoint is configured.
  */
 import type { SpanOutbox, SpanSource } from '../aggregation/span-outbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -24,19 +24,19 @@ export interface SpanExportOptions {
 }
 
 export interface SpanExport extends AsyncDisposable {
-  /** For whoever commits what the log tells. */
+  /** Source of delivery spans, called by commits of the log. */
   readonly source: SpanSource;
-  /** Of what the daemon does itself. */
+  /** Spans of the daemon's own work. */
   readonly own: DaemonSpans;
-  /** Resolves when nothing waits any more; rejects with the signal's reason. */
+  /** Resolves when no spans are waiting. Rejects with the signal's reason. */
   flush(signal: AbortSignal): Promise<void>;
 }
 
 const SCOPE = 'msgsvc-opsd';
 
 /**
- * @returns undefined when no endpoint is configured
- * @throws {Error} when the OTEL_* environment asks for what is not possible
+ * @returns undefined if no endpoint is configured
+ * @throws {Error} if the OTEL_* environment requests something unsupported
  */
 export async function createSpanExport(options: SpanExportOptions): Promise<SpanExport | undefined> {
   const { settings, clock, events, outbox, version } = options;

@@ -1,4 +1,4 @@
-/** The W3C `traceparent` header, read strictly: what does not follow the rules is no context. */
+/** Parses the W3C `traceparent` header strictly. An invalid header is ignored. */
 
 export interface TraceParent {
   readonly traceId: string;
@@ -9,8 +9,8 @@ export interface TraceParent {
 const FORMAT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /**
- * `00-<32 hex>-<16 hex>-<2 hex>`, lower case. A later version may go on after another hyphen; version ff, ids of zeroes
- * only and anything after version 00's four fields are refused.
+ * Parses `00-<32 hex>-<16 hex>-<2 hex>` in lower case. A later version may continue after another hyphen. Version ff,
+ * ids of all zeros and text after version 00's four fields are invalid.
  */
 export function parseTraceparent(header: string): TraceParent | undefined {
   const match = FORMAT.exec(header);

@@ -1,17 +1,17 @@
-/** Writes Protocol Buffers' wire format, forwards and without a second pass: a length is filled in when it is known. */
+/** Writes Protocol Buffers' wire format in one forward pass. A length is filled in when it is known. */
 
 const GROW = 65_536;
-/** Up to here a text is copied character by character, which is faster than a call; its length takes one byte. */
+/** Maximum length of a text that is copied by character, which is faster than a call. Its length takes one byte. */
 const SHORT_TEXT = 0x7f;
 const TWO_32 = 4_294_967_296;
-/** The value of a hex digit by its character code. */
+/** Values of hex digits by character code. */
 const DIGITS = Uint8Array.from({ length: 0x80 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
 
 export class WireWriter {
   #bytes: Buffer;
   #at = 0;
 
-  /** @param size bytes that there is room for at first */
+  /** @param size initial space in bytes */
   constructor(size = GROW) {
     this.#bytes = Buffer.allocUnsafe(size);
   }
@@ -20,7 +20,7 @@ export class WireWriter {
     return this.#at;
   }
 
-  /** A copy: the writer may go on. */
+  /** Returns a copy of the content. The writer can be used again. */
   take(): Uint8Array {
     const taken = new Uint8Array(this.#bytes.subarray(0, this.#at));
     this.#at = 0;
@@ -38,7 +38,7 @@ export class WireWriter {
     this.#at += bytes.copy(this.#bytes, this.#at, start, end);
   }
 
-  /** Writes what was written at `start` once more. */
+  /** Copies earlier content to the end. */
   again(start: number, length: number): void {
     this.#room(length);
     this.#bytes.copyWithin(this.#at, start, start + length);
@@ -50,7 +50,7 @@ export class WireWriter {
     this.#at = this.#bytes.writeDoubleLE(value, this.#at);
   }
 
-  /** Keeps four bytes free. @returns where they are */
+  /** Reserves four bytes. @returns their position */
   reserveUint32(): number {
     this.#room(4);
     this.#at += 4;
@@ -85,7 +85,7 @@ export class WireWriter {
   time(field: number, ms: number): void {
     this.tag(field, 1);
     this.#room(8);
-    // 1,000 times the microseconds, in two halves: as one number they would not be exact.
+    // The result is 1,000 times the microseconds, in two halves, because a single number would not be exact.
     const microseconds = Math.round(ms * 1_000);
     const upper = Math.floor(microseconds / TWO_32);
     const low = (microseconds - upper * TWO_32) * 1_000;
@@ -116,7 +116,7 @@ export class WireWriter {
     this.#at += this.#bytes.write(text, this.#at, 'utf8');
   }
 
-  /** A message within the message: what `write` writes, with its length before it. */
+  /** Writes a nested message: the content from `write`, with its length first. */
   message(field: number, write: () => void): void {
     this.tag(field, 2);
     const start = this.open();
@@ -125,10 +125,10 @@ export class WireWriter {
   }
 
   /**
-   * Keeps room for a length.
+   * Reserves space for a length.
    *
-   * @param lengthBytes bytes that the length will most likely take
-   * @returns what `close` takes
+   * @param lengthBytes most likely number of bytes of the length
+   * @returns the position to pass to `close`
    */
   open(lengthBytes = 1): number {
     this.#room(lengthBytes);
@@ -137,9 +137,9 @@ export class WireWriter {
   }
 
   /**
-   * Fills the length in; where it takes other than the bytes that were kept, what was written since is moved.
+   * Fills in the length. If it needs another number of bytes than reserved, the content is moved.
    *
-   * @returns how far it was moved
+   * @returns the distance of the move
    */
   close(start: number, lengthBytes = 1): number {
     const length = this.#at - start;

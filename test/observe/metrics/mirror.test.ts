@@ -253,7 +253,7 @@ describe('a counter that appears while the daemon runs', () => {
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     expect((await scrape()).get(failures)).toBe(0);
     const note =
-      /^# \d+ new counters read 0 until Prometheus has seen them begin: telemetry\.metrics\.newSeriesZeroFor\n/;
+      /^# \d+ new counters are exported as 0 until Prometheus has scraped them once: telemetry\.metrics\.newSeriesZeroFor\n/;
     expect(await text('text')).toMatch(note);
     expect(await text('openmetrics')).not.toContain('read 0 until');
     await clock.advance(89_999);
@@ -277,7 +277,7 @@ describe('a counter that appears while the daemon runs', () => {
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     expect(await current()).toContain(expected(100));
     expect((await current())[0]).toBe(
-      '# 17 new counters still read 0 for scrapers: telemetry.metrics.newSeriesZeroFor',
+      '# 17 new counters are still exported as 0: telemetry.metrics.newSeriesZeroFor',
     );
     expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 7`);
     // What grows while it is held is shown too: no text is kept of what was.
@@ -289,7 +289,7 @@ describe('a counter that appears while the daemon runs', () => {
     await clock.advance(90_000);
     expect((await scrape()).get(createdOf('a.example'))).toBe(101);
     expect(await current()).toContain(expected(101));
-    expect(await text('current')).not.toContain('read 0 for scrapers');
+    expect(await text('current')).not.toContain('still exported as 0');
   });
 
   test('holds for counters of the daemon itself too', async () => {

@@ -220,7 +220,7 @@ describe('opsd state', () => {
     expect(backup.stdout).toMatch(/copy\.db: [\d,]+ bytes\.\n$/);
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     const again = await opsd(['state', 'backup', copy, ...args]);
-    expect(again.stderr).toContain('exists already: name another file');
+    expect(again.stderr).toContain('already exists: choose another file');
     expect(again.code).toBe(1);
 
     const running = await opsd(['state', 'restore', copy, ...args]);
@@ -235,7 +235,7 @@ describe('opsd state', () => {
     expect(existsSync(`${path}.before-restore-20261118T103000Z`)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.includes('restoring') || name.includes('.part'))).toEqual([]);
 
-    expect(open().ledger.mustBeAdopted).toMatch(/restored from a copy that knows 1 records of the audit log/);
+    expect(open().ledger.mustBeAdopted).toMatch(/restored from a copy that has 1 records of the audit log/);
     close();
     const other = installed();
     await other.serve();
