@@ -1,5 +1,5 @@
 /**
- * The series of all metrics of the catalogue, written by metric and exposed labels. It creates a series with its first
+ * Series of all metrics in the catalog, addressed by metric and exported labels. A series is created on its first
  * write, within the limit of all series.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -66,7 +66,9 @@ export class FamilyTables {
     return [...this.#tables.values()].filter((table) => !this.#isHidden(table));
   }
 
-  /** @param restored counted before this process: neither new nor known since when it counts */
+  /**
+   * @param restored true if the count is from before this process: it is not new, and its start of counting is unknown
+   */
   count(table: SeriesTable, labels: string, by: number, restored = false): void {
     const child = this.#counting(table, labels, restored);
     if (child !== undefined) increase(child, by);
@@ -131,7 +133,7 @@ export class FamilyTables {
     return this.#isHidden(table) ? undefined : this.#limit.create(table, labels, options);
   }
 
-  /** Returns the counter or histogram with these labels, and creates it if there is none. */
+  /** Returns the counter or histogram with these labels. Creates it if there is none. */
   #counting(table: SeriesTable, labels: string, restored: boolean): Child | undefined {
     const known = table.find(labels);
     if (known !== undefined) {

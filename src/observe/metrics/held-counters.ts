@@ -1,6 +1,6 @@
 /**
- * Counters and histograms that appeared a moment ago. Scrapers see them as 0 for a while, since Prometheus takes the
- * first sample of a series for no increase.
+ * Counters and histograms that appeared recently. Scrapers see them as 0 for a while, because Prometheus does not count
+ * the first sample of a series as an increase.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import { release, type Child } from './series.ts';
@@ -8,7 +8,7 @@ import { release, type Child } from './series.ts';
 export class HeldCounters {
   readonly #clock: Clock;
   readonly #holdMs: number;
-  /** The monotonic time at which each began to be held. Oldest first: all are held for the same time. */
+  /** Monotonic start of each hold, oldest first. All are held for the same time. */
   readonly #since = new Map<Child, number>();
   #hasStarted = false;
 
@@ -26,7 +26,7 @@ export class HeldCounters {
     return this.#hasStarted && this.#holdMs > 0;
   }
 
-  /** Ends the start of the process, in which counters appear without being held. */
+  /** Ends the start phase of the process, when new counters are not held. */
   start(): void {
     this.#hasStarted = true;
   }
@@ -35,7 +35,7 @@ export class HeldCounters {
     this.#since.set(child, this.#clock.monotonic());
   }
 
-  /** Forgets a counter, as it is removed or shown at once. */
+  /** Forgets a counter that is removed or released. */
   delete(child: Child): void {
     this.#since.delete(child);
   }

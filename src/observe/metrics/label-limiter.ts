@@ -143,7 +143,7 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
 
 /** Reports each distinct folded value once, by its label. */
 function createFoldedCounter(report: (label: string) => void) {
-  // No slices of time are needed.
+  // No time slices are needed.
   const folded = new KeySlices(1);
   const key = emptyKey();
   return (account: string, label: string, value: string): void => {

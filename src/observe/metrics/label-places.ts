@@ -1,4 +1,4 @@
-/** The values of one label of one account: which of them metrics show by name, and which they show as `other`. */
+/** Values of one label of one account: those that metrics export by name, and those that they export as `other`. */
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { LabelValue } from '../aggregation/label-store.ts';
 import { FrequentValues, type Frequent } from './frequent-values.ts';
@@ -6,12 +6,12 @@ import type { LabelRule } from './label-rules.ts';
 import { cleanLabel, OTHER } from './labels.ts';
 
 const HOUR_MS = 3_600_000;
-/** How long collectors look for a value in vain before it loses its place. */
+/** Time without being seen after which a value loses its place. */
 const IDLE_MS = 7 * 24 * HOUR_MS;
 
-/** Folded values whose amounts are known. */
+/** Number of folded values with known amounts. */
 const WATCHED = 64;
-/** Raw texts whose place is known without cleaning them again, and the length of the longest of them. */
+/** Number of raw texts whose place is cached without cleaning them again, and their maximum length. */
 const MEMO = 4_096;
 const MEMO_LENGTH = 512;
 
@@ -30,9 +30,9 @@ export interface LabelUse {
   readonly largestFolded: readonly Frequent[];
 }
 
-/** The last complete readings of the running collectors that see a label, and how often they read. */
+/** Last complete readings of the running collectors that see a label, and their interval. */
 export interface Readings {
-  /** Epoch milliseconds, one for each collector; undefined before its first success. */
+  /** Epoch milliseconds, one per collector; undefined before its first success. */
   readonly lastSuccesses: readonly (number | undefined)[];
   readonly intervalMs: number;
 }
@@ -49,7 +49,7 @@ interface Place {
 interface LabelPlacesOptions {
   readonly account: string;
   readonly rule: LabelRule;
-  /** Values that the configuration names. */
+  /** Values named in the configuration. */
   readonly configured: readonly string[];
   /** Values that had a place before, oldest first. */
   readonly stored: readonly LabelValue[];
@@ -88,7 +88,7 @@ export class LabelPlaces {
     }
   }
 
-  /** Returns the text to show for a value that was just seen, and gives it a place if one is free. */
+  /** Returns the exported text for a value that was just seen. Gives it a place if one is free. */
   admit(raw: string, amount: number): string {
     let place = this.#memo.get(raw);
     if (place === undefined) {
@@ -103,7 +103,9 @@ export class LabelPlaces {
     return place.value;
   }
 
-  /** Returns the text to show for a value of the store, undefined if it is hidden. It does not count as seen. */
+  /**
+   * Returns the exported text for a value in the store; undefined if it is hidden. The value does not count as seen.
+   */
   keep(raw: string): string | undefined {
     // Every commit of a fold passes here, nearly always with a known value.
     const known = this.#memo.get(raw);
@@ -123,7 +125,7 @@ export class LabelPlaces {
     const haveRead =
       lastSuccesses.length > 0 && lastSuccesses.every((at, index) => at !== undefined && at !== before[index]);
     if (!haveRead) return;
-    // Time in which nobody read, such as an outage, does not count.
+    // Time without readings, for example an outage, does not count.
     const elapsed = Math.min(now - this.#countedAt, 2 * Math.max(HOUR_MS, intervalMs));
     this.#lastSuccesses = lastSuccesses;
     this.#countedAt = now;
@@ -135,7 +137,7 @@ export class LabelPlaces {
     }
   }
 
-  /** Returns the values that are idle for so long that they lose their place. */
+  /** Returns the values that were idle long enough to lose their place. */
   idle(): string[] {
     return [...this.#places.values()]
       .filter((place) => !place.isConfigured && place.idleMs >= IDLE_MS)
@@ -150,7 +152,7 @@ export class LabelPlaces {
     if (!place.isHidden) this.#shown -= 1;
   }
 
-  /** Returns the values that the store does not have as they are. */
+  /** Returns the values whose stored state is missing or outdated. */
   unsaved(): LabelValue[] {
     return [...this.#places.values()]
       .filter((place) => !place.isSaved)

@@ -1,4 +1,4 @@
-/** Gauges of the collectors, and of the APIs that they read. */
+/** Gauges of the collectors and of their APIs. */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import { SERVICE_ERROR_CODES } from '#foundation/domain/service-error.ts';
 import type { Api } from '#foundation/events/events.ts';
@@ -30,7 +30,7 @@ interface CollectorPartDeps {
 }
 
 export function collectorPart({ board, families, health, accounts }: CollectorPartDeps): SelfPart {
-  /** Collectors whose counters exist already. */
+  /** Collectors whose counters exist. */
   const known = new Set<string>();
 
   function createCounters(labels: { readonly account: string; readonly collector: CollectorName }): void {

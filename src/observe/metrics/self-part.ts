@@ -1,4 +1,4 @@
-/** A part of the daemon's own gauges: they are read together and exchanged together. */
+/** Part of the daemon's own gauges that is read and replaced together. */
 import type { GaugeName } from '../catalog/catalog.ts';
 import type { Put, Source } from './families.ts';
 

@@ -10,7 +10,7 @@ import { flag, seconds } from './values.ts';
 const BREAKERS = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 export function policyPart(families: Families, policies: () => readonly PolicyStatus[]): SelfPart {
-  /** Policies whose counters exist already. */
+  /** Policies whose counters exist. */
   const known = new Set<string>();
 
   function createCounters(account: string, policy: string): void {

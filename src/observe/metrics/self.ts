@@ -77,7 +77,7 @@ export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
   };
 }
 
-/** Requests to each API of each account: the quota, what is used of it, and counters that start at 0. */
+/** Creates the gauges of each API of each account: the quota, its used part, and counters that start at 0. */
 function quotaPart({ accounts, families, usage }: Pick<SelfDeps, 'accounts' | 'families' | 'usage'>): SelfPart {
   const apisOfAccounts = accounts.flatMap(({ name, apis, requestsPerDay }) =>
     apis.map((api) => ({ labels: { account: name, api }, requestsPerDay })),
