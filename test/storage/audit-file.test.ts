@@ -129,7 +129,9 @@ test('what cannot be written to the audit log does not happen', async () => {
   const { ledger, audit } = open();
   const run = ledger.beginRun(planOf(), 1);
   renameSync(auditPath, `${auditPath}.away`);
-  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow(/moved or removed while the daemon is running/);
+  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow(
+    /moved or removed while the daemon is running/,
+  );
   expect(ledger.isClaimed('production', 'a')).toBe(false);
   expect(ledger.used({}, 0)).toBe(0);
   renameSync(`${auditPath}.away`, auditPath);

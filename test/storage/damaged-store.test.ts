@@ -105,7 +105,9 @@ describe('while the daemon runs', () => {
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.fill(0xa5, 2 * 4_096), { flag: 'r+' });
     expect(() => createTotals(store).counters('production')).toThrow('database disk image is malformed');
-    expect(leaseLost()).toMatch(/^damage of the store was found while the daemon is running: database disk image is malformed/);
+    expect(leaseLost()).toMatch(
+      /^damage of the store was found while the daemon is running: database disk image is malformed/,
+    );
     expect(add).toThrow(StoreError);
     store[Symbol.dispose]();
     expect(() => openStore(path)).toThrow(/the store is damaged/);

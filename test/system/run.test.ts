@@ -87,7 +87,9 @@ test('a second daemon on the same store is refused with a clear message', async 
   await addressOf(world.run(config));
   const second = world.run(config);
   expect(await second.ended).toEqual({ code: 1, signal: null });
-  expect(second.stderr()).toMatch(/^opsd: .*opsd\.db: another process uses this store\. Only one daemon can run on a store/);
+  expect(second.stderr()).toMatch(
+    /^opsd: .*opsd\.db: another process uses this store\. Only one daemon can run on a store/,
+  );
 });
 
 test('opsd plan shows what the running daemon would do, and changes nothing', async () => {

@@ -276,9 +276,7 @@ describe('a counter that appears while the daemon runs', () => {
     totals.add('prod', [created('a.example', 100)], [duration('a.example', 7)]);
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     expect(await current()).toContain(expected(100));
-    expect((await current())[0]).toBe(
-      '# 17 new counters are still exported as 0: telemetry.metrics.newSeriesZeroFor',
-    );
+    expect((await current())[0]).toBe('# 17 new counters are still exported as 0: telemetry.metrics.newSeriesZeroFor');
     expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 7`);
     // What grows while it is held is shown too: no text is kept of what was.
     totals.add('prod', [created('a.example', 1)], [duration('a.example', 1)]);
