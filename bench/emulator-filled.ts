@@ -1,6 +1,6 @@
 /** Pages of the log and of both DLQs by every filter, at a million entries and 100,000 dead letters in either queue. */
 import { join } from 'node:path';
-import { LATENCY_HEAD, mega, seconds, TOKEN, type Rig, type Running } from './emulator-rig.ts';
+import { ACCOUNT, LATENCY_HEAD, mega, seconds, TOKEN, type Rig, type Running } from './emulator-rig.ts';
 import { fillFolder } from './filled-folder.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 1_000_000);
@@ -16,7 +16,7 @@ export async function startFilled(rig: Rig): Promise<Filled> {
   const folder = join(rig.folder, 'full');
   let started = performance.now();
   const sizes = { entries: ENTRIES, letters: LETTERS, bodyBytes: BODY_BYTES };
-  const messageId = await fillFolder({ folder, account: 'acc-1', token: TOKEN, ...sizes });
+  const messageId = await fillFolder({ folder, account: ACCOUNT, token: TOKEN, ...sizes });
   console.log(`\n${ENTRIES} entries, bodies of ${BODY_BYTES} bytes, ${LETTERS} dead letters in either queue`);
   console.log(`written in ${seconds(started)}`);
   started = performance.now();

@@ -10,6 +10,7 @@ import type { Observed } from './observe.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 export const TOKEN = 'bench-token';
+export const ACCOUNT = 'acc-1';
 export const CALLERS = 64;
 const WARM_UP = 20;
 /** Milliseconds: a full start reads a gigabyte. */
@@ -43,7 +44,7 @@ export class Rig implements AsyncDisposable {
 
   async emulator(args: readonly string[] = []): Promise<Running> {
     const port = await freePort();
-    const own = ['emulator', '--no-limits', '--listen', `127.0.0.1:${port}`, '--token', TOKEN];
+    const own = ['emulator', '--no-limits', '--listen', `127.0.0.1:${port}`, '--token', TOKEN, '--account', ACCOUNT];
     const observed = ['--import', join(import.meta.dirname, 'observe.ts')];
     const child = this.node([...observed, join(ROOT, 'src/opsd.js'), ...own, ...args]);
     const url = `http://127.0.0.1:${port}`;
