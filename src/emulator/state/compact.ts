@@ -7,7 +7,8 @@ import { KeptMessage } from './kept-message.ts';
 import type { Message } from './message.ts';
 import { Shelf } from './shelf.ts';
 
-const SLAB_BYTES = 65_536;
+/** Smaller than those of messages: a body that waits can keep one alive. */
+const ANSWER_SLAB_BYTES = 65_536;
 /** Larger bodies stay what they are. */
 const MAX_KEPT_IN_SLAB = 4_096;
 const MAX_SHARED_BYTES = 64;
@@ -18,8 +19,7 @@ const EMPTY = new Uint8Array();
 export class Compact {
   #texts = new Map<string, string>();
   #bodies = new Map<string, Uint8Array>();
-  #slab = new Uint8Array(SLAB_BYTES);
-  #used = 0;
+  readonly #answers = new Shelf(ANSWER_SLAB_BYTES);
   readonly #shelves = { ended: new Shelf(), dead: new Shelf() };
 
   /** The same text, shared with earlier equal ones. */
@@ -34,7 +34,7 @@ export class Compact {
   /** The same bytes, for as long as the log remembers; never to be written to. */
   bytes(value: Uint8Array): Uint8Array {
     if (value.length <= MAX_SHARED_BYTES) return this.#shared(value);
-    return value.length > MAX_KEPT_IN_SLAB ? value : this.#copy(value);
+    return value.length > MAX_KEPT_IN_SLAB ? value : this.#answers.bytes(value);
   }
 
   /** The same bytes, for a message that is to be delivered: nothing else is kept alive, however long it waits. */
@@ -58,19 +58,8 @@ export class Compact {
     const known = this.#bodies.get(key);
     if (known !== undefined) return known;
     if (this.#bodies.size >= MAX_SHARED) this.#bodies.clear();
-    const copy = this.#copy(value);
+    const copy = this.#answers.bytes(value);
     this.#bodies.set(key, copy);
-    return copy;
-  }
-
-  #copy(value: Uint8Array): Uint8Array {
-    if (this.#used + value.length > SLAB_BYTES) {
-      this.#slab = new Uint8Array(SLAB_BYTES);
-      this.#used = 0;
-    }
-    const copy = this.#slab.subarray(this.#used, this.#used + value.length);
-    copy.set(value);
-    this.#used += value.length;
     return copy;
   }
 }

@@ -73,8 +73,7 @@ export class KeptMessage implements Message {
     const outcome = this.lastOutcome;
     // The log forgets its answers much sooner: among them one that stays would keep them all in memory.
     if (isDead && outcome !== undefined && outcome.body.length > 0) {
-      const kept = dead.put('', outcome.body);
-      this.lastOutcome = { ...outcome, body: kept.slab.subarray(kept.split, kept.end) };
+      this.lastOutcome = { ...outcome, body: dead.bytes(outcome.body) };
     }
     const { slab, at, split, end } = shelf.put(writeDelivery(delivery), delivery.body);
     this.#delivery = slab;

@@ -1,5 +1,5 @@
 /**
- * The message log of one account: an entry for each transition, in order of time. Entries lie in
+ * The message log of one account: an entry for each transition, in order of occurrence. Entries lie in
  * stretches that know their span of time, so a window is found and old entries are dropped without a look at each one.
  */
 import { STRETCH } from './column-scan.ts';

@@ -3,8 +3,6 @@
  * look at them. What is forgotten in the order of its coming frees whole slabs, so what goes at different times belongs
  * on different shelves.
  */
-/** Large enough to be given back to the system when it is let go of. */
-const SLAB_BYTES = 262_144;
 /** Larger things have a slab of their own. */
 const MAX_SHARED_BYTES = 16_384;
 
@@ -17,15 +15,27 @@ export interface Shelved {
 }
 
 export class Shelf {
+  readonly #slabBytes: number;
   #slab = Buffer.alloc(0);
   #used = 0;
+
+  /** The default size is large enough that the system gets the memory of a slab back. */
+  constructor(slabBytes = 262_144) {
+    this.#slabBytes = slabBytes;
+  }
+
+  /** Returns a copy that lies in a slab. */
+  bytes(value: Uint8Array): Uint8Array {
+    const { slab, split, end } = this.put('', value);
+    return slab.subarray(split, end);
+  }
 
   put(text: string, bytes: Uint8Array): Shelved {
     const textLength = Buffer.byteLength(text);
     const length = textLength + bytes.length;
     const alone = length > MAX_SHARED_BYTES;
     if (!alone && this.#used + length > this.#slab.length) {
-      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+      this.#slab = Buffer.allocUnsafeSlow(this.#slabBytes);
       this.#used = 0;
     }
     const slab = alone ? Buffer.allocUnsafeSlow(length) : this.#slab;
