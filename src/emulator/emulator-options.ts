@@ -1,4 +1,4 @@
-/** What an embedded service is started with. */
+/** Options of an embedded service. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
@@ -7,16 +7,16 @@ import type { TimeMode } from './control/steerable-clock.ts';
 import type { Switches } from './state/switches.ts';
 
 export interface EmulatorOptions {
-  /** Real time. It is the service's own time unless `time` or `control` is given. */
+  /** Real time. It is also the service's time unless `time` or `control` is given. */
   readonly clock: Clock;
-  /** Virtual time stands still until `advance` moves it. Both can be moved; absent, the service's time is the clock's. */
+  /** Virtual time stops until `advance` moves it; both modes can be moved. If absent, the service uses `clock`. */
   readonly time?: TimeMode;
-  /** Epoch milliseconds of the first moment when `time` is given; the clock's when absent. */
+  /** First time in epoch milliseconds, if `time` is given; the clock's time when absent. */
   readonly startAt?: number;
-  /** True: the control path `/-/emulator/…` is there and requests are recorded. For tests: it needs no credentials. */
+  /** True enables the control API `/-/emulator/…` and records requests. For tests only: it needs no credentials. */
   readonly control?: boolean;
   readonly random: Random;
-  /** Port 0 lets the system choose. */
+  /** Port 0 selects a free port. */
   readonly listen: ListenAddress;
   readonly accounts: readonly AccountSeed[];
   /** Basic authentication of the management API. */
@@ -27,26 +27,28 @@ export interface EmulatorOptions {
   readonly product?: string;
   /** Issuer in the signatures of deliveries. Default: the product. */
   readonly issuer?: string;
-  /** Host names whose destinations live on a loopback port, in plain HTTP whatever the scheme of the URL. */
+  /**
+   * Host names whose destinations are on a loopback port. Requests to them use plain HTTP, whatever the URL's scheme.
+   */
   readonly hosts?: Readonly<Record<string, number>>;
   readonly switches?: Partial<Switches>;
   /**
-   * Folder in which everything is kept: after a restart, or a `kill -9`, it is there again, and messages that were under
-   * way are delivered. Absent, all is in memory.
+   * Folder of the stored state. After a restart or a `kill -9` the state is restored, and messages in delivery are
+   * delivered again. If absent, all state is in memory.
    */
   readonly dataFolder?: string | undefined;
-  /** Default true: what an account's plan does not allow is refused or waits. */
+  /** Enforces the plan's limits: requests beyond them are rejected or wait. Default true. */
   readonly enforceLimits?: boolean;
   /** Default: the plan's. */
   readonly logRetentionMs?: number;
-  /** Entries of an account's log, at most; the oldest go first. Default 1,000,000. */
+  /** Maximum entries of an account's log; the oldest are removed first. Default 1,000,000. */
   readonly logMaxEntries?: number;
-  /** Of both DLQs. Default: the plan's. */
+  /** Retention of both DLQs. Default: the plan's. */
   readonly dlqRetentionMs?: number;
-  /** Deliveries in progress at one moment, at most. Default 128. */
+  /** Maximum concurrent deliveries. Default 128. */
   readonly maxDeliveries?: number;
-  /** Largest body of a request, below what the plan allows. Default: no less than that. */
+  /** Maximum request body in bytes, if below the plan's maximum. Default: the plan's. */
   readonly maxBodyBytes?: number;
-  /** Told of failures of the emulator itself, which callers see as 500. */
+  /** Called with failures of the emulator itself. Clients receive them as 500. */
   readonly onError?: (error: unknown) => void;
 }

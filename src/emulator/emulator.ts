@@ -1,6 +1,7 @@
 /**
- * The embedded service: a real HTTP server with its own state, both APIs on one address. Messages are really
- * delivered, and what the statistics say follows from what happened. Time is the given clock's, or the service's own, which tests move.
+ * The embedded service: a real HTTP server with its own state, with both APIs on one address. It really delivers
+ * messages, and its statistics result from these deliveries. Its time is the given clock, or its own clock that tests
+ * move.
  */
 import type { AccountBook } from './state/account-book.ts';
 import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
@@ -25,58 +26,58 @@ import { Store } from './store/store.ts';
 import { DEFAULT_SWITCHES } from './state/switches.ts';
 
 export interface Emulator extends AsyncDisposable {
-  /** `http://HOST:PORT`: base URL of both APIs. */
+  /** Base URL of both APIs, `http://HOST:PORT`. */
   readonly url: string;
   readonly accounts: AccountBook;
   readonly statistics: Statistics;
   readonly indexes: Indexes;
-  /** Hosts that do as a script says, whatever `hosts` says of them. */
+  /** Hosts with a script. A script takes precedence over `hosts`. */
   readonly destinations: ScriptedDestinations;
   onFact(listener: FactListener): Disposable;
-  /** All messages that have not ended, and those that ended as long as the log remembers them; oldest first. */
+  /** Returns all messages that have not ended, and ended messages while the log has them; oldest first. */
   messages(accountId: string): readonly MessageView[];
-  /** Oldest failure first. */
+  /** Returns the oldest failure first. */
   workflowDlq(accountId: string): readonly FailedRunView[];
-  /** What the account's deliveries are signed with, and will be after `rollSigningKeys`. */
+  /** Returns the signing keys of the account: the current key, and the one after `rollSigningKeys`. */
   signingKeys(accountId: string): SigningKeys;
-  /** The next key becomes the current one, and there is a new next one. */
+  /** Makes the next key the current one, and generates a new next key. */
   rollSigningKeys(accountId: string): SigningKeys;
-  /** Cancels a message, which no operation of the interface does; false when it is unknown or has ended. */
+  /** Cancels a message, which no operation of the interface does. Returns false for an unknown or ended message. */
   cancelMessage(accountId: string, messageId: string): boolean;
   /**
-   * Resolves when whatever comes next waits for the clock or for a request: no delivery is in progress but those that
-   * a scripted destination holds.
+   * Resolves when all remaining work waits for the clock or for a request. Only deliveries that a scripted destination
+   * holds are then in progress.
    */
   idle(): Promise<void>;
   /**
-   * Moves the service's time on by `ms`, from one timer to the next. What became due is really delivered and answered
-   * before time goes on, so that no message times out because time moved under it; a delivery that takes longer than
-   * `patienceMs` of real time (default 5 s) is no longer waited for, so that one that hangs meets its timeout.
+   * Moves the service's time by `ms`, from one timer to the next. Deliveries that become due are really made. Time
+   * waits for their responses, so that a move causes no timeout. It waits at most `patienceMs` of real time (default 5
+   * s), so that a delivery that hangs reaches its timeout.
    *
    * @throws {Error} when the service has no time of its own (`time` or `control`)
    */
   readonly advance: Advance;
   /**
-   * What the control path does, in process.
+   * In-process form of the control API.
    *
    * @throws {Error} when the service has no time of its own (`time` or `control`)
    */
   readonly control: EmulatorControl;
-  /** Idempotent. Deliveries in progress are broken off. */
+  /** Aborts deliveries in progress. Idempotent. */
   stop(): Promise<void>;
 }
 
 const RECORDED_REQUESTS = 1_000;
 
 /**
- * @throws {Error} when the address is taken, or accounts contradict each other
- * @throws {DataFolderError} when the data folder cannot be used
+ * @throws {Error} when the address is in use, or accounts contradict each other
+ * @throws {DataFolderError} when the data folder is unusable
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const { random, startAt, time = options.control === true ? 'real' : undefined } = options;
   if (options.dataFolder !== undefined && time !== undefined) {
     throw new DataFolderError(
-      'a service whose time can be moved keeps nothing: what it wrote would lie in the future of its next start. Leave out the data folder, or what moves time.',
+      'a service with movable time cannot use a data folder: its records could be in the future of its next start. Omit the data folder, or `time` and `control`.',
     );
   }
   const ownTime = time && new SteerableClock({ base: options.clock, mode: time, startAt });
@@ -150,7 +151,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
 
   service.begin();
 
-  // Requests first: none may bring new work while deliveries are broken off.
+  // Ends requests first, so that none creates work while deliveries are aborted.
   const stopOnce = async (): Promise<void> => {
     ownTime?.close();
     faults.stop();

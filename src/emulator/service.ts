@@ -1,6 +1,6 @@
 /**
- * One service behind the server: all that it holds and does, made of its parts. A reset makes it anew in the same
- * frame, so that nothing is forgotten.
+ * The service behind the server, composed of its parts. A reset creates a new one in the same frame, so that all its
+ * state is discarded.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import { AccountBook, type AccountSeed } from './state/account-book.ts';
@@ -31,16 +31,16 @@ import type { Store } from './store/store.ts';
 import type { FractionDigits, Switches } from './state/switches.ts';
 import { deliveryHeaderNames } from './delivery/wire-names.ts';
 
-/** Of an answer that never ends, where no limit is enforced. */
+/** Maximum bytes of a response in a callback, where no limit is enforced. It bounds a response that never ends. */
 const MAX_CALLBACK_BYTES = 52_428_800;
 
-/** What is the same before and after a reset. */
+/** Parts that a reset keeps. */
 export interface ServiceFrame {
   readonly store: Store | undefined;
   readonly options: EmulatorOptions;
   readonly clock: Clock;
   readonly switches: Switches;
-  /** Of accounts as the world knows them. */
+  /** Signing keys of the accounts. Receivers hold these keys, so a reset keeps them. */
   readonly signingKeys: SigningKeyRing;
   readonly portOf: PortOf;
   readonly isMapped: (destination: URL) => boolean;
@@ -52,7 +52,7 @@ export interface ServiceFrame {
 export interface Service extends ControlledService {
   readonly admission: Admission;
   readonly match: MatchRoute;
-  /** What an earlier process left unfinished goes on. */
+  /** Continues the unfinished work of an earlier process. */
   readonly begin: () => void;
 }
 

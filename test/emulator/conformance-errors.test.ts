@@ -1,9 +1,9 @@
-/** Section 7 of the interface, and what every operation has in common: refusals as JSON, nothing but what is asked for. */
+/** Section 7 of the interface and rules of every operation: errors are JSON, and only required parts are required. */
 import { describe, expect, test } from 'vitest';
 import { manage } from './conformance-support.ts';
 import { ACCOUNT, TOKEN, world } from './world.ts';
 
-describe('a refusal', () => {
+describe('an error response', () => {
   test.each([
     ['POST', '/v2/publish/http://a.example/', { 'Svc-Retries': 'x' }, 400],
     ['POST', '/v2/trigger/http://a.example/', { 'Svc-Delay': 'x' }, 400],
@@ -23,7 +23,7 @@ describe('a refusal', () => {
   });
 });
 
-test('no header and no parameter that is not marked as required must be given', async () => {
+test('only headers and parameters marked as required must be given', async () => {
   const service = await world();
   for (const [method, path] of [
     ['GET', '/v2/topics'],
@@ -44,7 +44,7 @@ test('dates that filters compare are milliseconds, times of management records s
   const service = await world();
   await service.call('POST', '/v2/publish/http://a.example/', { headers: { 'Svc-Delay': '1h' } });
   const at = service.clock.now();
-  // Another one a millisecond later: borders are exact.
+  // A second message one millisecond later checks that the bounds are exact.
   await service.clock.advance(1);
   await service.call('POST', '/v2/publish/http://a.example/', { headers: { 'Svc-Delay': '1h' } });
   const logs = async (query: string) => (await service.call<{ logs: object[] }>('GET', `/v2/logs?${query}`)).json.logs;

@@ -4,9 +4,9 @@ import { open, proven, settled, type Row } from './conformance-row.ts';
 const HEADERS = 'conformance-publish.test.ts';
 const PUBLISH = 'publish.test.ts';
 
-const EXACT = 'tell of each attempt, and of the final failure, with the body of the interface';
-const EACH = 'come after each attempt until a 2xx; retried counts up and no failure is told';
-const GROUP = 'tell of group and endpoint, of a later delivery, and of bytes and header values as they were';
+const EXACT = 'report each attempt, and the final failure, with the body of the interface';
+const EACH = 'follow each attempt until a 2xx; retried counts up and no failure is reported';
+const GROUP = 'report group and endpoint, a later delivery, and original bytes and header values';
 
 export const EVENT_ROWS: readonly Row[] = [
   ...proven(HEADERS, EACH, {
@@ -26,16 +26,16 @@ export const EVENT_ROWS: readonly Row[] = [
     '6.body.method': 'HTTP method of that message',
     '6.body.callerIP': 'address that published it',
   }),
-  ...proven('conformance-every.test.ts', 'names the entry of the DLQ, and by that name it is removed', {
+  ...proven('conformance-every.test.ts', 'names the entry of the DLQ, and that id removes the entry', {
     '6.dlq-id-removes': 'by its dlqId the message is removed from the DLQ',
   }),
-  ...proven(PUBLISH, 'a delivered message has no failure callback, and no answer is a status of 0', {
+  ...proven(PUBLISH, 'a delivered message has no failure callback, and no response is a status of 0', {
     '6.failure-only': 'no failure callback for what was delivered',
   }),
   settled(
     open('6.no-answer', 'the status when there was no answer', 'not shown: 0'),
     PUBLISH,
-    'a delivered message has no failure callback, and no answer is a status of 0',
+    'a delivered message has no failure callback, and no response is a status of 0',
   ),
   ...proven(HEADERS, 'are billed as messages and counted as deliveries', {
     '6.charged': 'a callback is a message of its own, and charged',
@@ -53,19 +53,19 @@ export const EVENT_ROWS: readonly Row[] = [
     '6.body.notBefore': 'when it was to be delivered, milliseconds as a text',
     '6.body.createdAt': 'when it was published, milliseconds as a text',
   }),
-  ...proven('conformance-origins.test.ts', 'a callback tells of the schedule', {
+  ...proven('conformance-origins.test.ts', 'a callback names the schedule', {
     '6.body.scheduleId': 'the schedule, when there is one',
   }),
   ...proven(HEADERS, '%s-%s: %s', {
     '6.settings': ['Timeout, Retries, Delay, Retry-Delay and Method by prefix', "['Retry-Delay', '7000'"],
   }),
-  ...proven(HEADERS, '%s-Delay holds it back, and its own headers are forwarded', {
+  ...proven(HEADERS, '%s-Delay delays it, and its own headers are forwarded', {
     '6.forward': 'headers forwarded by prefix',
   }),
   settled(
     open('6.signature', 'scheme of the signature', 'not shown: an HS256 JWT over the hash of the body'),
     'signature.test.ts',
-    'says by whom, to where, when, and what, another id for each attempt',
+    'names issuer, destination, time and content, with another id for each attempt',
   ),
   open('6.others', 'other kinds of events', 'not shown: there are none'),
 ];

@@ -1,4 +1,4 @@
-/** Statements of the interface about every operation, held for each: success, credentials, parameters. */
+/** Statements of the interface about every operation, tested for each: success, credentials, parameters. */
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../support/http-sink.ts';
 import { manage, type Json } from './conformance-support.ts';
@@ -7,7 +7,7 @@ import { ACCOUNT, TOKEN, world, type World } from './world.ts';
 
 type Call = readonly [method: string, path: string, body?: object];
 
-/** A good request of each operation; URL stands for a destination that answers. */
+/** A valid request of each operation. URL is replaced by a destination that responds. */
 const REQUESTS: Readonly<Record<keyof typeof OPERATIONS, Call>> = {
   '4.1.add-endpoints': ['POST', '/v2/topics/g/endpoints', { endpoints: [{ url: 'http://a.example/', name: 'a' }] }],
   '4.1.list-groups': ['GET', '/v2/topics'],
@@ -36,7 +36,7 @@ const BEARER = `Bearer ${TOKEN}`;
 const BASIC = `Basic ${btoa('ops@example.com:pass:word')}`;
 const isManagement = (name: string): boolean => name.startsWith('4.2.');
 
-/** With a flow-control key and an index, and a way to make the request of an operation. */
+/** Starts a service with a flow-control key and an index. Returns a function that sends an operation's request. */
 async function prepared() {
   const sink = await httpSink();
   const service: World = await world();
@@ -55,13 +55,13 @@ async function prepared() {
 }
 
 describe('every operation', () => {
-  test.each(NAMES)('%s answers a good request with 200', async (name) => {
+  test.each(NAMES)('%s answers a valid request with 200', async (name) => {
     const { service, make } = await prepared();
     expect((await make(name, isManagement(name) ? BASIC : BEARER)).status).toBe(200);
     await service.drain();
   });
 
-  test.each(NAMES)('%s refuses no, wrong and foreign credentials', async (name) => {
+  test.each(NAMES)('%s rejects missing, wrong and foreign credentials', async (name) => {
     const { service, make } = await prepared();
     const before = service.emulator.messages(ACCOUNT).length;
     const wrong = isManagement(name) ? `Basic ${btoa('ops@example.com:wrong')}` : 'Bearer wrong';
@@ -72,9 +72,9 @@ describe('every operation', () => {
     expect(service.emulator.messages(ACCOUNT)).toHaveLength(before);
   });
 
-  // What follows the destination of a publish or trigger is part of that URL.
+  // The rest of the path of a publish or trigger, query included, is part of the destination.
   test.each(NAMES.filter((name) => name !== '4.1.publish' && name !== '4.1.trigger'))(
-    '%s refuses a parameter that it does not have, and does nothing',
+    '%s rejects an unknown parameter and has no effect',
     async (name) => {
       const { make } = await prepared();
       const { status, json } = await make(name, isManagement(name) ? BASIC : BEARER, '?colour=red');
@@ -84,7 +84,7 @@ describe('every operation', () => {
 });
 
 describe('each filter of several values', () => {
-  /** Values that one of the two failures has and the other has not. */
+  /** Values that one of the two failures has and the other lacks. */
   const VALUES = { url: 'URL/1', workflowUrl: 'URL/1', label: 'a', callerIp: '127.0.0.1', flowControlKey: 'k1' };
 
   async function failures(operation: 'publish' | 'trigger') {
@@ -115,7 +115,7 @@ describe('each filter of several values', () => {
     ...(['url', 'label', 'callerIp', 'flowControlKey'] as const).map((name) => ['DELETE /v2/dlq', name] as const),
   ];
 
-  /** How many rows an answer tells of. */
+  /** Returns the number of rows of a response. */
   const count = (json: Json): number =>
     typeof json['deleted'] === 'number'
       ? json['deleted']
@@ -131,7 +131,7 @@ describe('each filter of several values', () => {
       const { service, url } = await failures(path === '/v2/dlq' ? 'publish' : 'trigger');
       const query = form(encodeURIComponent(VALUES[name].replace('URL', url)));
       const headers = method === 'POST' ? { 'Svc-Delay': '1d' } : {};
-      // AND across: of a label both values are alternatives.
+      // Different filters combine with AND. For a label, both values are alternatives.
       const other = await service.call(method, `${path}?${query}&${name === 'label' ? 'callerIp' : 'label'}=none`);
       expect(count(other.json), query).toBe(0);
       const { json } = await service.call(method, `${path}?${query}`, { headers });
@@ -140,7 +140,7 @@ describe('each filter of several values', () => {
   });
 });
 
-test('a state of an account that the interface does not name is told too', async () => {
+test('an account state that the interface does not name is reported unchanged', async () => {
   const service = await world();
   service.emulator.accounts.setState(ACCOUNT, { state: 'archived', modifyingState: 'restoring' });
   const { json } = await manage(service, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
@@ -148,7 +148,7 @@ test('a state of an account that the interface does not name is told too', async
 });
 
 describe('a failure callback', () => {
-  test('names the entry of the DLQ, and by that name it is removed', async () => {
+  test('names the entry of the DLQ, and that id removes the entry', async () => {
     const sink = await httpSink(
       (request, response) => void response.writeHead(request.url === '/cb' ? 200 : 500).end(),
     );
@@ -160,7 +160,7 @@ describe('a failure callback', () => {
     expect((await service.call('DELETE', `/v2/dlq?dlqIds=${told.dlqId}`)).json).toEqual({ deleted: 1 });
   });
 
-  test('that a resume names is called in place of the one that the run had', async () => {
+  test('named by a resume replaces that of the run', async () => {
     const sink = await httpSink(
       (request, response) => void response.writeHead(request.url === '/run' ? 500 : 200).end(),
     );
@@ -195,14 +195,14 @@ test.each([
   ['Svc-Retries', '-1', 'whole number'],
   ['Svc-Delay', '5x', 'duration'],
   ['Svc-Not-Before', '1795168800000', 'milliseconds'],
-])('a trigger with %s: %s is refused with the reason', async (name, value, reason) => {
+])('a trigger with %s: %s is rejected with the reason', async (name, value, reason) => {
   const service = await world();
   const answer = await service.call('POST', '/v2/trigger/http://a.example/', { headers: { [name]: value } });
   expect([answer.status, answer.json]).toEqual([400, { error: expect.stringContaining(reason) }]);
   expect(service.emulator.messages(ACCOUNT)).toEqual([]);
 });
 
-test('dates of the DLQs compare with the moment of the failure, which may be later than the run or message', async () => {
+test('dates of the DLQs compare with the time of the failure, which may be later than that of the run or message', async () => {
   const sink = await httpSink((_request, response) => void response.writeHead(500).end());
   const service = await world();
   const began = service.clock.now();

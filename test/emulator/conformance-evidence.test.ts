@@ -63,7 +63,7 @@ describe('a row', () => {
     expect(violations([provenRow], ran('lists'), evidence)).toEqual([]);
   });
 
-  test('of another file, or of a test that a filter left out, is not looked at', () => {
+  test('of another file, or of a test that a filter excluded, is not checked', () => {
     expect(unproven([row('2.3.log.url')], 'b.test.ts', [ran('lists')])).toEqual([]);
     expect(violations([row('2.3.log.url')], ran('something else'))).toEqual([]);
   });

@@ -30,33 +30,33 @@ export function recordAnswer<T extends object>(operation: string, answer: T): T 
   answers.push(record);
   return new Proxy(answer, {
     get: (target, name) => {
-      // `await` looks at `then`.
+      // `await` reads `then`.
       if (name !== 'then') record.read = true;
       return Reflect.get(target, name) as unknown;
     },
   });
 }
 
-/** Takes what was recorded since the last call. Call it at the end of each test. */
+/** Returns and clears the record since the last call. Call it at the end of each test. */
 export function takeEvidence(title: string): Evidence {
   const asserted = answers.filter((answer) => answer.read && answer.assertions < assertions());
   answers = [];
   return { title, operations: new Set(asserted.map(({ operation }) => operation)) };
 }
 
-/** Matches the titles that Vitest makes of a title with places. */
+/** Matches the titles that Vitest builds from a title with placeholders. */
 function titlePattern(title: string): RegExp {
   const escaped = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${escaped.replaceAll(/%[a-zA-Z]/g, '.*')}$`, 's');
 }
 
-/** Rows of a file whose tests ran and made no request, or no assertion about an answer; a line each. */
+/** Returns one line for each row whose tests ran without a request, or without an assertion about a response. */
 export function unproven(rows: readonly Row[], file: string, evidence: readonly Evidence[]): readonly string[] {
   return rows.flatMap(({ id, proof }) => {
     if (proof?.file !== file) return [];
     const pattern = titlePattern(proof.test);
     const tests = evidence.filter(({ title }) => pattern.test(title));
-    // A filter on the command line left it out. `conformance.test.ts` checks that the test exists.
+    // A filter on the command line excluded the test. `conformance.test.ts` checks that it exists.
     if (tests.length === 0) return [];
     const operation = OPERATION_IDS[id.split('.', 3).join('.')];
     const isProof = ({ operations }: Evidence): boolean =>

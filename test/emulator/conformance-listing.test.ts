@@ -20,7 +20,7 @@ const call = async (service: World, method: string, path: string): Promise<Page>
   return answer.json;
 };
 
-/** As many failed messages or runs. */
+/** Starts a service with `count` failed messages or runs. */
 async function failed(operation: 'publish' | 'trigger', count = ROWS): Promise<World> {
   const sink = await httpSink((_request, response) => void response.writeHead(500).end());
   const service = await world();
@@ -32,7 +32,7 @@ async function failed(operation: 'publish' | 'trigger', count = ROWS): Promise<W
 }
 
 describe('count', () => {
-  test('logs: 100 unless less is asked for', async () => {
+  test('logs: 100 unless fewer are requested', async () => {
     const service = await world();
     const headers = { 'Svc-Delay': '1h' };
     for (let done = 0; done < ROWS; done++) await service.call('POST', '/v2/publish/http://a.example/', { headers });
@@ -45,7 +45,7 @@ describe('count', () => {
     expect((await service.call('GET', '/v2/logs?count=101')).status).toBe(400);
   });
 
-  test('failed runs: 100 unless less is asked for', async () => {
+  test('failed runs: 100 unless fewer are requested', async () => {
     const service = await failed('trigger');
     const first = await call(service, 'GET', '/v2/workflows/dlq');
     const rest = await call(service, 'GET', `/v2/workflows/dlq?cursor=${first.cursor}`);
@@ -54,7 +54,7 @@ describe('count', () => {
     expect((await service.call('GET', '/v2/workflows/dlq?count=101')).status).toBe(400);
   });
 
-  test('deleting messages: 100 at once, and no more than asked for', async () => {
+  test('deleting messages: 100 at once, and no more than requested', async () => {
     const service = await failed('publish');
     const first = await call(service, 'DELETE', '/v2/dlq?count=7');
     expect(first).toEqual({ deleted: 7, cursor: expect.any(String) });
@@ -64,14 +64,14 @@ describe('count', () => {
     expect((await service.call('DELETE', '/v2/dlq?count=101')).status).toBe(400);
   });
 
-  test('deleting runs: all at once, and no more than asked for', async () => {
+  test('deleting runs: all at once, and no more than requested', async () => {
     const service = await failed('trigger');
     const first = await call(service, 'DELETE', '/v2/workflows/dlq?count=7');
     expect(first).toEqual({ deleted: 7, cursor: expect.any(String) });
     expect(await call(service, 'DELETE', '/v2/workflows/dlq')).toEqual({ deleted: ROWS - 7 });
   });
 
-  test('resuming: all at once, and no more than asked for', async () => {
+  test('resuming: all at once, and no more than requested', async () => {
     const service = await failed('trigger');
     const first = await call(service, 'POST', '/v2/workflows/dlq/resume?count=7');
     expect([first.workflowRuns!.length, first.cursor]).toEqual([7, expect.stringMatching(/./)]);
@@ -81,7 +81,7 @@ describe('count', () => {
   });
 });
 
-/** Two failed runs that differ in everything that a filter can ask for. */
+/** Starts a service with two failed runs that differ in every filtered property. */
 async function twoRuns(): Promise<World> {
   const sink = await httpSink((request, response) => void response.writeHead(request.url === '/ok' ? 200 : 500).end());
   const port = Number(new URL(sink.url).port);
@@ -102,7 +102,7 @@ async function twoRuns(): Promise<World> {
   return service;
 }
 
-/** Filter, and which of the runs it means. */
+/** Filters, each with the runs that it selects. */
 const RUN_FILTERS = [
   ['fromDate', `${START + 60_000}`, ['run-2']],
   ['toDate', `${START}`, ['run-1']],
@@ -154,7 +154,7 @@ describe('filters of the workflow DLQ', () => {
   test.each([
     ['DELETE', '/v2/workflows/dlq', 'deleted'],
     ['POST', '/v2/workflows/dlq/resume', 'workflowRuns'],
-  ])('%s %s: ids make other filters and cursors of no account', async (method, path) => {
+  ])('%s %s: ids override other filters and cursors', async (method, path) => {
     const service = await twoRuns();
     const [first] = service.emulator.workflowDlq(ACCOUNT);
     await call(service, method, `${path}?dlqIds=${first!.dlqId}&label=none&fromDate=${START + 90_000}`);

@@ -1,4 +1,4 @@
-/** The management API (interface 4.2) over HTTP: each value of its enumerations. */
+/** Tests each enumeration value of the management API (interface 4.2) over HTTP. */
 import { describe, expect, test } from 'vitest';
 import { manage, type Json } from './conformance-support.ts';
 import { ACCOUNT, TOKEN, world } from './world.ts';
@@ -28,7 +28,7 @@ describe('plans', () => {
   });
 });
 
-describe('limits of the record are those that hold, in its units', () => {
+describe('limits of the record are the enforced limits, in its units', () => {
   test.each(['free', 'paid'] as const)('on the %s plan', async (plan) => {
     const service = await world({ accounts: [{ id: ACCOUNT, token: TOKEN, plan }], enforceLimits: true });
     const { json } = await manage(service, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
@@ -59,7 +59,7 @@ describe('limits of the record are those that hold, in its units', () => {
       const { status } = await service.call('POST', path, { headers, body: JSON.stringify({ endpoints }) });
       expect(status).toBe(group < limit('max_topics') ? 200 : 412);
     }
-    // The group has one endpoint already.
+    // The group already has one endpoint.
     for (const more of [limit('max_endpoints_per_topic'), limit('max_endpoints_per_topic') - 1]) {
       const endpoints = Array.from({ length: more }, (_, at) => ({ url: `http://a.example/${at}` }));
       const body = JSON.stringify({ endpoints });
@@ -68,7 +68,7 @@ describe('limits of the record are those that hold, in its units', () => {
     }
   });
 
-  test('dead letters are kept for the milliseconds that it tells', async () => {
+  test('dead letters are kept for the milliseconds in the record', async () => {
     const service = await world({ accounts: [{ id: ACCOUNT, token: TOKEN, plan: 'free' }] });
     const headers = { 'Svc-Retries': '0' };
     await service.call('POST', '/v2/publish/http://127.0.0.1:1/', { headers });
@@ -83,7 +83,7 @@ describe('limits of the record are those that hold, in its units', () => {
   });
 
   test.each(['fixed_1m', 'fixed_10m', 'fixed_100m'] as const)(
-    'the price of %s is what the month costs',
+    'the price of %s is the cost of the month',
     async (plan) => {
       const service = await world();
       await manage(service, 'POST', `/v2/msgsvc/set-plan/${ACCOUNT}`, { plan_name: `msgsvc_${plan}` });

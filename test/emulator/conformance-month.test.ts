@@ -1,4 +1,6 @@
-/** Weeks of the service's life in a moment: everything that hangs on a day, a month, a window or a retention. */
+/**
+ * Simulates weeks of the service within seconds, for all behavior that depends on a day, month, window or retention.
+ */
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../support/http-sink.ts';
 import { manage, type Json } from './conformance-support.ts';
@@ -19,7 +21,7 @@ const stats = async (service: World): Promise<Json> =>
 
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Values of a daily array by date, without days of zero. */
+/** Returns the values of a daily array by date, without days of zero. */
 function byDate(points: unknown, field = 'y'): Readonly<Record<string, number>> {
   const list = points as readonly (Readonly<Record<string, number>> & { readonly x: string })[];
   return Object.fromEntries(
@@ -28,7 +30,7 @@ function byDate(points: unknown, field = 'y'): Readonly<Record<string, number>> 
 }
 
 describe('five weeks', () => {
-  test('daily arrays and billing turn with the month; logs and DLQs forget what is old', async () => {
+  test('daily arrays and billing turn with the month; logs and DLQs drop what is expired', async () => {
     const sink = await httpSink(
       (request, response) => void response.writeHead(request.url === '/ok' ? 200 : 500).end(),
     );
@@ -38,7 +40,8 @@ describe('five weeks', () => {
     const ofMonth = (counts: Readonly<Record<string, number>>, month: string) =>
       Object.fromEntries(Object.entries(counts).filter(([date]) => date.startsWith(month)));
     for (let day = 0; day < 36; day++) {
-      // 20 November to 25 December: a failure and a failed run each day, and more successes from day to day.
+      // From 20 November to 25 December each day has one failure, one failed run, and more successes than the previous
+      // day.
       const date = dateOf(service.clock.now());
       for (let count = 0; count <= day % 5; count++) await publish(service, `${sink.url}/ok`);
       await publish(service, `${sink.url}/bad`, { 'Svc-Retries': '0' });
@@ -58,7 +61,7 @@ describe('five weeks', () => {
       const daily = Object.values(byDate(told['daily_billings'])).reduce((sum, amount) => sum + amount, 0);
       expect(daily).toBeCloseTo(billed * 0.000_01, 8);
 
-      // Today and the seven days before it, and of logs three.
+      // Dead letters cover today and the seven previous days, logs three.
       const kept = Math.min(day, 7) + 1;
       expect(told['dlq_message_count']).toBe(kept);
       expect(service.emulator.workflowDlq(ACCOUNT)).toHaveLength(kept);
@@ -68,10 +71,10 @@ describe('five weeks', () => {
     }
   });
 
-  test('thirty days in the points of 30d are what happened in them', async () => {
+  test('thirty days in the points of 30d match the events in them', async () => {
     const sink = await httpSink();
     const service = await world();
-    // The newest point is the one that is still filling: 30 days end with it.
+    // The newest point is incomplete: 30 days end with it.
     for (let step = 0; step < 60; step++) {
       await publish(service, sink.url);
       await service.emulator.idle();
@@ -80,7 +83,7 @@ describe('five weeks', () => {
     const { json } = await manage(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}?period=30d`);
     const points = (json['daily_used'] as { y: number }[]).map(({ y }) => y);
     expect(points).toHaveLength(240);
-    // Every fourth point of three hours has one; the very first message has just left the window.
+    // Every fourth point of three hours has one event. The first message has just left the window.
     expect(points.filter((y) => y !== 0)).toHaveLength(59);
     expect(points.every((y, index) => y === 0 || index % 4 === points.findIndex((first) => first !== 0) % 4)).toBe(
       true,
@@ -89,7 +92,7 @@ describe('five weeks', () => {
 });
 
 describe('retries', () => {
-  test('with the default back-off run over 12 s, 2 m 28 s, 30 m, 6 h and a day, then the DLQ has it for its time', async () => {
+  test('with the default backoff run over 12 s, 2 m 28 s, 30 m, 6 h and a day, then enter the DLQ for its retention', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(500).end());
     const service = await world({ logRetentionMs: 30 * DAY, dlqRetentionMs: 7 * DAY });
     const { messageId } = await publish(service, sink.url);
@@ -108,7 +111,7 @@ describe('retries', () => {
     expect(json).toEqual({ deleted: 0 });
   });
 
-  test('a Retry-After is honoured up to a day', async () => {
+  test('a Retry-After is honored up to a day', async () => {
     const sink = await httpSink(
       (_request, response) => void response.writeHead(503, { 'Retry-After': String(40 * 86_400) }).end(),
     );
@@ -121,7 +124,7 @@ describe('retries', () => {
 });
 
 describe('waiting', () => {
-  test('a message thirty days ahead is delivered at its moment, and its log outlives the retention', async () => {
+  test('a message thirty days ahead is delivered on time, and its log outlives the retention', async () => {
     const sink = await httpSink();
     const service = await world({ logRetentionMs: 3 * DAY });
     const { messageId } = await publish(service, sink.url, { 'Svc-Not-Before': String((START + 30 * DAY) / 1_000) });
@@ -155,7 +158,7 @@ describe('waiting', () => {
     }
   });
 
-  test('de-duplication forgets after its window on every day of the month', async () => {
+  test('de-duplication ends after its window on every day of the month', async () => {
     const service = await world();
     const headers = { 'Svc-Deduplication-Id': 'daily', 'Svc-Delay': '60d' };
     const ids = new Set<unknown>();
@@ -171,7 +174,7 @@ describe('waiting', () => {
     expect(service.emulator.messages(ACCOUNT)).toHaveLength(31);
   });
 
-  test('a run that is resumed each day fails each day under new ids, and once more succeeds', async () => {
+  test('a run that is resumed each day fails each day under new ids, and finally succeeds', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(500).end());
     const service = await world();
     await service.call('POST', `/v2/trigger/${sink.url}/`, { headers: { 'Svc-Retries': '0', 'Svc-Label': 'x' } });

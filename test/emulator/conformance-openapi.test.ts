@@ -1,4 +1,4 @@
-/** Two readings of the interface beside each other: the list of names, written by hand, and the OpenAPI document. */
+/** Compares two readings of the interface: the manually written list of names, and the OpenAPI document. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ interface OpenApi {
 
 const DOCUMENT = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8')) as OpenApi;
 
-/** Schema of each record, and what it has beyond the interface: what service installations are known to send. */
+/** Schema of each record, with the fields that known installations add to the interface. */
 const SCHEMAS = [
   ['2.1.group', 'UrlGroup', []],
   ['2.1.endpoint', 'Endpoint', []],
@@ -60,7 +60,7 @@ function resolved(schema: Schema | undefined): Schema {
   return name === undefined ? (schema ?? {}) : DOCUMENT.components.schemas[name]!;
 }
 
-/** Names of the fields of a JSON body, those of an array's items after its own: `endpoints.url`. */
+/** Returns the names of a JSON body's fields. Fields of an array's items follow its name: `endpoints.url`. */
 function bodyFields(schema: Schema | undefined): readonly string[] {
   return Object.entries(resolved(schema).properties ?? {}).flatMap(([name, field]) => [
     name,
@@ -81,7 +81,7 @@ describe('the document and the list of names', () => {
       sorted((told.parameters ?? []).filter((parameter) => parameter.in === place).map((parameter) => parameter.name));
     expect(of('path')).toEqual(sorted(listed.path ?? []));
     expect(of('query')).toEqual(sorted(listed.query ?? []));
-    // OpenAPI has no parameter for the content type, and none for names that begin alike.
+    // OpenAPI has no parameter for the content type, and none for header prefixes.
     const plain = (listed.header ?? []).filter((header) => header !== 'Content-Type' && !header.endsWith('<Name>'));
     expect(of('header')).toEqual(sorted(plain));
     const body = bodyFields(told.requestBody?.content['application/json']?.schema);

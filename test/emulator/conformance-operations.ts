@@ -9,21 +9,21 @@ const LOGS = 'log-routes.test.ts';
 const DELIVERY = 'delivery.test.ts';
 const DEAD = 'dead-letters.test.ts';
 
-const CARRIES = 'carries method, body, content type, forwarded headers, id and retry count; the URL is not changed';
+const CARRIES = 'carries method, body, content type, forwarded headers, id and retry count; the URL is unchanged';
 const GROUP = 'a publish makes a message for each endpoint and answers an %s';
-const UPSERT = 'are made by adding endpoints; a name or else a URL tells which endpoint is meant';
+const UPSERT = 'are made by adding endpoints; a name or else a URL identifies an endpoint';
 const OWN_SETTING = '%s-%s: %s';
-const PLAIN_CALLBACK = 'a %s has POST and the settings of the original unless told otherwise';
-const HELD_CALLBACK = '%s-Delay holds it back, and its own headers are forwarded';
-const EACH_CALLBACK = 'come after each attempt until a 2xx; retried counts up and no failure is told';
-const BODY_OF_CALLBACK = 'tell of each attempt, and of the final failure, with the body of the interface';
-const REDACTED = 'what is redacted arrives whole and is told as its hash';
-const FLOW_VALUE = 'a flow-control value of %s is told by the key';
-const OVERRIDES = 'overrides replace what the run had';
+const PLAIN_CALLBACK = 'a %s has POST and the settings of the original unless set otherwise';
+const HELD_CALLBACK = '%s-Delay delays it, and its own headers are forwarded';
+const EACH_CALLBACK = 'follow each attempt until a 2xx; retried counts up and no failure is reported';
+const BODY_OF_CALLBACK = 'report each attempt, and the final failure, with the body of the interface';
+const REDACTED = 'redacted content arrives unchanged and is shown as its hash';
+const FLOW_VALUE = 'a flow-control value of %s is shown by the key';
+const OVERRIDES = 'overrides replace the settings of the run';
 const BY_MESSAGE = 'by id, by message, and in pages; runs are in the other queue';
-const BULK_IDS = '%s %s: ids make other filters and cursors of no account';
+const BULK_IDS = '%s %s: ids override other filters and cursors';
 
-/** The filters that listing, resuming and deleting runs share. */
+/** Rows of the filters that listing, resuming and deleting runs share. */
 function runFilters(operation: string, test: string): readonly Row[] {
   return proven(LISTING, test, {
     [`${operation}.query.fromDate`]: 'milliseconds, inclusive',
@@ -45,7 +45,7 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.0.repeat': ['several values by repeating the parameter', "'labels by repetition'"],
     '4.0.comma': ['several values in one, with commas', "'labels by comma'"],
   }),
-  ...proven('conformance-properties.test.ts', 'logs, %s first: each entry that stays is met exactly once, none twice', {
+  ...proven('conformance-properties.test.ts', 'logs, %s first: each entry that remains is returned exactly once', {
     '4.0.cursor': 'the cursor of an answer, sent back, gives what follows',
   }),
   ...proven(LOGS, 'a full last page has no cursor', { '4.0.end': 'no cursor, or an empty one: nothing follows' }),
@@ -54,15 +54,15 @@ export const OPERATION_ROWS: readonly Row[] = [
     LOGS,
     'switches change what is open in the interface',
   ),
-  ...proven(EVERY, '%s refuses no, wrong and foreign credentials', {
+  ...proven(EVERY, '%s rejects missing, wrong and foreign credentials', {
     '4.0.bearer': 'each request of the message API carries the bearer token',
     '4.0.basic': 'each request of the management API carries basic credentials',
   }),
-  ...proven(EVERY, '%s answers a good request with 200', { '4.0.success': 'success is 200' }),
+  ...proven(EVERY, '%s answers a valid request with 200', { '4.0.success': 'success is 200' }),
   ...proven(EVERY, '%s by %s: one value, several repeated, several with commas', {
     '4.0.forms': 'of every filter of several values, in either form',
   }),
-  ...proven('conformance-errors.test.ts', 'no header and no parameter that is not marked as required must be given', {
+  ...proven('conformance-errors.test.ts', 'only headers and parameters marked as required must be given', {
     '4.0.optional': 'what is not marked as required may be left out',
   }),
   ...proven(PUBLISH, UPSERT, {
@@ -73,14 +73,14 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.add-endpoints.body.endpoints.name': 'what the endpoint is called',
     '4.1.list-groups': 'GET /v2/topics answers all groups',
   }),
-  ...proven(EVERY, '%s refuses a parameter that it does not have, and does nothing', {
+  ...proven(EVERY, '%s rejects an unknown parameter and has no effect', {
     '4.1.list-groups.no-parameters': ['the list of groups takes none', "'4.1.list-groups': ['GET'"],
   }),
   settled(open('4.1.add-endpoints.answer', 'body of the answer', 'not shown: none'), PUBLISH, UPSERT),
   settled(
     open('4.1.add-endpoints.required', 'which of url and name must be given', 'not shown: the URL must, a name may'),
     PUBLISH,
-    'refused: %s %j',
+    'rejected: %s %j',
   ),
   ...proven(LOGS, '%s', {
     '4.1.list-logs': ['GET /v2/logs lists the log', "'none'"],
@@ -93,7 +93,7 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.list-logs.query.state=IN_PROGRESS': ['ACTIVE, RETRY and ERROR together', "'state=IN_PROGRESS'"],
     '4.1.list-logs.query.state=DELIVERED': ['a value of the filter', "'label=a,c&state=DELIVERED'"],
   }),
-  ...proven(LOGS, '%s is refused', {
+  ...proven(LOGS, '%s is rejected', {
     '4.1.list-logs.query.state-failed': ['FAILED is no value of the filter', "'state=FAILED'"],
   }),
   ...proven('conformance-listing.test.ts', 'each state is a value of the filter and finds its entries', {
@@ -103,7 +103,7 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.list-logs.query.state=CANCEL_REQUESTED': 'a value of the filter',
     '4.1.list-logs.query.state=CANCELLED': 'a value of the filter',
   }),
-  ...proven('conformance-origins.test.ts', 'log entries tell of schedule and queue, and are found by them', {
+  ...proven('conformance-origins.test.ts', 'log entries name schedule and queue, and filters find them', {
     '4.1.list-logs.query.scheduleId': 'messages of a schedule',
     '4.1.list-logs.query.queueName': 'messages of a queue',
   }),
@@ -115,7 +115,7 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.list-logs.query.url': 'messages to a URL',
     '4.1.list-logs.query.messageId': 'one message',
   }),
-  ...proven(LISTING, 'logs: 100 unless less is asked for', {
+  ...proven(LISTING, 'logs: 100 unless fewer are requested', {
     '4.1.list-logs.query.count': 'entries of a page: 100 by default and at most',
     '4.1.list-logs.query.cursor': 'where the page before ended',
   }),
@@ -130,7 +130,7 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.publish.header.Content-Type': 'arrives at the destination',
     '4.1.publish.header.Svc-Forward-<Name>': 'arrives without its prefix',
   }),
-  ...proven(DELIVERY, 'bytes that are no text arrive as they are', {
+  ...proven(DELIVERY, 'bytes that are not text arrive unchanged', {
     '4.1.publish.body': 'the body is forwarded as it is',
   }),
   ...proven(PUBLISH, '%s to "%s" answers %d', {
@@ -158,31 +158,31 @@ export const OPERATION_ROWS: readonly Row[] = [
   ...proven(HEADERS, 'a timeout of %s is %d seconds', {
     '4.1.publish.header.Svc-Timeout': 'seconds, minutes, hours, and combined',
   }),
-  ...proven(PUBLISH, "a timeout shortens the plan's and never lengthens it", {
+  ...proven(PUBLISH, "a timeout shortens the plan's and never extends it", {
     '4.1.publish.timeout-shortens': "shortens the plan's",
   }),
-  ...proven(DELIVERY, "a destination that hangs is given up after the timeout, on the service's clock", {
+  ...proven(DELIVERY, "a hanging destination is abandoned after the timeout, on the service's clock", {
     '4.1.publish.timeout-holds': 'an attempt ends with it',
   }),
   ...proven(HEADERS, 'plan %s, retries %s: %d deliveries', {
     '4.1.publish.header.Svc-Retries': 'one delivery and so many more; free 3, paid 5 by default',
   }),
-  ...proven(HEADERS, 'what cannot be reached is tried again as what fails is', {
+  ...proven(HEADERS, 'an unreachable destination is retried as a failing one is', {
     '4.1.publish.retries-unavailable': 'a destination that is not there is tried again too',
   }),
-  ...proven(DELIVERY, 'an expression and a Retry-After say when', {
+  ...proven(DELIVERY, 'an expression and a Retry-After set the delay', {
     '4.1.publish.header.Svc-Retry-Delay': 'expression for the wait before each retry',
   }),
-  ...proven(DELIVERY, 'is tried again after the default back-off, as often as the plan says, then fails for good', {
+  ...proven(DELIVERY, 'is retried after the default backoff, as often as the plan allows, then fails permanently', {
     '4.1.publish.back-off': 'exponential by default',
   }),
   ...proven(HEADERS, 'a delay of %s is %d ms', {
     '4.1.publish.header.Svc-Delay': 'seconds, minutes, hours, days, and combined',
   }),
-  ...proven(DELIVERY, 'waits for a delay; a not-before takes precedence, and CREATED tells when it is due', {
+  ...proven(DELIVERY, 'waits for a delay; a not-before takes precedence, and CREATED has the due time', {
     '4.1.publish.header.Svc-Not-Before': 'Unix seconds; comes before a delay',
   }),
-  ...proven(HEADERS, 'labels are parted by commas; each finds the message', {
+  ...proven(HEADERS, 'labels are separated by commas; each finds the message', {
     '4.1.publish.header.Svc-Label': 'labels with commas between them',
   }),
   ...proven(PUBLISH, 'Svc-%s: %s', {
@@ -192,12 +192,12 @@ export const OPERATION_ROWS: readonly Row[] = [
   ...proven(HEADERS, FLOW_VALUE, {
     '4.1.publish.header.Svc-Flow-Control-Value': 'parallelism, rate and period',
   }),
-  ...proven('flow-control.test.ts', 'a long waiting list of a key holds back no message of another key', {
+  ...proven('flow-control.test.ts', 'a long waiting list of a key delays no message of another key', {
     '4.1.publish.flow-fair': 'a long waiting list starves no other key',
   }),
   ...proven(
     'conformance-properties.test.ts',
-    'no key ever has more at the destination than it may, and its figures are exact at every moment',
+    'no key ever exceeds its limits at the destination, and its figures are always exact',
     {
       '4.1.publish.flow-holds': 'no key exceeds its limits',
       '4.1.publish.flow-at-destination': 'nor does the destination see more than they allow',
@@ -221,7 +221,7 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.publish.header.Svc-Content-Based-Deduplication=true': 'on',
     '4.1.publish.header.Svc-Content-Based-Deduplication=false': 'off',
   }),
-  ...proven(HEADERS, 'without the header equal bodies are no duplicates', {
+  ...proven(HEADERS, 'without the header equal bodies are not duplicates', {
     '4.1.publish.content-default': 'off by default',
   }),
   ...proven(HEADERS, EACH_CALLBACK, {
@@ -274,7 +274,7 @@ export const OPERATION_ROWS: readonly Row[] = [
   ...proven(PUBLISH, 'Svc-%s: %s', {
     '4.1.expression.refused': ['what is no expression is refused', "['Retry-Delay', 'pow(2)'"],
   }),
-  ...proven(HEADERS, 'the payload arrives as it is, with the run id and the forwarded headers', {
+  ...proven(HEADERS, 'the payload arrives unchanged, with the run id and the forwarded headers', {
     '4.1.trigger': 'POST /v2/trigger/{workflowUrl} begins a run',
     '4.1.trigger.path.workflowUrl': 'URL of the workflow',
     '4.1.trigger.body': 'the payload is handed on as it is',
@@ -285,29 +285,33 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.trigger.answer.workflowRunId': 'the run',
     '4.1.trigger.answer.workflowCreatedAt': 'when it began',
   }),
-  ...proven(DEAD, 'has three retries whatever the plan', { '4.1.trigger.header.Svc-Retries': '3 by default' }),
+  ...proven(DEAD, 'has three retries on every plan', { '4.1.trigger.header.Svc-Retries': '3 by default' }),
   ...proven(HEADERS, 'waits for a delay; a not-before takes precedence', {
     '4.1.trigger.header.Svc-Delay': 'as of a publish',
     '4.1.trigger.header.Svc-Not-Before': 'as of a publish; comes before a delay',
   }),
-  ...proven(HEADERS, 'tries again as often and as late as told, and fails with its labels into logs and DLQ', {
+  ...proven(HEADERS, 'retries as configured, and fails with its labels in logs and DLQ', {
     '4.1.trigger.header.Svc-Label': 'labels in logs and DLQ',
     '4.1.trigger.header.Svc-Retry-Delay': 'an expression as of a publish',
   }),
-  ...proven(HEADERS, 'runs of a key are held to its parallelism', {
+  ...proven(HEADERS, 'runs of a key are limited to its parallelism', {
     '4.1.trigger.header.Svc-Flow-Control-Key': 'key of the run',
     '4.1.trigger.header.Svc-Flow-Control-Value': 'parallelism, rate and period',
   }),
-  ...proven(EVERY, 'a trigger with %s: %s is refused with the reason', {
+  ...proven(EVERY, 'a trigger with %s: %s is rejected with the reason', {
     '4.1.trigger.flow-needs-value': ['key and value need each other', "'needs Svc-Flow-Control-Value'"],
   }),
   ...proven(EVERY, 'or callback of a %s: %s is a URL with http:// or https://', {
     '4.1.trigger.callback-scheme': ['a URL with http:// or https://', "['trigger', 'Svc-Failure-Callback']"],
   }),
-  ...proven(HEADERS, 'a run that fails for good is told to its failure callback, as a message with the same retries', {
-    '4.1.trigger.header.Svc-Failure-Callback': 'called at the end; charged; retries of the original',
-    '4.1.trigger.header.Svc-Failure-Callback-Forward-<Name>': 'arrives at the failure callback',
-  }),
+  ...proven(
+    HEADERS,
+    'a run that fails permanently is reported to its failure callback, as a message with the same retries',
+    {
+      '4.1.trigger.header.Svc-Failure-Callback': 'called at the end; charged; retries of the original',
+      '4.1.trigger.header.Svc-Failure-Callback-Forward-<Name>': 'arrives at the failure callback',
+    },
+  ),
   ...proven(
     'failure-function.test.ts',
     'is called once, at the URL of the workflow, with the body of a failure callback',
@@ -315,7 +319,7 @@ export const OPERATION_ROWS: readonly Row[] = [
       '4.1.trigger.failure-function': 'without a failure callback the failure function of the workflow is called',
     },
   ),
-  ...proven(LISTING, 'failed runs: 100 unless less is asked for', {
+  ...proven(LISTING, 'failed runs: 100 unless fewer are requested', {
     '4.1.list-runs': 'GET /v2/workflows/dlq lists failed runs',
     '4.1.list-runs.query.cursor': 'where the page before ended',
     '4.1.list-runs.query.count': 'entries of a page: 100 by default and at most',
@@ -336,13 +340,13 @@ export const OPERATION_ROWS: readonly Row[] = [
       'not shown: the failure',
     ),
     EVERY,
-    'dates of the DLQs compare with the moment of the failure, which may be later than the run or message',
+    'dates of the DLQs compare with the time of the failure, which may be later than that of the run or message',
   ),
-  ...proven(DEAD, 'delivers again under a new run id, whole, with what the run had', {
+  ...proven(DEAD, 'delivers the whole run again under a new run id, with its settings', {
     '4.1.resume-runs': 'POST /v2/workflows/dlq/resume begins failed runs again',
     '4.1.resume-runs.answer.workflowRuns': 'reference of each run that goes on',
   }),
-  ...proven(EVERY, 'that a resume names is called in place of the one that the run had', {
+  ...proven(EVERY, 'named by a resume replaces that of the run', {
     '4.1.resume-runs.header.Svc-Failure-Callback': 'in place of what the run had',
   }),
   ...proven(DEAD, OVERRIDES, {
@@ -366,13 +370,13 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.resume-runs.query.dlqIds': 'these entries; other filters are ignored',
     '4.1.delete-runs.query.dlqIds': 'these entries; other filters are ignored',
   }),
-  ...proven(LISTING, 'resuming: all at once, and no more than asked for', {
+  ...proven(LISTING, 'resuming: all at once, and no more than requested', {
     '4.1.resume-runs.query.cursor': 'where the batch before ended',
     '4.1.resume-runs.query.count': 'at most so many; all without it',
     '4.1.resume-runs.answer.cursor': 'empty when all were done',
   }),
   ...runFilters('4.1.resume-runs', 'resuming by %s=%s'),
-  ...proven(LISTING, 'deleting runs: all at once, and no more than asked for', {
+  ...proven(LISTING, 'deleting runs: all at once, and no more than requested', {
     '4.1.delete-runs': 'DELETE /v2/workflows/dlq deletes failed runs',
     '4.1.delete-runs.query.count': 'at most so many',
     '4.1.delete-runs.answer.deleted': 'how many went',
@@ -390,7 +394,7 @@ export const OPERATION_ROWS: readonly Row[] = [
     '4.1.delete-dlq.query.dlqIds': 'these entries; other filters are ignored',
     '4.1.delete-dlq.query.messageId': 'one message',
   }),
-  ...proven(LISTING, 'deleting messages: 100 at once, and no more than asked for', {
+  ...proven(LISTING, 'deleting messages: 100 at once, and no more than requested', {
     '4.1.delete-dlq.query.cursor': 'where the batch before ended',
     '4.1.delete-dlq.query.count': '100 by default and at most',
     '4.1.delete-dlq.answer.cursor': 'absent at the end',

@@ -1,11 +1,11 @@
-/** Schedules and queues: no operation makes them, but fields and filters tell of them (interface 2.3, 4.1, 6). */
+/** Schedules and queues: no operation creates them, but fields and filters refer to them (interface 2.3, 4.1, 6). */
 import { expect, test } from 'vitest';
 import { httpSink } from '../support/http-sink.ts';
 import { deviations, type Json } from './conformance-support.ts';
 import { RECORDS } from './interface-names.ts';
 import { allLogs, world, type World } from './world.ts';
 
-/** Failed messages: of a schedule, of a queue, of both, of none. */
+/** Failed messages: of a schedule, of a queue, of both, of neither. */
 async function failed(): Promise<{ readonly service: World; readonly bodies: readonly Json[] }> {
   const sink = await httpSink((request, response) => void response.writeHead(request.url === '/cb' ? 200 : 500).end());
   const service = await world({ control: true });
@@ -24,7 +24,7 @@ async function failed(): Promise<{ readonly service: World; readonly bodies: rea
   return { service, bodies: told.map((request) => JSON.parse(request.body.toString()) as Json) };
 }
 
-test('log entries tell of schedule and queue, and are found by them', async () => {
+test('log entries name schedule and queue, and filters find them', async () => {
   const { service } = await failed();
   const found = async (query: string): Promise<readonly unknown[]> =>
     (await allLogs(service, `${query}&state=ERROR`)).map((entry) => {
@@ -37,7 +37,7 @@ test('log entries tell of schedule and queue, and are found by them', async () =
   expect(await found('scheduleId=hourly&queueName=bills')).toEqual([]);
 });
 
-test('a callback tells of the schedule', async () => {
+test('a callback names the schedule', async () => {
   const { bodies } = await failed();
   expect(bodies.map((body) => body['scheduleId'])).toEqual(['nightly', undefined, 'hourly', undefined]);
   expect(deviations(bodies, RECORDS['6.body'], ['topicName', 'endpointName'])).toEqual([]);

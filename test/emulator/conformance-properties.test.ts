@@ -1,4 +1,4 @@
-/** What holds whatever happens, seen from outside over HTTP: limits of keys, listings that change under the reader, sums. */
+/** Invariants over HTTP: limits of keys, listings that change while they are read, and sums. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../support/http-sink.ts';
@@ -33,13 +33,13 @@ function flowValue({ parallelism, rate, period }: { parallelism?: number; rate?:
 }
 
 describe('flow control under random load', () => {
-  test('no key ever has more at the destination than it may, and its figures are exact at every moment', async () => {
+  test('no key ever exceeds its limits at the destination, and its figures are always exact', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(limits, { minLength: 3, maxLength: 3 }),
         fc.array(job, { minLength: 1, maxLength: 20 }),
         async (keys, jobs) => {
-          /** Of each job: whether it is at the destination, and when it may be sent (again). */
+          /** State of each job: whether it is at the destination, and its earliest send time. */
           const atDestination = jobs.map(() => false);
           const due: (number | undefined)[] = jobs.map(({ delay }) => delay * SECOND);
           const starts: { readonly key: number; readonly at: number }[] = [];
@@ -69,7 +69,7 @@ describe('flow control under random load', () => {
           }
           const count = (key: number, is: (index: number) => boolean): number =>
             jobs.filter((one, index) => one.key === key && is(index)).length;
-          /** Every message that the service calls active has come to the destination, and every answer has come back. */
+          /** Waits until every active message has reached the destination and every response has returned. */
           const settled = async (): Promise<void> => {
             const active = () => service.emulator.messages(ACCOUNT).filter(({ state }) => state === 'ACTIVE').length;
             while (active() !== atDestination.filter(Boolean).length) await new Promise((next) => setImmediate(next));
@@ -114,7 +114,7 @@ describe('flow control under random load', () => {
   });
 });
 
-/** What happens between two pages. */
+/** Changes between two pages. */
 const between = fc.record({
   added: fc.nat(3),
   advanceMs: fc.oneof(fc.constant(0), fc.nat(2 * HOUR)),
@@ -126,7 +126,7 @@ const identity = (entry: { readonly messageId: string; readonly state?: string; 
 
 describe('listings that change under the reader', () => {
   test.each(['newest', 'oldest'] as const)(
-    'logs, %s first: each entry that stays is met exactly once, none twice',
+    'logs, %s first: each entry that remains is returned exactly once',
     async (logOrder) => {
       await fc.assert(
         fc.asyncProperty(
@@ -154,7 +154,7 @@ describe('listings that change under the reader', () => {
               met.push(...page.json.logs.map(identity));
               cursor = page.json.cursor;
               if (cursor === undefined) break;
-              // The reader is faster than the writer, or the oldest-first listing would have no end.
+              // The reader must be faster than the writer, or the oldest-first listing would never end.
               await add(Math.min(added, Math.floor(count / 4)));
               await service.clock.advance(Math.floor(advanceMs / 10));
             }
@@ -171,7 +171,7 @@ describe('listings that change under the reader', () => {
     },
   );
 
-  /** Failed runs at URLs of their own, and the entries that a listing meets while others come and go. */
+  /** Starts a service with failed runs at separate URLs, and collects the entries of a listing during changes. */
   async function failing() {
     const sink = await httpSink((_request, response) => void response.writeHead(500).end());
     const service = await world({ dlqRetentionMs: 8 * HOUR });
@@ -184,7 +184,7 @@ describe('listings that change under the reader', () => {
     return { service, fail };
   }
 
-  test('failed runs: each entry that stays is met exactly once, none twice', async () => {
+  test('failed runs: each entry that remains is returned exactly once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 20 }),
@@ -209,7 +209,7 @@ describe('listings that change under the reader', () => {
             const going = removed.map((index) => ids()[index]).filter((id) => id !== undefined);
             if (going.length > 0) {
               const half = going.slice(0, 1).join(',');
-              // The first is resumed (and fails again under a new id), the others are deleted.
+              // The first half is resumed and fails again under new ids. The others are deleted.
               await service.call('POST', `/v2/workflows/dlq/resume?dlqIds=${half}`);
               await service.emulator.idle();
               await service.call('DELETE', `/v2/workflows/dlq?dlqIds=${going.join(',')}`);
@@ -226,7 +226,7 @@ describe('listings that change under the reader', () => {
     );
   });
 
-  test('deleting page by page takes each message once, whatever fails meanwhile', async () => {
+  test('deleting page by page deletes each message once, also while others fail', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 20 }),
@@ -269,7 +269,7 @@ interface Series {
 
 const sum = (points: readonly { readonly y: number }[]): number => points.reduce((total, { y }) => total + y, 0);
 
-/** Sums of the named series over seven days. */
+/** Returns the sums of the named series over seven days. */
 async function sums(service: World, name: string): Promise<Readonly<Record<string, number>>> {
   const { json } = await manage(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}?period=7d`);
   const used = json[name === 'daily_msgsvc_messages' ? 'daily_used' : 'daily_used_workflow'] as Series['data_points'];
@@ -287,7 +287,7 @@ describe('sums', () => {
     canceled: fc.boolean(),
   });
 
-  test('errors = retries + failures, messages = delivered + errors, and each message has one end', async () => {
+  test('errors = retries + failures, messages = delivered + errors, and each message has one outcome', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 12 }), async (messages) => {
         const service = await world();

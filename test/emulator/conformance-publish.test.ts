@@ -1,4 +1,4 @@
-/** Publish and trigger (interface 4.1): each header by what it does to a message that is really delivered. */
+/** Publish and trigger (interface 4.1): the effect of each header on a message that is really delivered. */
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../support/http-sink.ts';
 import type { Json } from './conformance-support.ts';
@@ -15,7 +15,7 @@ async function send(service: World, operation: 'publish' | 'trigger', url: strin
   return answer.json;
 }
 
-/** The first entry of the one message that goes to a URL. */
+/** Returns the first entry of the only message to a URL. */
 async function created(service: World, url: string): Promise<Json> {
   const entries = await allLogs(service, `state=CREATED&url=${encodeURIComponent(url)}`);
   expect(entries).toHaveLength(1);
@@ -70,7 +70,7 @@ describe('publish', () => {
     ['1h', 3_600],
     ['1h30m', 5_400],
     ['1m30s', 90],
-    // Longer than the plan allows: the plan's stands.
+    // A timeout above the plan's is ignored.
     ['1d1h30m', 7_200],
   ])('a timeout of %s is %d seconds', async (timeout, seconds) => {
     const service = await world();
@@ -93,7 +93,7 @@ describe('publish', () => {
     expect(service.emulator.messages(ACCOUNT)).toMatchObject([{ state: 'FAILED', attempts: deliveries }]);
   });
 
-  test('what cannot be reached is tried again as what fails is', async () => {
+  test('an unreachable destination is retried as a failing one is', async () => {
     const service = await world();
     await send(service, 'publish', 'http://127.0.0.1:1/', { 'Svc-Retries': '2', 'Svc-Retry-Delay': '1000' });
     await service.drain();
@@ -120,7 +120,7 @@ describe('publish', () => {
     expect(sink.requests).toHaveLength(1);
   });
 
-  test('a not-before in the past is now, and comes before a delay all the same', async () => {
+  test('a not-before in the past is now, and takes precedence over a delay', async () => {
     const sink = await httpSink();
     const service = await world();
     await send(service, 'publish', sink.url, { 'Svc-Not-Before': String(START / 1_000 - 5), 'Svc-Delay': '1h' });
@@ -128,7 +128,7 @@ describe('publish', () => {
     expect(sink.requests).toHaveLength(1);
   });
 
-  test('labels are parted by commas; each finds the message', async () => {
+  test('labels are separated by commas; each finds the message', async () => {
     const service = await world();
     await send(service, 'publish', 'http://a.example/', { 'Svc-Label': ' billing ,tenant:14,', 'Svc-Delay': '1h' });
     expect(await created(service, 'http://a.example/')).toMatchObject({ labels: ['billing', 'tenant:14'] });
@@ -140,7 +140,7 @@ describe('publish', () => {
     ['rate=4', { rateMax: 4, ratePeriod: 1 }, ['parallelismMax']],
     ['rate=4, period=30', { rateMax: 4, ratePeriod: 30 }, ['parallelismMax']],
     ['parallelism=3, rate=4, period=2m', { parallelismMax: 3, rateMax: 4, ratePeriod: 120 }, []],
-  ])('a flow-control value of %s is told by the key', async (value, told, absent) => {
+  ])('a flow-control value of %s is shown by the key', async (value, told, absent) => {
     const service = await world();
     const headers = { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': value, 'Svc-Delay': '1h' };
     await send(service, 'publish', 'http://a.example/', headers);
@@ -149,7 +149,7 @@ describe('publish', () => {
     for (const name of absent) expect(json).not.toHaveProperty(name);
   });
 
-  test('without the header equal bodies are no duplicates', async () => {
+  test('without the header equal bodies are not duplicates', async () => {
     const service = await world();
     const headers = { 'Svc-Delay': '1h' };
     for (let count = 0; count < 2; count++) {
@@ -160,7 +160,7 @@ describe('publish', () => {
     expect(service.emulator.messages(ACCOUNT)).toHaveLength(2);
   });
 
-  test('a duplicate does not lengthen the window, and one by content has the same one', async () => {
+  test('a duplicate does not extend the window, and one by content has the same window', async () => {
     const service = await world();
     const publish = async (headers: Headers) =>
       (await send(service, 'publish', 'http://a.example/', { 'Svc-Delay': '30d', ...headers }, 'same'))['deduplicated'];
@@ -176,7 +176,7 @@ describe('publish', () => {
 });
 
 describe('callback settings', () => {
-  /** A message that fails once, whose callback of either kind waits a day; the callback's own record. */
+  /** Fails one message, whose callback is delayed by a day. Returns the callback's own record. */
   async function told(kind: 'Callback' | 'Failure-Callback', settings: Headers) {
     const sink = await broken();
     const receiver = await broken();
@@ -197,7 +197,7 @@ describe('callback settings', () => {
   test.each([
     ['Callback', 2],
     ['Failure-Callback', 1],
-  ] as const)('a %s has POST and the settings of the original unless told otherwise', async (kind, count) => {
+  ] as const)('a %s has POST and the settings of the original unless set otherwise', async (kind, count) => {
     const plain = await told(kind, {});
     expect(plain.count).toBe(count);
     expect(plain.record).toMatchObject({
@@ -225,31 +225,28 @@ describe('callback settings', () => {
     expect(record).toMatchObject(expected);
   });
 
-  test.each(['Callback', 'Failure-Callback'])(
-    '%s-Delay holds it back, and its own headers are forwarded',
-    async (kind) => {
-      const sink = await broken();
-      const receiver = await httpSink();
-      const service = await world();
-      await send(service, 'publish', sink.url, {
-        'Svc-Retries': '0',
-        [`Svc-${kind}`]: receiver.url,
-        [`Svc-${kind}-Delay`]: '5m',
-        [`Svc-${kind}-Forward-My-Header`]: 'mine',
-      });
-      await service.emulator.idle();
-      await service.clock.advance(5 * MINUTE - 1);
-      await service.emulator.idle();
-      expect(receiver.requests).toHaveLength(0);
-      await service.clock.advance(1);
-      await service.emulator.idle();
-      expect(receiver.requests).toMatchObject([{ method: 'POST', headers: { 'my-header': 'mine' } }]);
-    },
-  );
+  test.each(['Callback', 'Failure-Callback'])('%s-Delay delays it, and its own headers are forwarded', async (kind) => {
+    const sink = await broken();
+    const receiver = await httpSink();
+    const service = await world();
+    await send(service, 'publish', sink.url, {
+      'Svc-Retries': '0',
+      [`Svc-${kind}`]: receiver.url,
+      [`Svc-${kind}-Delay`]: '5m',
+      [`Svc-${kind}-Forward-My-Header`]: 'mine',
+    });
+    await service.emulator.idle();
+    await service.clock.advance(5 * MINUTE - 1);
+    await service.emulator.idle();
+    expect(receiver.requests).toHaveLength(0);
+    await service.clock.advance(1);
+    await service.emulator.idle();
+    expect(receiver.requests).toMatchObject([{ method: 'POST', headers: { 'my-header': 'mine' } }]);
+  });
 });
 
 describe('callbacks', () => {
-  test('come after each attempt until a 2xx; retried counts up and no failure is told', async () => {
+  test('follow each attempt until a 2xx; retried counts up and no failure is reported', async () => {
     const sink = await httpSink(
       (request, response) => void response.writeHead(request.headers['svc-retried'] === '2' ? 201 : 500).end(),
     );
@@ -272,7 +269,7 @@ describe('callbacks', () => {
     ]);
   });
 
-  test('tell of group and endpoint, of a later delivery, and of bytes and header values as they were', async () => {
+  test('report group and endpoint, a later delivery, and original bytes and header values', async () => {
     const bytes = Buffer.from([0xff, 0x00, 0xfe]);
     const sink = await httpSink(
       (_request, response) => void response.writeHead(200, { 'X-Many': ['a', 'b'] }).end(bytes),
@@ -314,7 +311,7 @@ describe('callbacks', () => {
 });
 
 describe('trigger', () => {
-  test('the payload arrives as it is, with the run id and the forwarded headers', async () => {
+  test('the payload arrives unchanged, with the run id and the forwarded headers', async () => {
     const sink = await httpSink();
     const service = await world();
     const headers = { 'Content-Type': 'text/plain', 'Svc-Forward-My-Header': 'mine', 'Svc-Workflow-RunId': 'run-1' };
@@ -340,7 +337,7 @@ describe('trigger', () => {
     expect(await created(service, 'http://a.example/2')).toMatchObject({ nextDeliveryTime: notBefore * 1_000 });
   });
 
-  test('tries again as often and as late as told, and fails with its labels into logs and DLQ', async () => {
+  test('retries as configured, and fails with its labels in logs and DLQ', async () => {
     const sink = await broken();
     const service = await world();
     const headers = { 'Svc-Retries': '2', 'Svc-Retry-Delay': '1000 * pow(3, retried)', 'Svc-Label': 'a, b' };
@@ -352,7 +349,7 @@ describe('trigger', () => {
     expect(json).toMatchObject({ messages: [{ labels: ['a', 'b'], maxRetries: 2 }] });
   });
 
-  test('runs of a key are held to its parallelism', async () => {
+  test('runs of a key are limited to its parallelism', async () => {
     const held: (() => void)[] = [];
     const sink = await httpSink((_request, response) => void held.push(() => response.end()));
     const service = await world();
@@ -368,7 +365,7 @@ describe('trigger', () => {
     expect(sink.requests).toHaveLength(3);
   });
 
-  test('a run that fails for good is told to its failure callback, as a message with the same retries', async () => {
+  test('a run that fails permanently is reported to its failure callback, as a message with the same retries', async () => {
     const sink = await broken();
     const receiver = await broken();
     const service = await world();
@@ -385,7 +382,7 @@ describe('trigger', () => {
     expect(service.facts.filter((fact) => fact.kind === 'attempt')).toHaveLength(4);
   });
 
-  test('a failure callback that is canceled is told as such', async () => {
+  test('a canceled failure callback is reported as canceled', async () => {
     const sink = await broken();
     const receiver = await broken();
     const service = await world();

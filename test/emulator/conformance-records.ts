@@ -7,10 +7,10 @@ const DELIVERY = 'delivery.test.ts';
 
 const GROUP = 'a URL Group and its endpoints have the fields of the interface';
 const RESULT = 'a publish result has the fields of the interface';
-const LOG = 'a log entry tells all that was asked for and all that came of it';
+const LOG = 'a log entry has every requested setting and every result';
 const RUN = 'a failed run has the fields of the interface';
-const RUN_EXACT = 'that fails for good is told with all fields';
-const BASE64 = 'bytes that are no text are told in base64';
+const RUN_EXACT = 'that fails permanently is listed with all fields';
+const BASE64 = 'bytes that are not text are encoded in base64';
 const KEY = 'a flow-control key has the fields of the interface, limits only when they are set';
 const KEY_LIVE = 'the key is read with all its figures while messages run and wait';
 const ACCOUNT = 'the record of a %s account has the fields of the interface';
@@ -35,7 +35,7 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.1.endpoint.name': 'text, on endpoints that have a name',
     '2.1.endpoint.url': 'text: where messages of the group go',
   }),
-  ...proven('publish.test.ts', 'are made by adding endpoints; a name or else a URL tells which endpoint is meant', {
+  ...proven('publish.test.ts', 'are made by adding endpoints; a name or else a URL identifies an endpoint', {
     '2.1.group.updatedAt': 'whole number: when its endpoints last changed',
   }),
   settled(
@@ -75,7 +75,7 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.3.log.label': 'a label',
     '2.3.log.labels': 'all labels',
   }),
-  ...proven('conformance-origins.test.ts', 'log entries tell of schedule and queue, and are found by them', {
+  ...proven('conformance-origins.test.ts', 'log entries name schedule and queue, and filters find them', {
     '2.3.log.scheduleId': 'schedule that made the message',
     '2.3.log.queueName': 'queue it went through',
   }),
@@ -88,13 +88,9 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.5.reference.workflowRunId': 'id of the run that goes on',
     '2.5.reference.workflowCreatedAt': 'when that run began',
   }),
-  ...proven(
-    'conformance-publish.test.ts',
-    'tries again as often and as late as told, and fails with its labels into logs and DLQ',
-    {
-      '2.4.run.labels': 'all labels of the run',
-    },
-  ),
+  ...proven('conformance-publish.test.ts', 'retries as configured, and fails with its labels in logs and DLQ', {
+    '2.4.run.labels': 'all labels of the run',
+  }),
   ...proven(DEAD, RUN_EXACT, {
     '2.4.run.label': 'a label of the run',
     '2.4.run.dlqId': 'id of the entry',
@@ -113,7 +109,7 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.4.run.responseHeader': 'headers of the last answer',
     '2.4.run.responseBody': 'body of the last answer, when it is text',
   }),
-  ...proven(DEAD, 'failed later than it began: both moments are told', {
+  ...proven(DEAD, 'failed later than it began: both times are listed', {
     '2.4.run.workflowCreatedAt': 'when the run began',
     '2.4.run.createdAt': 'when the entry was made',
   }),
@@ -136,10 +132,10 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.6.key.isPinnedRate': 'false while nobody pins it',
     '2.6.key.isPaused': 'false while nobody pauses it',
   }),
-  ...proven('control.test.ts', 'pinned limits of a key are those that hold, whatever messages say', {
+  ...proven('control.test.ts', 'pinned limits of a key apply, whatever messages request', {
     '2.6.pinned': 'a pinned key keeps its limits whatever messages ask for, and tells so',
   }),
-  ...proven('control.test.ts', 'a paused key holds its messages and tells so, and lets them go in their order', {
+  ...proven('control.test.ts', 'a paused key holds its messages, reports it, and releases them in order', {
     '2.6.paused': 'a paused key delivers nothing, and tells so',
   }),
   ...proven(RESOURCES, ACCOUNT, {
@@ -179,7 +175,7 @@ export const RECORD_ROWS: readonly Row[] = [
   ...proven('conformance-management.test.ts', 'set-plan to %s changes plan and limits', {
     '2.7.account.last_plan_upgrade_time': 'Unix seconds',
   }),
-  ...proven('conformance-management.test.ts', 'dead letters are kept for the milliseconds that it tells', {
+  ...proven('conformance-management.test.ts', 'dead letters are kept for the milliseconds in the record', {
     '2.7.account.max_dlq_retention_time_milis': 'milliseconds that failures are kept',
   }),
   ...proven('conformance-management.test.ts', 'on the %s plan', {
@@ -192,10 +188,10 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.7.account.max_delay': 'longest delay in seconds',
     '2.7.account.timeout': 'seconds of a request',
   }),
-  ...proven('conformance-management.test.ts', 'the price of %s is what the month costs', {
+  ...proven('conformance-management.test.ts', 'the price of %s is the cost of the month', {
     '2.7.account.reserved_price': 'price of the fixed plan, 0 for others',
   }),
-  ...proven('budget.test.ts', 'the record tells of it', {
+  ...proven('budget.test.ts', 'the record reports it', {
     '2.7.account.active': 'true of an active account',
     '2.7.account.modifying_state': 'present only while a change is applied',
     '3.account.state=passive': 'not in use',
@@ -205,17 +201,13 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.7.account.enterprise': 'an object, on enterprise accounts only',
     '2.7.account.reserved_type=enterprise:': 'the prefix of an enterprise account',
   }),
-  ...proven('budget.test.ts', 'a fixed plan of no told size, in the other region, without metrics', {
+  ...proven('budget.test.ts', 'a fixed plan of unknown size, in the other region, without metrics', {
     '2.7.account.metrics_enabled=false': 'metrics are not exported',
     '2.7.account.region=us-east-1': 'the other region',
     '2.7.account.reserved_type=msgsvc_fixed': 'a fixed plan of no told size',
   }),
   settled(
-    open(
-      '2.7.enterprise',
-      'fields of the enterprise object',
-      'not shown: the emulator gives one that says who it is of',
-    ),
+    open('2.7.enterprise', 'fields of the enterprise object', 'not shown: the object in the emulator names its owner'),
     'budget.test.ts',
     'an enterprise account',
   ),
@@ -244,17 +236,21 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.9.point.x': 'text of a moment in UTC with nine digits of a second',
     '2.9.point.y': 'number',
   }),
-  ...proven('management-routes.test.ts', 'a free index has finite limits, a paid one is unlimited where that is so', {
-    '2.8.index.max_monthly_reranks': 'reranks a month, -1 for no limit',
-    '2.8.index.max_daily_updates': 'updates a day, -1 for no limit',
-    '2.8.index.max_daily_queries': 'queries a day, -1 for no limit',
-    '2.8.index.max_monthly_bandwidth': 'bytes a month, -1 for no limit',
-  }),
+  ...proven(
+    'management-routes.test.ts',
+    'a free index has finite limits, a paid one is unlimited where the interface says so',
+    {
+      '2.8.index.max_monthly_reranks': 'reranks a month, -1 for no limit',
+      '2.8.index.max_daily_updates': 'updates a day, -1 for no limit',
+      '2.8.index.max_daily_queries': 'queries a day, -1 for no limit',
+      '2.8.index.max_monthly_bandwidth': 'bytes a month, -1 for no limit',
+    },
+  ),
   settled(
     open(
       '2.8.index.type=fixed',
       'the fixed plan',
-      'the interface says it is not available at present: refused on creation, and its limits are known',
+      'the interface says it is not available at present: rejected on creation, and its limits are known',
     ),
     'management-routes.test.ts',
     '%s %j is answered %i',
@@ -273,7 +269,7 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.10.vector.daily_rerank_requests': 'points by day',
     '2.10.vector.daily_bandwidths': 'points by day',
   }),
-  ...proven('conformance-vector.test.ts', 'what is held and its size go together, and bandwidth and cost grow', {
+  ...proven('conformance-vector.test.ts', 'stored vectors match their size, and bandwidth and cost increase', {
     '2.10.vector.pending_index_count': 'vectors not yet indexed',
     '2.10.vector.current_vector_count': 'vectors held',
     '2.10.vector.storage_usage': 'bytes held',
@@ -281,22 +277,18 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.10.vector.vector_count': 'points of vectors held',
     '2.10.vector.data_size': 'points of bytes held',
   }),
-  ...proven(
-    'conformance-vector.test.ts',
-    'the 99th percentile lies above the mean, and throughput is what was counted',
-    {
-      '2.10.vector.query_throughput': 'points',
-      '2.10.vector.update_throughput': 'points',
-      '2.10.vector.query_latency_mean': 'points',
-      '2.10.vector.query_latency_99': 'points of the 99th percentile',
-      '2.10.vector.update_latency_mean': 'points',
-      '2.10.vector.update_latency_99': 'points of the 99th percentile',
-      '2.10.vector.embeds_latency_mean': 'points',
-      '2.10.vector.embeds_latency_99': 'points of the 99th percentile',
-      '2.10.vector.rerank_latency_mean': 'points',
-      '2.10.vector.rerank_latency_99': 'points of the 99th percentile',
-    },
-  ),
+  ...proven('conformance-vector.test.ts', 'the 99th percentile is above the mean, and throughput matches the counts', {
+    '2.10.vector.query_throughput': 'points',
+    '2.10.vector.update_throughput': 'points',
+    '2.10.vector.query_latency_mean': 'points',
+    '2.10.vector.query_latency_99': 'points of the 99th percentile',
+    '2.10.vector.update_latency_mean': 'points',
+    '2.10.vector.update_latency_99': 'points of the 99th percentile',
+    '2.10.vector.embeds_latency_mean': 'points',
+    '2.10.vector.embeds_latency_99': 'points of the 99th percentile',
+    '2.10.vector.rerank_latency_mean': 'points',
+    '2.10.vector.rerank_latency_99': 'points of the 99th percentile',
+  }),
   ...proven(RESOURCES, VECTOR, { '2.10.kinds': 'whole numbers, one float, texts and points' }),
   ...proven(RESOURCES, STATS, {
     '2.9.requests-point.workflow_message': 'in daily_requests: messages of workflows',
@@ -309,14 +301,14 @@ export const RECORD_ROWS: readonly Row[] = [
     '2.11.stats.daily_requests': 'points by day with figures of workflows',
     '2.11.fine': 'with 1h the arrays of use and the series have a point for each of 60 minutes',
   }),
-  ...proven('management-http.test.ts', 'statistics tell of what was really delivered, tried again and given up', {
+  ...proven('management-http.test.ts', 'statistics report deliveries, retries and failures', {
     '2.11.stats.daily_bandwidth_used': 'points: bytes',
     '2.11.stats.dlq_message_count': 'present size of the DLQ',
     '2.11.stats.total_monthly_billing': 'dollars of the month so far',
   }),
   ...proven(
     'conformance-properties.test.ts',
-    'errors = retries + failures, messages = delivered + errors, and each message has one end',
+    'errors = retries + failures, messages = delivered + errors, and each message has one outcome',
     {
       '2.11.stats.daily_used': 'points: messages',
       '2.11.stats.daily_used_workflow': 'points: messages of workflows',
@@ -327,7 +319,7 @@ export const RECORD_ROWS: readonly Row[] = [
   ),
   ...proven(
     'conformance-month.test.ts',
-    'daily arrays and billing turn with the month; logs and DLQs forget what is old',
+    'daily arrays and billing turn with the month; logs and DLQs drop what is expired',
     {
       '2.11.month': 'daily arrays and the amount are of the present month',
     },
@@ -339,14 +331,14 @@ export const RECORD_ROWS: readonly Row[] = [
       'not shown: created, delivered, error, retry, failed, canceled, so that errors = retries + failures can be checked',
     ),
     'conformance-properties.test.ts',
-    'errors = retries + failures, messages = delivered + errors, and each message has one end',
+    'errors = retries + failures, messages = delivered + errors, and each message has one outcome',
   ),
   settled(
-    open('2.11.dlq', 'whether the count of the DLQ has failed runs in it', 'not shown: switch dlqMessageCount'),
+    open('2.11.dlq', 'failed runs included in the count of the DLQ, or not', 'not shown: switch dlqMessageCount'),
     DEAD,
     'the statistics count %s: %d',
   ),
-  ...proven(DELIVERY, 'is tried again after the default back-off, as often as the plan says, then fails for good', {
+  ...proven(DELIVERY, 'is retried after the default backoff, as often as the plan allows, then fails permanently', {
     '3.message=CREATED': 'accepted and stored',
     '3.message=ACTIVE': 'being delivered',
     '3.message=RETRY': 'waits for its next attempt',
@@ -355,7 +347,7 @@ export const RECORD_ROWS: readonly Row[] = [
   }),
   ...proven(
     DELIVERY,
-    'carries method, body, content type, forwarded headers, id and retry count; the URL is not changed',
+    'carries method, body, content type, forwarded headers, id and retry count; the URL is unchanged',
     {
       '3.message=DELIVERED': 'the destination has it',
     },
@@ -363,11 +355,11 @@ export const RECORD_ROWS: readonly Row[] = [
   ...proven('log-routes.test.ts', '%s', {
     '3.message=IN_PROGRESS': ['no state of its own: ACTIVE, RETRY or ERROR', "'state=IN_PROGRESS'"],
   }),
-  ...proven(DELIVERY, 'a message that waits ends at once and is never sent', {
+  ...proven(DELIVERY, 'a waiting message ends at once and is never sent', {
     '3.message=CANCEL_REQUESTED': 'somebody asked to cancel it',
     '3.message=CANCELLED': 'it was canceled',
   }),
-  ...proven('conformance-publish.test.ts', 'a failure callback that is canceled is told as such', {
+  ...proven('conformance-publish.test.ts', 'a canceled failure callback is reported as canceled', {
     '3.failure-function=CALLBACK_CANCELED': 'the failure function was canceled by hand',
   }),
   ...proven(DEAD, 'the state of a failing failure callback, in both forms', {
@@ -375,7 +367,7 @@ export const RECORD_ROWS: readonly Row[] = [
     '3.failure-function=CALLBACK_FAIL': 'the failure function failed',
   }),
   ...proven(DEAD, RUN_EXACT, { '3.failure-function=CALLBACK_SUCCESS': 'the failure function was run' }),
-  ...proven('conformance-every.test.ts', 'a state of an account that the interface does not name is told too', {
+  ...proven('conformance-every.test.ts', 'an account state that the interface does not name is reported unchanged', {
     '3.account.other': 'states of accounts are an open list',
   }),
   open('3.transitions', 'which state of an account follows which', 'not shown: whoever asks for a state gets it'),

@@ -1,4 +1,4 @@
-/** Section 2 of the interface: every record, as it goes over the wire, beside the list of names and kinds. */
+/** Section 2 of the interface: compares every record on the wire with the list of names and kinds. */
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../support/http-sink.ts';
 import { deviations, manage, type Json } from './conformance-support.ts';
@@ -8,7 +8,7 @@ import { ACCOUNT, START, TOKEN, world, type World } from './world.ts';
 const BYTES = Buffer.from([0xff, 0xfe, 0x00]);
 const FLOW = { 'Svc-Flow-Control-Key': 'tenant-14', 'Svc-Flow-Control-Value': 'parallelism=5, rate=10, period=1m' };
 
-/** A group with two endpoints, one that answers and one that fails; a callback for everything. */
+/** Starts a service with a group of two endpoints, one of which fails, and a callback for everything. */
 async function failing() {
   const sink = await httpSink((request, response) => {
     if (request.url === '/ok') response.end('fine');
@@ -45,7 +45,7 @@ describe('message API', () => {
     expect(results[1]).toEqual({ messageId: results[0]!['messageId'], deduplicated: true });
   });
 
-  test('a log entry tells all that was asked for and all that came of it', async () => {
+  test('a log entry has every requested setting and every result', async () => {
     const { service, sink } = await failing();
     const endpoints = [{ name: 'one', url: `${sink.url}/bad` }];
     await service.call('POST', '/v2/topics/orders/endpoints', { body: JSON.stringify({ endpoints }) });

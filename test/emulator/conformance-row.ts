@@ -1,11 +1,11 @@
-/** A row of the conformance table, and short ways to write many. */
+/** A row of the conformance table, with short constructors. */
 
 interface Proof {
-  /** Name of a file in this folder or below. */
+  /** Name of a test file in this folder or below. */
   readonly file: string;
-  /** The title as it stands in the file; of a test over many values, the title with its places left open. */
+  /** Title as in the file. For a test over many values, the title with its placeholders. */
   readonly test: string;
-  /** Of a test over many values: what one of them is told by in the file. */
+  /** Text in the file that identifies one value of a test over many values. */
   readonly value?: string;
 }
 
@@ -14,16 +14,16 @@ export interface Row {
   readonly id: string;
   readonly statement: string;
   readonly proof?: Proof;
-  /** Why the interface does not decide it, and what the emulator does or which switch says so. */
+  /** Point that the interface leaves open, with the emulator's behavior or the switch that decides. */
   readonly open?: string;
-  /** What is still to be built before it can be proven. */
+  /** Missing part of the emulator that blocks the proof. */
   readonly pending?: string;
 }
 
 /** Statement by id. */
 type Statements = Readonly<Record<string, string>>;
 
-/** Statement by id; with the value of a test over many that proves it. */
+/** Statement by id, with the value that proves it if the test covers many. */
 type ProvenStatements = Readonly<Record<string, string | readonly [statement: string, value: string]>>;
 
 /** Rows that one test proves. */
@@ -35,7 +35,7 @@ export function proven(file: string, test: string, statements: ProvenStatements)
 }
 
 /**
- * Rows that wait for a part of the emulator; there may be none.
+ * Rows that wait for a part of the emulator; the list may be empty.
  *
  * @public
  */
@@ -48,7 +48,7 @@ export function open(id: string, statement: string, why: string): Row {
   return { id, statement, open: why };
 }
 
-/** A point that the interface leaves open, with a test of what the emulator makes of it. */
+/** A point that the interface leaves open, with a test of the emulator's choice. */
 export function settled(row: Row, file: string, test: string, value?: string): Row {
   return { ...row, proof: { file, test, ...(value !== undefined && { value }) } };
 }

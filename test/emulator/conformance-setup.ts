@@ -1,4 +1,4 @@
-/** Fails a file of the emulator's tests when a row of the conformance table names a test that proves nothing. */
+/** Fails a test file of the emulator when a row of the conformance table names one of its tests without evidence. */
 import { basename, sep } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
 import type { Evidence } from './conformance-evidence.ts';

@@ -1,4 +1,7 @@
-/** What tests of conformance share: the management API's credentials, and records compared with the list of names. */
+/**
+ * Shared parts of conformance tests: requests with management credentials, and comparison of records with the list of
+ * names.
+ */
 import type { Fields, Kind } from './interface-names.ts';
 import type { World } from './world.ts';
 
@@ -6,7 +9,7 @@ export type Json = Readonly<Record<string, unknown>>;
 
 const MANAGER = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
 
-/** A request to the management API. */
+/** Sends a request to the management API. */
 export function manage<T = Json>(service: World, method: string, path: string, body?: object) {
   return service.call<T>(method, path, {
     headers: MANAGER,
@@ -50,8 +53,8 @@ const IS_KIND: Readonly<Record<Kind, (value: unknown) => boolean>> = {
 };
 
 /**
- * What is wrong with records of one kind, a line each: a field of another kind than listed, one that no record has,
- * one that is not listed.
+ * Returns one line per difference between records and the list: a field of another kind, a missing field, an unlisted
+ * field.
  *
  * @param absent fields that none of these records can have
  */

@@ -1,4 +1,4 @@
-/** Vector index statistics over HTTP (interface 2.10): figures that tell of the same thing say the same. */
+/** Vector index statistics over HTTP (interface 2.10): figures of the same quantity agree. */
 import { expect, test } from 'vitest';
 import { manage } from './conformance-support.ts';
 import { START, world, type World } from './world.ts';
@@ -9,7 +9,7 @@ interface Vector extends Record<string, unknown> {
   readonly days: readonly string[];
 }
 
-/** The last second of the seventh day of December: the seven days shown are the month so far. */
+/** Starts at the last second of 7 December: the seven days shown are the month so far. */
 async function week(): Promise<World> {
   const service = await world();
   service.emulator.indexes.createVectorIndex('vec-1');
@@ -36,7 +36,7 @@ test('days add up to the month, and the last of them is today', async () => {
   expect(sum(told['daily_bandwidths'])).toBe(told['monthly_bandwidth_usage']);
 });
 
-test('what is held and its size go together, and bandwidth and cost grow', async () => {
+test('stored vectors match their size, and bandwidth and cost increase', async () => {
   const service = await week();
   const before = await read(service);
   const bytes = Number(before['storage_usage']) / Number(before['current_vector_count']);
@@ -52,7 +52,7 @@ test('what is held and its size go together, and bandwidth and cost grow', async
   }
 });
 
-test('the 99th percentile lies above the mean, and throughput is what was counted', async () => {
+test('the 99th percentile is above the mean, and throughput matches the counts', async () => {
   const told = await read(await week());
   for (const kind of ['query', 'update', 'embeds', 'rerank']) {
     const [means, tails] = [ys(told[`${kind}_latency_mean`]), ys(told[`${kind}_latency_99`])];
@@ -62,7 +62,7 @@ test('the 99th percentile lies above the mean, and throughput is what was counte
   for (const kind of ['query', 'update']) {
     const hour = ys(told[`${kind}_throughput`]);
     expect(hour).toHaveLength(60);
-    // A second of the busiest minute holds no more than the day does.
+    // The busiest minute, taken as a rate per second, cannot exceed the count of the day.
     expect(Math.max(...hour) * 60).toBeLessThanOrEqual(Number(told[`daily_${kind}_count`]));
     expect(Math.max(...hour)).toBeGreaterThan(0);
   }

@@ -1,4 +1,6 @@
-/** Holds the conformance table: nothing of the interface without a row, no row without a test that is there, or a reason. */
+/**
+ * Checks the conformance table. Every part of the interface needs a row, and every row an existing test or a reason.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,9 +10,9 @@ import { ROWS } from './conformance.ts';
 import { namedIds } from './interface-names.ts';
 import { STATEMENTS } from './interface-statements.ts';
 
-/** Titles of tests that run, as they stand in a file. */
+/** Returns the titles of tests that run, as written in a file. */
 function titlesOf(text: string): ReadonlySet<string> {
-  // What stands before a title: `test(`, or the list of a `test.each` that ends in `)(`.
+  // Text before a title: `test(`, or the end `)(` of a `test.each` list.
   const title = /(?<![.\w])(?:test|it)\(\s*(['"`])((?:\\.|(?!\1).)*)\1|\)\(\s*(['"`])((?:\\.|(?!\3).)*)\3\s*,/g;
   return new Set([...text.matchAll(title)].map((match) => (match[2] ?? match[4]!).replaceAll(/\\(.)/g, '$1')));
 }
@@ -20,7 +22,7 @@ interface TestFile {
   readonly titles: ReadonlySet<string>;
 }
 
-/** What is wrong with a table, a line each. */
+/** Returns one line per violation of the table's rules. */
 function violations(rows: readonly Row[], names: readonly string[], read: (file: string) => string | undefined) {
   const wrong: string[] = [];
   const ids = new Set(rows.map((row) => row.id));
@@ -49,7 +51,7 @@ function violations(rows: readonly Row[], names: readonly string[], read: (file:
   return wrong;
 }
 
-/** Paths of the emulator's tests by the names of their files. */
+/** Paths of the emulator's tests by file name. */
 const TEST_FILES = new Map(
   readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts'))
@@ -62,7 +64,7 @@ function readTestFile(file: string): string | undefined {
 }
 
 describe('the conformance table', () => {
-  test('has a row for every name of the interface, each with a test that is there or a reason', () => {
+  test('has a row for every name of the interface, each with an existing test or a reason', () => {
     expect(violations(ROWS, namedIds(), readTestFile)).toEqual([]);
   });
 
@@ -73,7 +75,7 @@ describe('the conformance table', () => {
     ).toEqual([]);
   });
 
-  test('has no row that waits', () => {
+  test('has no pending row', () => {
     expect(ROWS.filter(({ pending }) => pending !== undefined)).toEqual([]);
   });
 
@@ -90,7 +92,10 @@ describe('the conformance table', () => {
   });
 });
 
-/** Lines of sections 2 to 8 of the interface of which neither a name nor a sentence is known, and sentences that it has not. */
+/**
+ * Returns lines of sections 2 to 8 of the interface with neither a known name nor a known sentence, and sentences that
+ * the interface lacks.
+ */
 function strangers(text: string): readonly string[] {
   const names = readFileSync(join(import.meta.dirname, 'interface-names.ts'), 'utf8');
   const missing = STATEMENTS.map(([words]) => words).filter((words) => !text.includes(words));
@@ -105,22 +110,22 @@ function strangers(text: string): readonly string[] {
   return [...missing, ...unknown];
 }
 
-/** A file with the text of the interface, which is not part of the project: who has it can hold the table to it. */
+/**
+ * File with the text of the interface, which is not part of the project. With the file, the table can be compared with
+ * the text.
+ */
 const TEXT = [process.env['INTERFACE']].filter((path) => path !== undefined);
 
-test.each(TEXT)('nothing of the text of the interface in %s is a stranger', (path) => {
+test.each(TEXT)('every line of the text of the interface in %s is known', (path) => {
   expect(strangers(readFileSync(path, 'utf8'))).toEqual([]);
 });
 
 describe('the check itself', () => {
-  const read = (file: string) =>
-    file === 'a.test.ts'
-      ? `test('runs', () => {}); test.skip('is skipped', () => {}); test.each([1])("each %s's", () => {}); test.each(['one'])('%s', () => {});\ntest(\n  'is long', () => {});`
-      : undefined;
+  const read = (file: string) => (file === 'a.test.ts' ? `a test that exists` : undefined);
   const row = (test: string, file = 'a.test.ts'): Row => ({ id: 'x', statement: 's', proof: { file, test } });
 
   test.each([
-    ['a test that is there', [row('runs')], []],
+    ['a test that exists', [row('runs')], []],
     ['a test over many values', [row("each %s's")], []],
     ['a title on a line of its own', [row('is long')], []],
     ['a value of a test', [{ id: 'x', statement: 's', proof: { file: 'a.test.ts', test: '%s', value: `'one'` } }], []],

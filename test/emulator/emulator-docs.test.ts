@@ -1,4 +1,4 @@
-/** The tables of docs/emulator.md beside the options, switches, control requests and faults that there are. */
+/** Compares the tables of docs/emulator.md with the options, switches, control requests and faults. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -22,7 +22,9 @@ test('every option has its row, and no other', () => {
   expect(new Set(named)).toEqual(new Set(Object.keys(emulatorCommand.options)));
 });
 
-/** What the help says is the default: the part after it, without the full stop. Switches of the command line have none. */
+/**
+ * Returns the default in the help text: the part after it, without the period. Switches of the command line have none.
+ */
 function toldDefault({ type, help }: OptionSpec): string {
   if (type === 'boolean') return '';
   const told = /default: (.+)\.$/.exec(help)?.[1];
@@ -42,11 +44,11 @@ test('every switch has its row with its values, the default first', () => {
   );
 });
 
-test('what it does not do stands first', () => {
+test('its limitations come first', () => {
   expect(/^## (.+)$/m.exec(text)![1]).toBe('What it does not do');
 });
 
-/** `GET /-/emulator/faults/ID` for each method of each route, as the table writes them. */
+/** Returns `GET /-/emulator/faults/ID` for each method of each route, in the form of the table. */
 function controlPaths(): readonly string[] {
   const names: Readonly<Record<string, string>> = { dlqId: 'DLQID', key: 'KEY', host: 'HOST' };
   return controlRoutes({} as never, {} as never).map(
@@ -54,7 +56,7 @@ function controlPaths(): readonly string[] {
   );
 }
 
-test('every request of the control path has its row, and no other', () => {
+test('every request of the control API has its row, and no other', () => {
   const named = rows('The control path')
     .map((row) => row.split(' | ')[0]!)
     .filter((cell) => /\//.test(cell))
@@ -70,7 +72,7 @@ test('every request of the control path has its row, and no other', () => {
   expect(named.toSorted()).toEqual(controlPaths().toSorted());
 });
 
-test('every fault has a row that the control path takes', async () => {
+test('every fault has a row that the control API accepts', async () => {
   const service = await world({ clock: systemClock, time: 'virtual', control: true });
   const faults = rows('The control path').flatMap((row) => /^\| `(\{"kind".+?\})`/.exec(row)?.[1] ?? []);
   for (const fault of faults) {

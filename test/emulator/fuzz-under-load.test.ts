@@ -1,6 +1,6 @@
 /**
  * Malformed requests while messages are delivered, time moves, the service has faults and the accounts are at their
- * limits: each is answered as it should be, and afterwards all that must hold holds. The long form is in test/soak.
+ * limits. Each request gets the expected response, and all invariants hold afterwards. The long form is in test/soak.
  */
 import { expect, test } from 'vitest';
 import { systemClock } from '#foundation/platform/clock.ts';
@@ -36,7 +36,7 @@ test.each([
   await runCases(emulator, tally, { credentials: CREDENTIALS, firstSeed: 77, cases: 250, atOnce: 8, sink: sink.url });
   expect(tally.found).toEqual([]);
   expect(sink.requests.length).toBeGreaterThan(20);
-  // The limits were met.
+  // The load reached the limits.
   expect((tally.statuses.get(429) ?? 0) + (tally.statuses.get(412) ?? 0)).toBeGreaterThan(0);
   expect(await brokenInvariants(emulator, CREDENTIALS)).toEqual([]);
 });

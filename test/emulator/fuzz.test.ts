@@ -1,4 +1,6 @@
-/** Every operation with malformed input: refused in JSON, and the emulator lives on. The long form is in test/soak. */
+/**
+ * Every operation with malformed input: the emulator rejects it in JSON and stays up. The long form is in test/soak.
+ */
 import { expect, test } from 'vitest';
 import type { Credentials } from '../support/emulator-fuzz/draft.ts';
 import { fuzzCase, goodCase } from '../support/emulator-fuzz/fuzz-case.ts';
@@ -8,7 +10,7 @@ import { MAX_BODY_BYTES } from '../support/emulator-fuzz/spoil-body.ts';
 import { verdict } from '../support/emulator-fuzz/verdict.ts';
 import { ACCOUNT, TOKEN, world } from './world.ts';
 
-/** Rotations end the tokens of the account that is managed, which is another one than the token's. */
+/** Rotations end the tokens of the managed account, so it is not the token's account. */
 const CREDENTIALS: Credentials = { token: TOKEN, management: 'ops@example.com:pass:word', accountId: 'managed' };
 const CASES_PER_OPERATION = 40;
 
@@ -26,7 +28,7 @@ test.each(OPERATION_NAMES.map((name, index) => [name, index] as const))('%s', as
     if (wrong !== undefined) found.push(`seed ${made.seed} (${made.changes.join('; ')}): ${wrong}`);
   }
   expect(found).toEqual([]);
-  // What needs something that is there (a key, an index) may say that it is not: all else succeeds.
+  // Operations on an existing resource (a key, an index) may return 404. All others succeed.
   const [answer] = await sendRaw(emulator.url, goodCase(name, CREDENTIALS));
   expect([200, 404]).toContain(answer!.status);
 });

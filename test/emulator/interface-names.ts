@@ -1,6 +1,6 @@
 /**
- * Every name of the service's interface, written down by hand: fields with their kinds, parameters, headers, values
- * of enumerations. The conformance table must have a row for each, and tests of records compare with the kinds here.
+ * Every name of the service's interface, written manually: fields with their kinds, parameters, headers, enumeration
+ * values. The conformance table must have a row for each. Tests of records compare with these kinds.
  */
 
 export type Kind =
@@ -10,7 +10,7 @@ export type Kind =
   | 'boolean'
   | 'object'
   | 'array'
-  /** Arrays of texts, of data points, of points that carry workflow figures, of named series. */
+  /** Arrays of strings, of data points, of points with workflow figures, of named series. */
   | 'strings'
   | 'points'
   | 'requestPoints'
@@ -285,7 +285,7 @@ interface Operation {
   readonly answer?: readonly string[];
 }
 
-/** What each operation takes and gives; row ids are `<operation>` and `<operation>.<place>.<name>`. */
+/** Inputs and outputs of each operation. Row ids are `<operation>` and `<operation>.<place>.<name>`. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   '4.1.add-endpoints': { path: ['urlGroupName'], body: ['endpoints', 'endpoints.url', 'endpoints.name'] },
   '4.1.list-groups': {},
@@ -417,7 +417,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   '4.2.vector-stats': 'get-vector-stats',
 };
 
-/** Ids of the rows that the table must have for these names. */
+/** Returns the ids of the rows that the table must have for these names. */
 export function namedIds(): readonly string[] {
   const fields = Object.entries(RECORDS).flatMap(([record, names]) =>
     Object.keys(names).map((name) => `${record}.${name}`),

@@ -1,7 +1,7 @@
 /**
- * What the interface says beside its lists of names, sentence by sentence in its own words, and the rows of the
- * conformance table that hold it. Whoever has the text of the interface gives its path as INTERFACE to the test of the
- * table: each of its lines must then be here or among the names.
+ * Statements of the interface beyond its lists of names, sentence by sentence in its own words, with the rows of the
+ * conformance table that prove them. To compare with the full text, set INTERFACE to the path of the text. The test of
+ * the table then requires each of its lines here or among the names.
  */
 
 /** Words of the interface, and the ids of their rows. */

@@ -1,4 +1,4 @@
-/** An embedded service of a test's own, on a clock that the test moves, and destinations that are real servers. */
+/** An embedded service for one test, on a clock that the test moves, with real servers as destinations. */
 import { once } from 'node:events';
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -39,17 +39,17 @@ export interface World {
   readonly emulator: Emulator;
   readonly facts: readonly Fact[];
   /**
-   * A request with the account's token; the answer's JSON, or undefined for an empty body. Throws when the OpenAPI
-   * document does not tell of the answer, unless a fault is at work.
+   * Sends a request with the account's token. Returns the JSON of the response; undefined for an empty body. Throws if
+   * the OpenAPI document does not describe the response, unless a fault is active.
    */
   readonly call: Call;
-  /** What the calls have shown of the OpenAPI document. */
+  /** Parts of the OpenAPI document that the calls have shown. */
   readonly documented: DocumentedAnswers;
-  /** Moves time from one timer to the next until nothing is left to happen, or nothing within `limitMs`. */
+  /** Moves time from one timer to the next until no timer is left, or none within `limitMs`. */
   drain(limitMs?: number): Promise<void>;
 }
 
-/** Ends when the test does; fails it when the emulator failed on a request. */
+/** Starts a service that stops with the test. The test fails if the emulator failed on a request. */
 export async function world(options: Partial<EmulatorOptions> = {}): Promise<World> {
   const clock = new ManualClock(START);
   const errors: unknown[] = [];
@@ -59,7 +59,7 @@ export async function world(options: Partial<EmulatorOptions> = {}): Promise<Wor
     listen: { host: '127.0.0.1', port: 0 },
     accounts: [{ id: ACCOUNT, token: TOKEN, readOnlyToken: READ_ONLY_TOKEN }],
     management: { username: 'ops@example.com', password: 'pass:word' },
-    // The clock stands still until it is moved: a second that does not end has few requests. Tests of limits ask for them.
+    // While the clock stops, a second never ends, so its limit would block tests. Tests of limits enable them.
     enforceLimits: false,
     onError: (error) => void errors.push(error),
     ...options,
@@ -98,12 +98,12 @@ export async function world(options: Partial<EmulatorOptions> = {}): Promise<Wor
   };
 }
 
-/** Whatever the caller says it is: tests know what they asked for. */
+/** Parses JSON of any type: the test knows the type of its request. */
 function parsed(body: string): never {
   return (body === '' ? undefined : JSON.parse(body)) as never;
 }
 
-/** The path goes out as it is: `fetch` would resolve its dots. */
+/** Sends the path unchanged. `fetch` would resolve its dots. */
 async function send(base: string, method: string, path: string, { headers, body }: CallOptions) {
   const outgoing = request(base, { method, path, headers: { Authorization: `Bearer ${TOKEN}`, ...headers } });
   outgoing.end(body);
@@ -111,7 +111,7 @@ async function send(base: string, method: string, path: string, { headers, body 
   return { status: answer.statusCode!, headers: answer.headers, body: await text(answer) };
 }
 
-/** An entry of `GET /v2/logs`, as far as tests look at it. */
+/** An entry of `GET /v2/logs`, with the fields that tests read. */
 export interface WireLogEntry {
   readonly time: number;
   readonly state?: string;
@@ -128,7 +128,7 @@ export interface LogPage {
   readonly logs: readonly WireLogEntry[];
 }
 
-/** Every entry that a query finds, page by page. */
+/** Returns every entry that a query matches, page by page. */
 export async function allLogs(service: World, query = '', count = 100): Promise<readonly WireLogEntry[]> {
   const entries: WireLogEntry[] = [];
   let cursor: string | undefined = '';
@@ -143,7 +143,7 @@ export async function allLogs(service: World, query = '', count = 100): Promise<
   return entries;
 }
 
-/** States of one message in the order of its life. */
+/** Returns the states of one message in order. */
 export async function statesOf(service: World, messageId: string): Promise<readonly (string | undefined)[]> {
   const entries = await allLogs(service, `messageId=${messageId}`);
   return entries.toReversed().map((entry) => entry.state);

@@ -1,6 +1,6 @@
 /**
- * Moves the service's time on, from one timer to the next, and lets what each sets off be delivered and answered before
- * time goes on.
+ * Moves the service's time forward, from one timer to the next. Time waits until the deliveries that a timer starts
+ * have ended.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
@@ -10,10 +10,10 @@ import type { SteerableClock } from './steerable-clock.ts';
 
 const DEFAULT_PATIENCE_MS = 5_000;
 
-export const NO_OWN_TIME = 'this service runs on a clock that is not its own: start it with `time` or `control`';
+export const NO_OWN_TIME = 'this service has no clock of its own: start it with `time` or `control`';
 
 interface AdvanceOptions {
-  /** Real milliseconds after which a delivery is no longer waited for. Default 5,000. */
+  /** Real milliseconds until time no longer waits for a delivery. Default 5,000. */
   readonly patienceMs?: number | undefined;
 }
 
@@ -23,12 +23,12 @@ interface AdvanceParts {
   /** Undefined when the service has no time of its own. */
   readonly ownTime: SteerableClock | undefined;
   readonly realTime: Clock;
-  /** Asked at each step: a reset puts a new one in its place. */
+  /** Called at each step: a reset replaces the service. */
   readonly inProgress: () => InProgress;
   readonly destinations: ScriptedDestinations;
 }
 
-/** What it makes throws when there is no time to move. */
+/** Creates the function that moves time. The function throws when the service has no time of its own. */
 export function createAdvance({ ownTime, realTime, inProgress, destinations }: AdvanceParts): Advance {
   return async (ms, { patienceMs = DEFAULT_PATIENCE_MS } = {}) => {
     if (ownTime === undefined) throw new Error(NO_OWN_TIME);
@@ -39,17 +39,20 @@ export function createAdvance({ ownTime, realTime, inProgress, destinations }: A
 }
 
 interface Waiting {
-  /** Attempts that have had real time enough. */
+  /** Attempts that used up their real time. */
   readonly hanging: Set<string>;
-  /** Whether an attempt waits for the service's time, or hangs. */
+  /** Returns true for an attempt that waits for the service's time, or hangs. */
   readonly waits: (attempt: string) => boolean;
   readonly clock: Clock;
   readonly patienceMs: number;
 }
 
-/** No delivery is in progress but those that wait for time to go on; whoever has had real time enough joins them. */
+/**
+ * Resolves when every delivery in progress waits for time to move. A delivery that uses up its real time counts as
+ * waiting.
+ */
 async function settled(inProgress: InProgress, { hanging, waits, clock, patienceMs }: Waiting): Promise<void> {
-  // A turn of the event loop: what a timer has set off has begun.
+  // One turn of the event loop starts what the timer triggered.
   await new Promise((resolve) => setImmediate(resolve));
   const enough = new AbortController();
   const patience = sleep(clock, patienceMs, enough.signal).then(

@@ -1,7 +1,7 @@
 /**
- * The control path, `/-/emulator/…`: the control of a service over HTTP, JSON in and out, for tests in any language.
- * It has no credentials and is there only when it was asked for. Unknown fields are refused, so that a typing error
- * does not pass for an answer.
+ * The control API, `/-/emulator/…`: control of a service over HTTP and JSON, for tests in any language. It has no
+ * credentials and exists only when the options enable it. Unknown fields are rejected, so that a typing error causes no
+ * silent success.
  */
 import { z } from 'zod';
 import type { PlanName } from '../state/account.ts';
@@ -14,7 +14,7 @@ import { ScriptError } from './scripted-steps.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
 import { SWITCH_VALUES } from '../state/switches.ts';
 
-/** Of one seed: what takes seconds stops everything else. */
+/** Maximum per seed, because a seed that takes seconds blocks everything else. */
 const MOST_FAILURES = 20_000;
 
 const count = z.int().min(1).max(1_000_000);
@@ -43,7 +43,7 @@ function listOf<T extends z.ZodType<{ readonly count?: number | undefined }>>(fa
   const inAll = (all: readonly z.infer<T>[]): number => all.reduce((sum, { count: alike = 1 }) => sum + alike, 0);
   return z
     .array(failure)
-    .refine((all) => inAll(all) <= MOST_FAILURES, { error: `at most ${MOST_FAILURES} in all` })
+    .refine((all) => inAll(all) <= MOST_FAILURES, { error: `at most ${MOST_FAILURES} in total` })
     .optional();
 }
 const SEED = z.strictObject({
@@ -209,7 +209,7 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
     route('DELETE', '/faults', () => control.faults.clear()),
     route('DELETE', '/faults/:id', (request) => {
       const id = param(request, 'id');
-      if (!control.faults.remove(id)) throw new ApiError(404, `there is no fault ${id.slice(0, 200)}`);
+      if (!control.faults.remove(id)) throw new ApiError(404, `no fault has the id ${id.slice(0, 200)}`);
     }),
 
     route('GET', '/requests', (request) => ({ requests: control.requests.list(readFilter(request.query)) })),

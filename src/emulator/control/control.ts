@@ -1,6 +1,6 @@
 /**
- * The service in a test's hands: what no operation of the interface can bring about. Methods throw an ApiError that
- * says what is wrong. `account` may be left out when there is only one.
+ * Control of the service by tests: changes that no operation of the interface can make. Methods throw an ApiError that
+ * names the problem. `account` is optional when only one exists.
  */
 import type { Random } from '#foundation/platform/random.ts';
 import { AccountError, type AccountBook, type AccountSeed } from '../state/account-book.ts';
@@ -25,7 +25,7 @@ import type { SteerableClock, TimeMode } from './steerable-clock.ts';
 import type { Switches } from '../state/switches.ts';
 import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
 
-/** The parts of a service that a test can read and change. A reset replaces all of them. */
+/** Parts of a service that a test can read and change. A reset replaces all of them. */
 export interface ControlledService {
   readonly accounts: AccountBook;
   readonly limitsOf: LimitsOf;
@@ -36,9 +36,9 @@ export interface ControlledService {
   readonly origins: MessageOrigins;
   readonly headerNames: DeliveryHeaderNames;
   /**
-   * Another account, from now on.
+   * Adds an account.
    *
-   * @throws {AccountError} when its id or a token is taken, or a token is empty
+   * @throws {AccountError} when its id or a token is in use, or a token is empty
    */
   readonly addAccount: (seed: AccountSeed) => Account;
 }
@@ -49,14 +49,14 @@ export interface ControlOptions {
   readonly service: () => ControlledService;
   readonly rebuild: () => Promise<void>;
   readonly advance: (ms: number, options: { readonly patienceMs?: number | undefined }) => Promise<void>;
-  /** Changed in place: whoever holds them sees the change. */
+  /** Switches, changed in place: all holders see the change. */
   readonly switches: { -readonly [K in keyof Switches]: Switches[K] };
   readonly signingKeys: SigningKeyRing;
   readonly faults: Faults;
   readonly requests: RequestRecorder;
 }
 
-/** What its clients and the receivers of its deliveries need. */
+/** Facts about an account that its clients and receivers need. */
 interface AddedAccount {
   readonly id: string;
   readonly token: string;
@@ -72,7 +72,7 @@ export interface ClockView {
   readonly mode: TimeMode;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** How many timers wait, and how long until the first. */
+  /** Number of pending timers, and the time until the first. */
   readonly timers: number;
   readonly nextInMs?: number;
 }
@@ -80,7 +80,7 @@ export interface ClockView {
 export interface HoldChange extends OfAccount {
   readonly key: string;
   readonly paused?: boolean | undefined;
-  /** Null lets go of the pin; absent leaves it. */
+  /** Null removes the pin; absent keeps it. */
   readonly parallelism?: number | null | undefined;
   readonly rate?: { readonly max: number; readonly periodMs: number } | null | undefined;
 }
@@ -90,11 +90,11 @@ export interface AccountChange extends OfAccount {
   /** Null ends the change in progress. */
   readonly modifyingState?: string | null | undefined;
   readonly plan?: PlanName | undefined;
-  /** With the plan `enterprise`. */
+  /** Only for the plan `enterprise`. */
   readonly enterpriseId?: string | undefined;
 }
 
-/** More than a year at once is a mistake in a unit. */
+/** Maximum move of time, above one year. A longer move is a mistake in a unit. */
 const LONGEST_MOVE_MS = 400 * 86_400_000;
 
 export class EmulatorControl {
@@ -110,16 +110,19 @@ export class EmulatorControl {
     this.requests = options.requests;
   }
 
-  /** As it was at the start, time and signing keys apart: deliveries are broken off, tokens are the first ones again. */
+  /**
+   * Restores the state of the start, except time and signing keys. Deliveries in progress are aborted. The first tokens
+   * are valid again.
+   */
   async reset(): Promise<void> {
     this.faults.clear();
     Object.assign(this.#options.switches, this.#initialSwitches);
     await this.#options.rebuild();
-    // Last: of what came while deliveries were broken off, too.
+    // Cleared last, so that requests during the abort of deliveries are removed too.
     this.requests.clear();
   }
 
-  /** Puts things there as if they had come to be. */
+  /** Adds state as if it had developed in operation. */
   seed(seed: Seed & OfAccount): { readonly dlqIds: readonly string[]; readonly indexIds: readonly string[] } {
     const service = this.#options.service();
     const { state, account } = this.#of(seed.account);
@@ -127,7 +130,10 @@ export class EmulatorControl {
     return plantSeed(seed, { ...service, state, account, limits: service.limitsOf(account), now: clock.now(), random });
   }
 
-  /** Days of traffic that end now; log and dead letters of the last of it. For a service that has done nothing yet. */
+  /**
+   * Adds days of traffic that end now. Log and dead letters cover only the last part. The service must not have
+   * processed anything yet.
+   */
   history(
     options: OfAccount & {
       readonly days?: number | undefined;
@@ -157,7 +163,7 @@ export class EmulatorControl {
     return this.clock();
   }
 
-  /** By so many milliseconds, or to a moment; what is due on the way is really delivered. */
+  /** Moves time by milliseconds, or to a given time. Deliveries that become due are really made. */
   async advance(
     move: ({ readonly ms: number } | { readonly to: number }) & { readonly patienceMs?: number | undefined },
   ): Promise<ClockView> {
@@ -168,25 +174,28 @@ export class EmulatorControl {
     return this.clock();
   }
 
-  /** At once when it waits, else after the attempt in progress, which may still deliver it. */
+  /**
+   * Cancels a waiting message at once, and a message in delivery after its attempt. The attempt may still deliver the
+   * message.
+   */
   cancelMessage({ account, messageId }: OfAccount & { readonly messageId: string }): MessageView {
     const message = this.#message(account, messageId);
     this.#cancel(message, `message ${messageId}`);
     return viewOf(message);
   }
 
-  /** Cancels the call that tells of a run's failure, while it is in progress: its state is CALLBACK_CANCELED then. */
+  /** Cancels the failure function of a run while it is in progress. Its state becomes CALLBACK_CANCELED. */
   cancelFailureFunction({ account, dlqId }: OfAccount & { readonly dlqId: string }): MessageView {
     const { state } = this.#of(account);
     const letter = state.workflowDlq.get(dlqId);
-    if (letter === undefined) throw new ApiError(404, `there is no failed run ${dlqId.slice(0, 200)}`);
+    if (letter === undefined) throw new ApiError(404, `no failed run has the id ${dlqId.slice(0, 200)}`);
     const notice = letter.message.failureNotice;
-    if (notice === undefined) throw new ApiError(409, `nothing is called because of the failure of ${dlqId}`);
+    if (notice === undefined) throw new ApiError(409, `no failure function is in progress for ${dlqId}`);
     this.#cancel(notice, `the failure function of ${dlqId}`);
     return viewOf(notice);
   }
 
-  /** The message, and all that is told of it, is of a schedule or queue. */
+  /** Assigns a message, and all reports about it, to a schedule or queue. */
   nameMessage({
     account,
     messageId,
@@ -199,12 +208,12 @@ export class EmulatorControl {
     return viewOf(message);
   }
 
-  /** The next publishes and triggers are of a schedule or queue. */
+  /** Assigns the next publishes and triggers to a schedule or queue. */
   nameNext({ account, times, ...origin }: OfAccount & MessageOrigin & { readonly times?: number | undefined }): void {
     this.#options.service().origins.set(this.#of(account).account.id, origin, times ?? 1);
   }
 
-  /** Another account beside those that are there, until a reset. What goes without saying which one is meant is refused then. */
+  /** Adds an account until the next reset. Requests that omit the account are then rejected. */
   addAccount(seed: AccountSeed): AddedAccount {
     if (Object.values(seed.signingKeys ?? {}).includes('')) throw new ApiError(400, 'a signing key must not be empty');
     try {
@@ -215,7 +224,9 @@ export class EmulatorControl {
     }
   }
 
-  /** Deliveries are signed with the next key from now on, and there is a new next one. */
+  /**
+   * Makes the next key the current one, and generates a new next key. Deliveries are signed with the new current key.
+   */
   rollSigningKeys({ account }: OfAccount = {}): SigningKeys {
     return this.#options.signingKeys.roll(this.#of(account).account.id);
   }
@@ -236,7 +247,7 @@ export class EmulatorControl {
     }
   }
 
-  /** Pauses a key, pins its limits, or lets go of them. What it is told of stays as it is where nothing is said. */
+  /** Pauses a key, pins its limits, or removes pause and pins. Absent fields keep their values. */
   hold({ account, key, paused, parallelism, rate }: HoldChange): FlowFigures {
     const { state } = this.#of(account);
     const before: FlowHold = state.flow.get(key)?.hold ?? { paused: false };
@@ -280,22 +291,22 @@ export class EmulatorControl {
     const { accounts, states } = this.#options.service();
     const all = accounts.all();
     if (id === undefined && all.length !== 1) {
-      throw new ApiError(400, `say which account is meant: ${all.map((account) => account.id).join(', ')}`);
+      throw new ApiError(400, `account is required, one of: ${all.map((account) => account.id).join(', ')}`);
     }
     const account = id === undefined ? all[0]! : accounts.byId(id);
-    if (account === undefined) throw new ApiError(404, `there is no account ${id?.slice(0, 200)}`);
+    if (account === undefined) throw new ApiError(404, `unknown account ${id?.slice(0, 200)}`);
     return { account, state: states.get(account.id)! };
   }
 
   #message(account: string | undefined, messageId: string): Message {
     const message = this.#of(account).state.messages.get(messageId);
-    if (message === undefined) throw new ApiError(404, `there is no message ${messageId.slice(0, 200)}`);
+    if (message === undefined) throw new ApiError(404, `unknown message ${messageId.slice(0, 200)}`);
     return message;
   }
 
   #cancel(message: Message, what: string): void {
     if (this.#options.service().engine.cancel(message)) return;
-    const why = isTerminal(message.state) ? `has ended: it is ${message.state}` : 'is being canceled already';
+    const why = isTerminal(message.state) ? `has ended: it is ${message.state}` : 'is already being canceled';
     throw new ApiError(409, `${what} ${why}`);
   }
 }

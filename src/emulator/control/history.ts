@@ -1,7 +1,7 @@
 /**
- * A month of plausible traffic, replayed into the statistics as facts that end where the present begins: daily and
- * weekly rhythm, noise, and an outage of a destination some days ago. Messages of a stretch also end in it, so that
- * `created` = `delivered` + `failed` + `canceled` over any time.
+ * Generates a month of plausible traffic as facts that end where the present begins. The traffic has a daily and weekly
+ * rhythm, noise, and an outage of a destination some days ago. Messages end in the stretch that creates them, so
+ * `created` = `delivered` + `failed` + `canceled` over any period.
  */
 import type { Random } from '#foundation/platform/random.ts';
 import type { Fact } from '../statistics/facts.ts';
@@ -12,30 +12,30 @@ export interface HistoryOptions {
   readonly statistics: Pick<Statistics, 'record'>;
   readonly accountId: string;
   readonly random: Random;
-  /** Epoch milliseconds: the minute of `now` is left to what really happens. */
+  /** Epoch milliseconds. The minute of `now` is left to real events. */
   readonly now: number;
-  /** At most 31: that is how long the statistics remember. */
+  /** At most 31, the memory of the statistics. */
   readonly days: number;
 }
 
 export interface History {
   /** Messages created, those of workflows included. */
   readonly messages: number;
-  /** Delivery attempts, each of them billed. */
+  /** Delivery attempts. Each one is billed. */
   readonly attempts: number;
   /** Epoch milliseconds, [from, to). */
   readonly outage: { readonly from: number; readonly to: number };
 }
 
-/** One kind of traffic. */
+/** A type of traffic. */
 interface Stream {
   readonly workflow: boolean;
-  /** Messages a minute on average. */
+  /** Mean messages per minute. */
   readonly perMinute: number;
-  /** Share of attempts that fail, in normal times and in the outage. */
+  /** Share of attempts that fail, in normal operation and in the outage. */
   readonly failing: number;
   readonly failingInOutage: number;
-  /** Attempts a message has at most. */
+  /** Maximum attempts of a message. */
   readonly attempts: number;
   readonly canceled: number;
   readonly createdBytes: number;
@@ -68,8 +68,8 @@ const STREAMS: readonly Stream[] = [
 const OUTAGE_MS = 140 * MINUTE_MS;
 
 /**
- * The last day is told minute by minute. What is older goes in stretches of twelve minutes: every period that reaches
- * back further than a day has steps that are multiples of them, and no period will ever show it finer.
+ * Length of an older stretch. The last day has one stretch per minute, older days one per twelve minutes. Every period
+ * longer than a day has steps that are multiples of twelve minutes, so no period shows finer detail.
  */
 const STRETCH_MS = 12 * MINUTE_MS;
 
@@ -114,7 +114,9 @@ export function replayHistory(options: HistoryOptions): History {
   return { messages, attempts, outage };
 }
 
-/** 1 on average over a week: busy by day, quiet at night, half as much on Saturday and Sunday. */
+/**
+ * Returns the relative traffic, on average 1 over a week: high in the day, low at night, half on Saturday and Sunday.
+ */
 function rhythmAt(at: number): number {
   const hour = (at % DAY_MS) / (DAY_MS / 24);
   const daily = 1 + 0.55 * Math.sin(((hour - 8) / 24) * 2 * Math.PI);
@@ -123,7 +125,7 @@ function rhythmAt(at: number): number {
   return daily * (weekday === 2 || weekday === 3 ? 0.58 : 1.168);
 }
 
-/** A whole number whose mean is `value`. */
+/** Returns a whole number whose mean is `value`. */
 function wholeOf(value: number, random: Random): number {
   const whole = Math.floor(value);
   return random() < value - whole ? whole + 1 : whole;

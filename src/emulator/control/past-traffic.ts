@@ -1,7 +1,7 @@
 /**
- * A month of traffic as if the service had run all the time: figures for all of it, and for its last minutes the
- * messages themselves, entry by entry, so that logs and statistics tell the same. Of the messages that failed before,
- * some are in the dead letter queues.
+ * Generates a month of traffic as if the service had run all the time. The statistics cover all of it. The messages of
+ * the last minutes exist with their log entries, so that logs and statistics agree. Some of the messages that failed
+ * earlier are in the dead letter queues.
  */
 import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from '../state/account-state.ts';
@@ -22,9 +22,9 @@ export interface PastTrafficOptions {
   readonly now: number;
   /** At most 31. */
   readonly days: number;
-  /** Of the last minutes there are messages and log entries. */
+  /** Length of the last part that has messages and log entries. */
   readonly logMinutes: number;
-  /** Older failures in each dead letter queue, at most. */
+  /** Maximum number of older failures in each dead letter queue. */
   readonly deadLetters: number;
 }
 
@@ -103,7 +103,10 @@ interface PastMessagesOptions {
   readonly onFailed: (message: Message, at: number) => void;
 }
 
-/** Makes messages of facts: all of one stretch and kind come together, and end in the order of their attempts. */
+/**
+ * Builds messages from facts. All messages of a stretch and type start together, and end in the order of their
+ * attempts.
+ */
 class PastMessages {
   readonly #options: PastMessagesOptions;
   readonly #deliveries: readonly Delivery[];
@@ -137,7 +140,7 @@ class PastMessages {
     if (fact.kind === 'attempt' && fact.outcome === 'retry') for (const message of this.#open) this.#retry(message);
   }
 
-  /** What is still open has nothing more to come. */
+  /** Drops the open messages: no more facts follow. */
   finish(): void {
     this.#open = [];
   }
@@ -161,7 +164,7 @@ class PastMessages {
   }
 
   #create(minute: number, workflow: boolean): void {
-    // Early in the minute: what becomes of it happens in the same one.
+    // Early in the minute, so that the outcome falls into the same minute.
     const createdAt = minute + Math.floor(this.#options.random() * 20_000);
     const message = this.message(workflow, createdAt);
     this.#options.state.messages.set(message.id, message);
@@ -195,7 +198,7 @@ class PastMessages {
     this.#options.entries.push({ time: this.#timeOf(message), state, message, outcome, nextDeliveryTime });
   }
 
-  /** Attempts follow each other by the default back-off; an answer takes some milliseconds. */
+  /** Returns the time of an attempt. Attempts follow the default backoff, and a response takes some milliseconds. */
   #timeOf({ createdAt, attempts, state }: Message): number {
     const begun = createdAt + Math.max(0, attempts - 1) * defaultBackoff(1);
     return state === 'CREATED' || state === 'ACTIVE' ? begun : begun + 35;

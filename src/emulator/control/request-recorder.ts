@@ -1,29 +1,29 @@
 /**
- * The last requests to both APIs, for tests that ask what their software did. Credentials are never kept: values of
- * headers and of query parameters whose name speaks of one, and user info of URLs, are replaced.
+ * Keeps the last requests to both APIs, so that tests can check their software's requests. Credentials are replaced:
+ * values of headers and query parameters whose name suggests a credential, and user info of URLs.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export interface RecordedRequest {
-  /** Grows by one with every request. */
+  /** Increases by one with every request. */
   readonly sequence: number;
-  /** Epoch milliseconds of the service's clock, when the answer was ready. */
+  /** Time of the response on the service's clock, in epoch milliseconds. */
   readonly at: number;
   readonly method: string;
   /** Path and query. */
   readonly path: string;
-  /** Absent when no operation was meant. */
+  /** Absent when the request matches no operation. */
   readonly operation?: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly bodyBytes: number;
   readonly status: number;
-  /** True when a fault kept the answer back. */
+  /** True when a fault withheld the response. */
   readonly lost?: true;
 }
 
 export interface RecordedFilter {
   readonly operation?: string | undefined;
-  /** Only later ones than this sequence. */
+  /** Returns only requests after this sequence. */
   readonly after?: number | undefined;
 }
 
@@ -43,11 +43,11 @@ export class RequestRecorder {
     const { headers, path, ...rest } = request;
     const sequence = ++this.#sequence;
     this.#records.push({ sequence, ...rest, path: hidePath(path), headers: hideHeaders(headers) });
-    // In halves: an array that loses its first element with every new one would be copied each time.
+    // Halves the array when it is twice the size. Removing one element per request would copy the array each time.
     if (this.#records.length >= 2 * this.#keep) this.#records = this.#records.slice(-this.#keep);
   }
 
-  /** Oldest first. */
+  /** Returns the requests, oldest first. */
   list({ operation, after = 0 }: RecordedFilter = {}): readonly RecordedRequest[] {
     return this.#records
       .slice(-this.#keep)
@@ -71,7 +71,7 @@ function hideHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return shown;
 }
 
-/** Without user info, and without the values of parameters that speak of a credential. */
+/** Removes user info, and the values of parameters with a name that suggests a credential. */
 function hidePath(text: string): string {
   return text
     .replaceAll(/(:(?:\/|%2f){2})[^/?#\s]*?(?:@|%40)/gi, `$1${HIDDEN}@`)

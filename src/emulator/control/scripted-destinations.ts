@@ -1,6 +1,7 @@
 /**
- * Destinations that do as they are told: a script for each host or path says how one request after the other ends. One
- * real HTTP server on a loopback port plays them all, made when the first script comes; it keeps no process alive.
+ * Destinations that follow a script. The script of a host or path defines the response to each request in order. One
+ * real HTTP server on a loopback port serves all of them. It starts with the first script and does not keep the process
+ * alive.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -16,58 +17,58 @@ interface ScriptedRequest {
   /** Epoch milliseconds of the service's clock. */
   readonly at: number;
   readonly method: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly path: string;
-  /** Names in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
 export interface ScriptedDestinations {
   /**
-   * From now on `place` (a host name, or `host/path` for that path and all below it) does these steps; what it did
-   * before is forgotten. The longest path counts. A host of which only paths are scripted answers 404 elsewhere.
+   * Sets the steps of `place`: a host name, or `host/path` for that path and all below it. The previous script of the
+   * place is discarded. The longest matching path applies. A host with scripts only for paths responds 404 elsewhere.
    *
    * @throws {ScriptError}
    */
   script(place: string, steps: readonly StepLike[]): Promise<void>;
-  /** What the host got, oldest first; of many the last thousand. Refused connections are none. */
+  /** Returns the requests to a host, oldest first, at most the last thousand. Refused connections are not included. */
   requests(host: string): readonly ScriptedRequest[];
-  /** The loopback port for one delivery; undefined for a host that no script knows. Asked once for each attempt. */
+  /** Returns the loopback port for one delivery; undefined for a host without a script. Called once per attempt. */
   readonly hosts: PortOf;
-  /** Whether the host has a script. */
+  /** Returns true if the host has a script. */
   knows(host: string): boolean;
-  /** Whether an attempt (by its id) is at a destination that lets it wait for the clock. */
+  /** Returns true if an attempt (by its id) is held by a destination until the clock moves. */
   holds(attempt: string): boolean;
-  /** Forgets scripts and requests of one host, or of all. */
+  /** Removes scripts and requests of one host, or of all. */
   clear(host?: string): void;
-  /** Requests in progress are broken off. Idempotent. */
+  /** Aborts requests in progress. Idempotent. */
   stop(): Promise<void>;
 }
 
 interface Script {
   readonly steps: readonly ScriptedStep[];
-  /** Requests that came: they say which step is next. */
+  /** Number of requests received, which selects the next step. */
   done: number;
 }
 
 interface Host {
-  /** By path: `` is the whole host. */
+  /** Scripts by path. The empty path is the whole host. */
   readonly scripts: Map<string, Script>;
   readonly requests: ScriptedRequest[];
 }
 
 const MAX_REQUESTS = 1_000;
-/** Pieces of a slow body. */
+/** Number of parts of a slow body. */
 const PIECES = 10;
-/** Nothing listens on loopback there. */
+/** Loopback port without a listener. */
 const NOBODY = 1;
 
 export interface ScriptedDestinationsOptions {
   readonly clock: Clock;
   /** Default `Svc`. */
   readonly headerPrefix?: string | undefined;
-  /** Told when an attempt begins to wait for the clock. */
+  /** Called when an attempt begins to wait for the clock. */
   readonly onHeld?: () => void;
 }
 
@@ -76,7 +77,7 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
   const names = deliveryHeaderNames(options.headerPrefix ?? 'Svc');
   const [idHeader, retriedHeader] = [names.messageId.toLowerCase(), names.retried.toLowerCase()];
   const hosts = new Map<string, Host>();
-  /** Attempts that wait, and for what; without a timer those that get no answer. */
+  /** Held attempts, each with its timer. An attempt that never gets a response has no timer. */
   const held = new Map<string, Timer | undefined>();
   let port: number | undefined;
   let starting: Promise<void> | undefined;
@@ -92,7 +93,7 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
     return host;
   }
 
-  /** Resolves on the service's clock; never when the attempt is broken off first. */
+  /** Waits on the service's clock. Never resolves if the attempt is aborted first. */
   async function wait(attempt: string, ms: number): Promise<void> {
     if (ms === 0) return;
     await new Promise<void>((resolve) => {
@@ -119,7 +120,7 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
     const body = await buffer(request);
     const path = request.url ?? '/';
     const script = host && scriptOf(host, path);
-    // A refusal that another request took in the meantime is a broken connection for this one.
+    // Another request may have taken the previous step in between. If this step is a refusal, it breaks the connection.
     const step: ScriptedStep = script === undefined ? { status: 404 } : take(script);
     if (host !== undefined) {
       host.requests.push({ at: clock.now(), method: request.method ?? '', path, headers: request.headers, body });
@@ -144,13 +145,13 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
       return;
     }
     const body = Buffer.from(step.body ?? '');
-    // An answer without a body is whole with its headers.
+    // A response without a body is complete with its headers.
     const bodyMs = body.length === 0 ? 0 : (step.bodyMs ?? 0);
     response.writeHead(step.status ?? 200, {
       ...step.headers,
       ...(step.retryAfter !== undefined && { 'Retry-After': String(step.retryAfter) }),
       ...(step.nonRetryable === true && { [names.nonRetryable]: 'true' }),
-      // One byte more than ever comes, so that a cut is noticed whatever the body.
+      // One byte more than the body, so that every cut is detectable.
       'Content-Length': body.length + (fault === 'cut' ? 1 : 0),
     });
     response.flushHeaders();
@@ -162,7 +163,7 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
       response.write(body.subarray(Math.floor((end * piece) / pieces), Math.floor((end * (piece + 1)) / pieces)));
       if (bodyMs > 0) await arrival();
     }
-    // What was written is on its way before the connection breaks.
+    // The written bytes are sent before the connection breaks.
     if (fault === 'cut') response.socket?.destroySoon();
     else response.end();
   }
@@ -208,7 +209,7 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
   };
 }
 
-/** The receiver is in this process: two turns of the event loop, and it has read what was written. */
+/** Waits two turns of the event loop. The receiver runs in this process and has then read the written bytes. */
 async function arrival(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -221,7 +222,7 @@ function readPlace(place: string): { readonly host: string; readonly path: strin
   return { host, path: place.includes('/') ? `/${path}`.replace(/\/+$/, '') : '' };
 }
 
-/** The script of the path itself, or of the nearest path above it. */
+/** Returns the script of the path, or of its nearest ancestor. */
 function scriptOf(host: Host, target: string): Script | undefined {
   let path = target.split('?', 1)[0]!.replace(/\/+$/, '');
   for (;;) {

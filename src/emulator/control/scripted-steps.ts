@@ -1,10 +1,10 @@
-/** What a scripted destination does with one request after the other: data, as tests and the control path give it. */
+/** Steps of a scripted destination, as data that tests and the control API provide. */
 
 const FAULTS = ['refuse', 'reset', 'hang', 'cut'] as const;
 
 /**
- * `refuse`: no connection. `reset`: the connection breaks before the answer. `hang`: no answer, ever. `cut`: status
- * and headers, half of the body, and the connection breaks.
+ * Faults of a step. `refuse`: no connection. `reset`: the connection breaks before the response. `hang`: no response.
+ * `cut`: status, headers and half of the body, then the connection breaks.
  */
 type Fault = (typeof FAULTS)[number];
 
@@ -13,23 +13,23 @@ export interface ScriptedStep {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Before the answer or its fault; milliseconds on the service's clock. */
+  /** Delay before the response or fault, in milliseconds of the service's clock. */
   readonly afterMs?: number;
-  /** Over which the body comes in pieces; milliseconds on the service's clock. */
+  /** Duration of the body, which is sent in parts, in milliseconds of the service's clock. */
   readonly bodyMs?: number;
-  /** Seconds, or a date as HTTP writes it. */
+  /** Seconds, or an HTTP date. */
   readonly retryAfter?: number | string;
-  /** Adds the header by which a destination says, with 489, that trying again is of no use. */
+  /** Adds the header that, with status 489, tells the service not to retry. */
   readonly nonRetryable?: boolean;
   readonly fault?: Fault;
-  /** Requests that this step is for, default 1. The last step of a script is for all that follow. */
+  /** Number of requests for this step; default 1. The last step of a script applies to all later requests. */
   readonly times?: number;
 }
 
-/** A number is a status, a word a fault. */
+/** A step, or a status or fault as its short form. */
 export type StepLike = number | Fault | ScriptedStep;
 
-/** What is wrong with a script, and where. */
+/** An invalid script, with the place of the error. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError';
 }
@@ -40,8 +40,8 @@ type Check = readonly [is: (value: unknown) => boolean, must: string];
 
 const CHECKS: Readonly<Record<keyof ScriptedStep, Check>> = {
   status: [whole(200, 599), 'a status from 200 to 599'],
-  headers: [isHeaders, 'header names with texts, without line breaks'],
-  body: [isText, 'a text'],
+  headers: [isHeaders, 'header names with strings, without line breaks'],
+  body: [isText, 'a string'],
   afterMs: [whole(0, LONGEST_MS), 'milliseconds, at most 30 days'],
   bodyMs: [whole(0, LONGEST_MS), 'milliseconds, at most 30 days'],
   retryAfter: [
@@ -54,7 +54,7 @@ const CHECKS: Readonly<Record<keyof ScriptedStep, Check>> = {
 };
 
 /**
- * Takes what came as JSON as well as what a test wrote.
+ * Parses steps from JSON or from a test.
  *
  * @throws {ScriptError}
  */
@@ -72,7 +72,7 @@ function readStep(value: unknown, where: string): ScriptedStep {
   for (const [name, given] of Object.entries(value)) {
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof ScriptedStep] : undefined;
     if (check === undefined) {
-      throw new ScriptError(`${where} has ${name}, which no step has; it may have ${Object.keys(CHECKS).join(', ')}`);
+      throw new ScriptError(`${where} has the unknown field ${name}; known fields: ${Object.keys(CHECKS).join(', ')}`);
     }
     if (given !== undefined && !check[0](given)) throw new ScriptError(`${where}.${name} must be ${check[1]}`);
   }

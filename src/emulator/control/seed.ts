@@ -1,4 +1,4 @@
-/** What a test wants to find: groups, indexes, and messages that have failed. */
+/** State that a test requests: groups, indexes, and failed messages. */
 import type { Account } from '../state/account.ts';
 import type { Indexes } from '../statistics/indexes.ts';
 import type { Limits } from '../state/limits.ts';
@@ -10,9 +10,9 @@ export interface Seed {
   readonly indexes?: readonly SeededIndex[] | undefined;
   /** Ids of vector indexes without a search index. */
   readonly vectorIndexes?: readonly string[] | undefined;
-  /** In the message DLQ. */
+  /** Messages of the message DLQ. */
   readonly deadMessages?: readonly SeededFailure[] | undefined;
-  /** In the workflow DLQ. */
+  /** Runs of the workflow DLQ. */
   readonly failedRuns?: readonly SeededRun[] | undefined;
 }
 
@@ -29,7 +29,7 @@ interface SeedBed extends FailureBed {
   readonly indexes: Indexes;
 }
 
-/** @returns ids of the dead messages and then of the failed runs, each in the order in which they were given */
+/** @returns ids of the dead messages, then of the failed runs, in the given order */
 export function plantSeed(
   seed: Seed,
   bed: SeedBed,

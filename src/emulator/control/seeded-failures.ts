@@ -1,6 +1,6 @@
 /**
- * Failures that a test wants to find, as if they had come to be at the moment they are seeded for: the log tells of
- * every attempt, the statistics count them, and the dead letter lies in its queue. Nothing was sent.
+ * Creates failures that a test requests, as if they had occurred at the seeded time. The log has every attempt, the
+ * statistics count them, and the dead letter is in its queue. No request is sent.
  */
 import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from '../state/account-state.ts';
@@ -16,20 +16,20 @@ import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
 
 export interface SeededFailure {
   readonly url: string;
-  /** How many alike. Default 1. */
+  /** Number of equal failures. Default 1. */
   readonly count?: number | undefined;
   readonly body?: string | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly flowControlKey?: string | undefined;
-  /** Of its attempts; no answer when absent. */
+  /** Status of the failed attempts; absent means no response. */
   readonly status?: number | undefined;
   readonly responseBody?: string | undefined;
-  /** How long ago it failed. Default 0. */
+  /** Age of the failure. Default 0. */
   readonly agoMs?: number | undefined;
 }
 
 export interface SeededRun extends SeededFailure {
-  /** What became of the call of its failure function; none was made when absent. One in progress is due in an hour. */
+  /** State of the failure function; absent means that none was called. One in progress is due in an hour. */
   readonly failureFunctionState?: FailureFunctionState | undefined;
 }
 
@@ -46,7 +46,7 @@ const MAX_RETRIES = 3;
 const IN_PROGRESS_MS = 3_600_000;
 const ANSWERED: Outcome = { delivered: true, status: 200, headers: {}, body: new Uint8Array() };
 
-/** @returns their dlqIds in the order in which they were given, the messages first */
+/** @returns their dlqIds in the given order, messages first */
 export function plantFailures(
   deadMessages: readonly SeededFailure[],
   failedRuns: readonly SeededRun[],
@@ -59,7 +59,7 @@ export function plantFailures(
     ...failedRuns.flatMap((failure) => each(failure, true)),
   ];
   const messages = new Map<Planned, Message>();
-  // In the order in which they happened, as log and queues have it.
+  // Log and queues need the order of the failures.
   for (const failure of planned.toSorted((a, b) => a.at - b.at)) messages.set(failure, plant(failure, bed));
   return planned.map((failure) => messages.get(failure)!.dlqId!);
 }
@@ -96,7 +96,7 @@ function plant({ failure, workflow, at }: Planned, bed: FailureBed): Message {
   return message;
 }
 
-/** Makes messages live their life at one moment, as the engine would have told of it. */
+/** Writes a message's life at one past time, as the engine would have recorded it. */
 class Past {
   readonly #bed: FailureBed;
   readonly #at: number;
@@ -132,7 +132,7 @@ class Past {
     this.#enter(message, 'DELIVERED', { outcome });
   }
 
-  /** After all its retries. */
+  /** Fails a message after all its retries. */
   fail(message: Message, outcome: Outcome): void {
     const at = this.#at;
     for (let retried = 0; retried < message.delivery.maxRetries; retried++) {

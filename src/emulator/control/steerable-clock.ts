@@ -1,7 +1,7 @@
 /**
- * The embedded service's own time. In real mode it runs with the clock it was given; in virtual mode it stands still
- * until it is moved. In both it can be moved forward, timer by timer, and what a timer set off is let come to its end
- * before time goes on. It never goes back.
+ * Clock of the embedded service. In real mode it follows a base clock; in virtual mode it stops until a move. Both
+ * modes allow moves forward, timer by timer. Each move waits until the work of a timer has ended. The clock never moves
+ * backward.
  */
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { TimerQueue } from './timer-queue.ts';
@@ -9,29 +9,29 @@ import { TimerQueue } from './timer-queue.ts';
 export type TimeMode = 'real' | 'virtual';
 
 export interface SteerableClockOptions {
-  /** What real time is. */
+  /** Real time. */
   readonly base: Clock;
   readonly mode: TimeMode;
-  /** Epoch milliseconds of the first moment; the base's when absent. */
+  /** First time in epoch milliseconds; the base's time when absent. */
   readonly startAt?: number | undefined;
 }
 
 export class SteerableClock implements Clock {
   readonly #base: Clock;
   readonly #timers = new TimerQueue();
-  /** How far this clock is ahead of the base: in real mode. */
+  /** Lead of this clock over the base, in real mode. */
   #wallLead: number;
   #monotonicLead = 0;
-  /** Where this clock stands: in virtual mode. */
+  /** Time of this clock, in virtual mode. */
   #frozen: { wall: number; monotonic: number } | undefined;
-  /** The base's timer for the first timer of ours, and when it fires: in real mode. */
+  /** Base timer for this clock's first timer, with its due time, in real mode. */
   #armed: { readonly timer: Timer; readonly due: number } | undefined;
   #moving: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(options: SteerableClockOptions) {
     this.#base = options.base;
-    // Read once: a second look at the base may be a millisecond later.
+    // Reads the base once: a second read may be a millisecond later.
     const now = options.base.now();
     const startAt = Math.floor(options.startAt ?? now);
     this.#wallLead = startAt - now;
@@ -51,24 +51,25 @@ export class SteerableClock implements Clock {
   }
 
   after(ms: number, run: () => void): Timer {
-    // A whole millisecond, as `#freeze` has it: moving to a timer moves the wall by a whole number too.
+    // Rounds up to a whole millisecond, as `#freeze` does. A move to a timer then moves the wall clock by a whole
+    // number too.
     const timer = this.#timers.add(Math.ceil(this.monotonic() + Math.max(0, ms)), run);
     this.#arm();
     return timer;
   }
 
-  /** How many timers wait. */
+  /** Number of pending timers. */
   get timers(): number {
     return this.#timers.size;
   }
 
-  /** Milliseconds until the next timer is due, 0 when it is late; undefined when none waits. */
+  /** Returns milliseconds until the next timer: 0 when it is late, undefined when no timer is pending. */
   get nextIn(): number | undefined {
     const due = this.#timers.nextDue;
     return due === undefined ? undefined : Math.max(0, due - this.monotonic());
   }
 
-  /** Once a move in progress has ended: from real to virtual time stops where it is, from virtual to real it goes on from there. */
+  /** Changes the mode after any move in progress. The new mode continues from the present time. */
   setMode(mode: TimeMode): Promise<void> {
     return this.#inTurn(() => {
       if (mode === 'virtual') this.#freeze();
@@ -77,9 +78,9 @@ export class SteerableClock implements Clock {
   }
 
   /**
-   * Moves time on by `ms`, from one timer to the next, each at its own moment. `settled` is awaited before the first
-   * step and after each: time does not move while it is pending. Moves that overlap follow each other. A clock in real
-   * mode goes on by itself afterwards.
+   * Moves time by `ms`, from one timer to the next, each at its due time. Before the first step and after each step,
+   * the move awaits `settled`; time does not change in between. Overlapping moves run in order. A clock in real mode
+   * continues afterwards.
    */
   advance(ms: number, settled: () => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
@@ -101,7 +102,7 @@ export class SteerableClock implements Clock {
     });
   }
 
-  /** No timer fires any more, and a move in progress ends. */
+  /** Stops all timers and ends a move in progress. */
   close(): void {
     this.#closed = true;
     this.#armed?.timer.cancel();
@@ -114,7 +115,7 @@ export class SteerableClock implements Clock {
   }
 
   #freeze(): { wall: number; monotonic: number } {
-    // Whole milliseconds: sums of fractions would make a timer of 12,182 ms one of 12,181.99….
+    // Whole milliseconds: sums of fractions would turn a timer of 12,182 ms into one of 12,181.99….
     this.#frozen ??= { wall: this.now(), monotonic: Math.ceil(this.monotonic()) };
     this.#arm();
     return this.#frozen;
@@ -139,7 +140,7 @@ export class SteerableClock implements Clock {
     for (let run = this.#timers.takeDue(by); run !== undefined; run = this.#timers.takeDue(by)) run();
   }
 
-  /** Sees to it that the base wakes us for the first timer, and in virtual mode that it does not. */
+  /** Arms the base's timer for the first timer of this clock; cancels it in virtual mode. */
   #arm(): void {
     const due = this.#frozen === undefined && !this.#closed ? this.#timers.nextDue : undefined;
     if (due === this.#armed?.due) return;

@@ -1,4 +1,4 @@
-/** Timers in the order of their moments; of one moment, in the order in which they were set. */
+/** Timers in the order of their due times. Equal due times keep the order of insertion. */
 import type { Timer } from '#foundation/platform/clock.ts';
 
 interface Entry {
@@ -8,21 +8,21 @@ interface Entry {
   run: (() => void) | undefined;
 }
 
-/** Canceled entries stay in the heap until they are as many as this and outnumber the living. */
+/** Minimum number of canceled entries before a sweep. A sweep also requires that they outnumber the active ones. */
 const MIN_TO_SWEEP = 1_024;
 
 export class TimerQueue {
-  /** A binary heap: every entry comes before its children at 2i + 1 and 2i + 2. */
+  /** Binary heap: every entry precedes its children at 2i + 1 and 2i + 2. */
   #heap: Entry[] = [];
   #order = 0;
   #canceled = 0;
 
-  /** How many wait. */
+  /** Number of pending timers. */
   get size(): number {
     return this.#heap.length - this.#canceled;
   }
 
-  /** When the first is due; undefined when none waits. */
+  /** Due time of the first timer; undefined when none is pending. */
   get nextDue(): number | undefined {
     while (this.#heap[0] !== undefined && this.#heap[0].run === undefined) {
       this.#removeFirst();
@@ -44,13 +44,13 @@ export class TimerQueue {
     return { cancel, [Symbol.dispose]: cancel };
   }
 
-  /** Takes the first out when it is due by then; the caller runs it. */
+  /** Removes and returns the first timer if it is due by then. The caller runs it. */
   takeDue(by: number): (() => void) | undefined {
     const due = this.nextDue;
     if (due === undefined || due > by) return undefined;
     const entry = this.#removeFirst();
     const { run } = entry;
-    // A cancel that comes later finds nothing to do.
+    // A later cancel has no effect.
     entry.run = undefined;
     return run;
   }

@@ -1,23 +1,23 @@
-/** When a failed delivery is tried again. */
+/** Delay of the next attempt after a failed delivery. */
 
 const DAY_MS = 86_400_000;
-/** Nothing that an expression yields waits longer than this. */
+/** Maximum delay that an expression can produce. */
 const LONGEST_MS = 30 * DAY_MS;
 
 export interface RetryQuestion {
-  /** Retries made so far: 0 when the first retry is asked for. */
+  /** Number of earlier retries: 0 for the first retry. */
   readonly retried: number;
-  /** Yields milliseconds. */
+  /** Returns milliseconds. */
   readonly expression?: ((retried: number) => number) | undefined;
-  /** `Retry-After` of the destination's answer, as it came. */
+  /** `Retry-After` of the destination's response, as received. */
   readonly retryAfter?: string | undefined;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
 /**
- * Milliseconds until the next attempt, at least 1, so that no two attempts of a message share a moment. The
- * destination's `Retry-After` comes first (up to a day), then the message's expression, then the default.
+ * Returns milliseconds until the next attempt, at least 1, so that attempts of a message differ in time. The
+ * destination's `Retry-After` takes precedence (up to a day), then the message's expression, then the default.
  */
 export function retryDelay(question: RetryQuestion): number {
   const asked = question.retryAfter === undefined ? undefined : parseRetryAfter(question.retryAfter, question.now);
@@ -28,7 +28,7 @@ export function retryDelay(question: RetryQuestion): number {
 }
 
 /**
- * `min(86400, e^(2.5 n))` seconds, in milliseconds: 12 s, 2 m 28 s, 30 m, 6 h, 24 h.
+ * Returns `min(86400, e^(2.5 n))` seconds, in milliseconds: 12 s, 2 m 28 s, 30 m, 6 h, 24 h.
  *
  * @param n 1 for the first retry
  */
@@ -36,13 +36,13 @@ export function defaultBackoff(n: number): number {
   return Math.round(Math.min(86_400, Math.exp(2.5 * n)) * 1_000);
 }
 
-/** Seconds or an HTTP date; milliseconds from `now`, undefined when it is neither. */
+/** Parses seconds or an HTTP date. Returns milliseconds from `now`, or undefined for other values. */
 function parseRetryAfter(value: string, now: number): number | undefined {
   const text = value.trim();
   if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  // Date.parse would take "1.5" and "-1" for dates: an HTTP date begins with the name of a day.
+  // Date.parse would accept "1.5" and "-1" as dates: an HTTP date begins with the name of a day.
   if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined;
-  // All three forms of an HTTP date are in UTC, and one of them does not say so.
+  // All three forms of an HTTP date are in UTC. One of them does not name the zone.
   const at = Date.parse(/ GMT$/i.test(text) ? text : `${text} GMT`);
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }

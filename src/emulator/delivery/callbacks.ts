@@ -1,8 +1,8 @@
-/** Callbacks (interface, section 6): messages of their own that tell of another message's attempt. */
+/** Callbacks (interface, section 6): separate messages that report an attempt of another message. */
 import type { CallbackSetting, Delivery, Message, Outcome } from '../state/message.ts';
 import { headersAsArrays, withContentType, type DeliveryHeaderNames } from './wire-names.ts';
 
-/** The delivery of a callback, with the retry setting of the message it tells of unless it has its own. */
+/** Builds the delivery of a callback. Without its own retry setting it uses that of the source message. */
 export function callbackDelivery(setting: CallbackSetting, source: Message, body: Uint8Array): Delivery {
   const { redaction } = source.delivery;
   const retryDelay = setting.retryDelay ?? source.delivery.retryDelay;
@@ -14,15 +14,15 @@ export function callbackDelivery(setting: CallbackSetting, source: Message, body
     maxRetries: setting.retries ?? source.delivery.maxRetries,
     ...(retryDelay !== undefined && { retryDelay }),
     labels: [],
-    // The body tells of the source's body and headers: what is redacted there is redacted here.
+    // The body repeats the source's body and headers, so their redaction applies here too.
     ...(redaction !== undefined && { redaction: { ...redaction, body: true } }),
     callerIp: source.delivery.callerIp,
   };
 }
 
 /**
- * The call of the failure function that the workflow's own server has: told as a failure callback would be, to the URL
- * of the workflow. Undefined for what is no workflow run.
+ * Returns the call of a workflow's failure function. It equals a failure callback to the workflow's URL. Undefined for
+ * messages that are not workflow runs.
  */
 export function failureFunctionOf({ url, workflow }: Message, names: DeliveryHeaderNames): CallbackSetting | undefined {
   if (workflow === undefined) return undefined;
@@ -30,7 +30,7 @@ export function failureFunctionOf({ url, workflow }: Message, names: DeliveryHea
   return { url, headers, method: 'POST', delayMs: 0 };
 }
 
-/** The JSON that the callback's receiver gets. `status` is 0 when the destination gave no answer. */
+/** Builds the JSON that the callback's receiver gets. `status` is 0 when the destination did not respond. */
 export function callbackBody(source: Message, outcome: Outcome, dlqId?: string): Uint8Array {
   const { delivery } = source;
   return Buffer.from(

@@ -1,6 +1,6 @@
 /**
- * One attempt of a message, from the record to the request: what is sent with it, how much of the answer is wanted, and
- * nothing at all where the account's quota is exhausted.
+ * Carries out one attempt of a message: builds the request from the record, and limits the bytes read of the response.
+ * If the account's quota is exhausted, no request is sent.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Delivered, Deliverer } from './delivery.ts';
@@ -15,10 +15,10 @@ export interface CarrierOptions {
   readonly deliverer: Deliverer;
   readonly headerNames: DeliveryHeaderNames;
   readonly switches: Switches;
-  /** Of an answer's body, as much as a callback carries. */
+  /** Returns the maximum response bytes in a callback. */
   readonly callbackBytes: (accountId: string) => number;
   readonly signing: { readonly issuer: string; readonly keys: SigningKeyRing };
-  /** Why an account's messages can no longer be delivered; undefined while they can. */
+  /** Returns why an account's messages cannot be delivered; undefined when they can. */
   readonly exhausted: (accountId: string) => string | undefined;
 }
 
@@ -29,7 +29,7 @@ export class Carrier {
     this.#options = options;
   }
 
-  /** Of the attempt that the message has begun. Rejects only with the reason of `signal`. */
+  /** Sends the attempt that the message has begun. Rejects only with the reason of `signal`. */
   async carry(message: Message, signal: AbortSignal): Promise<Delivered> {
     const exhausted = this.#options.exhausted(message.accountId);
     if (exhausted !== undefined) {
@@ -64,7 +64,7 @@ export class Carrier {
     });
   }
 
-  /** Whether a callback may carry what the destination answers. */
+  /** Returns true if a callback may carry the destination's response. */
   #isTold({ delivery, workflow }: Message): boolean {
     if (delivery.callback !== undefined || delivery.failureCallback !== undefined) return true;
     return workflow !== undefined && this.#options.switches.failureFunction === 'on';

@@ -1,6 +1,6 @@
 /**
- * One delivery attempt over HTTP. It always ends in an outcome, within the message's timeout on the service's clock:
- * a destination that is not there, hangs, resets or answers nonsense is an outcome with an error text.
+ * One delivery attempt over HTTP. It always ends in an outcome, within the message's timeout on the service's clock. If
+ * the destination is unreachable, hangs, resets or sends an invalid response, the outcome has an error text.
  */
 import type { LookupFunction } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
@@ -10,25 +10,25 @@ import type { Compact } from '../state/compact.ts';
 import type { HeaderPair, Method, Outcome } from '../state/message.ts';
 import { PrivateDestinationError, privateKindOfUrl, publicLookup } from './private-destinations.ts';
 
-/** As much of an answer's body is kept. */
+/** Maximum bytes kept of a response body. */
 const MAX_BODY_BYTES = 65_536;
 
 export interface DelivererOptions {
   readonly clock: Clock;
-  /** Outcomes are remembered as long as their messages. */
+  /** Shrinks outcomes, because they are kept as long as their messages. */
   readonly compact: Compact;
-  /** Connections to one origin, at most. */
+  /** Maximum connections to one origin. */
   readonly connections: number;
   readonly portOf: PortOf;
-  /** Whether private destinations are refused; those with a port of `portOf` never are. */
+  /** Returns true if private destinations are rejected. Destinations with a port of `portOf` are always allowed. */
   readonly refusesPrivate: () => boolean;
-  /** Of names; default the system's. */
+  /** Name lookup; default the system's. */
   readonly lookup?: LookupFunction;
 }
 
 /**
- * The loopback port on which a destination lives, asked once for each attempt; undefined for one that lives where its
- * URL says. It is spoken to in plain HTTP there, whatever the URL's scheme; URL and Host header are not changed.
+ * Returns the loopback port of a destination; undefined if the destination is where its URL points. Called once per
+ * attempt. Requests to such a port use plain HTTP; URL and Host header do not change.
  */
 export type PortOf = (destination: URL) => number | undefined;
 
@@ -38,12 +38,12 @@ export interface Attempt {
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array;
   readonly timeoutMs: number;
-  /** As much of the answer's body is wanted, though not remembered. */
+  /** Requested bytes of the response body, beyond those that are kept. */
   readonly answerBytes?: number;
 }
 
 export interface Delivered extends Outcome {
-  /** The answer's body as far as it was wanted; absent when no more was than is remembered. */
+  /** The requested part of the response body; absent when it is not longer than the kept part. */
   readonly wanted?: Uint8Array;
 }
 
@@ -52,7 +52,7 @@ export class Deliverer {
   readonly #compact: Compact;
   readonly #portOf: PortOf;
   readonly #refusesPrivate: () => boolean;
-  /** The connections of `#public` were made to public addresses; a warm one of `#any` may lead anywhere. */
+  /** `#public` connects only to public addresses. An open connection of `#any` may lead to any address. */
   readonly #public: Agent;
   readonly #any: Agent;
 
@@ -66,8 +66,8 @@ export class Deliverer {
   }
 
   /**
-   * Once the status has come it decides: a destination that said 2xx has the message, even when the rest of its
-   * answer never came.
+   * Sends the request. The status decides the outcome: after a 2xx the message is delivered, even if the rest of the
+   * response is lost.
    *
    * Rejects only with the reason of `signal`.
    */
@@ -119,7 +119,7 @@ export class Deliverer {
     const delivered = isSuccess(status);
     const whole = Buffer.concat(chunks);
     const more = whole.length > MAX_BODY_BYTES;
-    // A copy, so that what is remembered does not keep the rest alive.
+    // Copied, so that the kept part does not hold the rest in memory.
     const body = compact.bytes(more ? Buffer.from(whole.subarray(0, MAX_BODY_BYTES)) : whole);
     const error = compact.text(`destination answered ${status}`);
     return { delivered, status, headers, body, ...(!delivered && { error }), ...(more && { wanted: whole }) };
@@ -133,14 +133,14 @@ export class Deliverer {
 function agentOf(connections: number, lookup: LookupFunction | undefined): Agent {
   return new Agent({
     connections,
-    // Time is the message's timeout, on the service's clock.
+    // The message's timeout on the service's clock replaces these.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: buildConnector({ timeout: 10_000, allowH2: false, ...(lookup !== undefined && { lookup }) }),
   });
 }
 
-/** Filled as it comes, so that what came before an error is known. */
+/** Response, filled in as it arrives, so that an error keeps the earlier parts. */
 interface Answer {
   response: Dispatcher.ResponseData | undefined;
   readonly chunks: Buffer[];
@@ -153,15 +153,15 @@ function isSuccess(status: number): boolean {
 }
 
 /**
- * A destination and its path, the path as it was written: parsing would resolve dots and rewrite escapes.
- * A fragment is not sent.
+ * Splits a destination into URL and path. The path stays as written: parsing would resolve dots and rewrite escapes. A
+ * fragment is not sent.
  */
 function splitUrl(url: string): { readonly url: URL; readonly path: string } {
   const rest = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? '';
   return { url: new URL(url), path: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/** Error code and message, the code first: connection errors to a name with several addresses have no message. */
+/** Returns error code and message, code first. Connection errors of a name with several addresses have no message. */
 function tell(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = (error as NodeJS.ErrnoException).code;

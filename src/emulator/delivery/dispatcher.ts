@@ -1,6 +1,6 @@
 /**
- * Who is delivered next: a bounded number of workers, lanes that wait for their limits and for those they share, and
- * turns among the lanes so that a long waiting list holds nobody else back. An item holds a worker only while it runs.
+ * Selects the next delivery. It has a bounded number of workers. Lanes wait for their own limits and for shared limits.
+ * Lanes take turns, so that a long queue does not delay other lanes. An item holds a worker only while it runs.
  */
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { FlowLane } from '../state/flow-lane.ts';
@@ -12,31 +12,28 @@ export interface DispatcherOptions<T> {
   readonly shared?: {
     readonly holding: (item: T) => Hold | undefined;
     readonly begin: (item: T) => void;
-    /** The holds that it may have opened. */
+    /** Returns the holds that the item's end may have opened. */
     readonly end: (item: T) => readonly Hold[];
   };
-  /** Items that run at the same moment, at most. */
+  /** Maximum number of items that run concurrently. */
   readonly workers: number;
-  /** Begins an item; its end is told with `done`. Must not throw. */
+  /** Begins an item. Must not throw. The caller reports the item's end with `done`. */
   readonly start: (item: T, lane: FlowLane<T>) => void;
 }
 
-/**
- * As many of a lane's items are looked at for one that nothing holds back: whoever waits behind more items than this
- * waits with them.
- */
+/** Number of a lane's items searched for one that no shared limit holds. Items behind them wait. */
 const LOOK_AHEAD = 64;
 
 export class Dispatcher<T> {
   readonly #options: DispatcherOptions<T>;
   /** Lanes that may have an item to start, in turn. */
   readonly #ready = new Set<FlowLane<T>>();
-  /** Of lanes that only their rate holds back. */
+  /** Timers of lanes that only their rate holds. */
   readonly #timers = new Map<FlowLane<T>, Timer>();
-  /** Lanes whose items a shared limit holds back, in turn. */
+  /** Lanes whose items a shared limit holds, in turn. */
   readonly #held = new Map<Hold, Set<FlowLane<T>>>();
   readonly #holdTimers = new Map<Hold, Timer>();
-  /** Lanes that were let go by the opening of holds: one that is still open after them lets the next go. */
+  /** Lanes released by the opening of holds. If a hold is still open after its lane, it releases the next. */
   readonly #letGo = new Map<FlowLane<T>, Set<Hold>>();
   #running = 0;
   #pumping = false;
@@ -52,7 +49,7 @@ export class Dispatcher<T> {
     this.wake(lane);
   }
 
-  /** The lane's limits may have changed. */
+  /** Rechecks a lane whose limits may have changed. */
   wake(lane: FlowLane<T>): void {
     this.#timers.get(lane)?.cancel();
     this.#timers.delete(lane);
@@ -60,7 +57,7 @@ export class Dispatcher<T> {
     this.#pump();
   }
 
-  /** The shared limits may have changed. */
+  /** Rechecks lanes after a change of the shared limits. */
   wakeHeld(): void {
     for (const hold of this.#held.keys()) this.#letOneGo(hold);
     this.#pump();
@@ -76,12 +73,12 @@ export class Dispatcher<T> {
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
-  /** Resolves when nothing runs; what waits for its time or its lane is not running. */
+  /** Resolves when no item runs. Items that wait for time or a lane do not run. */
   async idle(): Promise<void> {
     if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Starts nothing any more. */
+  /** Starts no more items. */
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers.values()) timer.cancel();
@@ -107,14 +104,14 @@ export class Dispatcher<T> {
       const holds = this.#letGo.get(lane);
       this.#letGo.delete(lane);
       for (const hold of holds ?? []) {
-        // A lane that it holds again has something that does not fit: going on would turn in a circle.
+        // The hold holds this lane again, so its item does not fit. A further release would loop forever.
         if (hold.isOpen() && this.#held.get(hold)?.has(lane) !== true) this.#letOneGo(hold);
       }
     }
     this.#pumping = false;
   }
 
-  /** Starts one item of the lane, or sees to it that the lane is looked at again when it may have one. */
+  /** Starts one item of the lane, or schedules the next check of the lane. */
   #turnOf(lane: FlowLane<T>): void {
     if (lane.waiting.size === 0) return;
     const admission = lane.admission();
@@ -130,7 +127,7 @@ export class Dispatcher<T> {
         lane.take(item);
         this.#options.shared?.begin(item);
         this.#running++;
-        // Behind the other lanes: each takes one item a turn.
+        // Moves the lane behind the others: each lane starts one item per turn.
         this.#ready.add(lane);
         this.#options.start(item, lane);
         return;
@@ -164,7 +161,7 @@ export class Dispatcher<T> {
     if (lanes === undefined || lane === undefined) return;
     lanes.delete(lane);
     if (lanes.size === 0) this.#held.delete(hold);
-    // Whom this one leaves no room must not be forgotten.
+    // Rearms the timer for the lanes that still wait.
     else this.#openInTime(hold);
     const by = this.#letGo.get(lane);
     if (by === undefined) this.#letGo.set(lane, new Set([hold]));

@@ -1,6 +1,6 @@
 /**
- * The life of messages: accepted, due, delivered or tried again, and ended. Every step writes a log entry and, where
- * something is billed or counted, a fact.
+ * Life of messages: accepted, due, delivered or retried, and ended. Every step writes a log entry. Billed or counted
+ * steps also emit a fact.
  *
  *     CREATED → ACTIVE → DELIVERED
  *                      → ERROR → RETRY → ACTIVE …
@@ -33,13 +33,13 @@ import { judge } from './verdict.ts';
 export interface EngineOptions extends CarrierOptions {
   readonly random: Random;
   readonly compact: Compact;
-  /** What the messages of an account share. */
+  /** Limits that the messages of an account share. */
   readonly shared: SharedLimits;
-  /** Deliveries in progress at one moment, at most. */
+  /** Maximum concurrent deliveries. */
   readonly workers: number;
   readonly states: ReadonlyMap<string, AccountState>;
   readonly onFact: FactListener;
-  /** Told of what must not happen: a failure of the engine itself. */
+  /** Called with failures of the engine itself, which must not occur. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -49,7 +49,7 @@ export class Engine {
   readonly #dispatcher: Dispatcher<Message>;
   readonly inProgress = new InProgress();
   readonly #carrier: Carrier;
-  /** Of messages that wait for their time. */
+  /** Timers of messages that wait for their time. */
   readonly #timers = new Map<Message, Timer>();
   readonly #stopping = new AbortController();
 
@@ -86,7 +86,7 @@ export class Engine {
       bytes: message.delivery.body.length,
     });
     const { flowControl } = message.delivery;
-    // New limits hold for those that wait already.
+    // New limits also apply to waiting messages.
     if (flowControl !== undefined) this.#dispatcher.wake(state.flow.use(flowControl));
     if (delayed) this.#wait(message, message.notBefore - now);
     else this.#dispatcher.offer(message, this.#laneOf(message));
@@ -94,8 +94,8 @@ export class Engine {
   }
 
   /**
-   * Goes on with a message of an earlier process. An attempt that was broken off counts as none: it is made again, so
-   * that what was accepted is delivered at least once.
+   * Continues a message of an earlier process. An aborted attempt does not count and is repeated, so that every
+   * accepted message is delivered at least once.
    */
   resume(message: Message, due: number | undefined): void {
     const { flowControl } = message.delivery;
@@ -108,8 +108,8 @@ export class Engine {
   }
 
   /**
-   * Ends a message that has not ended: at once when it waits, after the attempt when it is being delivered (which
-   * may still deliver it). False when there is nothing to cancel.
+   * Cancels a message: a waiting one at once, one in delivery after its attempt, which may still deliver it. Returns
+   * false when there is nothing to cancel.
    */
   cancel(message: Message): boolean {
     if (isTerminal(message.state) || message.cancelRequested) return false;
@@ -124,17 +124,19 @@ export class Engine {
     return true;
   }
 
-  /** Pauses a flow-control key or pins its limits, or lets go of them: what waits starts at once where it now may. */
+  /**
+   * Pauses a flow-control key, pins its limits, or removes both. Waiting messages that are now allowed start at once.
+   */
   hold(accountId: string, key: string, hold: FlowHold): void {
     this.#dispatcher.wake(this.#options.states.get(accountId)!.flow.hold(key, hold));
   }
 
-  /** Limits that deliveries share have changed: what waits starts at once where it now may. */
+  /** Rechecks waiting messages after a change of the shared limits. */
   limitsChanged(): void {
     this.#dispatcher.wakeHeld();
   }
 
-  /** Deliveries in progress are broken off; nothing is logged of them. */
+  /** Aborts deliveries in progress without log entries. */
   async stop(): Promise<void> {
     this.#dispatcher.stop();
     for (const timer of this.#timers.values()) timer.cancel();
@@ -153,11 +155,11 @@ export class Engine {
       const outcome = await this.#carrier.carry(message, this.#stopping.signal);
       this.#finish(message, outcome);
     } catch (error) {
-      // Broken off by the stop, the message stays as it is.
+      // The stop aborted the attempt, so the message keeps its state.
       if (!this.#stopping.signal.aborted) this.#options.onError(error);
     } finally {
       this.#dispatcher.done(message, lane);
-      // Whoever waits looks at what is in progress now: what this end has set off included.
+      // Listeners check the deliveries in progress now, including those that this end started.
       this.inProgress.end(id);
       this.#options.compact.shelve(message);
     }
@@ -172,7 +174,8 @@ export class Engine {
       kind: 'attempt',
       at: now,
       workflow: message.workflow !== undefined,
-      // A canceled message has not failed for good: each message is delivered, failed or canceled in the figures.
+      // A canceled message has not failed permanently. The statistics count each message once: delivered, failed or
+      // canceled.
       outcome: verdict === 'canceled' ? 'retry' : verdict,
       bytes: message.delivery.body.length + outcome.body.length,
     });

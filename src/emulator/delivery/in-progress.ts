@@ -1,10 +1,10 @@
-/** The attempts in progress, for those who wait until nothing moves but what time or a request moves. */
+/** Attempts in progress, for callers that wait until only time or a request can cause more work. */
 
 export class InProgress {
   readonly #attempts = new Set<string>();
   #whenChanged: (() => void)[] = [];
 
-  /** Ids, as `attemptId` makes them. */
+  /** Iterates over ids of the form of `attemptId`. */
   [Symbol.iterator](): SetIterator<string> {
     return this.#attempts.values();
   }
@@ -19,8 +19,8 @@ export class InProgress {
   }
 
   /**
-   * Resolves when no delivery is in progress but those that wait for the clock: what happens next waits for it or for
-   * a request. After `lookAgain` a delivery may have begun to wait.
+   * Resolves when every delivery in progress waits for the clock. More work then needs time or a request. `lookAgain`
+   * repeats the check, because a delivery may have begun to wait.
    */
   async idleBut(waits: (attempt: string) => boolean): Promise<void> {
     while (![...this.#attempts].every(waits)) {

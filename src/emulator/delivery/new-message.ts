@@ -1,4 +1,4 @@
-/** A message as it begins: nothing has happened to it yet. */
+/** Builds a message in its initial state. */
 import type { Random } from '#foundation/platform/random.ts';
 import type { Compact } from '../state/compact.ts';
 import { orderedId } from '../state/ids.ts';
@@ -14,7 +14,7 @@ export interface NewMessage {
   readonly endpointName?: string;
   readonly scheduleId?: string;
   readonly queueName?: string;
-  /** The run whose only message this is. `isNew` is false for a run that goes on under its old id. */
+  /** The run whose only message this is. `isNew` is false for a run that continues under its old id. */
   readonly workflow?: WorkflowRunRef & { readonly isNew: boolean };
 }
 

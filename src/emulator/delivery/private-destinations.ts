@@ -1,6 +1,6 @@
 /**
- * Which destinations are private, and so not reachable from the service of others: by their address as it is written,
- * and by what their name resolves to at the moment of the connection.
+ * Detects private destinations, which a hosted service cannot reach. It checks addresses in URLs, and the addresses of
+ * a name at the time of the connection.
  */
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -8,7 +8,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 const RANGES: readonly (readonly [kind: string, address: string, prefix: number])[] = [
   ['loopback', '127.0.0.0', 8],
   ['loopback', '::1', 128],
-  // A connection to no address goes to this machine.
+  // Connections to the unspecified address reach this machine.
   ['loopback', '0.0.0.0', 8],
   ['loopback', '::', 128],
   ['link-local', '169.254.0.0', 16],
@@ -18,7 +18,7 @@ const RANGES: readonly (readonly [kind: string, address: string, prefix: number]
   ['private', '192.168.0.0', 16],
   ['private', 'fc00::', 7],
   ['private', 'fec0::', 10],
-  // Networks of carriers, of protocols, and of benchmarks.
+  // Networks of carriers, protocols and benchmarks.
   ['reserved', '100.64.0.0', 10],
   ['reserved', '192.0.0.0', 24],
   ['reserved', '198.18.0.0', 15],
@@ -26,8 +26,8 @@ const RANGES: readonly (readonly [kind: string, address: string, prefix: number]
   ['reserved', '224.0.0.0', 3],
   ['reserved', 'ff00::', 8],
   ['reserved', '100::', 64],
-  // Addresses that hold an IPv4 address and lead wherever a translator takes them: NAT64, 6to4, Teredo, SIIT, and the
-  // form that was given up. IPv4 within ::ffff:0:0/96 is checked as IPv4.
+  // Addresses that contain an IPv4 address and lead to a translator's choice: NAT64, 6to4, Teredo, SIIT, and the
+  // deprecated form. IPv4 within ::ffff:0:0/96 is checked as IPv4.
   ['translated', '64:ff9b::', 96],
   ['translated', '64:ff9b:1::', 48],
   ['translated', '2002::', 16],
@@ -46,20 +46,23 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** Returns the kind of range that an address is in; undefined for a public address. A zone is not part of it. */
+/** Returns the type of an address's range; undefined for a public address. A zone is not part of the address. */
 export function privateKindOf(address: string): string | undefined {
   const [plain = ''] = address.split('%', 1);
   return LISTS.find(({ list }) => list.check(plain, familyOf(plain)))?.kind;
 }
 
-/** Of a URL whose host is an address, or a name that is this machine by definition; any other name must be resolved. */
+/**
+ * Returns the type of a URL's host if it is an address, or a name of this machine by definition. All other names must
+ * be resolved.
+ */
 export function privateKindOfUrl({ hostname }: URL): string | undefined {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';
   return isIP(host) === 0 ? undefined : privateKindOf(host);
 }
 
-/** A destination to which this service does not deliver. */
+/** A destination that this service does not deliver to. */
 export class PrivateDestinationError extends Error {
   override readonly name = 'PrivateDestinationError';
 
@@ -69,8 +72,8 @@ export class PrivateDestinationError extends Error {
 }
 
 /**
- * Resolves names to public addresses only. The addresses are those that the connection is made to: a name cannot change
- * its meaning between check and use.
+ * Resolves names to public addresses only. The connection uses exactly these addresses, so a name cannot change between
+ * check and use.
  */
 export function publicLookup(lookup: LookupFunction = systemLookup): LookupFunction {
   return (hostname, options, done) => {

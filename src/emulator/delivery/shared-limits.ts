@@ -1,20 +1,20 @@
 /**
- * Limits that the lanes of an account share: deliveries in progress to one URL and to all, and the bytes of a second.
- * They make deliveries wait and refuse none. A message that is larger than a second's bytes goes alone in its second.
+ * Limits that the lanes of an account share: concurrent deliveries to one URL and in total, and bytes per second. They
+ * delay deliveries and reject none. A message larger than the bytes of a second is delivered alone in its second.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Limits } from '../state/limits.ts';
 
 const SECOND_MS = 1_000;
 
-/** Why an item may not begin yet: an end must come first, or time. */
+/** Reason that delays an item: it waits for the end of another item, or for time. */
 export interface Hold {
   readonly isOpen: () => boolean;
-  /** Milliseconds until time opens it; undefined when only an end does. */
+  /** Milliseconds until the hold opens; undefined when only the end of an item opens it. */
   readonly opensInMs?: () => number;
 }
 
-/** What is known of an item before it begins. */
+/** Facts of an item that are known before it begins. */
 export interface Load {
   readonly accountId: string;
   readonly url: string;
@@ -28,7 +28,7 @@ interface UrlLoad extends Hold {
 interface AccountLoad {
   active: number;
   readonly urls: Map<string, UrlLoad>;
-  /** Monotonic second that `bytes` counts in. */
+  /** Monotonic second that `bytes` belongs to. */
   second: number;
   bytes: number;
   readonly parallelism: Hold;
@@ -45,7 +45,7 @@ export class SharedLimits {
     this.#limitsOf = limitsOf;
   }
 
-  /** What holds an item back; undefined when it may begin. */
+  /** Returns the hold of an item; undefined when it can begin. */
   holding({ accountId, url, bytes }: Load): Hold | undefined {
     const account = this.#accountOf(accountId);
     if (!account.parallelism.isOpen()) return account.parallelism;
@@ -70,7 +70,7 @@ export class SharedLimits {
     account.bytes += bytes;
   }
 
-  /** The holds that it may have opened. */
+  /** Returns the holds that the item's end may have opened. */
   end({ accountId, url }: Load): readonly Hold[] {
     const account = this.#accountOf(accountId);
     const load = account.urls.get(url)!;
@@ -103,7 +103,7 @@ export class SharedLimits {
         },
         opensInMs: () => {
           this.#roll(account);
-          // Not less: a fraction that rounds to nothing would be waited for in the same moment for ever.
+          // At least 1: a fraction that rounds to 0 would make the timer fire at the same time forever.
           return Math.max(1, (account.second + 1) * SECOND_MS - this.#clock.monotonic());
         },
       },

@@ -1,26 +1,29 @@
 /**
- * Signed deliveries: each request carries an HS256 JWT (RFC 7519) by which its receiver knows who sent it, to where,
- * when, and that the body is whole.
+ * Signed deliveries: each request carries an HS256 JWT (RFC 7519). It proves to the receiver the sender, destination
+ * and time of the request, and the integrity of its body.
  */
 import { createHash, createHmac } from 'node:crypto';
 
 export interface SignedDelivery {
-  /** Who signs. */
+  /** Signer. */
   readonly issuer: string;
-  /** The destination, as it was given. */
+  /** Destination as given. */
   readonly url: string;
-  /** Another one for each attempt: a receiver can refuse what it has seen. */
+  /** Unique per attempt, so that a receiver can reject duplicates. */
   readonly id: string;
   readonly body: Uint8Array;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
-/** A request that is this old is no longer to be believed. */
+/** Lifetime of a signature. Receivers must reject older requests. */
 const LIFETIME_SECONDS = 300;
 const HEADER = base64url(JSON.stringify({ alg: 'HS256', typ: 'JWT' }));
 
-/** Claims: `iss`, `sub` (the destination), `iat`, `nbf`, `exp` (seconds), `jti`, and `body`, the body's SHA-256. */
+/**
+ * Builds the JWT. Claims: `iss`, `sub` (the destination), `iat`, `nbf`, `exp` (seconds), `jti`, and `body`, the body's
+ * SHA-256.
+ */
 export function signDelivery(key: string, { issuer, url, id, body, now }: SignedDelivery): string {
   const at = Math.floor(now / 1_000);
   const hash = createHash('sha256').update(body).digest('base64url');

@@ -1,10 +1,10 @@
-/** What an attempt makes of its message: whether it was the last one, and why. */
+/** Verdict of an attempt: whether the message has ended, and its state. */
 import type { Message, Outcome } from '../state/message.ts';
 
-/** The status by which a destination says, with the header, that trying again is of no use. */
+/** Status that, with the header, tells the service not to retry. */
 const NON_RETRYABLE_STATUS = 489;
 
-/** A message that was canceled meanwhile ends as canceled unless this attempt delivered it. */
+/** Result for the message. A message canceled during the attempt ends as canceled, unless the attempt delivered it. */
 export type Verdict = 'delivered' | 'canceled' | 'failed' | 'retry';
 
 /** @param nonRetryable name of the destination's header, in lower case */

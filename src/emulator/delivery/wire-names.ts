@@ -1,4 +1,4 @@
-/** Header names: those of an installation, all built on one prefix (`Svc`), and how names are written in JSON. */
+/** Header names of an installation, all with one prefix (`Svc`), and their form in JSON. */
 import type { HeaderPair } from '../state/message.ts';
 
 export interface DeliveryHeaderNames {
@@ -8,7 +8,7 @@ export interface DeliveryHeaderNames {
   readonly workflowRunId: string;
   readonly workflowFailure: string;
   readonly flowControlKey: string;
-  /** In lower case, as answers' headers are kept. */
+  /** In lower case, as the headers of responses are kept. */
   readonly nonRetryable: string;
 }
 
@@ -24,24 +24,24 @@ export function deliveryHeaderNames(prefix: string): DeliveryHeaderNames {
   };
 }
 
-/** In lower case: what only the service itself says of a delivery. */
+/** Returns, in lower case, the headers that only the service sets on a delivery. */
 export function ownHeaderNames(prefix: string): ReadonlySet<string> {
   const { messageId, retried, signature, workflowRunId, workflowFailure } = deliveryHeaderNames(prefix);
   return new Set([messageId, retried, signature, workflowRunId, workflowFailure].map((name) => name.toLowerCase()));
 }
 
-/** `x-my-header` as `X-My-Header`: Node gives header names in lower case. */
+/** Formats `x-my-header` as `X-My-Header`: Node provides header names in lower case. */
 export function canonicalHeaderName(name: string): string {
   return name.replaceAll(/(^|-)([a-z])/g, (_whole, dash: string, letter: string) => dash + letter.toUpperCase());
 }
 
-/** A forwarded content type is the caller's more exact wish. */
+/** Adds the content type. A forwarded content type takes precedence. */
 export function withContentType(contentType: string, forwarded: readonly HeaderPair[]): readonly HeaderPair[] {
   const own = forwarded.some(([name]) => name === 'Content-Type');
   return own ? forwarded : [['Content-Type', contentType], ...forwarded];
 }
 
-/** Headers of an answer as the service tells of them: each name with an array of values. */
+/** Returns headers in their JSON form: each name with an array of values. */
 export function headersAsArrays(
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): Record<string, readonly string[]> {

@@ -1,8 +1,8 @@
-/** The account record (interface 2.7), which only a token rotation answers with. */
+/** The account record (interface 2.7). Only a token rotation returns it. */
 import type { Account } from '../state/account.ts';
 import { PLAN_LIMITS, RESERVED_PRICES_USD } from '../state/limits.ts';
 
-/** What the record tells beside the account itself. */
+/** Facts of the record that the account itself does not hold. */
 export interface AccountOrigin {
   readonly createdBy: string;
   /** Unix seconds. */
@@ -11,7 +11,7 @@ export interface AccountOrigin {
   readonly planChangedAt: number;
 }
 
-/** Credentials included: for the one answer that has them. */
+/** Builds the record, credentials included. Only the response to a rotation carries it. */
 export function accountRecord(account: Account, origin: AccountOrigin, product: string): object {
   const { state = 'active' } = account;
   return {
@@ -34,7 +34,7 @@ export function accountRecord(account: Account, origin: AccountOrigin, product: 
     creation_time: origin.createdAt,
     deletion_time: 0,
     budget: account.budgetUsd,
-    // Its fields are not shown: it says whose it is.
+    // The interface does not show the object's fields, so it holds only the id.
     ...(account.plan === 'enterprise' && { enterprise: { id: account.enterpriseId ?? account.id } }),
   };
 }

@@ -1,11 +1,11 @@
 /**
- * Who may come in. An account that is not active is refused whatever it asks for (what it had sent before goes on). A
- * request of the message API enters through the limit of its account's second; messages that it
- * brings are accepted within the account's day. What is refused has done nothing.
+ * Admission of requests. Every request of an inactive account is rejected; messages that the account sent earlier are
+ * still delivered. A request of the message API counts against the account's limit per second. The messages that a
+ * request creates count against the account's limits per day. A rejected request has no effect.
  *
- * Counted against the second is every request that was let in, whatever became of it. Counted against the day are the
- * messages that publishes, triggers and resumes bring, one for each endpoint of a group: reading is free, and so are
- * the service's own callbacks and retries.
+ * Each admitted request counts against the second, whatever its outcome. Messages of publishes, triggers and resumes
+ * count against the day, one for each endpoint of a group. Reads and the service's own callbacks and retries do not
+ * count.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Account } from '../state/account.ts';
@@ -24,18 +24,18 @@ export interface AdmissionOptions {
   readonly switches: Pick<Switches, 'rateLimitHeaders'>;
 }
 
-/** A request that was let in. */
+/** An admitted request. */
 export interface Entry {
-  /** Most bytes of its body. */
+  /** Maximum size of the request body, in bytes. */
   readonly maxBodyBytes: number;
-  /** What its answer tells of the limits, as they stand when it is sent. */
+  /** Returns the rate-limit headers of the response, computed when it is sent. */
   readonly headers: () => Headers;
 }
 
-/** By account, the messages of its latest days, each day counted from the epoch. */
+/** Message counts of the latest days, by account. Days are counted from the epoch. */
 export type MessagesOfDays = Readonly<Record<string, readonly (readonly [day: number, messages: number])[]>>;
 
-/** Told of each account: today's, and those that a clock which is set right may come back to. */
+/** Number of days kept per account. A clock that is corrected backward may return to one of the earlier days. */
 const LATEST_DAYS = 7;
 
 const BURST = 'Burst-RateLimit';
@@ -49,27 +49,28 @@ export class Admission {
     this.#options = options;
   }
 
-  /** @throws {ApiError} 403 when the account is not active, 429 when its second is full */
+  /** @throws {ApiError} 403 when the account is not active, 429 when the limit per second is reached */
   enter(account: Account): Entry {
     const { state = 'active', modifyingState } = account;
-    if (state !== 'active') throw new ApiError(403, `the account ${account.id} is ${state}: it takes no requests`);
+    if (state !== 'active') throw new ApiError(403, `the account ${account.id} is ${state}: requests are rejected`);
     if (modifyingState === 'suspended') {
-      throw new ApiError(403, `the account ${account.id} is being suspended: it takes no requests`);
+      throw new ApiError(403, `the account ${account.id} is being suspended: requests are rejected`);
     }
     const limits = this.#options.limitsOf(account);
     const meter = this.#meterOf(account.id);
     if (!meter.takeRequest(limits.requestsPerSecond)) {
       const second = meter.second(limits.requestsPerSecond);
-      const what = `the account ${account.id} has had its ${second.limit} requests of this second`;
+      const what = `the account ${account.id} has used its ${second.limit} requests for this second`;
       throw new ApiError(429, what, { ...this.#told(account, 'second'), ...retryAfter(second.resetMs) });
     }
     return { maxBodyBytes: limits.messageBytes, headers: () => this.#told(account, 'second') };
   }
 
   /**
-   * Call it right before the messages are made: whoever was not refused has used its share.
+   * Counts messages against the day. Call it right before the messages are created: an accepted call has used its
+   * share.
    *
-   * @throws {ApiError} 429 when the budget is spent, or the day would have more messages than the hard limit
+   * @throws {ApiError} 429 when the budget is spent, or the day would exceed the hard limit of messages
    */
   accept(account: Account, messages: number): void {
     const spent = this.#options.budget.exhausted(account);
@@ -82,17 +83,20 @@ export class Admission {
     throw new ApiError(429, what, { ...this.#told(account, 'day'), ...retryAfter(resetMs) });
   }
 
-  /** What `restore` takes, so that a day goes on in a later process. A second does not last until there is one. */
+  /**
+   * Returns the input of `restore`, so that a later process continues the day. Seconds are not kept: a restart takes
+   * longer.
+   */
   messagesOfDays(): MessagesOfDays {
     return Object.fromEntries([...this.#meters].map(([id, meter]) => [id, meter.days.slice(-LATEST_DAYS)]));
   }
 
-  /** Of an earlier process. */
+  /** Loads the counts of an earlier process. */
   restore(messages: MessagesOfDays): void {
     for (const [id, days] of Object.entries(messages)) this.#meterOf(id).restore(days);
   }
 
-  /** @param matters the window that an installation tells of that has headers for one */
+  /** @param matters the window to report where the installation reports only one */
   #told(account: Account, matters: 'second' | 'day'): Headers {
     const { limitsOf, switches } = this.#options;
     const limits = limitsOf(account);
@@ -117,7 +121,7 @@ export class Admission {
     return {
       [`${name}-Limit`]: String(limit),
       [`${name}-Remaining`]: String(remaining),
-      // Unix seconds, rounded up: at that moment the window has ended.
+      // Unix seconds, rounded up, so that the window has ended at that time.
       [`${name}-Reset`]: String(Math.ceil((this.#options.clock.now() + resetMs) / 1_000)),
     };
   }

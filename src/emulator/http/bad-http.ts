@@ -1,6 +1,7 @@
 /**
- * What Node refuses before a request is one, answered as everything else is: with a status and `{"error": …}`. On a
- * connection that has good requests before the bad bytes, their answers come first: what was done is told of.
+ * Rejects input that Node cannot parse as a request. The response has a status and `{"error": …}`, as all others. If
+ * valid requests precede the bad bytes on the connection, their responses are sent first, so that each caller learns
+ * its result.
  */
 import { maxHeaderSize, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,7 +13,7 @@ export function refuseBadHttp(server: Server, clock: Clock, connections: Connect
   const endWith = (socket: Duplex, status: number, why: string): void => {
     if (socket.writable) connections.end(socket, refusal(status, why, clock));
   };
-  // Headers beyond a number would be dropped in silence; their size is bounded.
+  // Removes the limit on the number of headers: Node drops the excess silently. The size of the headers stays bounded.
   server.maxHeadersCount = 0;
   const exchanges = new WeakMap<Duplex, Exchange[]>();
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -26,7 +27,7 @@ export function refuseBadHttp(server: Server, clock: Clock, connections: Connect
     }
     const [status, why] = reasonOf(error);
     const open = exchanges.get(socket) ?? [];
-    // A request that was refused before its body went bad has had its answer.
+    // The request was rejected before its body became invalid, so it already has a response.
     const answered = open.some(({ request, response }) => !request.complete && response.headersSent);
     const waiting = open.filter((exchange) => exchange.request.complete && isOpen(exchange)).at(-1);
     const refuse = (): void => {
@@ -37,7 +38,7 @@ export function refuseBadHttp(server: Server, clock: Clock, connections: Connect
     else waiting.response.once('close', refuse);
   });
   server.on('connect', (_request, socket: Duplex) => {
-    endWith(socket, 405, 'the method CONNECT is not taken: this is no proxy');
+    endWith(socket, 405, 'the method CONNECT is not supported: this is not a proxy');
   });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     request.resume();
@@ -48,10 +49,14 @@ export function refuseBadHttp(server: Server, clock: Clock, connections: Connect
   });
 }
 
-/** What Node's parser lets pass. @throws {ApiError} 400 */
+/**
+ * Checks what Node's parser does not.
+ *
+ * @throws {ApiError} 400
+ */
 export function checkRequestLine(request: IncomingMessage): void {
-  if (request.httpVersionMajor !== 1) throw new ApiError(400, `HTTP/${request.httpVersion} is not spoken here`);
-  // Node itself would answer this with an empty body.
+  if (request.httpVersionMajor !== 1) throw new ApiError(400, `HTTP/${request.httpVersion} is not supported`);
+  // Node itself would respond with an empty body.
   if (request.httpVersion === '1.1' && request.headers.host === undefined) {
     throw new ApiError(400, 'an HTTP/1.1 request needs a Host header');
   }
@@ -62,21 +67,21 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Whether its answer is not yet out. */
+/** Returns true while the response is incomplete. */
 function isOpen({ request, response }: Exchange): boolean {
   return !request.complete || !(response.writableFinished || response.destroyed);
 }
 
 interface ParseError extends NodeJS.ErrnoException {
-  /** What the parser says of it. */
+  /** Reason from the parser. */
   readonly reason?: string;
 }
 
 function reasonOf({ code = 'unknown', reason }: ParseError): readonly [status: number, why: string] {
   if (code === 'HPE_HEADER_OVERFLOW') return [431, `request line and headers are larger than ${maxHeaderSize} bytes`];
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return [413, 'the extensions of a chunk of the body are too large'];
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'the rest of the request did not come in time'];
-  return [400, `this is not an HTTP request: ${reason ?? 'it cannot be read'} (${code})`];
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'the rest of the request did not arrive in time'];
+  return [400, `this is not an HTTP request: ${reason ?? 'it cannot be parsed'} (${code})`];
 }
 
 function refusal(status: number, error: string, clock: Clock): string {

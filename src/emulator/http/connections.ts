@@ -1,7 +1,7 @@
 /**
- * The connections of a server, whatever became of them: none outlives what it is there for. A client that is slow to
- * ask, to take its answer or to go has bounded real time for it, and at the stop all end at once. Node itself forgets a
- * socket that it has handed over (CONNECT) and waits for its end all the same.
+ * Bounds the life of a server's connections. A client has a limited real time to send a request, to read the response
+ * and to close. `destroyAll` ends all connections when the server stops. Node does not do this: it forgets a socket
+ * that it has handed over (CONNECT), and still waits for that socket's end.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,17 +9,19 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 
 export interface ConnectionTimeouts {
-  /** From the opening, or the first byte of a request, to the end of its headers. */
+  /** Time from the opening, or the first byte of a request, to the end of the headers. */
   readonly headersMs: number;
-  /** To the end of its body. */
+  /** Time from the same start to the end of the body. */
   readonly requestMs: number;
-  /** For the oldest answer to be taken. */
+  /** Time for the client to read the oldest response. */
   readonly answerMs: number;
-  /** From an answer to the next request. Pollers come back within a minute or so: they shall find it open. */
+  /**
+   * Time from a response to the next request. Pollers return within about a minute and must find the connection open.
+   */
   readonly idleMs: number;
-  /** For the other side to close, after an answer that ends the connection. */
+  /** Time for the client to close after a response that ends the connection. */
   readonly lingerMs: number;
-  /** How often the first two are looked at. */
+  /** Interval between checks of the first two limits. */
   readonly checkMs: number;
 }
 
@@ -35,10 +37,10 @@ export const CONNECTION_TIMEOUTS: ConnectionTimeouts = {
 export class Connections {
   readonly #clock: Clock;
   readonly #timeouts: ConnectionTimeouts;
-  /** Those that may end in time have their timer. */
+  /** Open connections, each with its timer if a limit is running. */
   readonly #open = new Map<Duplex, Timer | undefined>();
 
-  /** @param clock of real time: connections do not stand still when the service's time does */
+  /** @param clock real time, so that connections keep their limits while the service's time is stopped */
   constructor(server: Server, clock: Clock, timeouts: ConnectionTimeouts) {
     this.#clock = clock;
     this.#timeouts = timeouts;
@@ -52,18 +54,22 @@ export class Connections {
   }
 
   /**
-   * Ends our side after what was written. What the other side still sends is read and thrown away: an unread socket
-   * never learns that it was closed, and closing it would take the answer from whoever has not read it yet.
+   * Closes the server's side after the pending bytes are written. Bytes that still arrive are read and discarded. An
+   * unread socket never detects that it was closed, and closing it would discard a response that the client has not
+   * read yet.
    */
   end(socket: Duplex, last = ''): void {
-    // Of a socket that Node has handed over nobody else hears of a reset.
+    // Node has handed over this socket, so no other listener receives its errors.
     socket.on('error', () => socket.destroy());
     socket.end(last);
     socket.resume();
     this.#after(this.#timeouts.lingerMs, socket, () => socket.destroy());
   }
 
-  /** After an answer was given. Nearly every one is with the system by then, and nothing is to be awaited. */
+  /**
+   * Starts the time limit for reading a response. In most cases the system already holds all bytes, and no timer is
+   * needed.
+   */
   awaitTaken(socket: Socket): void {
     if (socket.writableLength > 0 && this.#open.get(socket) === undefined) this.#awaitMore(socket);
   }
@@ -88,7 +94,7 @@ export class Connections {
   }
 }
 
-/** Of whole answers: one that is taken in part counts as none. */
+/** Returns the bytes that the system has taken. Only whole writes count. */
 function takenBytes(socket: Socket): number {
   return socket.bytesWritten - socket.writableLength;
 }

@@ -1,4 +1,4 @@
-/** Which dead letters an operation means: the given ids, or what the filters leave, beyond a cursor. */
+/** Selects the dead letters of an operation: by ids, or by filters and cursor. */
 import type { AccountState } from '../state/account-state.ts';
 import type { DeadLetter, DeadLetterQueue } from '../state/dlq.ts';
 import type { Filter, Window } from '../state/search.ts';
@@ -14,7 +14,7 @@ interface Wanted {
 
 export interface Selection {
   readonly letters: readonly DeadLetter[];
-  /** Given when filters were used and more letters match. */
+  /** Set when filters were used and more dead letters match. */
   readonly cursor?: string;
 }
 
@@ -61,8 +61,9 @@ export function selectPage(queue: DeadLetterQueue, wanted: Wanted): Selection {
 }
 
 /**
- * What a bulk operation acts on. Ids make every other filter be ignored; an id that is not there is no error. Without
- * ids and filters that is everything: the interface knows no other meaning of no filter.
+ * Selects the dead letters of a bulk operation. If ids are given, all other filters are ignored, and unknown ids are
+ * not errors. Without ids and filters the operation applies to the whole queue: the interface gives an absent filter no
+ * other meaning.
  */
 export function selectForBulk(
   queue: DeadLetterQueue,

@@ -1,4 +1,4 @@
-/** From the headers of a publish, trigger or resume to how a message is to be delivered (interface 4.1). */
+/** Converts the headers of a publish, trigger or resume into delivery settings (interface 4.1). */
 import { parseServiceDuration } from './durations.ts';
 import { beyondPlan, type Limits } from '../state/limits.ts';
 import type { CallbackSetting, FlowControlSetting, Redaction } from '../state/message.ts';
@@ -6,13 +6,13 @@ import { LATEST_NOT_BEFORE } from '../openapi/header-parameters.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { ServiceHeaders } from './service-headers.ts';
 
-/** Retries of a workflow run whatever the plan. */
+/** Default number of retries of a workflow run, on every plan. */
 export const WORKFLOW_RETRIES = 3;
 
-/** The request's maximum duration: a given one shortens the plan's and never lengthens it. */
+/** Returns the maximum duration of the request. A given value shortens the plan's maximum and never extends it. */
 export function readTimeout(headers: ServiceHeaders, name: string, limits: Limits): number {
   const given = headers.duration(name);
-  if (given === 0) throw new ApiError(400, `${headers.called(name)} must be longer than nothing`);
+  if (given === 0) throw new ApiError(400, `${headers.called(name)} must be longer than 0`);
   return Math.min(given ?? limits.timeoutMs, limits.timeoutMs);
 }
 
@@ -24,7 +24,7 @@ export function readRetries(headers: ServiceHeaders, name: string, limits: Limit
 }
 
 /**
- * Milliseconds.
+ * Returns the delay in milliseconds.
  *
  * @throws {ApiError} 412 for a longer delay than the plan allows
  */
@@ -36,10 +36,13 @@ export function readDelay(headers: ServiceHeaders, name: string, limits: Limits)
 
 function checkDelay(ms: number, called: string, limits: Limits): void {
   if (ms <= limits.delayMs) return;
-  throw beyondPlan(limits, `${called} asks for a delay of more than ${limits.delayMs / 1_000} s`);
+  throw beyondPlan(limits, `${called} requests a delay of more than ${limits.delayMs / 1_000} s`);
 }
 
-/** Epoch milliseconds before which nothing is delivered; `Not-Before` takes precedence over `Delay`. */
+/**
+ * Returns the time before which nothing is delivered, in epoch milliseconds. `Not-Before` takes precedence over
+ * `Delay`.
+ */
 export function readNotBefore(headers: ServiceHeaders, now: number, limits: Limits): number {
   const delay = headers.duration('Delay') ?? 0;
   const notBefore = headers.integer('Not-Before');
@@ -57,7 +60,7 @@ export function readNotBefore(headers: ServiceHeaders, now: number, limits: Limi
   return Math.max(now, notBefore * 1_000);
 }
 
-/** @throws {ApiError} 400 for a key without value, a value without key, or a value that says nothing or nonsense */
+/** @throws {ApiError} 400 for a key without a value, a value without a key, or an empty or invalid value */
 export function readFlowControl(headers: ServiceHeaders): FlowControlSetting | undefined {
   const key = headers.text('Flow-Control-Key');
   const value = headers.flowControl('Flow-Control-Value');
@@ -91,7 +94,7 @@ export function readFlowControl(headers: ServiceHeaders): FlowControlSetting | u
 
 function positive(text: string | undefined, name: string): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new ApiError(400, `${name} has ${text} where a whole number above 0 must be`);
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new ApiError(400, `${name} has ${text}: it must be a whole number above 0`);
   return Number(text);
 }
 
@@ -121,7 +124,7 @@ export function readCallback(headers: ServiceHeaders, group: string, limits: Lim
   };
 }
 
-/** `body`, `headers`, `header[<name>]`. */
+/** Parses `body`, `headers` and `header[<name>]`. */
 export function readRedaction(headers: ServiceHeaders): Redaction | undefined {
   const fields = headers.list('Redact-Fields');
   if (fields.length === 0) return undefined;
@@ -135,7 +138,7 @@ export function readRedaction(headers: ServiceHeaders): Redaction | undefined {
         `${headers.called('Redact-Fields')} takes body, headers and header[<name>], not ${field}`,
       );
     }
-    // By the name under which it arrives, or under which it was given.
+    // The name may be the one that the destination receives, or the one with the forward prefix.
     const [own, forward] = [name.toLowerCase(), headers.called('Forward-').toLowerCase()];
     names.add(own.startsWith(forward) ? own.slice(forward.length) : own);
   }

@@ -1,6 +1,6 @@
 /**
- * Holds routes and the table of operations to each other when the emulator starts, and requests to the table; serves
- * the document that is made of it.
+ * Compares the routes with the table of operations at the start, and each request with the table. Serves the OpenAPI
+ * document that is generated from the table.
  */
 import { ApiError } from '../state/api-error.ts';
 import type { Route } from './route.ts';
@@ -10,10 +10,10 @@ import type { Spelling } from '../openapi/examples.ts';
 import { operations, queryTableOf, type Operation } from '../openapi/operations.ts';
 
 /**
- * The same routes, each refusing query parameters that the table does not name for it (unless they are to be ignored),
+ * Wraps the routes: each rejects query parameters that the table does not name, unless the switches ignore them. Adds
  * `GET /-/openapi.json` and `GET /health`, which need no credentials.
  *
- * @throws {Error} when an operation has no route, a route no operation, or they are not at the same place
+ * @throws {Error} when an operation has no route, a route has no operation, or their paths or methods differ
  */
 export function describedRoutes(
   routes: readonly Route[],
@@ -24,7 +24,7 @@ export function describedRoutes(
     const operation = open.get(route.operation);
     open.delete(route.operation);
     if (operation === undefined || !isAt(operation, route)) {
-      throw new Error(`${route.method} ${route.pattern} (${route.operation}) is not so in the table of operations`);
+      throw new Error(`${route.method} ${route.pattern} (${route.operation}) differs from the table of operations`);
     }
     return refusing(route, options.switches);
   });
@@ -32,7 +32,7 @@ export function describedRoutes(
   return [...described, documentRoute(options), HEALTH];
 }
 
-/** Answers as soon as the service takes requests. */
+/** Responds as soon as the service accepts requests. */
 const HEALTH: Route = {
   api: 'control',
   operation: 'get-health',
@@ -63,7 +63,7 @@ function refusing(route: Route, switches: Switches): Route {
     ...route,
     handle: (request) => {
       for (const name of request.query.keys()) {
-        // Asked at each request: switches are changed while the service runs.
+        // Evaluated at each request: switches can change while the service runs.
         if (Object.hasOwn(known, name) || switches.unknownFilter === 'ignored') continue;
         throw new ApiError(400, `${JSON.stringify(name.slice(0, 100))} is not a parameter of this operation`);
       }

@@ -1,4 +1,4 @@
-/** Bulk deletion of failed plain messages. The interface has no way to list them. */
+/** Deletes failed plain messages in bulk. The interface has no operation to list them. */
 import { dlqOf, messageDlqFilter, selectForBulk } from './dead-letter-selection.ts';
 import { queryOf, stateOf, type MessageContext } from './message-context.ts';
 import { cursorField } from './query.ts';

@@ -1,8 +1,8 @@
-/** Durations as the service's headers write them: `30s`, `10m`, `1d1h30m`; a bare number is seconds. */
+/** Durations in the format of the service's headers: `30s`, `10m`, `1d1h30m`. A number without a unit is in seconds. */
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Longer ones are refused: a hundred years would not fit a timer. */
+/** Maximum duration: 10 years. A hundred years would not fit a timer. */
 const LONGEST_MS = 10 * 365 * 86_400_000;
 
 /** @returns milliseconds, or undefined when the text is not a duration */

@@ -1,28 +1,28 @@
 /**
- * What faults make of a request's filters and of an answer's JSON. Rows are the entries of `logs` and of `messages`,
- * and the points of statistics.
+ * Effects of faults on the filters of a request and on the JSON of a response. Rows are the entries of `logs` and of
+ * `messages`, and the points of statistics.
  */
 import type { Random } from '#foundation/platform/random.ts';
 
-/** Faults that change the JSON of an answer. */
+/** Faults that change the JSON of a response. */
 export type AnswerFault =
-  /** The `cursor` of the answer is the one of the request, so that a listing never ends. */
+  /** The response repeats the request's `cursor`, so that a listing never ends. */
   | { readonly kind: 'repeated-cursor' }
-  /** Fields of these names are left out, wherever they stand. */
+  /** Fields of these names are removed at every depth. */
   | { readonly kind: 'missing-fields'; readonly fields: readonly string[] }
-  /** Moments in milliseconds are told in seconds, in fields of these names. */
+  /** Times in fields of these names are in seconds instead of milliseconds. */
   | { readonly kind: 'seconds'; readonly fields?: readonly string[] }
   /**
-   * Rows younger than this are not there yet: all of them, or a share, each time the same ones, which then come after
-   * rows that are younger.
+   * Rows younger than `ms` are missing: all of them, or a share. The same rows are chosen each time. They appear later,
+   * after rows that are younger.
    */
   | { readonly kind: 'late'; readonly ms: number; readonly share?: number }
   /**
-   * A share of the rows comes twice. Default all. `later`: entries come again in the next answer to the same question,
-   * which is the next page or the next poll, as long as they lie in the window asked for.
+   * A share of the rows appears twice; default all. `later` repeats them in the next response to the same question: the
+   * next page or the next poll. They must lie in the requested window.
    */
   | { readonly kind: 'duplicate'; readonly share?: number; readonly when?: 'at-once' | 'later' }
-  /** A share of the rows is not there: each time the same ones. */
+  /** A share of the rows is missing. The same rows are chosen each time. */
   | { readonly kind: 'missing'; readonly share: number };
 
 export interface AnswerFacts {
@@ -30,33 +30,33 @@ export interface AnswerFacts {
   readonly now: number;
   readonly random: Random;
   readonly query: URLSearchParams;
-  /** Of the request but for page and window: answers with the same one are read after each other. */
+  /** The request without page and window. Requests of equal questions continue each other. */
   readonly question: string;
-  /** Entries that come again in the next answer, by question; kept for the rule. */
+  /** Entries that the next response repeats, by question. The rule keeps this map. */
   readonly again: Map<string, readonly Row[]>;
 }
 
 const MOMENTS = ['time', 'createdAt', 'updatedAt', 'nextDeliveryTime', 'workflowCreatedAt'];
 
-/** Parameters that are no filters. */
+/** Parameters that are not filters. */
 const PAGING = ['cursor', 'count', 'period'];
 
-/** Questions whose entries come again, at most. */
+/** Maximum number of questions with entries to repeat. */
 const MOST_QUESTIONS = 1_000;
 
-/** What stays the same from page to page and from poll to poll. */
+/** Returns the part of a request that is equal from page to page and from poll to poll. */
 export function questionOf(accountId: string, path: string, query: URLSearchParams): string {
   const filters = [...query].filter(([name]) => !PAGING.includes(name) && name !== 'fromDate' && name !== 'toDate');
   return JSON.stringify([accountId, path, filters]);
 }
 
-/** Without the filters of these names, or without any. */
+/** Removes the filters of these names, or all filters. */
 export function changeQuery(query: URLSearchParams, names: readonly string[] | undefined): URLSearchParams {
   const isDropped = (name: string): boolean => names?.includes(name) ?? !PAGING.includes(name);
   return new URLSearchParams([...query].filter(([name]) => !isDropped(name)));
 }
 
-/** @returns what `json` becomes; it stays what it is under any other fault */
+/** @returns the changed `json`; `json` itself under any other fault */
 export function changeAnswer(
   fault: { readonly kind: string } | AnswerFault,
   json: unknown,
@@ -94,7 +94,10 @@ export function changeAnswer(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Each entry comes again once: what is added is not kept for the next answer. */
+/**
+ * Repeats the entries of the previous response. Each entry is repeated once: a repeated entry is not kept for the next
+ * response.
+ */
 function withEntriesOfBefore(json: unknown, share: number, { question, again, query, random }: AnswerFacts): unknown {
   const name = isRecord(json) ? ['logs', 'messages'].find((list) => Array.isArray(json[list])) : undefined;
   if (!isRecord(json) || name === undefined) return json;
@@ -117,7 +120,7 @@ function isRecord(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Every field of every object, from the outside in; undefined leaves it out. */
+/** Applies `change` to every field of every object, from the outside in. Undefined removes the field. */
 function walkFields(json: unknown, change: (name: string, value: unknown) => unknown): unknown {
   if (Array.isArray(json)) return json.map((item) => walkFields(item, change));
   if (!isRecord(json)) return json;
@@ -125,7 +128,7 @@ function walkFields(json: unknown, change: (name: string, value: unknown) => unk
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-/** Every list of rows. */
+/** Applies `change` to every list of rows. */
 function walkRows(json: unknown, change: (rows: readonly Row[]) => readonly Row[]): unknown {
   if (Array.isArray(json)) return json.map((item) => walkRows(item, change));
   if (!isRecord(json)) return json;
@@ -138,7 +141,7 @@ function walkRows(json: unknown, change: (rows: readonly Row[]) => readonly Row[
   );
 }
 
-/** When a row's event was; NaN for a row that tells no time. */
+/** Returns the time of a row's event; NaN for a row without a time. */
 function momentOf(row: Row): number {
   const time = row['time'] ?? row['createdAt'];
   if (typeof time === 'number') return time;
@@ -146,12 +149,12 @@ function momentOf(row: Row): number {
   return point === null ? NaN : Date.parse(`${point[1]}T${point[2]}Z`);
 }
 
-/** A number from 0 to 1 that belongs to the row. */
+/** Returns a number from 0 to 1 that is always the same for a row. */
 function lotOf(row: Row): number {
   const name = [row['messageId'], row['dlqId'], row['time'], row['state'], row['x']].join(' ');
   let hash = 2_166_136_261;
   for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 16_777_619);
-  // The last characters shall matter as much as the first.
+  // Mixes the bits, so that the last characters matter as much as the first.
   hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_507);
   return ((hash ^ (hash >>> 13)) >>> 0) / 4_294_967_296;
 }

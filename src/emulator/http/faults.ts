@@ -1,6 +1,6 @@
 /**
- * Faults of the service itself, by rule: which requests a rule means, how often, and what goes wrong with them. All
- * rules that a request meets hold for it, in the order in which they were made. Without rules nothing is touched.
+ * Faults of the service, by rule. A rule says which requests it matches, how often, and the fault. If several rules
+ * match a request, all apply, in the order of their creation. Without rules, no request is changed.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
@@ -11,45 +11,48 @@ import { ApiError } from '../state/api-error.ts';
 import { responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
 
 export type Fault =
-  /** The request waits that long, in real time, before anything is done with it. */
+  /** The request waits this long, in real time, before it is processed. */
   | { readonly kind: 'latency'; readonly ms: number }
-  /** An answer with this status and nothing done. */
+  /** The response has this status, and the request has no effect. */
   | { readonly kind: 'status'; readonly status: number; readonly error?: string; readonly retryAfter?: number }
-  /** 429 and nothing done, with `Burst-RateLimit-*` or `RateLimit-*` headers. */
+  /** The response is 429 with `Burst-RateLimit-*` or `RateLimit-*` headers, and the request has no effect. */
   | {
       readonly kind: 'rate-limit';
       readonly form: 'burst' | 'daily';
       readonly limit?: number;
       readonly resetMs?: number;
     }
-  /** All is done, and the connection ends without an answer. */
+  /** The request is processed, and the connection ends without a response. */
   | { readonly kind: 'lost' }
-  /** All is done, and the JSON of the answer ends in its middle; `connection` breaks off while more is announced. */
+  /**
+   * The request is processed, and the JSON of the response is cut in half. `connection` also breaks the connection
+   * before the announced length.
+   */
   | { readonly kind: 'truncated'; readonly how?: 'json' | 'connection' }
-  /** The filters (these, or all) are not looked at. */
+  /** The filters of these names, or all filters, are ignored. */
   | { readonly kind: 'ignored-filters'; readonly names?: readonly string[] }
   | AnswerFault
-  /** The `Date` of the answer is that much later (or earlier). */
+  /** The `Date` of the response is later by this much, or earlier. */
   | { readonly kind: 'clock-skew'; readonly ms: number };
 
 export interface FaultRule {
-  /** Operations by name, as `GET /-/emulator/requests` tells them; all when absent. */
+  /** Names of operations, as in `GET /-/emulator/requests`; all when absent. */
   readonly operations?: readonly string[];
   readonly method?: string;
-  /** The request's path; one that ends in `*` is the beginning of it. */
+  /** Path of the request. A trailing `*` matches any path with this prefix. */
   readonly path?: string;
-  /** Requests that it lets pass first. Default 0. */
+  /** Number of matching requests that pass first. Default 0. */
   readonly skip?: number;
-  /** Requests that it then holds for. Default: until it is taken away. */
+  /** Number of matching requests that the rule then applies to. Default: until the rule is removed. */
   readonly times?: number;
-  /** Of each such request, from 0 to 1. Default 1. */
+  /** Probability for each such request, from 0 to 1. Default 1. */
   readonly probability?: number;
   readonly fault: Fault;
 }
 
 export interface FaultView extends FaultRule {
   readonly id: string;
-  /** Requests that it held for. */
+  /** Number of requests that the rule was applied to. */
   readonly hits: number;
 }
 
@@ -62,9 +65,9 @@ interface Active {
 }
 
 export interface FaultsOptions {
-  /** Of real time: who waits for a slow answer waits in it. */
+  /** Real time, because clients wait for a slow response in real time. */
   readonly clock: Clock;
-  /** What the service's time is. */
+  /** Returns the service's time. */
   readonly now: () => number;
   readonly random: Random;
 }
@@ -89,7 +92,7 @@ export class Faults {
     return this.#active.map(viewOf);
   }
 
-  /** False when there is no such rule. */
+  /** Returns false when no such rule exists. */
   remove(id: string): boolean {
     const before = this.#active.length;
     this.#active = this.#active.filter((active) => active.id !== id);
@@ -100,12 +103,12 @@ export class Faults {
     this.#active = [];
   }
 
-  /** Requests that a fault holds are answered. */
+  /** Ends the waits: requests that a fault delays get their response. */
   stop(): void {
     this.#stopping.abort(new Error('the embedded service has stopped'));
   }
 
-  /** Answers the request as its route does, with what the rules make of it. */
+  /** Responds as the request's route does, and applies the matching rules. */
   async handle(faulted: RoutedCall): Promise<ApiResponse> {
     const path = faulted.target.split('?', 1)[0]!;
     const rules = this.#active.length === 0 ? [] : this.#rulesFor(faulted.route, path);
@@ -143,13 +146,13 @@ export class Faults {
     });
   }
 
-  /** The answer of a fault that keeps anything from being done. */
+  /** Returns the response of a fault that rejects the request. */
   #refusal(fault: Fault): ApiResponse | undefined {
     if (fault.kind === 'status') {
       const headers = fault.retryAfter === undefined ? {} : { 'Retry-After': String(fault.retryAfter) };
       return {
         status: fault.status,
-        json: { error: fault.error ?? `a fault was asked for: ${fault.status}` },
+        json: { error: fault.error ?? `requested fault: ${fault.status}` },
         headers,
       };
     }
@@ -161,10 +164,10 @@ export class Faults {
       [`${prefix}-Remaining`]: '0',
       [`${prefix}-Reset`]: String(Math.ceil((this.#options.now() + resetMs) / 1_000)),
     };
-    return { status: 429, json: { error: 'a fault was asked for: too many requests' }, headers };
+    return { status: 429, json: { error: 'requested fault: too many requests' }, headers };
   }
 
-  /** With what happens to any answer on its way. */
+  /** Applies the faults that change a response in transit. */
   #sent(response: ApiResponse, faults: readonly Fault[]): ApiResponse {
     let sent = response;
     for (const fault of faults) {
@@ -179,7 +182,7 @@ export class Faults {
 }
 
 function means(rule: FaultRule, route: Route, path: string): boolean {
-  // Whoever made a fault must be able to end it.
+  // Operations of the control API stay reachable, so that a client can remove its faults.
   if (route.api === 'control') return false;
   if (rule.operations !== undefined && !rule.operations.includes(route.operation)) return false;
   if (rule.method !== undefined && rule.method !== route.method) return false;
@@ -187,7 +190,7 @@ function means(rule: FaultRule, route: Route, path: string): boolean {
   return rule.path.endsWith('*') ? path.startsWith(rule.path.slice(0, -1)) : path === rule.path;
 }
 
-/** A refusal is an answer too, and may be lost like any other. */
+/** An error response can be lost too, so errors become responses here. */
 async function answerOf(route: Route, request: ApiRequest): Promise<ApiResponse> {
   try {
     return await route.handle(request);

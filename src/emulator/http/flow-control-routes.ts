@@ -1,4 +1,4 @@
-/** Reading the live state of a flow-control key. */
+/** Reads the live state of a flow-control key. */
 import { stateOf, type MessageContext } from './message-context.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { ApiRequest, ApiResponse, Route } from './route.ts';

@@ -1,4 +1,4 @@
-/** Listing the message log: newest first by default, each entry once however much is added meanwhile. */
+/** Lists the message log, newest first by default. Each entry appears once, also while entries are added. */
 import type { LogEntry } from '../state/log-chunk.ts';
 import type { LogFilter } from '../state/log.ts';
 import { queryOf, stateOf, type MessageContext } from './message-context.ts';
@@ -20,7 +20,7 @@ export function logRoutes(context: MessageContext): readonly Route[] {
   ];
 }
 
-/** Values of the `state` filter and the states they mean. FAILED is no value of it. */
+/** Values of the `state` filter, with the states of each. The filter has no value FAILED. */
 const STATE_FILTERS: Readonly<Record<LogStateFilter, readonly State[]>> = {
   CREATED: ['CREATED'],
   ACTIVE: ['ACTIVE'],

@@ -1,9 +1,9 @@
 /**
- * The management API: accounts and indexes (interface 4.2). The one place that knows how an installation spells its
- * product: in paths, plan names and fields.
+ * The management API: accounts and indexes (interface 4.2). Only this file knows how an installation spells its product
+ * in paths, plan names and fields.
  *
- * Refusals: 400 for a body or a parameter that is not as the interface says, 404 for an account or index that is not
- * here. Teams are not kept: whatever id a transfer names becomes the owner.
+ * Errors: 400 for an invalid body or parameter, 404 for an unknown account or index. The emulator keeps no teams: a
+ * transfer accepts any id as the new owner.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -21,7 +21,7 @@ import type { Statistics } from '../statistics/statistics.ts';
 import { DEFAULT_SWITCHES } from '../state/switches.ts';
 
 export interface ManagementDeps {
-  /** Epoch milliseconds of the service's first start; now when absent. */
+  /** First start of the service, in epoch milliseconds; the present time when absent. */
   readonly startedAt?: number;
   readonly clock: Clock;
   readonly accounts: AccountBook;
@@ -29,7 +29,7 @@ export interface ManagementDeps {
   readonly indexes: Indexes;
   /** `msgsvc`, or the brand of the installation. */
   readonly product: string;
-  /** Messages in the message DLQ of an account. */
+  /** Returns the number of messages in the message DLQ of an account. */
   readonly dlqMessageCount: (accountId: string) => number;
 }
 
@@ -91,7 +91,7 @@ function accountRoutes(deps: ManagementDeps): readonly Route[] {
       pattern: `/v2/${product}/rotate-token/:id`,
       handle(request) {
         const account = accountOf(request.params['id']!);
-        // Both at once: the book compares with what stands here, so the old ones end with this statement.
+        // Both tokens change together. The account book compares with these fields, so the old tokens end here.
         account.token = newToken();
         account.readOnlyToken = newToken();
         return { status: 200, json: accountRecord(account, originOf(account), product) };
@@ -226,7 +226,7 @@ function choiceField<T extends string>(body: JsonBody, name: string, choices: re
   return choice;
 }
 
-/** Dollars; 0 is no limit. */
+/** Budget in dollars; 0 is unlimited. */
 function budgetField(body: JsonBody): number {
   const budget = body['budget'];
   if (typeof budget !== 'number' || !Number.isInteger(budget)) {
@@ -238,7 +238,9 @@ function budgetField(body: JsonBody): number {
   return budget;
 }
 
-/** Not from the injected randomness: a seeded service must not hand out a credential that can be foreseen. */
+/**
+ * Generates a token from the system's randomness. The injected randomness is seeded, so its tokens could be predicted.
+ */
 function newToken(): string {
   return `tok_${randomBytes(24).toString('base64url')}`;
 }

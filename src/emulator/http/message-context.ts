@@ -1,4 +1,4 @@
-/** What the handlers of the message API work with. */
+/** Parts that the handlers of the message API use. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from '../state/account-state.ts';
@@ -20,19 +20,19 @@ export interface MessageContext extends JsonStyle {
   readonly clock: Clock;
   readonly random: Random;
   readonly engine: Engine;
-  /** For what messages keep. */
+  /** Shrinks values that messages keep. */
   readonly compact: Compact;
   readonly admission: Admission;
   readonly limitsOf: LimitsOf;
   readonly origins: MessageOrigins;
   readonly states: ReadonlyMap<string, AccountState>;
-  /** Destinations that live on a loopback port of the emulator's choice are nobody's private ones. */
+  /** Returns true for a destination on a loopback port that the emulator chose. Such a destination is not private. */
   readonly isMapped: (destination: URL) => boolean;
-  /** `Svc` */
+  /** Prefix of the installation's headers, such as `Svc`. */
   readonly headerPrefix: string;
 }
 
-/** @throws {ApiError} 400 for a private destination where such are refused, and that can be seen before it is resolved */
+/** @throws {ApiError} 400 when private destinations are rejected and the URL shows one without a lookup */
 export function requireReachable(context: MessageContext, urls: readonly (string | undefined)[]): void {
   if (context.switches.privateDestinations === 'allowed') return;
   for (const text of urls) {
@@ -42,7 +42,7 @@ export function requireReachable(context: MessageContext, urls: readonly (string
     if (kind === undefined) continue;
     throw new ApiError(
       400,
-      `the destination ${text.slice(0, 200)} is ${kind}: it must be publicly reachable, or private destinations be allowed`,
+      `the destination ${text.slice(0, 200)} is ${kind}: use a publicly reachable destination, or allow private destinations`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** How messages are told on the wire: log entries (interface 2.3) and failed workflow messages (2.4). */
+/** Wire format of messages: log entries (interface 2.3) and failed workflow messages (2.4). */
 import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import type { DeadLetter } from '../state/dlq.ts';
@@ -13,7 +13,7 @@ export interface JsonStyle {
   readonly headerNames: DeliveryHeaderNames;
 }
 
-/** Fields without a value are undefined: JSON leaves them out. */
+/** Builds a log entry. Fields without a value are undefined, so JSON omits them. */
 export function logEntryJson(entry: LogEntry, style: JsonStyle): object {
   const { message, outcome } = entry;
   const { delivery } = message;
@@ -83,7 +83,7 @@ function spell(state: string, switches: Switches): string {
   return state === 'CANCELLED' ? switches.canceledSpelling : state;
 }
 
-/** What the destination gets, and what the service knows of run and key. */
+/** Builds the headers that the destination gets, with the service's own headers for run and key. */
 function headersJson(message: Message, style: JsonStyle): Record<string, string[]> {
   const { delivery, workflow } = message;
   const json = pairsJson(delivery.headers, delivery.redaction);

@@ -1,6 +1,7 @@
 /**
- * Keeps pages of other sites from the control API, which asks nobody for a credential. A browser says which site makes
- * it send a request; a page that points its own name at this machine is known by the host that it asks for.
+ * Rejects requests that a page of another site sends to the control API, which needs no credentials. A browser names
+ * the site that makes it send a request. A page can also map its own host name to this machine. The Host header of its
+ * requests shows that name.
  */
 import type { IncomingMessage } from 'node:http';
 import { HostError, hostOf, isKnownHost } from '#foundation/platform/known-hosts.ts';
@@ -14,7 +15,10 @@ export function refuseOtherSites(request: IncomingMessage, ownHost: string): voi
   if (isOther) throw new ApiError(403, 'the control API refuses requests that another site makes a browser send');
   const name = nameOf(request);
   if (name !== undefined && !isKnownHost(name, [ownHost])) {
-    throw new ApiError(403, 'the control API refuses requests for a host that is no address and no private name');
+    throw new ApiError(
+      403,
+      'the control API refuses requests for a host that is neither an address nor a private name',
+    );
   }
 }
 

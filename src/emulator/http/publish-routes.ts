@@ -1,4 +1,4 @@
-/** Publishing a message to a URL or a URL Group, and triggering a workflow run. */
+/** Publishes messages to a URL or a URL Group, and triggers workflow runs. */
 import { createHash } from 'node:crypto';
 import type { AccountState } from '../state/account-state.ts';
 import type { PublishedMessage } from '../state/deduplication.ts';
@@ -38,7 +38,7 @@ export function publishRoutes(context: MessageContext): readonly Route[] {
   ];
 }
 
-/** A place that a publish goes to: one, or one for each endpoint of a group. */
+/** A destination of a publish: one URL, or one endpoint of a group. */
 interface Target {
   readonly url: string;
   readonly topicName?: string;

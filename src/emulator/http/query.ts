@@ -1,6 +1,7 @@
 /**
- * Query parameters of an operation: each known by name and kind, nonsense refused with the reason. Names and kinds are
- * those of the operation's table: reading another, or leaving one unread, is a mistake of the emulator.
+ * Query parameters of an operation. Each has a name and a kind; an invalid value is rejected with the reason. The
+ * operation's table defines names and kinds. Reading a parameter that the table lacks, or leaving one unread, is a bug
+ * of the emulator.
  */
 import { MAX_COUNT, type QueryParameter, type QueryTable } from '../openapi/query-parameters.ts';
 import { ApiError } from '../state/api-error.ts';
@@ -18,12 +19,12 @@ export class Query {
     this.#switches = switches;
   }
 
-  /** A value that may be given once; an empty one is as none. */
+  /** Returns the value of a parameter that must not repeat. An empty value counts as absent. */
   one(name: string): string | undefined {
     return this.#one(name, 'text');
   }
 
-  /** One of the values that the table names; where it names a default, an empty value is no way to ask for it. */
+  /** Returns one of the values that the table names. An empty value is an error where the table names a default. */
   choice(name: string): string | undefined {
     const { values = [], default: fallback } = this.#table[name] ?? {};
     const none = fallback !== undefined && this.#params.has(name) ? '' : fallback;
@@ -32,7 +33,7 @@ export class Query {
     throw new ApiError(400, `${name} must be one of ${values.join(', ')}, not ${value.slice(0, 100)}`);
   }
 
-  /** Alternatives, given by repeating the parameter or in one comma-separated value; undefined is no filter. */
+  /** Returns alternatives: repeated parameters, or one comma-separated value. Undefined means no filter. */
   many(name: string): ReadonlySet<string> | undefined {
     const given = this.#many(name, 'texts');
     const { values = [] } = this.#table[name] ?? {};
@@ -42,8 +43,8 @@ export class Query {
   }
 
   /**
-   * URLs, given as `many`. A comma within a URL is a part of it: only one with another URL behind it separates. Because
-   * even that may be a part, the whole value counts as well.
+   * Returns URLs, given as in `many`. A comma can be part of a URL, so only a comma before another URL separates. Even
+   * that comma may be part of a URL, so the whole value is included as well.
    */
   urls(name: string): ReadonlySet<string> | undefined {
     const values = this.#values(name, 'urls').flatMap((value) => [value, ...value.split(/,+(?=https?:)|,+$/i)]);
@@ -64,7 +65,7 @@ export class Query {
     return new Set([...given].map(Number));
   }
 
-  /** `count` where a page has at most 100 rows and 100 is the default. */
+  /** Returns `count` where a page has at most 100 rows and 100 is the default. */
   pageSize(): number {
     const count = this.#count('page-size');
     if (count === undefined) return MAX_COUNT;
@@ -73,27 +74,27 @@ export class Query {
     throw new ApiError(400, `count must be at most ${MAX_COUNT}, not ${count}`);
   }
 
-  /** `count` where it is a ceiling alone; undefined when there is none. */
+  /** Returns `count` where it is only an upper bound; undefined when absent. */
   atMost(): number | undefined {
     return this.#count('at-most');
   }
 
-  /** Position after which the listing goes on. */
+  /** Returns the position after which the listing continues. */
   cursor(listing: Listing): number | undefined {
     const text = this.#one('cursor', 'cursor');
     if (text === undefined) return undefined;
     const [, of, sequence] = /^(log|dlq|run)--?\d{1,16}-(\d{1,15})$/.exec(text) ?? [];
     if (of === listing) return Number(sequence);
-    const why = of === undefined ? 'is not one that this service gave' : 'is that of another listing';
+    const why = of === undefined ? 'was not issued by this service' : 'belongs to another listing';
     throw new ApiError(400, `cursor ${why}: ${text.slice(0, 100)}`);
   }
 
-  /** Whether a moment lies between `fromDate` and `toDate`, both inclusive. */
+  /** Returns the bounds `fromDate` and `toDate`, both inclusive. */
   window(): { readonly from: number; readonly to: number } {
     return { from: this.integer('fromDate') ?? -Infinity, to: this.integer('toDate') ?? Infinity };
   }
 
-  /** @throws {Error} naming a parameter of the table that nobody read */
+  /** @throws {Error} naming a parameter of the table that was not read */
   finish(): void {
     for (const name of Object.keys(this.#table)) {
       if (!this.#read.has(name)) throw new Error(`the query parameter ${name} is in the table and is not read`);
@@ -137,10 +138,10 @@ export class Query {
   }
 }
 
-/** What a cursor is a place in: log entries, dead messages, failed runs. */
+/** Listings that a cursor can belong to: log entries, dead messages, failed runs. */
 export type Listing = 'log' | 'dlq' | 'run';
 
-/** A cursor of a listing: opaque to callers. */
+/** Encodes a cursor. Callers must treat it as opaque. */
 export function cursorAt(
   listing: Listing,
   { time, sequence }: { readonly time: number; readonly sequence: number },
@@ -148,7 +149,7 @@ export function cursorAt(
   return `${listing}-${Math.floor(time)}-${sequence}`;
 }
 
-/** The `cursor` of an answer, in the form that this installation gives at the end. */
+/** Returns the `cursor` field of a response. At the end of a listing it has the form that the installation uses. */
 export function cursorField(cursor: string | undefined, switches: Switches): { readonly cursor?: string } {
   if (cursor !== undefined) return { cursor };
   return switches.endCursor === 'empty' ? { cursor: '' } : {};

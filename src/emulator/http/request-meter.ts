@@ -1,19 +1,19 @@
 /**
- * What one account has used of its seconds and days. Both windows are fixed: a second counts from the last whole second
- * of the monotonic clock, so that no step of the wall clock opens it anew, and a day is a UTC day, whose count is kept
- * when the wall clock leaves it and comes back.
+ * Usage of one account, by second and by day. Both windows are fixed. A second starts at a whole second of the
+ * monotonic clock, so a step of the wall clock does not reset it. A day is a UTC day. Its count survives if the wall
+ * clock leaves the day and returns.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import { DAY_MS, dayOf } from '../statistics/point-time.ts';
 
 const SECOND_MS = 1_000;
-/** Days whose counts are kept: a wall clock that is set right comes back from no further. */
+/** Number of days kept. A corrected wall clock returns from at most this far. */
 const DAYS_KEPT = 400;
 
 export interface WindowFigures {
   readonly limit: number;
   readonly remaining: number;
-  /** Milliseconds until the window has ended; above 0. */
+  /** Milliseconds until the window ends; above 0. */
   readonly resetMs: number;
 }
 
@@ -27,7 +27,7 @@ export class RequestMeter {
     this.#clock = clock;
   }
 
-  /** Counts a request unless the present second has had as many as the limit. */
+  /** Counts a request. Returns false if the present second already has `limit` requests. */
   takeRequest(limit: number): boolean {
     this.#roll();
     if (this.#requests >= limit) return false;
@@ -35,7 +35,7 @@ export class RequestMeter {
     return true;
   }
 
-  /** Counts all of the messages, or none of them when the present day would have more than the limit. */
+  /** Counts all messages, or none if the present day would exceed the limit. */
   takeMessages(count: number, limit: number): boolean {
     const day = dayOf(this.#clock.now());
     const used = this.#messages.get(day) ?? 0;
@@ -45,12 +45,12 @@ export class RequestMeter {
     return true;
   }
 
-  /** Messages by day, counted from the epoch: what `restore` takes. */
+  /** Messages by day, counted from the epoch. This is the input of `restore`. */
   get days(): readonly (readonly [day: number, messages: number])[] {
     return [...this.#messages];
   }
 
-  /** Of an earlier process. */
+  /** Loads the counts of an earlier process. */
   restore(days: Iterable<readonly [day: number, messages: number]>): void {
     for (const [day, messages] of days) this.#messages.set(day, messages);
   }

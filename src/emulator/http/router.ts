@@ -1,11 +1,11 @@
-/** Finds the route of a request line. The target is taken as it came: nothing normalises it, so destinations in a path stay whole. */
+/** Finds the route of a request line. The target is not normalized, so destinations in a path stay unchanged. */
 import { ApiError } from '../state/api-error.ts';
 import type { Route } from './route.ts';
 
 interface Match {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
-  /** Without the question mark; empty for a route whose last parameter takes the query. */
+  /** Query without the question mark. Empty for a route whose last parameter includes the query. */
   readonly query: string;
 }
 
@@ -14,13 +14,13 @@ export type MatchRoute = (method: string, target: string) => Match;
 interface Compiled {
   readonly route: Route;
   readonly segments: readonly string[];
-  /** Name and prefix of a parameter that takes the rest. */
+  /** Name and prefix of a parameter that takes the rest of the path. */
   readonly rest?: { readonly name: string; readonly prefix: string };
 }
 
 /**
- * @returns a function that throws an ApiError: 404 for a path that no route has, 405 for a method that none of the
- * path's routes has, 400 for a segment or a query that cannot be decoded
+ * @returns a function that throws an ApiError: 404 for an unknown path, 405 for a method that the path does not
+ * support, 400 for a segment or a query that cannot be decoded
  */
 export function createRouter(routes: readonly Route[]): MatchRoute {
   const compiled = routes.map(compile);
@@ -45,7 +45,7 @@ export function createRouter(routes: readonly Route[]): MatchRoute {
       return { route: candidate.route, params: whole ? raw : decodeAll(raw), query: whole ? '' : query };
     }
     if (allowed.length === 0) throw new ApiError(404, `${path} is not a path of this service`);
-    throw new ApiError(405, `${path} does not take ${method}`, { Allow: [...new Set(allowed)].join(', ') });
+    throw new ApiError(405, `${path} does not support ${method}`, { Allow: [...new Set(allowed)].join(', ') });
   };
 }
 

@@ -1,7 +1,6 @@
 /**
- * The HTTP side of the embedded service: authentication, bodies, errors as `{"error": …}`. Whatever a request holds,
- * it gets one answer, and a handler that throws does not end the server. Every answer has a `Date` of the service's
- * own clock.
+ * HTTP server of the embedded service: authentication, bodies, errors as `{"error": …}`. Every request gets exactly one
+ * response, and a handler that throws does not stop the server. The `Date` of every response is the service's time.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -21,32 +20,32 @@ import type { MatchRoute } from './router.ts';
 interface ServedService {
   readonly accounts: AccountBook;
   readonly match: MatchRoute;
-  /** Lets requests of the message API in; all when absent. */
+  /** Admits requests of the message API; admits all when absent. */
   readonly admission?: Pick<Admission, 'enter'>;
 }
 
 export interface ServerOptions {
   readonly clock: Clock;
-  /** Of real time, in which connections live; absent, it is `clock`. */
+  /** Real time, which limits connections; `clock` when absent. */
   readonly realClock?: Clock;
   readonly timeouts?: ConnectionTimeouts;
   readonly listen: ListenAddress;
   readonly management: { readonly username: string; readonly password: string };
-  /** Asked at each request: a reset puts a new one in its place. */
+  /** Called at each request: a reset replaces the service. */
   readonly service: () => ServedService;
   readonly maxBodyBytes: number;
-  /** In the place of the route's own handler. */
+  /** Replaces the route's own handler. */
   readonly handle?: (call: RoutedCall) => Promise<ApiResponse>;
-  /** Told of each request to the two APIs. */
+  /** Called for each request to the two APIs. */
   readonly onAnswer?: (request: AnsweredRequest) => void;
-  /** Told of whatever a handler threw that is not an ApiError. */
+  /** Called with any error of a handler that is not an ApiError. */
   readonly onError: (error: unknown) => void;
 }
 
-/** A request that has found its route. */
+/** A request with its route. */
 export interface RoutedCall {
   readonly route: Route;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly target: string;
   readonly request: ApiRequest;
 }
@@ -66,7 +65,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** @throws {Error} the listener's own (EADDRINUSE and the like) */
+/** @throws {Error} the error of the listener, such as EADDRINUSE */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { clock, realClock = clock, timeouts = CONNECTION_TIMEOUTS } = options;
   const limits = {
@@ -122,7 +121,7 @@ async function answer(options: ServerOptions, message: IncomingMessage): Promise
   return response;
 }
 
-/** Filled as it becomes known. */
+/** Facts of a request, filled in as they become known. */
 interface Seen {
   route: Route | undefined;
   bodyBytes: number;
@@ -150,7 +149,7 @@ async function answerCall(options: ServerOptions, message: IncomingMessage, seen
       callerIp: (message.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
     };
     const response = await (options.handle ?? callRoute)({ route, target, request });
-    // A refusal that was asked for tells of the limits in its own form.
+    // The response of a rate-limit fault has its own headers.
     if (response.status === 429) return response;
     return { ...response, headers: { ...entry?.headers(), ...response.headers } };
   } catch (error) {
@@ -196,7 +195,7 @@ function authenticate(
         challenge,
       );
     }
-    // Whoever holds the management credentials owns every account: no account of the book is meant.
+    // The management credentials own every account, so the request is not tied to an account of the book.
     return { ...NOBODY, customerId: username };
   }
   const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
@@ -207,7 +206,7 @@ function authenticate(
     });
   }
   if (credential.readOnly && route.method !== 'GET') {
-    throw new ApiError(403, `${route.operation} writes: a read-only token may not`);
+    throw new ApiError(403, `${route.operation} is a write: a read-only token is not allowed`);
   }
   return credential.account;
 }
@@ -219,9 +218,8 @@ function sameSecret(given: string, expected: string): boolean {
 
 function readBody(message: IncomingMessage, limit: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    // What is still on its way is read and thrown away, so that the caller gets to see the refusal.
-    const refuse = (): void =>
-      reject(new ApiError(413, `the body is larger than ${limit} bytes, the most that is taken`));
+    // The rest of the body is read and discarded, so that the caller receives the error response.
+    const refuse = (): void => reject(new ApiError(413, `the body is larger than ${limit} bytes, the maximum`));
     if (Number(message.headers['content-length'] ?? 0) > limit) {
       refuse();
       return;
@@ -236,7 +234,7 @@ function readBody(message: IncomingMessage, limit: number): Promise<Uint8Array> 
     message.on('end', () => resolve(Buffer.concat(chunks)));
     message.on('error', () => reject(new ApiError(400, 'the body ended before it was complete')));
     message.on('close', () => {
-      // It comes after every end: an error that nobody sees is not made.
+      // `close` follows every request. The condition avoids an error that no one would read.
       if (!message.complete) reject(new ApiError(400, 'the body ended before it was complete'));
     });
   });
@@ -262,7 +260,7 @@ function send(clock: Clock, message: IncomingMessage, response: ServerResponse, 
   message.resume();
 }
 
-/** The first half of the JSON, as if it were all of it or with a connection that ends before the rest. */
+/** Sends the first half of the JSON: as if complete, or over a connection that breaks before the rest. */
 function sendPart(response: ServerResponse, text: string, how: 'cut' | 'broken-off'): void {
   const whole = Buffer.from(text);
   const half = whole.subarray(0, Math.floor(whole.length / 2));

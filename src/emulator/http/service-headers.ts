@@ -1,7 +1,6 @@
 /**
- * The `Svc-…` headers of one request. Headers that the operation's table does not name are ignored, as SDKs send some
- * with every request. Reading a header that is not in the table, or leaving one of it unread, is a mistake of the
- * emulator.
+ * The `Svc-…` headers of one request. Headers that the operation's table lacks are ignored, because SDKs send some with
+ * every request. Reading a header that the table lacks, or leaving one unread, is a bug of the emulator.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseServiceDuration } from './durations.ts';
@@ -12,7 +11,7 @@ import { compileRetryDelay, ExpressionError } from '../state/retry-delay.ts';
 import { ApiError } from '../state/api-error.ts';
 import { canonicalHeaderName, ownHeaderNames } from '../delivery/wire-names.ts';
 
-/** What belongs to a connection cannot be forwarded; nor can what the service itself says of a delivery. */
+/** Headers that cannot be forwarded: those of the connection, and those that the service sets on a delivery. */
 const NOT_FORWARDED = new Set([
   'connection',
   'content-length',
@@ -29,16 +28,16 @@ const NOT_FORWARDED = new Set([
   'upgrade',
 ]);
 
-/** Names are given without the prefix, as the interface writes them: `Retry-Delay`. */
+/** Reader of the headers. Names have no prefix, as in the interface: `Retry-Delay`. */
 export class ServiceHeaders {
   readonly #prefix: string;
   readonly #values = new Map<string, string>();
-  /** By name in lower case. */
+  /** Headers of the operation, by lower-case name. */
   readonly #table: CompiledTable;
-  /** Names of the table; one that ends in a dash stands for all headers that begin so. */
+  /** Names read so far. A name that ends in a dash covers all headers with that prefix. */
   readonly #read = new Set<string>();
 
-  /** @param prefix `Svc` */
+  /** @param prefix prefix of the installation's headers, such as `Svc` */
   constructor(headers: IncomingHttpHeaders, prefix: string, table: HeaderTable) {
     this.#prefix = prefix;
     this.#table = compiled(table);
@@ -49,12 +48,12 @@ export class ServiceHeaders {
     }
   }
 
-  /** `Svc-Retries`, for messages to the caller. */
+  /** Returns the full name, such as `Svc-Retries`, for messages to the caller. */
   called(name: string): string {
     return `${this.#prefix}-${name}`;
   }
 
-  /** Trimmed; an empty value is as none. */
+  /** Returns the trimmed value. An empty value counts as absent. */
   text(name: string): string | undefined {
     return this.#text(name, 'text');
   }
@@ -63,7 +62,7 @@ export class ServiceHeaders {
     return this.#text(name, 'flow-control');
   }
 
-  /** Whether it is given, whatever its kind. */
+  /** Returns true if the header is present, whatever its kind. */
   has(name: string): boolean {
     this.#reads(name);
     return (this.#values.get(name.toLowerCase())?.trim() ?? '') !== '';
@@ -83,7 +82,7 @@ export class ServiceHeaders {
     throw this.#wrong(name, text, 'true or false');
   }
 
-  /** Milliseconds. */
+  /** Returns milliseconds. */
   duration(name: string): number | undefined {
     const text = this.#text(name, 'duration');
     if (text === undefined) return undefined;
@@ -114,11 +113,11 @@ export class ServiceHeaders {
       return { source, evaluate: compileRetryDelay(source) };
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
-      throw new ApiError(400, `${this.called(name)} cannot be used: the expression ${error.message}`);
+      throw new ApiError(400, `${this.called(name)} is invalid: the expression ${error.message}`);
     }
   }
 
-  /** Comma-separated, without empty parts. */
+  /** Returns the comma-separated parts that are not empty. */
   list(name: string): readonly string[] {
     return (this.#text(name, 'list') ?? '')
       .split(',')
@@ -126,7 +125,7 @@ export class ServiceHeaders {
       .filter((part) => part !== '');
   }
 
-  /** Headers named `<group>-<Name>`, as `<Name>`. */
+  /** Returns headers named `<group>-<Name>`, as `<Name>`. */
   forwarded(group: string): readonly HeaderPair[] {
     const start = this.#reads(group, 'forward');
     const pairs: HeaderPair[] = [];
@@ -162,7 +161,9 @@ export class ServiceHeaders {
     const key = keyOf(name, kind);
     const known = this.#table.get(key)?.kind;
     if (known === undefined || (kind !== undefined && known !== kind)) {
-      throw new Error(`${name} is no ${kind ?? 'header'} in the operation's table: see openapi/header-parameters.ts`);
+      throw new Error(
+        `${name} is not a ${kind ?? 'header'} in the operation's table: see openapi/header-parameters.ts`,
+      );
     }
     this.#read.add(key);
     return key;
@@ -177,7 +178,7 @@ type CompiledTable = ReadonlyMap<string, HeaderParameter>;
 
 const compiledTables = new WeakMap<HeaderTable, CompiledTable>();
 
-/** Tables are few and requests many. */
+/** Caches compiled tables: the tables are few and the requests many. */
 function compiled(table: HeaderTable): CompiledTable {
   let known = compiledTables.get(table);
   if (known === undefined) {
@@ -193,7 +194,7 @@ function keyOf(name: string, kind: HeaderParameter['kind'] | undefined): string 
 
 const IS_HTTP = new RegExp(HTTP_URL);
 
-/** Whether a message can be delivered there: written out in ASCII, with a host, without credentials. */
+/** Returns true for a URL that messages can be delivered to: all ASCII, with a host, without credentials. */
 export function isHttpUrl(text: string): boolean {
   return IS_HTTP.test(text) && URL.canParse(text);
 }

@@ -1,4 +1,4 @@
-/** URL Groups: adding endpoints, listing the groups. */
+/** URL Groups: adds endpoints and lists the groups. */
 import { GROUP_NAME } from '../openapi/operations.ts';
 import { requireReachable, stateOf, type MessageContext } from './message-context.ts';
 import { ApiError } from '../state/api-error.ts';
@@ -30,7 +30,7 @@ function addEndpoints(context: MessageContext, request: ApiRequest): ApiResponse
   if (name.length > GROUP_NAME.maxLength || !new RegExp(GROUP_NAME.pattern).test(name)) {
     throw new ApiError(
       400,
-      'urlGroupName: a URL Group is named with letters, digits, dots, dashes and underscores, at most 128, and not with dots alone',
+      'urlGroupName: a name has letters, digits, dots, dashes and underscores, at most 128 characters, and not only dots',
     );
   }
   const endpoints = readEndpoints(request.body);
@@ -65,7 +65,7 @@ function readEndpoint(value: unknown, index: number): Endpoint {
     throw new ApiError(400, `endpoints[${index}].url must be a URL that begins with http:// or https://`);
   }
   if (name !== undefined && typeof name !== 'string')
-    throw new ApiError(400, `endpoints[${index}].name must be a text`);
+    throw new ApiError(400, `endpoints[${index}].name must be a string`);
   return name === undefined || name === '' ? { url } : { url, name };
 }
 

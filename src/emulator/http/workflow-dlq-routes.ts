@@ -1,4 +1,4 @@
-/** Failed workflow runs: listing, resuming and deleting them. */
+/** Lists, resumes and deletes failed workflow runs. */
 import { dlqOf, selectForBulk, selectPage, workflowDlqFilter } from './dead-letter-selection.ts';
 import { readDelay, readFlowControl, readRetries } from './delivery-request.ts';
 import type { DeadLetter } from '../state/dlq.ts';
@@ -73,7 +73,7 @@ function resume(context: MessageContext, request: ApiRequest): ApiResponse {
     queue.remove(letter.dlqId);
     return resumeRun(context, letter, overrides);
   });
-  // The end is an empty cursor here in every installation: the interface says so.
+  // The interface prescribes an empty cursor at the end here, in every installation.
   return { status: 200, json: { workflowRuns, cursor: cursor ?? '' } };
 }
 
@@ -109,7 +109,7 @@ function readOverrides(context: MessageContext, headers: ServiceHeaders, request
   };
 }
 
-/** The run is delivered again, whole: the interface shows no steps. */
+/** Delivers the whole run again: the interface shows no steps. */
 function resumeRun(context: MessageContext, letter: DeadLetter, overrides: Overrides): object {
   const { message } = letter;
   const now = context.clock.now();

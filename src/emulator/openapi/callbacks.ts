@@ -1,11 +1,11 @@
-/** What the service itself calls because of a request: the callbacks that the request's own headers name. */
+/** Callbacks: requests that the service sends because the headers of a request asked for them. */
 import { examplesOf, type Examples, type Spelling } from './examples.ts';
 import { integer, ref, text } from './json-schema.ts';
 import { headerTableOf } from './operations.ts';
 import type { Parameter } from './parameters.ts';
 import type { MediaType, ResponseObject } from './responses.ts';
 
-/** By the expression that tells where it goes. */
+/** Callback by the expression of its URL. */
 export type Callback = Readonly<Record<string, { readonly post: CallbackObject }>>;
 
 interface CallbackObject {
@@ -18,7 +18,7 @@ interface CallbackObject {
   readonly responses: Readonly<Record<string, ResponseObject>>;
 }
 
-/** @param operation the name of the one whose request asks for them */
+/** @param operation name of the operation whose request asks for the callbacks */
 export function callbacksOf(operation: string, spelling: Spelling): Readonly<Record<string, Callback>> {
   const headers = headerTableOf(operation);
   return {
@@ -26,8 +26,8 @@ export function callbacksOf(operation: string, spelling: Spelling): Readonly<Rec
       callback: callback(spelling, {
         header: 'Callback',
         operationId: `${operation}-callback`,
-        summary: 'Tell of a delivery attempt',
-        description: 'After each delivery attempt, whatever came of it.',
+        summary: 'Report a delivery attempt',
+        description: 'Sent after each delivery attempt, whatever its outcome.',
         examples: examplesOf('callback', spelling).request,
       }),
     }),
@@ -35,8 +35,8 @@ export function callbacksOf(operation: string, spelling: Spelling): Readonly<Rec
       failureCallback: callback(spelling, {
         header: 'Failure-Callback',
         operationId: `${operation}-failure-callback`,
-        summary: 'Tell of a failure',
-        description: 'When the retries are exhausted.',
+        summary: 'Report a failure',
+        description: 'Sent when the retries are exhausted.',
         examples: examplesOf('failure-callback', spelling).request,
       }),
     }),
@@ -60,20 +60,20 @@ function callback({ headerPrefix }: Spelling, { header, examples, ...told }: Tol
     [`{$request.header.${headerPrefix}-${header}}`]: {
       post: {
         ...told,
-        description: `${told.description} A message of its own, with POST unless another method was asked for.`,
+        description: `${told.description} The callback is a separate message, sent with POST unless the request sets another method.`,
         security: [],
         parameters: [
-          own('Message-Id', 'Of the callback, which is a message itself.', text()),
+          own('Message-Id', 'Id of the callback, which is itself a message.', text()),
           own('Retried', 'Retries of the callback so far.', { ...integer(), minimum: 0 }),
           own('Signature', 'HS256 JWT over the body, made with a signing key of the account.', text()),
         ],
         requestBody: { required: true, content: { 'application/json': { schema: ref('Callback'), examples } } },
         responses: {
-          '2XX': { description: 'Taken.' },
+          '2XX': { description: 'Accepted.' },
           '4XX': {
-            description: `Tried again, as a message is; not after 489 with ${headerPrefix}-NonRetryable-Error: true.`,
+            description: `Retried as a message is, except after 489 with ${headerPrefix}-NonRetryable-Error: true.`,
           },
-          default: { description: 'Tried again, as a message is.' },
+          default: { description: 'Retried as a message is.' },
         },
       },
     },

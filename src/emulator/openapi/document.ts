@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document of the whole interface, in the spelling of an installation. It holds for every setting of
- * the switches: where real installations differ it allows each form.
+ * The OpenAPI 3.1 document of the whole interface, in the spelling of an installation. It is valid for every setting of
+ * the switches: where real installations differ, it allows each form.
  */
 import { callbacksOf, type Callback } from './callbacks.ts';
 import { examplesOf, type Examples, type Spelling } from './examples.ts';
@@ -35,7 +35,7 @@ export interface OperationObject {
   readonly requestBody?: RequestBody;
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
   readonly callbacks?: Readonly<Record<string, Callback>>;
-  /** Prefixes of headers that are passed on: OpenAPI has no parameters with open names. */
+  /** Prefixes of forwarded headers. OpenAPI has no parameters with open names. */
   readonly 'x-forwarded-headers'?: readonly { readonly prefix: string; readonly description: string }[];
 }
 
@@ -70,9 +70,9 @@ export function openApiDocument(spelling: Spelling): OpenApiDocument {
       version: '2',
       license: { name: 'MIT', identifier: 'MIT' },
       description:
-        'Alternatives of one query parameter are given by repeating it or in one comma-separated value: an entry ' +
-        'matches when its value is any of them. Different parameters narrow the result. A `cursor` in an answer is ' +
-        'sent back for the next page; absent or empty it says that there is none.',
+        'To give alternatives of one query parameter, repeat it or use one comma-separated value: an entry ' +
+        'matches when its value is any of them. Different parameters narrow the result. To get the next page, send ' +
+        'the `cursor` of the response. An absent or empty cursor means that there is no next page.',
     },
     servers: [{ url: '/' }],
     tags: [
@@ -85,8 +85,12 @@ export function openApiDocument(spelling: Spelling): OpenApiDocument {
       responses: responseComponents(spelling.headerPrefix),
       headers: HEADERS,
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'Token of an account; a read-only one may only read.' },
-        credentials: { type: 'http', scheme: 'basic', description: 'Those of the owner of the accounts.' },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'Token of an account; a read-only token allows only reads.',
+        },
+        credentials: { type: 'http', scheme: 'basic', description: 'Credentials of the owner of the accounts.' },
       },
     },
   };
@@ -118,7 +122,7 @@ function requestBody(body: NonNullable<Operation['body']>, examples: Examples): 
   if ('schema' in body) {
     return { required: true, content: { 'application/json': { schema: ref(body.schema), examples } } };
   }
-  // In 3.1 the format says nothing any more, and generators still make bytes of it.
+  // OpenAPI 3.1 ignores the format, but generators still derive bytes from it.
   const schema = body.type === '*/*' ? { ...text(), format: 'binary' } : text();
   return { description: body.raw, content: { [body.type]: { schema, examples } } };
 }

@@ -1,4 +1,7 @@
-/** Of every operation and callback: a request's body, where it takes one, and an answer of each form. Tests hold them to the schemas. */
+/**
+ * Examples of every operation and callback: a request body, where the operation has one, and a response of each form.
+ * Tests validate them against the schemas.
+ */
 
 export interface Spelling {
   /** `Svc`, or the prefix of the installation. */
@@ -7,7 +10,7 @@ export interface Spelling {
   readonly product: string;
 }
 
-/** By name. */
+/** Examples by name. */
 export type Examples = Readonly<Record<string, { readonly value: unknown }>>;
 
 interface OperationExamples {
@@ -15,7 +18,7 @@ interface OperationExamples {
   readonly answers: Examples;
 }
 
-/** @param operation of the table, or the name of a callback */
+/** @param operation name of an operation of the table, or of a callback */
 export function examplesOf(operation: string, spelling: Spelling): OperationExamples {
   const { request, answer, answers = { done: answer } } = TABLE[operation]!(spelling);
   return { request: named(request === undefined ? {} : { request }), answers: named(answers) };

@@ -1,10 +1,10 @@
 /**
- * The service's own headers of every operation that takes any, without the prefix (`Svc-`). The reader of a request
- * (`http/service-headers.ts`) takes names and kinds from here and the OpenAPI document is made of them.
+ * The service's own headers of every operation, without the prefix (`Svc-`). The request reader
+ * (`http/service-headers.ts`) takes names and kinds from here, and the OpenAPI document is generated from here.
  */
 
 export interface HeaderParameter {
-  /** `forward`: every header that begins with `<name>-` is passed on without it. */
+  /** `forward`: every header with the prefix `<name>-` is forwarded without that prefix. */
   readonly kind:
     | 'text'
     | 'integer'
@@ -17,9 +17,9 @@ export interface HeaderParameter {
     | 'flow-control'
     | 'forward';
   readonly description: string;
-  /** Of an integer. */
+  /** Maximum of an integer. */
   readonly maximum?: number;
-  /** Of a list, whole. */
+  /** Pattern of a whole list. */
   readonly pattern?: string;
 }
 
@@ -33,15 +33,15 @@ const EXPRESSION =
 
 const retryDelay = header('expression', EXPRESSION);
 const delay = header('duration', 'Delay before delivery.');
-const labels = header('list', 'Comma-separated labels, seen in logs and DLQ.');
+const labels = header('list', 'Comma-separated labels, shown in logs and DLQ.');
 
-/** Unix seconds; more is a time in milliseconds. */
+/** Maximum in Unix seconds. A larger number is a time in milliseconds. */
 export const LATEST_NOT_BEFORE = 100_000_000_000;
 
 const schedule: HeaderTable = {
   Delay: delay,
   'Not-Before': {
-    ...header('integer', 'Unix seconds before which nothing is delivered. Takes precedence over the delay.'),
+    ...header('integer', 'Earliest delivery, in Unix seconds. Takes precedence over the delay.'),
     maximum: LATEST_NOT_BEFORE,
   },
 };
@@ -64,18 +64,18 @@ function callback(group: string, description: string): HeaderTable {
     [group]: header('url', description),
     [`${group}-Forward`]: header('forward', 'Forwarded to the callback without the prefix.'),
     [`${group}-Method`]: header('method', 'HTTP method of the callback; default POST.'),
-    [`${group}-Timeout`]: header('duration', 'Most that a request of the callback may take, above 0.'),
+    [`${group}-Timeout`]: header('duration', 'Maximum duration of a callback request, above 0.'),
     [`${group}-Retries`]: header('integer', 'Retries of the callback; default: those of the message.'),
     [`${group}-Retry-Delay`]: header('expression', EXPRESSION),
     [`${group}-Delay`]: header('duration', 'Delay before the callback.'),
   };
 }
 
-/** By operation; one that is not here takes none. */
+/** Headers by operation. Operations that are not listed have none. */
 export const HEADER_PARAMETERS = {
   publish: {
     Method: header('method', 'HTTP method towards the destination; default POST.'),
-    Timeout: header('duration', 'Most that a request may take, above 0; shortens the default of the plan.'),
+    Timeout: header('duration', 'Maximum duration of a request, above 0; shortens the default of the plan.'),
     Retries: header('integer', 'Retries after a failure; default by plan: free 3, paid 5.'),
     'Retry-Delay': retryDelay,
     ...schedule,
@@ -84,12 +84,12 @@ export const HEADER_PARAMETERS = {
     'Deduplication-Id': header('text', 'A message with the same id within 10 minutes is not sent again.'),
     'Content-Based-Deduplication': header('boolean', 'A hash of the body is the de-duplication id; default false.'),
     'Redact-Fields': {
-      ...header('list', 'body, headers, header[<name>]: told as REDACTED:<SHA256>, and delivered as they are.'),
+      ...header('list', 'body, headers, header[<name>]: shown as REDACTED:<SHA256>, and delivered unchanged.'),
       pattern: `^${REDACTED}(,${REDACTED})*$`,
     },
     Forward: forward,
-    ...callback('Callback', 'URL that is called after each delivery attempt.'),
-    ...callback('Failure-Callback', 'URL that is called when the retries are exhausted.'),
+    ...callback('Callback', 'URL to call after each delivery attempt.'),
+    ...callback('Failure-Callback', 'URL to call when the retries are exhausted.'),
   },
   trigger: {
     'Workflow-RunId': header('text', 'Id of the run; random when absent.'),
@@ -99,15 +99,15 @@ export const HEADER_PARAMETERS = {
     Label: labels,
     ...flowControl,
     Forward: forward,
-    'Failure-Callback': header('url', 'URL that is called when the retries are exhausted.'),
+    'Failure-Callback': header('url', 'URL to call when the retries are exhausted.'),
     'Failure-Callback-Forward': header('forward', 'Forwarded to the failure callback without the prefix.'),
   },
   'resume-workflow-dlq': {
-    Retries: header('integer', 'Retries of what is left of the run.'),
+    Retries: header('integer', 'Retries of the resumed run.'),
     'Retry-Delay': retryDelay,
     Delay: delay,
     Label: labels,
     ...flowControl,
-    'Failure-Callback': header('url', 'URL that is called when the retries are exhausted.'),
+    'Failure-Callback': header('url', 'URL to call when the retries are exhausted.'),
   },
 } as const satisfies Readonly<Record<string, HeaderTable>>;

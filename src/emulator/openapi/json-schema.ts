@@ -1,4 +1,4 @@
-/** The part of JSON Schema 2020-12 that the OpenAPI document uses, and short ways to write it. */
+/** The part of JSON Schema 2020-12 that the OpenAPI document uses, with short constructors. */
 
 export interface JsonSchema {
   readonly $ref?: string;
@@ -23,7 +23,7 @@ export interface JsonSchema {
 
 export const text = (description?: string): JsonSchema => ({ type: 'string', ...said(description) });
 
-/** Written out in ASCII, with a host and without credentials. Readers of requests use it too. */
+/** Pattern of a URL in ASCII, with a host and without credentials. Request readers use it too. */
 export const HTTP_URL = '^[hH][tT][tT][pP][sS]?://[!-"$-.0->A-~]+([/?#][!-~]*)?$';
 
 export const httpUrl = (description?: string): JsonSchema => ({
@@ -35,7 +35,7 @@ export const httpUrl = (description?: string): JsonSchema => ({
 
 export const integer = (description?: string): JsonSchema => ({ type: 'integer', ...said(description) });
 
-/** Beyond 32 bits. */
+/** Schema of an integer beyond 32 bits. */
 export const long = (description?: string): JsonSchema => ({ type: 'integer', format: 'int64', ...said(description) });
 
 export const number = (description?: string): JsonSchema => ({ type: 'number', ...said(description) });
@@ -56,7 +56,7 @@ export const choiceOf = (values: readonly string[], description?: string): JsonS
 
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** An object in which every field is there, but for those in `optional`. */
+/** Schema of an object. All fields are required, except those in `optional`. */
 export function objectOf(
   properties: Readonly<Record<string, JsonSchema>>,
   options: { readonly optional?: readonly string[]; readonly description?: string } = {},

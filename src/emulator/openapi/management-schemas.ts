@@ -1,4 +1,4 @@
-/** What the management API is given and answers with (interface 2.7 to 2.11), in the spelling of an installation. */
+/** Requests and responses of the management API (interface 2.7 to 2.11), in the spelling of an installation. */
 import type { PlanName } from '../state/account.ts';
 import { INDEX_REGIONS, INDEX_TYPES } from '../statistics/indexes.ts';
 import { choiceOf, flag, integer, listOf, long, number, objectOf, ref, text, type JsonSchema } from './json-schema.ts';
@@ -6,10 +6,10 @@ import { choiceOf, flag, integer, listOf, long, number, objectOf, ref, text, typ
 const points = listOf(ref('DataPoint'));
 const series = listOf(ref('Series'));
 
-/** A budget in dollars: none, or between these. The reader of the request uses it too. */
+/** Bounds of a budget in dollars; 0 means no limit and is also allowed. The request reader uses them too. */
 export const BUDGET = { minimum: 20, maximum: 10_000 };
 
-/** Plans that `set-plan` knows, by the name that a body has for them. */
+/** Returns the plans of `set-plan`, by their name in a request body. */
 export function planNames(product: string): ReadonlyMap<string, PlanName> {
   return new Map<string, PlanName>([
     ['paid', 'paid'],
@@ -25,8 +25,8 @@ const accountRecord: Readonly<Record<string, JsonSchema>> = {
   token: text('Secret.'),
   read_only_token: text('Secret.'),
   active: flag(),
-  state: text('active, passive; others may be.'),
-  modifying_state: text('While a change is applied, such as suspended.'),
+  state: text('active, passive, or another state.'),
+  modifying_state: text('Change in progress, such as suspended.'),
   last_plan_upgrade_time: long('Unix seconds; 0 before the first.'),
   max_message_size: integer('Bytes.'),
   max_requests_per_day: integer('Soft limit.'),
@@ -40,8 +40,8 @@ const accountRecord: Readonly<Record<string, JsonSchema>> = {
   max_events_size: integer(),
   max_dlq_retention_time_milis: long('Milliseconds.'),
   max_delay: integer('Seconds.'),
-  max_parallelism: integer('Of an endpoint.'),
-  max_global_parallelism: integer('Of all endpoints.'),
+  max_parallelism: integer('Parallelism of an endpoint.'),
+  max_global_parallelism: integer('Parallelism of all endpoints.'),
   max_queues: integer(),
   max_bandwidth_per_second: long('Bytes.'),
   prod_pack_enabled: flag(),
@@ -55,7 +55,7 @@ const accountRecord: Readonly<Record<string, JsonSchema>> = {
   creation_time: long('Unix seconds.'),
   deletion_time: long('Unix seconds; 0 when it is not deleted.'),
   budget: integer('Dollars a month; 0 is no limit.'),
-  enterprise: { type: 'object', description: 'Of enterprise accounts.' },
+  enterprise: { type: 'object', description: 'Only for enterprise accounts.' },
 };
 
 const unlimited = (description = ''): JsonSchema => integer(`${description}-1 is unlimited.`);
@@ -124,7 +124,7 @@ const x = {
   pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})? \\+0000 UTC$',
 };
 
-/** Not blank. */
+/** Schema of a string that is not blank. */
 const given = (description?: string): JsonSchema => ({ ...text(description), minLength: 1, pattern: '\\S' });
 
 /** @param product `msgsvc`, or the brand of the installation */
@@ -151,7 +151,7 @@ export function managementSchemas(product: string): Readonly<Record<string, Json
       type: choiceOf(INDEX_TYPES, 'free and payg are available at present.'),
     }),
     RenameIndex: objectOf({ name: given() }),
-    TransferIndex: objectOf({ target_account: given('Id of the team that gets it.') }),
+    TransferIndex: objectOf({ target_account: given('Id of the new owner.') }),
     Account: objectOf(accountRecord, { optional: ['modifying_state', 'enterprise', 'reserved_type'] }),
     SearchIndex: objectOf(searchIndex),
     AccountStatistics: objectOf({

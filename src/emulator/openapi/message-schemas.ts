@@ -1,4 +1,4 @@
-/** What the message API is given and answers with (interface 2.1 to 2.6, and the callbacks of section 6). */
+/** Requests and responses of the message API (interface 2.1 to 2.6), and the callbacks of section 6. */
 import { METHODS } from '../state/message.ts';
 import {
   choiceOf,
@@ -29,15 +29,15 @@ const LOG_STATES = [
   'CANCELED',
 ];
 
-const failureState = choiceOf(FAILURE_FUNCTION_STATES, 'What became of the call that tells of the failure.');
+const failureState = choiceOf(FAILURE_FUNCTION_STATES, 'State of the failure function.');
 
 const logEntry: Readonly<Record<string, JsonSchema>> = {
   time: long('Unix milliseconds.'),
   state: choiceOf(LOG_STATES, 'Not in the interface’s table: installations may send it.'),
   messageId: text(),
   header: headerArrays,
-  body: text('When it is UTF-8; REDACTED:<SHA256> when it was to be redacted.'),
-  bodyBase64: text('When the body is not UTF-8.'),
+  body: text('Body if it is UTF-8; REDACTED:<SHA256> if redaction was requested.'),
+  bodyBase64: text('Base64, if the body is not UTF-8.'),
   error: text('Why the attempt failed.'),
   nextDeliveryTime: long('Unix milliseconds.'),
   url: text('Destination.'),
@@ -68,8 +68,8 @@ const failedRun: Readonly<Record<string, JsonSchema>> = {
   url: text(),
   method: choiceOf(METHODS),
   header: headerArrays,
-  body: text('When it is UTF-8.'),
-  bodyBase64: text('Base64, when the body is not UTF-8.'),
+  body: text('Body if it is UTF-8.'),
+  bodyBase64: text('Base64, if the body is not UTF-8.'),
   maxRetries: integer(),
   createdAt: long('Unix milliseconds of the failure.'),
   failureCallback: text('URL.'),
@@ -80,42 +80,42 @@ const failedRun: Readonly<Record<string, JsonSchema>> = {
   failureFunctionState: failureState,
   failureCallbackInfo: objectOf(
     { state: failureState },
-    { description: 'In the place of failureFunctionState in some installations.' },
+    { description: 'Replaces failureFunctionState in some installations.' },
   ),
-  responseStatus: integer('Of the last attempt.'),
+  responseStatus: integer('Status of the last attempt.'),
   responseHeader: headerArrays,
-  responseBody: text('When it is UTF-8.'),
-  responseBodyBase64: text('Base64, when the answer’s body is not UTF-8.'),
+  responseBody: text('Response body if it is UTF-8.'),
+  responseBodyBase64: text('Base64, if the response body is not UTF-8.'),
 };
 
-/** All fields but these may be absent. */
+/** Returns all fields but these, for `optional`. */
 const except = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): readonly string[] =>
   Object.keys(properties).filter((name) => !required.includes(name));
 
 const cursor = text('Position of the next page; absent or empty at the end.');
 
 const callback: Readonly<Record<string, JsonSchema>> = {
-  status: integer('HTTP status of the destination’s answer; 0 when there was none.'),
+  status: integer('HTTP status of the destination’s response; 0 if there was none.'),
   header: headerArrays,
-  body: text('Base64 of the answer’s body.'),
+  body: text('Base64 of the response body.'),
   retried: integer('Retries made.'),
   maxRetries: integer(),
   dlqId: text('In a failure callback: id in the DLQ.'),
-  sourceMessageId: text('Id of the message that this tells of.'),
+  sourceMessageId: text('Id of the message that the callback reports.'),
   topicName: text('Name of the URL Group, when it was sent to one.'),
   endpointName: text(),
   url: text('Destination of the message.'),
   method: choiceOf(METHODS),
   sourceHeader: { type: 'object', additionalProperties: text(), description: 'Headers of the message.' },
   sourceBody: text('Base64 of the message’s body.'),
-  notBefore: text('Unix milliseconds, as a text.'),
-  createdAt: text('Unix milliseconds, as a text.'),
+  notBefore: text('Unix milliseconds, as a string.'),
+  createdAt: text('Unix milliseconds, as a string.'),
   scheduleId: text(),
   callerIP: text(),
 };
 
 export const MESSAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  Error: objectOf({ error: text('What is wrong, and what to do.') }, { description: 'Every refusal has this form.' }),
+  Error: objectOf({ error: text('The problem and its fix.') }, { description: 'Every error response has this form.' }),
   Endpoint: objectOf({ url: httpUrl('Without credentials.'), name: text() }, { optional: ['name'] }),
   NewEndpoints: objectOf({ endpoints: { ...listOf(ref('Endpoint')), minItems: 1 } }),
   UrlGroups: listOf(ref('UrlGroup')),
@@ -126,10 +126,10 @@ export const MESSAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     endpoints: listOf(ref('Endpoint')),
   }),
   PublishResult: objectOf({
-    messageId: text('Of the message, or of the earlier one when it was de-duplicated.'),
+    messageId: text('Id of the message, or of the earlier message if it was de-duplicated.'),
     deduplicated: flag('True when nothing was sent.'),
   }),
-  EndpointPublishResult: objectOf({ messageId: text(), deduplicated: flag(), url: text('The endpoint’s.') }),
+  EndpointPublishResult: objectOf({ messageId: text(), deduplicated: flag(), url: text('URL of the endpoint.') }),
   PublishAnswer: {
     description: 'One result for a URL. One for each endpoint of a URL Group, as an array or in an object.',
     anyOf: [
@@ -149,14 +149,17 @@ export const MESSAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     workflowRuns: listOf(ref('WorkflowRun')),
     cursor: text('Empty when all that match were resumed.'),
   }),
-  DeleteAnswer: objectOf({ deleted: long('How many were there and are gone.'), cursor }, { optional: ['cursor'] }),
+  DeleteAnswer: objectOf(
+    { deleted: long('Number of entries that existed and were deleted.'), cursor },
+    { optional: ['cursor'] },
+  ),
   FlowControlKey: objectOf(
     {
       flowControlKey: text(),
       waitListSize: integer('Messages that wait because of the key.'),
-      parallelismMax: integer('When a parallelism is set.'),
+      parallelismMax: integer('Set if a parallelism is set.'),
       parallelismCount: integer('Messages being delivered.'),
-      rateMax: integer('When a rate is set: messages of a period.'),
+      rateMax: integer('Messages per period, if a rate is set.'),
       rateCount: integer('Messages dispatched in this period.'),
       ratePeriod: integer('Seconds.'),
       ratePeriodStart: long('Unix seconds at which this period began.'),

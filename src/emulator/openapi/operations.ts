@@ -1,6 +1,6 @@
 /**
- * Every operation of the interface: where it lives, what it is given and what it answers with. Query parameters and
- * headers stand in tables of their own, which the readers of requests use.
+ * Every operation of the interface with its path, request and response. Query parameters and headers are in separate
+ * tables, which the request readers use.
  */
 import { HEADER_PARAMETERS, type HeaderTable } from './header-parameters.ts';
 import { QUERY_PARAMETERS, type QueryTable } from './query-parameters.ts';
@@ -16,24 +16,24 @@ export interface Operation {
   readonly name: string;
   readonly api: 'message' | 'management';
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** `/v2/topics/{urlGroupName}/endpoints` */
+  /** Path template, such as `/v2/topics/{urlGroupName}/endpoints`. */
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
   readonly pathParameters?: Readonly<Record<string, PathParameter>>;
-  /** The last path parameter is the rest of the path as it is, query included. */
+  /** True if the last path parameter is the unchanged rest of the path, query included. */
   readonly takesRest?: boolean;
-  /** Name of the schema of a JSON body, or what a body of any type is. */
+  /** Name of the schema of a JSON body, or the description of a body of any type. */
   readonly body?: { readonly schema: string } | { readonly raw: string; readonly type: string };
-  /** Name of the schema of the answer; undefined when the answer has no body. */
+  /** Name of the schema of the response; undefined for a response without a body. */
   readonly answer: string | undefined;
-  /** Success in some installations, beside 200. */
+  /** Success status of some installations, in addition to 200. */
   readonly accepted?: string;
-  /** Refusals that not every operation of its API has. */
+  /** Errors that not every operation of its API has. */
   readonly refusals?: readonly (404 | 412)[];
 }
 
-/** Dots alone would not stay a segment of a path. */
+/** Pattern of group names. A name of only dots would not remain a path segment. */
 export const GROUP_NAME = { pattern: '^\\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$', maxLength: 128 };
 
 /** @param product `msgsvc`, or the brand of the installation */

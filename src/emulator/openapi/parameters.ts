@@ -1,4 +1,4 @@
-/** The tables of path, query and header parameters as OpenAPI writes them. */
+/** Converts the tables of path, query and header parameters to OpenAPI. */
 import { METHODS } from '../state/message.ts';
 import type { HeaderParameter } from './header-parameters.ts';
 import { choiceOf, httpUrl, integer, listOf, long, text, type JsonSchema } from './json-schema.ts';

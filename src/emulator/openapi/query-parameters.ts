@@ -1,29 +1,29 @@
 /**
- * Query parameters of every operation that has any. The reader of a request (`http/query.ts`) takes names and kinds from here
- * and the OpenAPI document is made of them, so that neither knows a parameter that the other does not.
+ * Query parameters of every operation. The request reader (`http/query.ts`) takes names and kinds from here, and the
+ * OpenAPI document is generated from here. Both therefore know the same parameters.
  */
 import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
 import { STATS_PERIOD_NAMES } from '../statistics/statistics-period.ts';
 
-/** The most that a page holds, and what it holds when nothing is asked. */
+/** Maximum and default rows of a page. */
 export const MAX_COUNT = 100;
 
 /**
- * `text`, `choice`, `integer`, `cursor` take one value; `texts`, `urls` and `integers` alternatives, repeated or
- * comma-separated. `page-size` is `count` with a default and a most, `at-most` a ceiling alone.
+ * Kinds. `text`, `choice`, `integer` and `cursor` take one value. `texts`, `urls` and `integers` take alternatives,
+ * repeated or comma-separated. `page-size` is a `count` with a default and a maximum, `at-most` only a maximum.
  */
 export interface QueryParameter {
   readonly kind: 'text' | 'choice' | 'integer' | 'texts' | 'urls' | 'integers' | 'cursor' | 'page-size' | 'at-most';
   readonly description: string;
-  /** Of a choice, or of texts that cannot be others. */
+  /** Values of a choice, or the only allowed values of texts. */
   readonly values?: readonly string[];
-  /** Of a choice. */
+  /** Default of a choice. */
   readonly default?: string;
 }
 
 export type QueryTable = Readonly<Record<string, QueryParameter>>;
 
-/** Values of the `state` filter. FAILED is none of them; both spellings of CANCELLED occur. */
+/** Values of the `state` filter. FAILED is not one of them; both spellings of CANCELLED occur. */
 const LOG_STATE_FILTERS = [
   'CREATED',
   'ACTIVE',
@@ -43,16 +43,19 @@ const texts = (description: string): QueryParameter => ({ kind: 'texts', descrip
 const urls = (description: string): QueryParameter => ({ kind: 'urls', description });
 const integer = (description: string): QueryParameter => ({ kind: 'integer', description });
 
-const cursor: QueryParameter = { kind: 'cursor', description: 'Of the answer before: the listing goes on after it.' };
+const cursor: QueryParameter = {
+  kind: 'cursor',
+  description: 'Cursor of the previous response. The listing continues after it.',
+};
 const pageSize: QueryParameter = { kind: 'page-size', description: 'Rows of the answer, at most.' };
-const dlqIds = texts('Entries meant by id. Other filters are then ignored; an id that is not there is no error.');
+const dlqIds = texts('Ids of entries. If given, all other filters are ignored. An unknown id is not an error.');
 
 const window: QueryTable = {
   fromDate: integer('Unix milliseconds, inclusive.'),
   toDate: integer('Unix milliseconds, inclusive.'),
 };
 
-/** A comma would part one label from the next, in a header and here. */
+/** Filter of labels. A comma separates labels, in a header and here. */
 const label = texts('Entries with any of these labels.');
 
 const sharedDlqFilters: QueryTable = {
@@ -79,7 +82,7 @@ const period: QueryTable = {
   },
 };
 
-/** By operation; one that is not here has no query parameters. */
+/** Parameters by operation. Operations that are not listed have no query parameters. */
 export const QUERY_PARAMETERS = {
   'list-logs': {
     cursor,

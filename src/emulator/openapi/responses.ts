@@ -1,6 +1,6 @@
 /**
- * What each operation answers with: its success, every refusal that it has of its own, and as `default` those that any
- * request may get. Refusals of the message API tell of the rate limits where the caller is known by then.
+ * Responses of each operation: its success, its own errors, and as `default` the errors that any request may get.
+ * Errors of the message API report the rate limits if the caller is already known.
  */
 import type { Examples } from './examples.ts';
 import { integer, long, ref, text, type JsonSchema } from './json-schema.ts';
@@ -29,7 +29,7 @@ export interface HeaderObject {
 
 type Api = Operation['api'];
 
-/** By the names under which the headers are sent. */
+/** Response headers by name. */
 export const HEADERS: Readonly<Record<string, HeaderObject>> = {
   'Burst-RateLimit-Limit': { description: 'Requests of a second.', schema: { ...integer(), minimum: 0 } },
   'Burst-RateLimit-Remaining': { description: 'Requests left of this second.', schema: { ...integer(), minimum: 0 } },
@@ -37,11 +37,11 @@ export const HEADERS: Readonly<Record<string, HeaderObject>> = {
   'RateLimit-Limit': { description: 'Messages of a day.', schema: { ...integer(), minimum: 0 } },
   'RateLimit-Remaining': { description: 'Messages left of this day (UTC).', schema: { ...integer(), minimum: 0 } },
   'RateLimit-Reset': { description: 'Unix seconds at which the day has ended.', schema: long() },
-  'Retry-After': { description: 'Seconds after which it may be asked again.', schema: { ...integer(), minimum: 1 } },
-  'WWW-Authenticate': { description: 'The scheme that is needed.', required: true, schema: text() },
+  'Retry-After': { description: 'Seconds until the request can be retried.', schema: { ...integer(), minimum: 1 } },
+  'WWW-Authenticate': { description: 'The required scheme.', required: true, schema: text() },
 };
 
-/** Of answers to callers who are known; an installation sends both kinds, one of them or none. */
+/** Headers of responses to authenticated callers. An installation sends both kinds, one of them or none. */
 const RATE_LIMITS = Object.keys(HEADERS).filter((name) => name.includes('RateLimit'));
 
 interface Refusal {
@@ -73,12 +73,12 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
   '403': {
     name: 'Forbidden',
-    description: { message: 'A read-only token may not write, and an account that is not active may nothing.' },
-    error: 'publish writes: a read-only token may not',
+    description: { message: 'A read-only token cannot write, and requests of an inactive account are rejected.' },
+    error: 'publish is a write: a read-only token is not allowed',
   },
   '404': {
     name: 'NotFound',
-    description: both('There is nothing of this name or id.'),
+    description: both('No resource has this name or id.'),
     headers: limited,
     error: 'there is no URL Group named order-events',
   },
@@ -90,14 +90,14 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
   '413': {
     name: 'TooLarge',
-    description: both('The body is larger than what is taken.'),
+    description: both('The body exceeds the maximum size.'),
     headers: limited,
-    error: 'the body is larger than 1048576 bytes, the most that is taken',
+    error: 'the body is larger than 1048576 bytes, the maximum',
   },
   '429': {
     name: 'TooMany',
     description: {
-      message: 'The requests of the second, the messages of the day or the budget of the month are used.',
+      message: 'The requests of the second, the messages of the day or the budget of the month are used up.',
     },
     headers: { message: ['Retry-After', ...RATE_LIMITS] },
     error: 'quota exhausted: the account 7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31 may send 1000000 messages a day',
@@ -105,7 +105,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   default: {
     name: 'Failure',
     description: both(
-      'What any request may get: a refusal of HTTP itself (408, 417, 431, 413 for a body where none is taken), or a ' +
+      'Errors that any request can get: an HTTP error (408, 417, 431, 413 for a body where none is allowed), or a ' +
         'failure of the service (5xx).',
     ),
     headers: limited,
@@ -120,7 +120,7 @@ function statusesOf({ api, body, refusals = [] }: Operation): readonly string[] 
   return [...['400', '401', ...ofApi, ...own, ...ofRequest].sort(), 'default'];
 }
 
-/** @param examples of its successful answers, by name */
+/** @param examples examples of the successful responses, by name */
 export function responsesOf(
   operation: Operation,
   examples: Examples,
@@ -142,7 +142,7 @@ export function responsesOf(
   };
 }
 
-/** @param headerPrefix `Svc` */
+/** @param headerPrefix prefix of the installation's headers, such as `Svc` */
 export function responseComponents(headerPrefix: string): Readonly<Record<string, ResponseObject>> {
   const all = (['message', 'management'] as const).flatMap((api) =>
     Object.values(REFUSALS).flatMap((refusal) => {
@@ -169,7 +169,7 @@ function headersOf(names: readonly string[]): Readonly<Record<string, Reference>
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** `MessageNotFound` */
+/** Returns the component's name, such as `MessageNotFound`. */
 function nameOf(api: Api, { name }: Refusal): string {
   return `${api === 'message' ? 'Message' : 'Management'}${name}`;
 }

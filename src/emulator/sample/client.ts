@@ -1,4 +1,4 @@
-/** As little of a client as the sample traffic needs, sharing no code with the daemon's. Credentials stay in here. */
+/** Minimal client of the sample traffic. It shares no code with the daemon's client. Credentials stay in this file. */
 import { Pool } from 'undici';
 
 const MAX_CONNECTIONS = 8;
@@ -8,11 +8,11 @@ export interface SampleClientOptions {
   readonly token: string;
   readonly headerPrefix: string;
   readonly management: { readonly username: string; readonly password: string };
-  /** Breaks off every request. */
+  /** Aborts every request. */
   readonly signal: AbortSignal;
 }
 
-/** Methods reject when the service refuses, with its status and reason. */
+/** Methods reject with status and reason when the service returns an error. */
 export class SampleClient {
   readonly #pool: Pool;
   readonly #prefix: string;
@@ -70,7 +70,9 @@ export class SampleClient {
     });
     const text = await response.body.text();
     if (response.statusCode < 200 || response.statusCode > 299) {
-      throw new Error(`the sample traffic was refused: ${method} ${path} answered ${response.statusCode} ${text}`);
+      throw new Error(
+        `the service rejected the sample traffic: ${method} ${path} answered ${response.statusCode} ${text}`,
+      );
     }
     return text === '' ? undefined : JSON.parse(text);
   }

@@ -1,7 +1,6 @@
 /**
- * Real HTTP servers for the sample traffic, one on a loopback port for each host name: a fast one, a flaky one, a slow
- * one, a strict one, and an application with workflows that break and mend. They end promptly and keep no process
- * alive.
+ * Real HTTP servers for the sample traffic, one on a loopback port per host name: fast, flaky, slow, strict, and an
+ * application whose workflows fail and recover. They stop promptly and do not keep the process alive.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,13 +9,13 @@ import type { Random } from '#foundation/platform/random.ts';
 import { sampleHandlers, type SampleHost } from './handlers.ts';
 
 export interface SampleDestinations extends AsyncDisposable {
-  /** Host name to loopback port. */
+  /** Loopback port by host name. */
   readonly hosts: Readonly<Record<SampleHost, number>>;
-  /** Requests in progress are broken off. May be called again. */
+  /** Aborts requests in progress. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Larger bodies are cut off: nothing here sends such. */
+/** Maximum body size; longer bodies are cut. The sample traffic sends none. */
 const MAX_BODY_BYTES = 65_536;
 
 export async function startSampleDestinations(deps: {

@@ -1,6 +1,6 @@
 /**
- * How the destinations of the sample traffic answer. Time comes from the clock and chance from the injected
- * randomness; sockets are elsewhere (`destinations.ts`).
+ * Responses of the sample destinations. Time comes from the clock and chance from the injected randomness. Sockets are
+ * in `destinations.ts`.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
@@ -17,16 +17,16 @@ export type SampleHost = (typeof SAMPLE_HOSTS)[number];
 interface SampleRequest {
   /** Path and query. */
   readonly path: string;
-  /** The JSON object that was sent; empty when it was none. */
+  /** JSON object of the request; empty for any other body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 export interface SampleAnswer {
   readonly status: number;
-  /** Milliseconds before the answer. */
+  /** Delay of the response, in milliseconds. */
   readonly afterMs: number;
   readonly body: object;
-  /** The connection is reset instead of answered. */
+  /** Resets the connection instead of responding. */
   readonly reset?: boolean;
 }
 
@@ -51,7 +51,7 @@ function ordersHandler({ random }: Deps): SampleHandler {
   return () => ok(5 + 35 * random());
 }
 
-/** A vendor with a bad network: one in fifty is refused, and now and then nothing works for twenty seconds. */
+/** Vendor with a bad network: one request in fifty fails, and occasional outages last twenty seconds. */
 function emailHandler(deps: Deps): SampleHandler {
   const { random } = deps;
   const isOut = outages(deps, { firstAfterMs: 90_000, everyMs: 2_400_000, lastingMs: 20_000 });
@@ -62,7 +62,7 @@ function emailHandler(deps: Deps): SampleHandler {
   };
 }
 
-/** Slow, and a connection of it is lost at times. */
+/** Slow vendor that sometimes loses a connection. */
 function billingHandler({ random }: Deps): SampleHandler {
   return () => {
     const afterMs = 350 + 1_250 * random() ** 2;
@@ -71,7 +71,7 @@ function billingHandler({ random }: Deps): SampleHandler {
   };
 }
 
-/** Strict: a record that is not valid is refused, today and tomorrow. */
+/** Strict vendor: an invalid record is always rejected. */
 function crmHandler({ random }: Deps): SampleHandler {
   return ({ body }) => {
     if (body['valid'] === false) return refuse(400, 'the record has no customer number', 15);
@@ -91,9 +91,10 @@ function appHandler(deps: Deps): SampleHandler {
 }
 
 /**
- * Invoices break when the ledger behind them does: the first one, one in two hundred and fifty, and all of them in an outage.
- * What broke stays so for some seconds, longer than its retries last, and is then mended: a resumed run mostly succeeds.
- * An unknown currency is wrong for good. Approvals by hand wait for a desk that nobody sits at.
+ * Workflow of invoices. Invoices fail when the ledger behind them fails: the first one, one in 250, and all in an
+ * outage. A failed invoice keeps failing for some seconds, longer than its retries last. Then it recovers, so a resumed
+ * run mostly succeeds. An unknown currency fails permanently. Manual approvals never succeed, because no one approves
+ * them.
  */
 function invoiceWorkflow(deps: Deps): SampleHandler {
   const { random } = deps;
@@ -109,7 +110,7 @@ function invoiceWorkflow(deps: Deps): SampleHandler {
   };
 }
 
-/** Onboarding fails seldom, and then for longer. */
+/** Workflow of onboarding. It fails rarely, and then for longer. */
 function onboardingWorkflow(deps: Deps): SampleHandler {
   const breakage = new Breakage(deps, { share: 0.001, lastingMs: 60_000, againShare: 0.1 });
   return ({ body }) => {
@@ -120,19 +121,19 @@ function onboardingWorkflow(deps: Deps): SampleHandler {
 }
 
 interface BreakageOptions {
-  /** Share of the subjects that break. */
+  /** Share of the subjects that fail. */
   readonly share: number;
-  /** How long one stays broken. */
+  /** Duration of a subject's failure. */
   readonly lastingMs: number;
-  /** Share of those mended that break again at the next try. */
+  /** Share of the recovered subjects that fail again at the next request. */
   readonly againShare: number;
 }
 
-/** Which subjects (an invoice, a customer) are broken now. The first one ever is. */
+/** Subjects (an invoice, a customer) that fail at present. The first subject always fails. */
 class Breakage {
   readonly #deps: Deps;
   readonly #options: BreakageOptions;
-  /** Subjects that broke, with the monotonic time at which they are mended; oldest first, the oldest forgotten. */
+  /** Failed subjects with the monotonic time of their recovery, oldest first. The oldest are removed. */
   readonly #mendedAt = new Map<unknown, number>();
   #seen = 0;
 
@@ -169,13 +170,13 @@ const MAX_BROKEN = 2_000;
 
 interface OutageOptions {
   readonly firstAfterMs: number;
-  /** From the end of one to the start of the next, give or take a third. */
+  /** Time from the end of one outage to the start of the next, within a third. */
   readonly everyMs: number;
-  /** Give or take a third. */
+  /** Duration of an outage, within a third. */
   readonly lastingMs: number;
 }
 
-/** Whether an outage is on: stretches of time that come back, never at quite the same distance. */
+/** Returns a function that is true during an outage. Outages recur at varying intervals. */
 function outages({ clock, random }: Deps, options: OutageOptions): () => boolean {
   const about = (ms: number): number => ms * (2 / 3 + (2 / 3) * random());
   let from = clock.monotonic() + options.firstAfterMs;

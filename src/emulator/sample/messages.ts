@@ -1,11 +1,11 @@
 /**
- * What the sample traffic sends: an online shop's orders, mails, charges, customer records and workflows. Pure: chance
- * comes in, a request goes out.
+ * Messages of the sample traffic: an online shop's orders, mails, charges, customer records and workflows. Pure
+ * functions: chance is an argument, a request is the result.
  */
 import type { Random } from '#foundation/platform/random.ts';
 import type { SampleHost } from './handlers.ts';
 
-/** A publish or a trigger. Header names are suffixes to the service's prefix: `Retries` is sent as `Svc-Retries`. */
+/** A publish or a trigger. Header names lack the service's prefix: `Retries` is sent as `Svc-Retries`. */
 export interface SampleMessage {
   readonly operation: 'publish' | 'trigger';
   /** A URL, or the name of a URL Group. */
@@ -30,7 +30,7 @@ export const SAMPLE_URL_GROUPS: Readonly<Record<string, readonly { readonly name
   ],
 };
 
-/** Tried again soon, so that what fails has failed within seconds. */
+/** Short retries, so that a failure is final within seconds. */
 const SOON = { Retries: '2', 'Retry-Delay': 'min(2000, 500 * pow(2, retried))' };
 
 export type SampleKind =
@@ -48,7 +48,7 @@ export type SampleKind =
   | 'manualInvoice'
   | 'onboarding';
 
-/** Kinds that come one by one, with their weights. Newsletters and more charges come in bursts. */
+/** Messages sent one by one, with their weights. Newsletters and further charges come in bursts. */
 const MIX: readonly (readonly [SampleKind, number])[] = [
   ['order', 18],
   ['orderEvent', 6],
@@ -64,7 +64,7 @@ const MIX: readonly (readonly [SampleKind, number])[] = [
   ['onboarding', 22],
 ];
 
-/** What is sent first of all, so that every kind of outcome is there within seconds. */
+/** First messages, which produce every kind of outcome within seconds. */
 export const OPENING: readonly SampleKind[] = [
   'invoice',
   'badInvoice',

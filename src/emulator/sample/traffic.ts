@@ -1,9 +1,9 @@
 /**
- * Traffic of a small online shop against an embedded service, over real HTTP like any other client: some messages a
- * second, rising and falling, with bursts of newsletters and charges that make flow-control keys back up.
+ * Traffic of a small online shop to an embedded service, over real HTTP as from any client. It sends some messages per
+ * second, at a varying rate. Bursts of newsletters and charges make flow-control keys back up.
  *
- * It is polite: few requests at the same moment, a pause after a refusal that grows with the next ones, and someone
- * who tidies the dead letter queues of what is old, so that a service that runs for days stays small.
+ * The load is limited: few concurrent requests, and a growing pause after consecutive errors. Old entries of the dead
+ * letter queues are deleted, so that a service that runs for days stays small.
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
@@ -21,9 +21,9 @@ import {
 
 export interface SampleTrafficOptions {
   readonly emulatorUrl: string;
-  /** Of the account that publishes. */
+  /** Token of the account that publishes. */
   readonly token: string;
-  /** `Svc`, or that of the installation. */
+  /** `Svc`, or the prefix of the installation. */
   readonly headerPrefix: string;
   readonly management: {
     readonly accountId: string;
@@ -32,15 +32,15 @@ export interface SampleTrafficOptions {
     /** `msgsvc` when absent. */
     readonly product?: string;
   };
-  /** Dollars a month that the account's budget is set to. */
+  /** Monthly budget of the account, in dollars. */
   readonly budgetUsd?: number;
   readonly clock: Clock;
   readonly random: Random;
-  /** Stops it like `stop`. */
+  /** Stops the traffic, as `stop` does. */
   readonly signal?: AbortSignal;
 }
 
-/** Publishes and triggers so far; `refused` are those that were not accepted, or not answered. */
+/** Publishes and triggers so far. `refused` counts those that were rejected or got no response. */
 interface SampleCounts {
   readonly accepted: number;
   readonly refused: number;
@@ -49,19 +49,19 @@ interface SampleCounts {
 
 export interface SampleTraffic extends AsyncDisposable {
   readonly searchIndexId: string;
-  /** A vector index. */
+  /** Id of a vector index. */
   readonly vectorIndexId: string;
   readonly urlGroups: readonly string[];
   readonly flowControlKeys: readonly string[];
   counts(): SampleCounts;
-  /** Breaks off what is in progress and sends nothing more. May be called again. */
+  /** Aborts requests in progress and sends nothing more. Idempotent. */
   stop(): Promise<void>;
 }
 
 const DEFAULT_BUDGET_USD = 150;
 
 const MAX_IN_FLIGHT = 8;
-/** Messages a second sent one by one, rising and falling in this time. */
+/** Mean messages per second, outside of bursts, with the amplitude and period of its variation. */
 const MEAN_RATE = 5.2;
 const SWING = 2;
 const SWING_MS = 240_000;
@@ -70,7 +70,7 @@ const BURSTS: readonly { readonly kind: SampleKind; readonly size: number; reado
   { kind: 'newsletter', size: 45, everyMs: 60_000 },
   { kind: 'charge', size: 24, everyMs: 85_000 },
 ];
-/** Between the messages of a burst, and those of the opening. */
+/** Interval between the messages of a burst, and of the opening. */
 const BURST_STEP_MS = 25;
 
 const TIDY_EVERY_MS = 60_000;
@@ -81,14 +81,14 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * Creates URL Groups and indexes, sets the budget, and begins to send.
+ * Creates URL Groups and indexes, sets the budget, and starts to send.
  *
- * @throws {Error} when the service refuses one of the preparations, or with the signal's reason
+ * @throws {Error} when the service rejects one of the preparations, or with the signal's reason
  */
 export async function startSampleTraffic(options: SampleTrafficOptions): Promise<SampleTraffic> {
   options.signal?.throwIfAborted();
   const stopping = new AbortController();
-  // Every request in progress listens to it.
+  // Every request in progress adds a listener.
   setMaxListeners(0, stopping.signal);
   const client = new SampleClient({ ...options, signal: stopping.signal });
   const sender = new Sender(client, options, stopping.signal);
@@ -136,12 +136,12 @@ async function prepare(
   return { searchIndexId: await create('products'), vectorIndexId: await create('recommendations') };
 }
 
-/** Paces what is sent. One timer is the heart; whatever is due goes out when it fires, unless a pause is on. */
+/** Paces the traffic. The tick timer sends each due message, except during a pause. */
 class Sender {
   readonly #client: SampleClient;
   readonly #clock: Clock;
   readonly #random: Random;
-  /** Sent before anything else, a step apart. */
+  /** Messages sent before all others, one per step. */
   readonly #queue: SampleKind[] = [...OPENING];
   readonly #inFlight = new Set<Promise<void>>();
   readonly #timers = new Map<() => void, Timer>();
@@ -150,7 +150,7 @@ class Sender {
   #accepted = 0;
   #refused = 0;
   #refusedInARow = 0;
-  /** Monotonic: nothing is sent before. */
+  /** Monotonic time before which nothing is sent. */
   #pausedUntil = 0;
 
   constructor(client: SampleClient, options: SampleTrafficOptions, stopping: AbortSignal) {
@@ -166,11 +166,11 @@ class Sender {
   }
 
   begin(): void {
-    // Whoever stopped it meanwhile has seen the timers canceled: none may be set after that.
+    // A stop in the meantime has canceled the timers, so none must be set after it.
     this.#stopping.throwIfAborted();
     this.#tick();
     for (const { kind, size, everyMs } of BURSTS) {
-      // The first bursts come early: somebody watches.
+      // The first bursts are early, for users who watch the demo.
       this.#repeat(() => this.#burst(kind, size), { everyMs, firstAfterMs: everyMs / 6 });
     }
     this.#repeat(() => this.#tidy(), { everyMs: TIDY_EVERY_MS, firstAfterMs: TIDY_EVERY_MS });
@@ -196,20 +196,20 @@ class Sender {
     this.#arm(this.#tick, this.#queue.length > 0 ? BURST_STEP_MS : this.#gapMs(now));
   };
 
-  /** Milliseconds to the next message: as of independent customers, and never a long silence. */
+  /** Returns milliseconds to the next message. Intervals are those of independent customers, with an upper bound. */
   #gapMs(now: number): number {
     const rate = MEAN_RATE + SWING * Math.sin(((now - this.#startedAt) / SWING_MS) * 2 * Math.PI);
     return Math.min(1_000, (-Math.log(1 - this.#random()) / rate) * 1_000);
   }
 
   #burst(kind: SampleKind, size: number): void {
-    // A burst that finds the one before still waiting is left out.
+    // Skips the burst while the previous one is still queued.
     if (this.#queue.length > 0) return;
     this.#queue.push(...Array.from({ length: size }, () => kind));
     this.#arm(this.#tick, 0);
   }
 
-  /** The interval varies by a quarter either way. */
+  /** Repeats `run`. The interval varies by a quarter either way. */
   #repeat(
     run: () => void,
     { everyMs, firstAfterMs }: { readonly everyMs: number; readonly firstAfterMs: number },
@@ -221,7 +221,7 @@ class Sender {
     this.#arm(fire, firstAfterMs);
   }
 
-  /** One timer for each function: arming it anew replaces the one that waits. */
+  /** Sets the function's timer. Each function has one timer, so a new one replaces the pending one. */
   #arm(run: () => void, ms: number): void {
     this.#timers.get(run)?.cancel();
     this.#timers.set(run, this.#clock.after(ms, run));
@@ -240,7 +240,7 @@ class Sender {
     }
   }
 
-  /** A refusal is of no matter: the next time does it. */
+  /** Deletes old dead letters. Errors are ignored: the next call repeats the deletion. */
   #tidy(): void {
     const now = this.#clock.now();
     const old = [
@@ -265,5 +265,5 @@ class Sender {
 }
 
 function noop(): void {
-  // Neither answer nor refusal matters.
+  // Result and error are both ignored.
 }

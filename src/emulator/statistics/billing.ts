@@ -1,6 +1,6 @@
 /**
- * What messages cost. Every delivery attempt is one billed message. Amounts are integer micro-dollars (a millionth of
- * a dollar), so that days add up to their month exactly.
+ * Cost of messages. Every delivery attempt is one billed message. Amounts are integer micro-dollars (millionths of a
+ * dollar), so that days add up to their month exactly.
  */
 
 export interface PriceTable {
@@ -16,7 +16,7 @@ export const DEFAULT_PRICES: PriceTable = {
   microUsdPer100kWorkflowMessages: 1_000_000,
 };
 
-/** @returns whole micro-dollars, rounded down once for the counts together */
+/** @returns whole micro-dollars; the sum of both counts is rounded down once */
 export function billingMicroUsd(
   counts: { readonly messages: number; readonly workflowMessages: number },
   prices: PriceTable,

@@ -1,18 +1,18 @@
 /**
- * Whether an account has spent its budget of the month. What counts is what its messages cost; the reserved price of a
- * plan is agreed on and stops nothing. From the moment the budget is reached no message is accepted and none delivered,
- * until the month turns, the budget is raised or taken away, or the plan no longer pays by the message.
+ * Enforces an account's monthly budget. The budget covers the cost of messages; the reserved price of a plan does not
+ * count. When the budget is spent, no message is accepted or delivered. This ends when the month turns, the budget is
+ * raised or removed, or the plan no longer bills each message.
  *
- * A message that comes to its delivery then fails for good and falls into its DLQ. It counts, as any attempt does.
+ * A message that becomes due fails permanently and enters its DLQ. It counts as an attempt.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Account } from '../state/account.ts';
 
 export interface BudgetGuardOptions {
   readonly clock: Clock;
-  /** What the messages of the present UTC month have cost. */
+  /** Returns the cost of messages in the present UTC month. */
   readonly spentMicroUsd: (accountId: string, now: number) => number;
-  /** False: no budget stops anything. */
+  /** False disables all budgets. */
   readonly enforced: boolean;
 }
 
@@ -29,7 +29,7 @@ export class BudgetGuard {
     this.#options = options;
   }
 
-  /** Undefined while there is budget left. */
+  /** Returns undefined while budget is left. */
   exhausted({ id, plan, budgetUsd }: Account): Exhausted | undefined {
     const { clock, spentMicroUsd, enforced } = this.#options;
     if (!enforced || budgetUsd === 0 || plan !== 'paid') return undefined;

@@ -1,10 +1,10 @@
 /**
- * The workload of a search or vector index: a pure function of the index's id and of time. A restart, or another
- * reader, sees the same history, and the workload of an index is older than the index.
+ * Workload of a search or vector index: a pure function of the index's id and of time. The same history is visible
+ * after a restart and to every reader. The history also covers the time before the index's creation.
  *
- * A rate is a base times a sum of waves (day, week and some short ones) that stays positive, so its integral is known
- * in closed form and grows. Counts are differences of the whole part of that integral: every period, every day and
- * the month add up to the same messages exactly, and reading a month costs no more than reading a minute.
+ * A rate is a base times a sum of waves (day, week and some short ones). It stays positive, so its integral has a
+ * closed form and increases. Counts are differences of the integer part of that integral. Periods, days and the month
+ * therefore add up to exactly the same counts, and the cost of a reading does not depend on its length.
  */
 import { seededRandom, type Random } from '#foundation/platform/random.ts';
 import { DAY_MS, MINUTE_MS } from './point-time.ts';
@@ -12,30 +12,30 @@ import { DAY_MS, MINUTE_MS } from './point-time.ts';
 export type WorkloadOperation = 'query' | 'update' | 'rerank';
 
 export interface IndexWorkload {
-  /** Operations in [from, to), epoch milliseconds. */
+  /** Returns the operations in [from, to), in epoch milliseconds. */
   count(operation: WorkloadOperation, from: number, to: number): number;
-  /** Operations a second at a moment. */
+  /** Returns the operations per second at a given time. */
   rate(operation: WorkloadOperation, at: number): number;
-  /** Load of the index relative to its mean: latencies and backlog follow it. */
+  /** Returns the load relative to its mean. Latencies and backlog follow it. */
   load(at: number): number;
-  /** Vectors held at a moment. */
+  /** Returns the number of vectors at a given time. */
   vectors(at: number): number;
   /** Bytes of one vector with its metadata. */
   readonly vectorBytes: number;
-  /** Bytes that one query answers with. */
+  /** Response bytes of one query. */
   readonly queryBytes: number;
 }
 
 interface Wave {
   readonly periodMs: number;
-  /** Share of the mean; those of a rate add up to less than 1. */
+  /** Share of the mean. The amplitudes of a rate add up to less than 1. */
   readonly amplitude: number;
   /** Radians. */
   readonly phase: number;
 }
 
 interface Rate {
-  /** Operations a millisecond on average. */
+  /** Mean operations per millisecond. */
   readonly mean: number;
   readonly waves: readonly Wave[];
 }
@@ -69,7 +69,7 @@ export function indexWorkload(indexId: string): IndexWorkload {
   };
 }
 
-/** @param perMinute operations a minute on average */
+/** @param perMinute mean operations per minute */
 function rateOf(random: Random, perMinute: number): Rate {
   return {
     mean: perMinute / MINUTE_MS,
@@ -91,7 +91,7 @@ function valueOf(rate: Rate, at: number): number {
   return rate.mean * waves;
 }
 
-/** Whole operations since the epoch. */
+/** Returns whole operations since the epoch. */
 function total(rate: Rate, at: number): number {
   const waves = rate.waves.reduce(
     (sum, wave) => sum - ((wave.amplitude * wave.periodMs) / (2 * Math.PI)) * Math.cos(angle(wave, at)),
@@ -100,12 +100,12 @@ function total(rate: Rate, at: number): number {
   return Math.floor(rate.mean * waves);
 }
 
-/** Reduced to one turn first: the sine of a small number is exact enough for any year. */
+/** Returns the wave's angle, reduced to one turn: the sine of a small number is accurate in any year. */
 function angle(wave: Wave, at: number): number {
   return ((at % wave.periodMs) / wave.periodMs) * 2 * Math.PI + wave.phase;
 }
 
-/** FNV-1a. */
+/** FNV-1a hash. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {

@@ -1,8 +1,8 @@
 /**
- * Search and vector indexes. A search index stands on a vector index of the same id, so vector statistics can be read
- * for it; a vector index alone cannot be created through the interface, only here.
+ * Search and vector indexes. A search index uses a vector index of the same id, so its vector statistics are readable.
+ * A vector index alone can be created only here, not through the interface.
  *
- * What the index does is a workload made up from its id (`index-workload.ts`): nobody really searches here.
+ * The activity of an index is a generated workload (`index-workload.ts`): the service performs no real searches.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
@@ -29,22 +29,22 @@ interface NewIndex {
 export interface Indexes {
   /** @returns the record of interface 2.8, credentials included */
   create(index: NewIndex): object;
-  /** What `restore` takes, whole: for whoever keeps it. */
+  /** Returns the complete input of `restore`, for storage. */
   snapshot(): IndexesSnapshot;
   restore(snapshot: IndexesSnapshot): void;
-  /** A vector index without a search index on it. */
+  /** Creates a vector index without a search index. */
   createVectorIndex(id: string): void;
-  /** The record of interface 2.8, or undefined. */
+  /** Returns the record of interface 2.8, or undefined. */
   get(id: string): object | undefined;
-  /** False when there is no such index. */
+  /** Returns false when no such index exists. */
   rename(id: string, name: string): boolean;
-  /** False when there is no such index. */
+  /** Returns false when no such index exists. */
   transfer(id: string, customerId: string): boolean;
-  /** Statistics of interface 2.10 as of now, or undefined when there is no such vector index. */
+  /** Returns the statistics of interface 2.10 as of now, or undefined when no such vector index exists. */
   vectorStats(id: string, period: StatsPeriodName): object | undefined;
 }
 
-/** Limits by plan; -1 is unlimited. The interface shows no values. */
+/** Limits by plan; -1 is unlimited. The interface gives no values. */
 const LIMITS: Readonly<Record<IndexType, object>> = {
   free: {
     max_vector_count: 200_000,
@@ -98,7 +98,7 @@ export interface IndexesSnapshot {
 export interface IndexesOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Of the times of points; nine when absent. */
+  /** Returns the fraction digits of the times of points; nine when absent. */
   readonly fractionDigits?: () => FractionDigits;
 }
 
@@ -140,7 +140,7 @@ export function createIndexes({ clock, random, fractionDigits = () => 9 }: Index
     },
     create(index) {
       const id = index.id ?? uuid(random);
-      // The endpoint is where clients of the index connect: a later rename does not move it.
+      // Clients of the index connect to the endpoint, so a later rename does not change it.
       const endpoint = `https://${slugOf(index.name)}-${hex(random, 5)}-${index.region}-search.example`;
       const state = {
         ...index,

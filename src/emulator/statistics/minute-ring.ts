@@ -1,16 +1,16 @@
 /**
- * Counts by the minute over the last 31 days, in typed arrays of fixed size: about 2.5 MB an account, whatever it
- * does. A slot belongs to the minute in its stamp; a newer minute takes it over, an older one no longer counts.
+ * Counts per minute over the last 31 days, in typed arrays of fixed size: about 2.5 MB per account at any load. A slot
+ * belongs to the minute in its stamp. A newer minute replaces the slot, and an older one is not counted.
  */
 
-/** The longest period and the longest month lie within. */
+/** Number of minutes kept: the longest period and the longest month. */
 export const KEPT_MINUTES = 31 * 24 * 60;
 
 export class MinuteRing {
   readonly #columns: number;
-  /** Minute since the epoch that a slot holds; -1 for none. */
+  /** Minute since the epoch that each slot holds; -1 for none. */
   readonly #stamps = new Int32Array(KEPT_MINUTES).fill(-1);
-  /** Column after column. */
+  /** Counts, column by column. */
   readonly #counts: Uint32Array;
   readonly #bytes = new Float64Array(KEPT_MINUTES);
 
@@ -19,7 +19,7 @@ export class MinuteRing {
     this.#counts = new Uint32Array(columns * KEPT_MINUTES);
   }
 
-  /** Adds to a minute; false when it has left the ring. */
+  /** Adds to a minute. Returns false when the minute has left the ring. */
   add(minute: number, column: number, count: number): boolean {
     const slot = this.#slotFor(minute);
     if (slot === undefined) return false;
@@ -27,7 +27,7 @@ export class MinuteRing {
     return true;
   }
 
-  /** Adds bytes to a minute; false when it has left the ring. */
+  /** Adds bytes to a minute. Returns false when the minute has left the ring. */
   addBytes(minute: number, bytes: number): boolean {
     const slot = this.#slotFor(minute);
     if (slot === undefined) return false;
@@ -35,7 +35,7 @@ export class MinuteRing {
     return true;
   }
 
-  /** Sum of a column over [from, to) in minutes since the epoch. */
+  /** Returns the sum of a column over [from, to), in minutes since the epoch. */
   sum(column: number, from: number, to: number): number {
     let sum = 0;
     for (let minute = from; minute < to; minute++) {
@@ -45,7 +45,7 @@ export class MinuteRing {
     return sum;
   }
 
-  /** Sum of bytes over [from, to) in minutes since the epoch. */
+  /** Returns the sum of bytes over [from, to), in minutes since the epoch. */
   sumBytes(from: number, to: number): number {
     let sum = 0;
     for (let minute = from; minute < to; minute++) {

@@ -1,7 +1,7 @@
 /**
- * What an account's plan makes of its messages. The paid plan pays for each; the others have theirs in the price of the
- * plan: nothing for the free one, a reserved price for the rest, due on the day the plan was taken (for the first one,
- * the day the service or the account began) and on the first of each month after it.
+ * Billing rules of plans. The paid plan bills each message. All other plans include their messages in the price:
+ * nothing for the free plan, a reserved price for the rest. The reserved price is due on the day the plan was taken and
+ * on the first of each later month. For the first plan, that day is the start of the service or the account.
  */
 import { RESERVED_PRICES_USD } from '../state/limits.ts';
 import type { AccountBook } from '../state/account-book.ts';
@@ -16,7 +16,7 @@ interface Taken {
 
 export interface PlanBilling {
   paysByMessage(accountId: string): boolean;
-  /** Micro-dollars due on a day, counted from the epoch, whatever was sent. */
+  /** Returns the micro-dollars due on a day, counted from the epoch, independent of messages. */
   reservedMicroUsd(accountId: string, day: number): number;
 }
 

@@ -1,7 +1,7 @@
-/** The `period` of both statistics operations: how many points, how far apart, and when each begins. */
+/** The `period` of both statistics operations: number of points, their distance, and their start times. */
 import { MINUTE_MS } from './point-time.ts';
 
-/** Points and minutes between them; 30d has 240 points at 3 hours, every other period 60. */
+/** Number of points and minutes between them. 30d has 240 points at 3 hours, every other period 60. */
 const PERIODS = {
   '1h': { points: 60, stepMinutes: 1 },
   '3h': { points: 60, stepMinutes: 3 },
@@ -22,7 +22,7 @@ export interface PointGrid {
   readonly starts: readonly number[];
 }
 
-/** The grid of a period that ends with the point that `now` lies in: that newest point is still filling. */
+/** Returns the grid of a period. It ends with the point that contains `now`, which is still incomplete. */
 export function pointGrid(period: StatsPeriodName, now: number): PointGrid {
   const { points, stepMinutes } = PERIODS[period];
   const newest = Math.floor(now / (stepMinutes * MINUTE_MS)) * stepMinutes;

@@ -1,10 +1,10 @@
 /**
- * Usage, traffic and billing of the accounts, made of facts and nothing else: what did not happen is not counted,
- * whatever was asked for. Two invariants hold in every answer: `error` = `retry` + `failed`, and the messages used
- * (billed attempts) = `delivered` + `error`.
+ * Usage, traffic and billing of the accounts, computed only from facts. Requests without a fact are not counted. Two
+ * invariants hold in every response: `error` = `retry` + `failed`, and used messages (billed attempts) = `delivered` +
+ * `error`.
  *
- * The interface does not show how the series relate. Here `daily_used` and `daily_msgsvc_messages` count published
- * messages, `daily_used_workflow` and `daily_workflow_messages` those of workflow runs; `daily_requests` and the
+ * The interface does not define how the series relate. Here `daily_used` and `daily_msgsvc_messages` count published
+ * messages. `daily_used_workflow` and `daily_workflow_messages` count those of workflow runs. `daily_requests` and the
  * amounts count both.
  */
 import { billingMicroUsd, DEFAULT_PRICES, microUsdToUsd, type PriceTable } from './billing.ts';
@@ -30,7 +30,7 @@ interface WireSeries {
   readonly data_points: readonly WirePoint[];
 }
 
-/** The answer of interface 2.11. Bandwidth is in bytes, billing in dollars. */
+/** Response of interface 2.11. Bandwidth is in bytes, billing in dollars. */
 export interface AccountStatsJson {
   readonly days: readonly string[];
   readonly daily_billings: readonly WirePoint[];
@@ -46,19 +46,19 @@ export interface AccountStatsJson {
 }
 
 export interface Statistics {
-  /** Counts a fact; `times` counts that many alike. A fact older than 31 days no longer shows in any point. */
+  /** Counts a fact; `times` counts that many equal facts. A fact older than 31 days appears in no point. */
   record(accountId: string, fact: Fact, times?: number): void;
-  /** Statistics as of `now` (epoch milliseconds); all zero for an account of which nothing is known. */
+  /** Returns the statistics as of `now` (epoch milliseconds); all zero for an unknown account. */
   accountStats(accountId: string, period: StatsPeriodName, now: number, dlqMessageCount: number): AccountStatsJson;
-  /** Billing of the UTC month of `now` so far, in micro-dollars. */
+  /** Returns the billing of the UTC month of `now` so far, in micro-dollars. */
   monthBillingMicroUsd(accountId: string, now: number): number;
-  /** The part of it that messages cost, one by one. */
+  /** Returns the part of that billing for individual messages. */
   monthSpendMicroUsd(accountId: string, now: number): number;
 }
 
 export interface StatisticsOptions {
   readonly prices?: PriceTable;
-  /** Default: every account pays by the message, and nothing else. */
+  /** Default: every account pays per message, and nothing else. */
   readonly plans?: PlanBilling;
   readonly fractionDigits?: () => FractionDigits;
 }
@@ -72,14 +72,16 @@ const CANCELED = 4;
 const WORKFLOW = 5;
 const RUNS = 10;
 const COLUMNS = 11;
-/** In the totals of a day only: minutes keep bytes apart. Then the attempts that are paid for one by one. */
+/**
+ * Columns that only daily totals have: bytes, which minutes keep separately, and attempts that are billed individually.
+ */
 const BYTES = 11;
 const PAID = 12;
 const PAID_WORKFLOW = 13;
 
 const ATTEMPT_COLUMNS = { delivered: DELIVERED, retry: RETRY, failed: FAILED } as const;
 
-/** A named series is a sum of columns. */
+/** Series by name. Each is a sum of columns. */
 const SERIES: readonly { readonly id: string; readonly columns: readonly number[] }[] = [
   { id: 'created', columns: [CREATED] },
   { id: 'delivered', columns: [DELIVERED] },
@@ -89,15 +91,15 @@ const SERIES: readonly { readonly id: string; readonly columns: readonly number[
   { id: 'canceled', columns: [CANCELED] },
 ];
 
-/** What is billed. */
+/** Columns of billed attempts. */
 const ATTEMPTS = [DELIVERED, RETRY, FAILED] as const;
 
-/** Days whose totals are kept: this month, the one before, and some. */
+/** Number of days with totals: this month, the previous one, and a margin. */
 const DAYS_KEPT = 70;
 
 interface AccountCounts {
   readonly minutes: MinuteRing;
-  /** By day since the epoch. Kept beside the minutes: a month of 31 days is longer than what the ring still holds. */
+  /** Totals by day since the epoch, kept apart from the minutes: the ring holds less than a month of 31 days. */
   readonly days: Map<number, Float64Array>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Vector index statistics (interface 2.10) of an index's workload. Latencies are in milliseconds and throughputs in
- * operations a second: the interface shows no units. `days` and the daily arrays cover the last seven days, oldest
+ * operations per second: the interface gives no units. `days` and the daily arrays cover the last seven days, oldest
  * first, today included.
  */
 import { indexWorkload, type IndexWorkload, type WorkloadOperation } from './index-workload.ts';
@@ -9,14 +9,14 @@ import type { FractionDigits } from '../state/switches.ts';
 import { pointGrid, type StatsPeriodName } from './statistics-period.ts';
 import type { WirePoint } from './statistics.ts';
 
-/** Dollars for 100,000 queries or updates, for 1,000 reranks, and for a GB held a month. */
+/** Dollars for 100,000 queries or updates, for 1,000 reranks, and per GB stored for a month. */
 const USD_PER_100K_REQUESTS = 0.4;
 const USD_PER_1K_RERANKS = 1;
 const USD_PER_GB_MONTH = 0.25;
 
 const DAYS_SHOWN = 7;
 
-/** Mean milliseconds at an average load, and how far the 99th percentile lies above the mean. */
+/** Mean milliseconds at average load, and the distance of the 99th percentile from the mean. */
 const LATENCIES = {
   query: { mean: 4.2, tail: 3.1 },
   update: { mean: 7.5, tail: 2.8 },
@@ -31,7 +31,7 @@ export interface WorkloadReading {
   readonly fractionDigits?: FractionDigits;
 }
 
-/** Statistics as of `now`. Monthly counts grow until the UTC month turns, then begin at zero. */
+/** Returns the statistics as of `now`. Monthly counts increase until the UTC month turns, then restart at zero. */
 export function vectorStatistics(indexId: string, period: StatsPeriodName, reading: WorkloadReading): object {
   const { now, fractionDigits } = reading;
   const point = (at: number, y: number): WirePoint => ({ x: formatPointTime(at, fractionDigits), y });
@@ -91,7 +91,7 @@ export function vectorStatistics(indexId: string, period: StatsPeriodName, readi
   };
 }
 
-/** Queries a second over the last hour, a point a minute: `throughput_vector` of the index record. */
+/** Returns the queries per second over the last hour, one point per minute: `throughput_vector` of the index record. */
 export function throughputVector(indexId: string, { now, fractionDigits }: WorkloadReading): readonly WirePoint[] {
   const workload = indexWorkload(indexId);
   return pointGrid('1h', now).starts.map((start) => {
@@ -116,7 +116,7 @@ function bandwidthOf(workload: IndexWorkload, counts: Counts): number {
   return counts.query * workload.queryBytes + counts.update * workload.vectorBytes;
 }
 
-/** Updates wait for some seconds, and longer when the index is busy. */
+/** Returns the pending updates: an update waits for some seconds, and longer under high load. */
 function pendingVectors(workload: IndexWorkload, now: number): number {
   return Math.floor(workload.rate('update', now) * 6 * workload.load(now) ** 3);
 }

@@ -1,4 +1,4 @@
-/** Accounts in a test's hands: more of them while the service runs, and their signing keys. */
+/** Accounts that tests control: accounts added at run time, and their signing keys. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatsJson } from '#emulator/statistics/statistics.ts';
@@ -25,14 +25,14 @@ async function control(service: World, path: string, body: object = {}) {
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
-/** Whether a delivery's signature was made with the key. */
+/** Returns true if a delivery's signature was made with the key. */
 function isSignedWith(key: string, signature: unknown): boolean {
   const [head, claims, mac] = String(signature).split('.');
   return createHmac('sha256', key).update(`${head}.${claims}`).digest('base64url') === mac;
 }
 
-describe('an account that is added', () => {
-  test('publishes, has its own log, statistics and keys, and leaves the others alone', async () => {
+describe('an added account', () => {
+  test('publishes, has its own log, statistics and keys, and does not affect the others', async () => {
     const sink = await httpSink();
     const service = await controlled();
     const added = await control(service, '/accounts', {
@@ -68,7 +68,7 @@ describe('an account that is added', () => {
     expect(service.emulator.control.state().accounts.map(({ id }) => id)).toEqual([ACCOUNT, 'acc-2']);
   });
 
-  test('has its plan from the day it was added, and its limits', async () => {
+  test("has its plan from the day of its addition, and the plan's limits", async () => {
     const service = await world({
       clock: systemClock,
       time: 'virtual',
@@ -107,7 +107,7 @@ describe('an account that is added', () => {
     ['an unknown plan', { id: 'acc-2', token: 't', plan: 'golden' }, 400, /plan/],
     ['an empty signing key', { id: 'acc-2', token: 't', signingKeys: { next: '' } }, 400, /signingKeys\.next/],
     ['an unknown field', { id: 'acc-2', token: 't', colour: 'red' }, 400, /colour/],
-  ])('is refused with %s, and nothing has changed', async (_what, body, status, reason) => {
+  ])('is rejected with %s, and nothing changes', async (_what, body, status, reason) => {
     const service = await controlled();
     const keys = service.emulator.signingKeys(ACCOUNT);
     const answer = await control(service, '/accounts', body);
@@ -120,7 +120,7 @@ describe('an account that is added', () => {
     expect(service.emulator.accounts.byId('acc-2')).toBeUndefined();
   });
 
-  test('goes with a reset, and may be added again', async () => {
+  test('is removed by a reset, and can be added again', async () => {
     const service = await controlled();
     const account = { id: 'acc-2', token: 'token-2' };
     expect((await control(service, '/accounts', account)).status).toBe(200);
@@ -131,8 +131,8 @@ describe('an account that is added', () => {
   });
 });
 
-describe('signing keys that are rolled', () => {
-  test('sign the next delivery, and its receiver knew the key before', async () => {
+describe('rolled signing keys', () => {
+  test('sign the next delivery, and its receiver already knew the key', async () => {
     const sink = await httpSink();
     const service = await controlled();
     const before = service.emulator.signingKeys(ACCOUNT);
@@ -146,16 +146,16 @@ describe('signing keys that are rolled', () => {
     expect(service.emulator.control.rollSigningKeys().current).toBe(rolled.next);
   });
 
-  test('are those of an account that is there', async () => {
+  test('require an existing account', async () => {
     const service = await controlled();
     expect(await control(service, '/accounts/acc-9/roll-signing-keys')).toEqual({
       status: 404,
-      json: { error: 'there is no account acc-9' },
+      json: { error: 'unknown account acc-9' },
     });
   });
 });
 
-test('a dead letter is found by the schedule that its message was given afterwards, and by no other', async () => {
+test('a dead letter is found by the schedule assigned to its message later, and by no other', async () => {
   const service = await controlled();
   const { dlqIds } = service.emulator.control.seed({ deadMessages: [{ url: 'http://a.example/', count: 2 }] });
   const [first] = service.emulator.messages(ACCOUNT);

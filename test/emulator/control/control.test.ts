@@ -7,7 +7,7 @@ import { ACCOUNT, allLogs, START, statesOf, world, type World } from '../world.t
 const HOUR = 3_600_000;
 const MANAGEMENT = { Authorization: `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}` };
 
-/** A service with a control path, whose virtual time begins at START. */
+/** Starts a service with the control API, whose virtual time begins at START. */
 function controlled(): Promise<World> {
   return world({ clock: systemClock, time: 'virtual', startAt: START, control: true });
 }
@@ -19,7 +19,7 @@ interface Controlled<T> {
 
 type Control = <T = Record<string, unknown>>(service: World, line: string, body?: unknown) => Promise<Controlled<T>>;
 
-/** A request to the control path: without credentials. */
+/** Sends a request to the control API, without credentials. */
 const control: Control = async (service, line, body) => {
   const [method, path] = line.split(' ') as [string, string];
   const response = await fetch(`${service.emulator.url}/-/emulator${path}`, {
@@ -35,8 +35,8 @@ async function publish(service: World, url: string, headers: Record<string, stri
   return String(json['messageId']);
 }
 
-describe('the control path', () => {
-  test('is not there unless it was asked for', async () => {
+describe('the control API', () => {
+  test('exists only when enabled', async () => {
     const service = await world({ clock: systemClock, time: 'virtual' });
     const { status, json } = await control(service, 'GET /state');
     expect([status, json]).toEqual([404, { error: '/-/emulator/state is not a path of this service' }]);
@@ -46,7 +46,7 @@ describe('the control path', () => {
 
   test.each([
     ['GET /nothing', undefined, 404, /not a path/],
-    ['PATCH /clock', '{}', 405, /does not take PATCH/],
+    ['PATCH /clock', '{}', 405, /does not support PATCH/],
     ['POST /clock', '{', 400, /must be a JSON object/],
     ['POST /clock', '{"mode":"slow"}', 400, /mode: .*"real"\|"virtual"/],
     ['POST /clock', '{}', 400, /mode/],
@@ -55,13 +55,13 @@ describe('the control path', () => {
     ['POST /clock/advance', `{"to":${START - 1}}`, 400, /does not go back: that moment is 1 ms ago/],
     ['POST /reset', '{"everything":true}', 400, /everything/],
     ['POST /seed', '{"failedRuns":[{"url":"ftp://x"}]}', 400, /failedRuns\.0\.url/],
-    ['POST /seed', '{"account":"acc-9"}', 404, /no account acc-9/],
+    ['POST /seed', '{"account":"acc-9"}', 404, /unknown account acc-9/],
     ['POST /history', '{"days":32}', 400, /days/],
-    ['POST /messages/msg_0/cancel', '{}', 404, /no message msg_0/],
-    ['POST /messages/msg_0', '{"scheduleId":"s"}', 404, /no message/],
+    ['POST /messages/msg_0/cancel', '{}', 404, /unknown message msg_0/],
+    ['POST /messages/msg_0', '{"scheduleId":"s"}', 404, /unknown message/],
     ['POST /messages/next', '{"times":0}', 400, /times/],
-    ['POST /workflow-dlq/1-1/cancel-failure-function', '{}', 404, /no failed run 1-1/],
-    ['POST /accounts/acc-9', '{"state":"passive"}', 404, /no account acc-9/],
+    ['POST /workflow-dlq/1-1/cancel-failure-function', '{}', 404, /no failed run has the id 1-1/],
+    ['POST /accounts/acc-9', '{"state":"passive"}', 404, /unknown account acc-9/],
     ['POST /accounts/acc-1', '{"plan":"golden"}', 400, /plan/],
     ['POST /flow-control/k', '{"parallelism":0}', 400, /parallelism/],
     ['POST /switches', '{"logState":"maybe"}', 400, /logState/],
@@ -69,7 +69,7 @@ describe('the control path', () => {
     ['POST /faults', '{"fault":{"kind":"flood"}}', 400, /fault\.kind/],
     ['POST /faults', '{"fault":{"kind":"status","status":200}}', 400, /fault\.status/],
     ['POST /faults', '{"fault":{"kind":"lost"},"probability":2}', 400, /probability/],
-    ['DELETE /faults/fault-9', undefined, 404, /no fault fault-9/],
+    ['DELETE /faults/fault-9', undefined, 404, /no fault has the id fault-9/],
     ['GET /requests?since=1', undefined, 400, /since/],
     ['GET /state?full=1', undefined, 400, /"full"/],
     ['GET /requests?after=1&after=2', undefined, 400, /"after" takes one value/],
@@ -79,22 +79,22 @@ describe('the control path', () => {
       'POST /seed',
       JSON.stringify({ deadMessages: [1, 2, 3].map(() => ({ url: 'http://a.example/', count: 10_000 })) }),
       400,
-      /deadMessages: at most 20000 in all/,
+      /deadMessages: at most 20000 in total/,
     ],
     ['GET /requests?after=x', undefined, 400, /after/],
     ['POST /destinations', '{"place":"a.example","steps":[]}', 400, /steps/],
-  ])('%s %s is refused with the reason', async (line, body, status, reason) => {
+  ])('%s %s is rejected with the reason', async (line, body, status, reason) => {
     const service = await controlled();
     const answer = await control(service, line, body);
     expect(answer).toEqual({ status, json: { error: expect.stringMatching(reason) as string } });
   });
 
-  test('needs to be told which account is meant when there are several', async () => {
+  test('requires the account when there are several', async () => {
     const accounts = ['a', 'b'].map((id) => ({ id, token: `token-${id}` }));
     const service = await world({ clock: systemClock, control: true, accounts });
     expect(await control(service, 'POST /messages/next', { scheduleId: 's' })).toMatchObject({
       status: 400,
-      json: { error: 'say which account is meant: a, b' },
+      json: { error: 'account is required, one of: a, b' },
     });
     expect(await control(service, 'POST /messages/next', { account: 'b', scheduleId: 's' })).toMatchObject({
       status: 200,
@@ -102,8 +102,8 @@ describe('the control path', () => {
   });
 });
 
-describe('time over the control path', () => {
-  test('a day of retries is delivered while one request waits', async () => {
+describe('time over the control API', () => {
+  test('a day of retries is delivered during one request', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(500).end());
     const service = await controlled();
     await publish(service, `${sink.url}/a`);
@@ -115,7 +115,7 @@ describe('time over the control path', () => {
     expect(sink.requests).toHaveLength(6);
   });
 
-  test('goes on by itself in real mode and stands still again', async () => {
+  test('runs in real mode and stops again', async () => {
     const sink = await httpSink();
     const service = await controlled();
     await publish(service, `${sink.url}/a`, { 'Svc-Delay': '10s' });
@@ -132,8 +132,8 @@ describe('time over the control path', () => {
   });
 });
 
-describe('what no operation of the interface brings about', () => {
-  test('a message is canceled while it waits, and not when it has ended', async () => {
+describe('what no operation of the interface can do', () => {
+  test('a waiting message is canceled, an ended message is not', async () => {
     const sink = await httpSink();
     const service = await controlled();
     const id = await publish(service, `${sink.url}/a`, { 'Svc-Delay': '1h' });
@@ -150,7 +150,7 @@ describe('what no operation of the interface brings about', () => {
     expect(sink.requests).toHaveLength(0);
   });
 
-  test('messages are of a schedule and a queue: the next ones, or one that is there', async () => {
+  test('messages are assigned to a schedule and a queue: the next ones, or an existing one', async () => {
     const sink = await httpSink();
     const service = await controlled();
     const before = await publish(service, `${sink.url}/a`);
@@ -167,7 +167,7 @@ describe('what no operation of the interface brings about', () => {
     expect(await found('scheduleId=nightly')).not.toContain(after);
   });
 
-  test('a failure function is canceled while it is called', async () => {
+  test('a failure function in progress is canceled', async () => {
     const sink = await httpSink((request, response) => {
       if (request.url !== '/told') response.writeHead(500).end();
     });
@@ -187,14 +187,14 @@ describe('what no operation of the interface brings about', () => {
     expect(await control(service, path)).toMatchObject({ status: 200 });
     expect(await control(service, path)).toMatchObject({
       status: 409,
-      json: { error: expect.stringContaining('is being canceled already') },
+      json: { error: expect.stringContaining('is already being canceled') },
     });
-    // The call that hangs meets its timeout: then it has ended.
+    // The call that hangs reaches its timeout, so it has ended.
     await control(service, 'POST /clock/advance', { ms: 3 * HOUR, patienceMs: 20 });
     expect(await state()).toBe('CALLBACK_CANCELED');
   });
 
-  test('a paused key holds its messages and tells so, and lets them go in their order', async () => {
+  test('a paused key holds its messages, reports it, and releases them in order', async () => {
     const sink = await httpSink();
     const service = await controlled();
     const flow = { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=1' };
@@ -211,7 +211,7 @@ describe('what no operation of the interface brings about', () => {
     expect(await told()).toMatchObject({ waitListSize: 0, isPaused: false, parallelismMax: 1 });
   });
 
-  test('an account is passive, being suspended, or of an enterprise, and works again when it is active', async () => {
+  test('an account becomes passive, being suspended, or of an enterprise, and works again when active', async () => {
     const service = await controlled();
     const change = (to: object) => control(service, `POST /accounts/${ACCOUNT}`, to);
     const record = async () =>
@@ -228,7 +228,7 @@ describe('what no operation of the interface brings about', () => {
     expect(enterprise).not.toHaveProperty('modifying_state');
   });
 
-  test('pinned limits of a key are those that hold, whatever messages say', async () => {
+  test('pinned limits of a key apply, whatever messages request', async () => {
     const sink = await httpSink();
     const service = await controlled();
     await control(service, 'POST /flow-control/k', { parallelism: 2, rate: { max: 1, periodMs: 60_000 } });
@@ -257,8 +257,8 @@ describe('what no operation of the interface brings about', () => {
   });
 });
 
-describe('the whole service over the control path', () => {
-  test('a reset forgets everything but the time, and breaks off what is in progress', async () => {
+describe('the whole service over the control API', () => {
+  test('a reset discards everything but the time, and aborts deliveries in progress', async () => {
     const sink = await httpSink(() => new Promise(() => undefined));
     const service = await controlled();
     await service.call('POST', '/v2/topics/g/endpoints', {
@@ -294,25 +294,25 @@ describe('the whole service over the control path', () => {
       ],
     });
     expect((await control<{ requests: [] }>(service, 'GET /requests')).json.requests).toEqual([]);
-    // The first token is good again, the later one no longer.
+    // The first token is valid again, the later one is not.
     expect((await service.call('GET', '/v2/topics')).json).toEqual([]);
     const stale = { headers: { Authorization: `Bearer ${rotated.json.token}` } };
     expect((await service.call('GET', '/v2/topics', stale)).status).toBe(401);
     const stats = await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${ACCOUNT}`, { headers: MANAGEMENT });
     expect(stats.json.daily_requests.every((point) => point.y === 0)).toBe(true);
-    // It works as before.
+    // The service works as before.
     sink.answerWith((_request, response) => void response.end());
     const id = await publish(service, `${sink.url}/again`, { 'Svc-Deduplication-Id': 'd' });
     await service.emulator.idle();
     expect(await statesOf(service, id)).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
     expect(service.emulator.messages(ACCOUNT)).toHaveLength(1);
-    // The scripted destination is nowhere any more.
+    // The scripted destination no longer exists.
     const gone = await publish(service, 'http://a.invalid/', { 'Svc-Retries': '0' });
     await service.emulator.idle();
     expect((await statesOf(service, gone)).at(-1)).toBe('FAILED');
   });
 
-  test('a seed puts groups, indexes and failures there, and failed runs can be resumed', async () => {
+  test('a seed creates groups, indexes and failures, and its failed runs can be resumed', async () => {
     const sink = await httpSink();
     const service = await controlled();
     const seeded = await control<{ dlqIds: string[]; indexIds: string[] }>(service, 'POST /seed', {
@@ -338,7 +338,7 @@ describe('the whole service over the control path', () => {
     expect(sink.requests.map((request) => request.url)).toEqual(['/run']);
   });
 
-  test('a month of history ends now, and the log tells of its last minutes what the statistics tell', async () => {
+  test('a month of history ends now, and log and statistics agree on its last minutes', async () => {
     const service = await controlled();
     const { json } = await control<{ messages: number; logEntries: number }>(service, 'POST /history', {
       logMinutes: 3,
@@ -355,7 +355,7 @@ describe('the whole service over the control path', () => {
     expect(times).toEqual(times.toSorted((a, b) => b - a));
     expect(Math.min(...times)).toBeGreaterThanOrEqual(START - 3 * 60_000);
     expect(Math.max(...times)).toBeLessThan(START);
-    // The minute of now is left to what really happens.
+    // The minute of now is left to real events.
     const last = (points: readonly { y: number }[]): number =>
       points.slice(-4, -1).reduce((sum, point) => sum + point.y, 0);
     const series = (id: string): number =>
@@ -392,7 +392,7 @@ describe('the whole service over the control path', () => {
     });
   });
 
-  test('destinations do as a script says, and tell what they got', async () => {
+  test('destinations follow a script, and report their requests', async () => {
     const service = await controlled();
     await control(service, 'POST /destinations', {
       place: 'shop.example',
@@ -409,7 +409,7 @@ describe('the whole service over the control path', () => {
 });
 
 describe('switches at run time', () => {
-  test('are read, set one by one, and hold at once', async () => {
+  test('are read, set one by one, and apply at once', async () => {
     const sink = await httpSink();
     const service = await controlled();
     const id = await publish(service, `${sink.url}/a`);
@@ -425,7 +425,7 @@ describe('switches at run time', () => {
     expect((await control(service, 'GET /switches')).json).toMatchObject({ logEntries: 'latest' });
   });
 
-  test('the log tells of each message once: its present state at the time of its creation', async () => {
+  test('the log has each message once: its present state at the time of its creation', async () => {
     const sink = await httpSink((request, response) => void response.writeHead(request.url === '/a' ? 200 : 500).end());
     const service = await controlled();
     const good = await publish(service, `${sink.url}/a`);
@@ -442,7 +442,7 @@ describe('switches at run time', () => {
     expect(await allLogs(service, 'state=CREATED')).toEqual([]);
   });
 
-  test('points have as many fraction digits as asked for', async () => {
+  test('points have the configured number of fraction digits', async () => {
     const service = await controlled();
     service.emulator.indexes.createVectorIndex('v');
     const first = async (path: string, pick: (json: never) => { x: string }[]): Promise<string> =>

@@ -39,7 +39,7 @@ describe('history', () => {
     expect(facts.every((fact) => Number.isInteger(fact.times) && fact.times > 0)).toBe(true);
   });
 
-  test('every message that was created has ended, in the same stretch of time', () => {
+  test('every created message ends in the same stretch of time', () => {
     for (const workflow of [true, false]) {
       const open = new Map<number, number>();
       for (const fact of facts.filter((one) => one.workflow === workflow)) {
@@ -51,7 +51,7 @@ describe('history', () => {
     }
   });
 
-  test('tells what it did', () => {
+  test('reports its own figures', () => {
     expect(history.messages).toBe(count((fact) => fact.kind === 'created'));
     expect(history.attempts).toBe(count((fact) => fact.kind === 'attempt'));
     const stats = statistics.accountStats('acc', '30d', NOW, 0);
@@ -80,7 +80,7 @@ describe('history', () => {
     expect(NOW - history.outage.from).toBeLessThan(5 * DAY);
   });
 
-  test('repeats itself for the same seed', () => {
+  test('is equal for equal seeds', () => {
     expect(replay(7).facts.slice(0, 50)).toEqual(replay(7).facts.slice(0, 50));
   });
 });

@@ -4,7 +4,7 @@ import { systemClock } from '#foundation/platform/clock.ts';
 import { START, TOKEN, world } from '../world.ts';
 
 describe('the request recorder', () => {
-  test('tells over HTTP what was asked, with what, and how it was answered, and no credential', async () => {
+  test('reports requests and responses over HTTP, without credentials', async () => {
     const service = await world({ clock: systemClock, time: 'virtual', startAt: START, control: true });
     const requests = async (query = ''): Promise<RecordedRequest[]> => {
       const answer = await fetch(`${service.emulator.url}/-/emulator/requests${query}`);
@@ -55,7 +55,7 @@ describe('the request recorder', () => {
     expect(await requests()).toMatchObject([{ sequence: 5, operation: 'list-url-groups' }]);
   });
 
-  test('keeps the last ones', () => {
+  test('keeps the last requests', () => {
     const recorder = new RequestRecorder(3);
     const request = { at: 0, method: 'GET', path: '/', headers: {}, bodyBytes: 0, status: 200 };
     for (let count = 0; count < 20; count++) {

@@ -1,4 +1,4 @@
-/** Scripted destinations by what becomes of the messages that are sent to them. */
+/** Scripted destinations, tested by the outcome of the messages sent to them. */
 import { get } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createScriptedDestinations } from '#emulator/control/scripted-destinations.ts';
@@ -10,7 +10,7 @@ interface Entry extends WireLogEntry {
   readonly responseBody?: string;
 }
 
-/** Publishes once and returns the entries that tell of its attempts, oldest first. */
+/** Publishes once and returns the entries of its attempts, oldest first. */
 async function attempts(service: World, url: string, headers: Record<string, string> = {}): Promise<readonly Entry[]> {
   const { json } = await service.call<{ messageId: string }>('POST', `/v2/publish/${url}`, {
     headers: { 'Svc-Retries': '4', 'Svc-Retry-Delay': '1000', 'Svc-Timeout': '10s', ...headers },
@@ -24,7 +24,7 @@ async function attempts(service: World, url: string, headers: Record<string, str
 const told = (entries: readonly Entry[]) => entries.map(({ error, responseStatus }) => responseStatus ?? error);
 
 describe('steps', () => {
-  test('one follows the other, each for its times; the last is for all that follow', async () => {
+  test('steps run in order, each for its times; the last one applies to all later requests', async () => {
     const service = await world();
     const { destinations } = service.emulator;
     await destinations.script('a.example', [{ status: 500, times: 2 }, 429, 204]);
@@ -36,7 +36,7 @@ describe('steps', () => {
     expect(requests[0]!.body.toString()).toBe('hello');
   });
 
-  test('faults: no connection, a broken one, no answer, half an answer', async () => {
+  test('faults: no connection, a broken connection, no response, half a response', async () => {
     const service = await world();
     await service.emulator.destinations.script('a.example', [
       'refuse',
@@ -54,17 +54,17 @@ describe('steps', () => {
       200,
     ]);
     expect(entries[3]!.responseBody).toBe('half ');
-    // Who was refused was not there.
+    // A refused connection is not a request.
     expect(service.emulator.destinations.requests('a.example')).toHaveLength(4);
   });
 
-  test('a status of 2xx that is cut has the message', async () => {
+  test('a cut response with status 2xx delivers the message', async () => {
     const service = await world();
     await service.emulator.destinations.script('a.example', ['cut']);
     expect(told(await attempts(service, 'http://a.example/'))).toEqual([200]);
   });
 
-  test("latency and slow bodies pass on the service's clock", async () => {
+  test("latency and slow bodies use the service's clock", async () => {
     const service = await world();
     await service.emulator.destinations.script('a.example', [
       { afterMs: 3_000, bodyMs: 4_000, body: 'abcdefghijklm' },
@@ -79,7 +79,7 @@ describe('steps', () => {
     expect(slow).toMatchObject({ state: 'DELIVERED', time: START + 27_000, responseBody: 'to' });
   });
 
-  test('Retry-After and 489 are understood', async () => {
+  test('Retry-After and 489 are applied', async () => {
     const service = await world({ headerPrefix: 'Svc' });
     const date = new Date(START + 120_000).toUTCString();
     await service.emulator.destinations.script('a.example', [
@@ -94,7 +94,7 @@ describe('steps', () => {
 });
 
 describe('places', () => {
-  test('the nearest path counts, and elsewhere the host', async () => {
+  test('the nearest path applies, elsewhere the host', async () => {
     const service = await world();
     const { destinations } = service.emulator;
     await destinations.script('a.example', [201]);
@@ -107,7 +107,7 @@ describe('places', () => {
     expect(statuses).toEqual([201, 201, 202, 202, 202, 203, 201]);
   });
 
-  test('a host of which only a path is scripted is not there elsewhere', async () => {
+  test('a host with a script for one path responds 404 elsewhere', async () => {
     const service = await world();
     const { destinations } = service.emulator;
     await destinations.script('a.example/x', ['refuse', 200]);
@@ -115,7 +115,7 @@ describe('places', () => {
     expect(told(await attempts(service, 'http://a.example/x'))).toEqual([expect.stringContaining('REFUSED'), 200]);
   });
 
-  test('a new script begins anew; what is cleared is forgotten', async () => {
+  test('a new script starts at its first step; cleared scripts are removed', async () => {
     const service = await world();
     const { destinations } = service.emulator;
     await destinations.script('a.example', [500, 200]);
@@ -131,7 +131,7 @@ describe('places', () => {
     expect(destinations.hosts(new URL('http://b.example/'))).toBeUndefined();
   });
 
-  test('of many requests the last thousand are kept', async () => {
+  test('the last thousand requests are kept', async () => {
     const service = await world();
     const { destinations } = service.emulator;
     await destinations.script('a.example', [200]);
@@ -144,21 +144,21 @@ describe('places', () => {
   });
 });
 
-describe('a script that cannot be played is refused, and says why', () => {
+describe('an invalid script is rejected with the reason', () => {
   test.each([
     [[], 'steps must be a list with at least one step'],
     ['200', 'steps must be a list'],
     [[200, 99], 'steps[1].status must be a status from 200 to 599'],
     [['explode'], 'steps[0].fault must be one of refuse, reset, hang, cut'],
     [[null], 'steps[0] must be a status, a fault'],
-    [[{ code: 200 }], 'steps[0] has code, which no step has; it may have status'],
-    [[{ constructor: 1 }], 'steps[0] has constructor'],
+    [[{ code: 200 }], 'steps[0] has the unknown field code; known fields: status'],
+    [[{ constructor: 1 }], 'steps[0] has the unknown field constructor'],
     [[{ headers: { 'X-A': 'a\r\nb' } }], 'steps[0].headers must be'],
     [[{ headers: { 'X A': 'a' } }], 'steps[0].headers must be'],
     [[{ afterMs: -1 }], 'steps[0].afterMs must be milliseconds'],
     [[{ times: 0 }], 'steps[0].times must be'],
     [[{ retryAfter: '1\n' }], 'steps[0].retryAfter must be'],
-    [[{ body: 1 }], 'steps[0].body must be a text'],
+    [[{ body: 1 }], 'steps[0].body must be a string'],
     [[{ nonRetryable: 'yes' }], 'steps[0].nonRetryable must be true or false'],
   ])('%j', (steps, reason) => {
     expect(() => readSteps(steps)).toThrow(reason);
@@ -170,7 +170,7 @@ describe('a script that cannot be played is refused, and says why', () => {
   });
 });
 
-test('a stop breaks off what hangs, leaves no timer, and can be repeated', async () => {
+test('a stop aborts hanging requests, leaves no timer, and can be repeated', async () => {
   const clock = new ManualClock(START);
   const destinations = createScriptedDestinations({ clock });
   onTestFinished(() => destinations.stop());

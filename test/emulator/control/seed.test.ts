@@ -1,4 +1,4 @@
-/** Failures that were seeded: the log, the statistics and the queues tell of them as of any others. */
+/** Seeded failures: log, statistics and queues treat them as any others. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatsJson } from '#emulator/statistics/statistics.ts';
@@ -25,7 +25,7 @@ async function statistics(service: World, period = '1h'): Promise<AccountStatsJs
   return (await service.call<AccountStatsJson>('GET', path, { headers: MANAGEMENT })).json;
 }
 
-/** Sums of the named series, of both kinds of messages together or of one. */
+/** Returns the sums of the named series, for both kinds of messages or for one. */
 function sums(stats: AccountStatsJson, kinds: readonly ('msgsvc' | 'workflow')[] = ['msgsvc', 'workflow']) {
   const result: Record<string, number> = {};
   for (const kind of kinds) {
@@ -45,7 +45,7 @@ async function failedRuns(service: World, query = ''): Promise<readonly Run[]> {
   return (await service.call<{ messages: readonly Run[] }>('GET', `/v2/workflows/dlq?${query}`)).json.messages;
 }
 
-test('failures count at the moment they are seeded for, every attempt of them', async () => {
+test('failures count at their seeded time, with every attempt', async () => {
   const service = await controlled();
   const { json } = await seed(service, {
     deadMessages: [{ url: URL_OF_RUN, count: 3, agoMs: 600_000, body: '12345', responseBody: 'no' }],
@@ -62,12 +62,12 @@ test('failures count at the moment they are seeded for, every attempt of them', 
     { x: '2026-11-19 00:00:00.000000000 +0000 UTC', y: 8, workflow_message: 8, workflow_run: 2 },
     { x: '2026-11-20 00:00:00.000000000 +0000 UTC', y: 12, workflow_message: 0, workflow_run: 0 },
   ]);
-  // Five bytes at the creation, and five and two at each attempt.
+  // Five bytes at the creation, and seven at each attempt.
   expect(hour.daily_bandwidths.at(19)?.y).toBe(3 * (5 + 4 * 7));
   expect(json).toMatchObject({ dlqIds: { length: 5 } });
 });
 
-test('the log tells of every attempt, and lies in the order of time', async () => {
+test('the log has every attempt, in the order of time', async () => {
   const service = await controlled();
   await seed(service, {
     deadMessages: [{ url: URL_OF_RUN, status: 503, agoMs: 1_000 }],
@@ -93,7 +93,7 @@ test('the log tells of every attempt, and lies in the order of time', async () =
   expect(times).toEqual(times.toSorted((a, b) => b - a));
 });
 
-test('ids come back in the order of the request, whatever the order of the failures', async () => {
+test('ids are in the order of the request, whatever the order of the failures', async () => {
   const service = await controlled();
   const { dlqIds } = service.emulator.control.seed({
     deadMessages: [{ url: 'http://a.example/' }, { url: 'http://b.example/', agoMs: HOUR }],
@@ -106,14 +106,14 @@ test('ids come back in the order of the request, whatever the order of the failu
   expect(dlq.map(({ url }) => url)).toEqual(['http://b.example/', 'http://a.example/']);
 });
 
-test('no id is of two letters, whichever queue they are in and however many failed at once', async () => {
+test('each dead letter has a unique id, across queues and concurrent failures', async () => {
   const service = await controlled();
   const failures = [{ url: URL_OF_RUN, count: 3 }];
   const { json } = await seed(service, { deadMessages: failures, failedRuns: failures });
   const { dlqIds } = json as { readonly dlqIds: readonly string[] };
   expect(new Set(dlqIds).size).toBe(6);
   expect((await failedRuns(service)).map(({ dlqId }) => dlqId)).toEqual(dlqIds.slice(3));
-  // The id of one queue means nothing to the other.
+  // An id of one queue is unknown to the other.
   const remove = async (path: string, id: string) =>
     (await service.call('DELETE', `${path}?dlqIds=${id}`)).json['deleted'];
   expect(await remove('/v2/dlq', dlqIds[3]!)).toBe(0);
@@ -123,7 +123,7 @@ test('no id is of two letters, whichever queue they are in and however many fail
 });
 
 describe('the failure function of a seeded run', () => {
-  test.each(STATES)('is %s, and found by that', async (state) => {
+  test.each(STATES)('is %s, and the filter finds it', async (state) => {
     const service = await controlled();
     const others = STATES.filter((other) => other !== state).map((other) => ({
       url: URL_OF_RUN,
@@ -140,7 +140,7 @@ describe('the failure function of a seeded run', () => {
     expect(stateless.map(({ dlqId }) => dlqId)).toEqual([dlqIds[3]]);
   });
 
-  test('is a message of its own, with its figures and its dead letter', async () => {
+  test('is a separate message, with its own figures and dead letter', async () => {
     const service = await controlled();
     await seed(service, {
       failedRuns: STATES.map((failureFunctionState) => ({ url: URL_OF_RUN, failureFunctionState, status: 500 })),
@@ -158,7 +158,7 @@ describe('the failure function of a seeded run', () => {
     expect(stats.dlq_message_count).toBe(1);
   });
 
-  test('that is in progress can be canceled, and is called in an hour otherwise', async () => {
+  test('in progress can be canceled, otherwise it is called in an hour', async () => {
     const service = await controlled();
     await service.emulator.destinations.script('flows.example', [200]);
     const inProgress = { url: URL_OF_RUN, failureFunctionState: 'CALLBACK_INPROGRESS' as const };
@@ -175,7 +175,7 @@ describe('the failure function of a seeded run', () => {
     expect(JSON.parse(call!.body.toString())).toMatchObject({ dlqId: dlqIds[1], url: URL_OF_RUN });
   });
 
-  test('is no state that the interface does not name, and none of a plain message', async () => {
+  test('has only states that the interface names, and no state for a plain message', async () => {
     const service = await controlled();
     const refused = [
       { failedRuns: [{ url: URL_OF_RUN, failureFunctionState: 'CALLBACK_LATE' }] },
@@ -191,7 +191,7 @@ describe('the failure function of a seeded run', () => {
   });
 });
 
-test('whatever is seeded: errors are retries and failures, and what is billed was delivered or an error', async () => {
+test('with any seed, errors are retries and failures, and billed attempts are delivered or errors', async () => {
   const failure = fc.record({
     count: fc.integer({ min: 1, max: 4 }),
     status: fc.option(fc.constantFrom(404, 500), { nil: undefined }),

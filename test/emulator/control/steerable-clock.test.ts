@@ -8,7 +8,7 @@ import { START } from '../world.ts';
 const atOnce = async (): Promise<void> => undefined;
 
 describe('the timer queue', () => {
-  test('gives what was not canceled in the order of time, then of setting, however many are canceled', () => {
+  test('returns active timers in the order of time, then of insertion, whatever number is canceled', () => {
     const operation = fc.record({ due: fc.nat(50), cancel: fc.boolean() });
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
@@ -25,7 +25,7 @@ describe('the timer queue', () => {
     );
   });
 
-  test('does not keep canceled timers for ever', () => {
+  test('removes canceled timers', () => {
     const queue = new TimerQueue();
     const kept = queue.add(7, () => undefined);
     for (let index = 0; index < 10_000; index++) queue.add(1_000_000 - index, () => undefined).cancel();
@@ -38,7 +38,7 @@ describe('the timer queue', () => {
 });
 
 describe('the steerable clock', () => {
-  test('tells whole milliseconds, whatever fractions timers, moves and the real clock have', async () => {
+  test('has whole milliseconds, whatever fractions timers, moves and the real clock have', async () => {
     let monotonic = 7.3;
     const idle = { cancel: () => undefined, [Symbol.dispose]: () => undefined };
     const base = { now: () => 1_000, monotonic: () => (monotonic += 0.4), after: () => idle };
@@ -52,7 +52,7 @@ describe('the steerable clock', () => {
     expect(clock.now()).toBeGreaterThanOrEqual(START + 50_000);
   });
 
-  test('begins at the moment asked for, at whole milliseconds, though the base goes on meanwhile', () => {
+  test('begins at the requested time, in whole milliseconds, although the base continues', () => {
     let wall = 1_000;
     let monotonic = 7.3;
     const base = { now: () => wall++, monotonic: () => (monotonic += 0.4), after: () => expect.unreachable('armed') };
@@ -63,7 +63,7 @@ describe('the steerable clock', () => {
     expect(clock.nextIn).toBe(12_182);
   });
 
-  test('virtual time stands still while real time passes, and fires each timer at its own moment', async () => {
+  test('virtual time stops while real time passes, and fires each timer at its due time', async () => {
     const base = new ManualClock(START);
     const clock = new SteerableClock({ base, mode: 'virtual', startAt: 1_000 });
     const seen: (readonly [string, number])[] = [];
@@ -85,7 +85,7 @@ describe('the steerable clock', () => {
     ]);
   });
 
-  test('does not move while what a timer set off is pending', async () => {
+  test('does not move while the work of a timer is pending', async () => {
     const clock = new SteerableClock({ base: new ManualClock(START), mode: 'virtual' });
     const pending = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ describe('the steerable clock', () => {
     expect(clock.now()).toBe(START + 1_000);
   });
 
-  test('real time goes on from where virtual time was left, and can be moved too', async () => {
+  test('real time continues from the last virtual time, and can be moved too', async () => {
     const base = new ManualClock(START);
     const clock = new SteerableClock({ base, mode: 'virtual', startAt: START + 5_000 });
     const fired: number[] = [];
@@ -121,7 +121,7 @@ describe('the steerable clock', () => {
     expect([clock.now(), fired.length, base.timers]).toEqual([START + 65_000, 1, 0]);
   });
 
-  test('moves that overlap follow each other, and a close ends them', async () => {
+  test('overlapping moves run in order, and a close ends them', async () => {
     const clock = new SteerableClock({ base: new ManualClock(START), mode: 'virtual' });
     clock.after(50, () => clock.close());
     clock.after(60, () => expect.unreachable('a timer fired after the close'));

@@ -7,7 +7,7 @@ const virtual = { clock: systemClock, time: 'virtual', startAt: START } as const
 const HOUR = 3_600_000;
 
 describe('virtual time', () => {
-  test('a day of retries with the default back-off is really delivered in a moment', async () => {
+  test('a day of retries with the default backoff is really delivered within a moment', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(500).end());
     const service = await world(virtual);
     const published = await service.call('POST', `/v2/publish/${sink.url}/orders`, { body: '{}' });
@@ -19,12 +19,12 @@ describe('virtual time', () => {
     const waits = times.slice(1).map((time, index) => Math.round((time - times[index]!) / 1_000));
     expect(waits).toEqual([12, 148, 1_808, 22_026, 86_400]);
     expect(service.emulator.messages(ACCOUNT)).toMatchObject([{ state: 'FAILED', attempts: 6 }]);
-    // The answers are dated with the time that was moved to.
+    // The Date of responses is the new time.
     const { headers } = await service.call('GET', '/v2/topics');
     expect(Date.parse(headers.date!)).toBe(START + 31 * HOUR);
   }, 5_000);
 
-  test('an attempt does not time out because time was moved while its destination was answering', async () => {
+  test('an attempt does not time out when time moves while its destination responds', async () => {
     const answer = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const sink = await httpSink(async (_request, response) => {
@@ -41,7 +41,7 @@ describe('virtual time', () => {
     expect(await statesOf(service, String(published.json['messageId']))).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
   });
 
-  test('a destination that hangs meets its timeout, and is waited for once', async () => {
+  test('a hanging destination reaches its timeout, and time waits for it once', async () => {
     const sink = await httpSink((request, response) => void (request.url === '/hangs' || response.end()));
     let waits = 0;
     const after: Clock['after'] = (ms, run) =>
@@ -53,7 +53,7 @@ describe('virtual time', () => {
     await service.call('POST', `/v2/publish/${sink.url}/hangs`, {
       headers: { 'Svc-Timeout': '1h', 'Svc-Retries': '0' },
     });
-    // Other deliveries come due meanwhile: each is waited for, and none waits for the one that hangs.
+    // Other deliveries become due in between. The move waits for each, but not for the hanging one.
     for (let minute = 1; minute <= 40; minute++) {
       await service.call('POST', `/v2/publish/${sink.url}/late`, { headers: { 'Svc-Delay': `${minute}m` } });
     }
@@ -67,7 +67,7 @@ describe('virtual time', () => {
     expect(waits).toBeLessThan(5);
   });
 
-  test('a service without a time of its own says so', async () => {
+  test('a service without its own time reports an error', async () => {
     const service = await world();
     await expect(service.emulator.advance(1)).rejects.toThrow(/`time`/);
   });

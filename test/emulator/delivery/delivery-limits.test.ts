@@ -1,4 +1,4 @@
-/** The plan's limits of deliveries: what is beyond them waits, nothing is refused, and nothing waits that need not. */
+/** Limits of a plan on deliveries: excess deliveries wait, none is rejected, and none waits without need. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Dispatcher } from '#emulator/delivery/dispatcher.ts';
@@ -45,7 +45,7 @@ const figures = fc.record({
 });
 const change = fc.record({ atMs: fc.nat(4_000), accountId: fc.constantFrom('a', 'b'), to: figures });
 
-test('no limit is ever exceeded, nobody waits who may begin, and all are done', async () => {
+test('no limit is ever exceeded, nothing waits that can begin, and all jobs end', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(job, { maxLength: 60 }),
@@ -109,7 +109,7 @@ test('no limit is ever exceeded, nobody waits who may begin, and all are done', 
           for (const item of jobs) {
             const lane = laneOf(item);
             if (!lane.waiting.has(item) || !lane.admission().open) continue;
-            // What does not fit into a second's bytes lets nothing smaller pass.
+            // An item that exceeds a second's bytes blocks all smaller items behind it.
             const ofBytes = jobs.some(
               (other) =>
                 other.accountId === item.accountId &&
@@ -127,14 +127,14 @@ test('no limit is ever exceeded, nobody waits who may begin, and all are done', 
 });
 
 describe('over HTTP', () => {
-  /** A sink that holds its answers until they are let go. */
+  /** Starts a sink that holds its responses until they are released. */
   async function holdingSink() {
     const held: (() => void)[] = [];
     const sink = await httpSink((_request, response) => void held.push(() => response.end()));
     return { sink, held };
   }
 
-  test("the free plan's ten deliveries at once to all URLs; the next begin as those end, or as the plan grows", async () => {
+  test("the free plan's ten concurrent deliveries to all URLs; the next begin as those end, or as the plan grows", async () => {
     const { sink, held } = await holdingSink();
     const service = await world({ enforceLimits: true, accounts: [{ id: ACCOUNT, token: TOKEN, plan: 'free' }] });
     for (let index = 0; index < 30; index++) {
@@ -155,7 +155,7 @@ describe('over HTTP', () => {
     expect(sink.requests).toHaveLength(30);
   });
 
-  test("the paid plan's hundred to one URL hold back neither another URL nor a key's message to one", async () => {
+  test("the paid plan's hundred to one URL delay neither another URL nor a message with a key", async () => {
     const { sink, held } = await holdingSink();
     const other = await httpSink();
     const service = await world({ enforceLimits: true });
@@ -173,10 +173,10 @@ describe('over HTTP', () => {
     expect(sink.requests).toHaveLength(104);
   });
 
-  test('more bytes than a second has wait for the next', async () => {
+  test('deliveries beyond the bytes of a second wait for the next second', async () => {
     const sink = await httpSink();
     const service = await world({ enforceLimits: true, accounts: [{ id: ACCOUNT, token: TOKEN, plan: 'free' }] });
-    // Of the 10 MiB of the free plan's second, each takes 1 MiB.
+    // The free plan allows 10 MiB per second, and each message has 1 MiB.
     const body = new Uint8Array(1_048_576);
     const answers = Array.from({ length: 12 }, () => service.call('POST', `/v2/publish/${sink.url}/`, { body }));
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(12).fill(200));
@@ -190,7 +190,7 @@ describe('over HTTP', () => {
   });
 });
 
-test('lanes of URLs that nobody uses any more are forgotten, busy ones are not', () => {
+test('lanes of idle URLs are removed, busy ones are not', () => {
   const lanes = new OpenLanes<number>(new ManualClock(START));
   const busy = lanes.of('busy');
   busy.waiting.add(1);

@@ -1,4 +1,4 @@
-/** What holds whatever destinations answer and however connections break: no second delivery after a 2xx, one end. */
+/** Invariants for any responses and broken connections: no second delivery after a 2xx, and one outcome per message. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ScriptedStep } from '#emulator/control/scripted-steps.ts';
@@ -13,7 +13,7 @@ const step: fc.Arbitrary<ScriptedStep> = fc.record(
     fault: fc.constantFrom('refuse', 'reset', 'hang', 'cut'),
     body: fc.constantFrom('', 'said the destination'),
     afterMs: fc.constantFrom(0, 0, 1, 9_999, 10_001, 30_000),
-    // The status comes at once, the rest of the answer late or never.
+    // The status arrives at once, the rest of the response late or never.
     bodyMs: fc.constantFrom(0, 0, 5_000, 60_000),
     retryAfter: fc.constantFrom(0, 1, 60, 'soon'),
     nonRetryable: fc.boolean(),
@@ -32,7 +32,7 @@ const message = fc.record({
 
 type Script = typeof message extends fc.Arbitrary<infer T> ? T : never;
 
-/** Whether the service has seen a status of 2xx when the step is over. */
+/** Returns true if the service has received a status of 2xx by the end of the step. */
 function accepts({ status = 200, fault, afterMs = 0 }: ScriptedStep): boolean {
   return status < 300 && (fault === undefined || fault === 'cut') && afterMs < TIMEOUT_MS;
 }
@@ -51,8 +51,8 @@ function headersOf({ retries, workflow, key, callbacks }: Script, index: number)
   };
 }
 
-describe('whatever destinations answer and however connections break', () => {
-  test('nothing is delivered again after a 2xx, and each message has one end', async () => {
+describe('whatever destinations respond and however connections break', () => {
+  test('nothing is delivered again after a 2xx, and each message has one outcome', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 6 }), async (scripts) => {
         const service = await world({ switches: { failureFunction: 'on' } });
@@ -74,7 +74,7 @@ describe('whatever destinations answer and however connections break', () => {
 
         const entries = await allLogs(service);
         const messages = new Map(emulator.messages(ACCOUNT).map((known) => [known.id, known]));
-        // Callbacks and failure functions included.
+        // Includes callbacks and failure functions.
         for (const { id, state, attempts } of messages.values()) {
           const states = entries.filter((entry) => entry.messageId === id).map((entry) => entry.state!);
           expect(states.filter((name) => ENDS.has(name))).toEqual([state]);
@@ -84,7 +84,7 @@ describe('whatever destinations answer and however connections break', () => {
         for (const [index, { steps, retries, workflow }] of scripts.entries()) {
           const { state, attempts } = messages.get(ids[index]!)!;
           const played = Array.from({ length: attempts }, (_, attempt) => steps[Math.min(attempt, steps.length - 1)]!);
-          // A workflow's timeout is the plan's: nothing of these steps is too late for it.
+          // The timeout of a workflow is the plan's, which is longer than any of these steps.
           const accepted = played.findIndex((each) => accepts(workflow ? { ...each, afterMs: 0 } : each));
           if (accepted === -1) expect(state).not.toBe('DELIVERED');
           else expect([accepted, state]).toEqual([attempts - 1, 'DELIVERED']);

@@ -1,4 +1,4 @@
-/** What becomes of a message, by the destination's behaviour: seen from the destination, the log and the records. */
+/** Outcomes of a message by the destination's behavior, as seen by the destination, the log and the records. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type AddressInfo } from 'node:net';
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ function outcomes(service: World): readonly string[] {
 }
 
 describe('a delivery', () => {
-  test('carries method, body, content type, forwarded headers, id and retry count; the URL is not changed', async () => {
+  test('carries method, body, content type, forwarded headers, id and retry count; the URL is unchanged', async () => {
     const sink = await httpSink();
     const port = Number(new URL(sink.url).port);
     const service = await world({ hosts: { 'App.Example.com': port } });
@@ -53,7 +53,7 @@ describe('a delivery', () => {
     expect(await statesOf(service, id)).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
   });
 
-  test('bytes that are no text arrive as they are', async () => {
+  test('bytes that are not text arrive unchanged', async () => {
     const sink = await httpSink();
     const service = await world();
     const bytes = Uint8Array.from({ length: 300 }, (_, index) => index % 256);
@@ -62,7 +62,7 @@ describe('a delivery', () => {
     expect(sink.requests[0]!.body.equals(bytes)).toBe(true);
   });
 
-  test('is tried again after the default back-off, as often as the plan says, then fails for good', async () => {
+  test('is retried after the default backoff, as often as the plan allows, then fails permanently', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(503).end('try later'));
     const service = await world({ accounts: [{ id: ACCOUNT, token: 'token-1', plan: 'free' }] });
     const id = await publish(service, `${sink.url}/down`);
@@ -83,7 +83,7 @@ describe('a delivery', () => {
     expect(outcomes(service)).toEqual(['retry', 'retry', 'retry', 'failed']);
   });
 
-  test('an expression and a Retry-After say when', async () => {
+  test('an expression and a Retry-After set the delay', async () => {
     const sink = await httpSink((request, response) => {
       const headers = request.headers['svc-retried'] === '1' ? { 'Retry-After': '90' } : {};
       response.writeHead(500, headers).end();
@@ -119,7 +119,7 @@ describe('a delivery', () => {
     expect(service.emulator.messages(ACCOUNT)[0]).toMatchObject({ state: 'FAILED', lastStatus: 302 });
   });
 
-  test("a destination that hangs is given up after the timeout, on the service's clock", async () => {
+  test("a hanging destination is abandoned after the timeout, on the service's clock", async () => {
     const sink = await httpSink(() => undefined);
     const service = await world();
     const id = await publish(service, sink.url, { 'Svc-Timeout': '1m30s', 'Svc-Retries': '0' });
@@ -134,7 +134,7 @@ describe('a delivery', () => {
     expect(error).not.toHaveProperty('responseStatus');
   });
 
-  test('a status of 2xx counts even when the rest of the answer never comes', async () => {
+  test('a status of 2xx counts even if the rest of the response never arrives', async () => {
     const sink = await httpSink((request, response) => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('some');
@@ -152,7 +152,7 @@ describe('a delivery', () => {
     expect((await statesOf(service, hanging)).at(-1)).toBe('DELIVERED');
   });
 
-  test('only the first 64 kB of an answer are read and kept, though it never ends', async () => {
+  test('only the first 64 kB of an endless response are read and kept', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(400).write('x'.repeat(300_000)));
     const service = await world();
     const id = await publish(service, sink.url, { 'Svc-Retries': '0' });
@@ -166,8 +166,8 @@ describe('a delivery', () => {
     ['the name is unknown', async () => 'http://nowhere.invalid/', /ENOTFOUND|EAI_AGAIN/],
     ['the connection is reset', () => rawServer(undefined), /socket|ECONNRESET/i],
     ['the answer is not HTTP', () => rawServer('hello\r\n\r\n'), /does not match the HTTP/],
-    ['TLS is not spoken', async () => (await rawServer('hello\r\n\r\n')).replace('http:', 'https:'), /ssl|tls/i],
-  ])('%s: the error says so', async (_what, destination, error) => {
+    ['TLS is not supported', async () => (await rawServer('hello\r\n\r\n')).replace('http:', 'https:'), /ssl|tls/i],
+  ])('%s: the error names the cause', async (_what, destination, error) => {
     const service = await world();
     const id = await publish(service, await destination(), { 'Svc-Retries': '0' });
     await service.emulator.idle();
@@ -177,7 +177,7 @@ describe('a delivery', () => {
     expect(entry).not.toHaveProperty('responseStatus');
   });
 
-  test('waits for a delay; a not-before takes precedence, and CREATED tells when it is due', async () => {
+  test('waits for a delay; a not-before takes precedence, and CREATED has the due time', async () => {
     const sink = await httpSink();
     const service = await world();
     const delayed = await publish(service, `${sink.url}/delayed`, { 'Svc-Delay': '1d1h30m' });
@@ -193,7 +193,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  test('a stop breaks deliveries off, and nothing is sent any more', async () => {
+  test('a stop aborts deliveries, and nothing more is sent', async () => {
     const sink = await httpSink(() => undefined);
     const service = await world();
     await publish(service, sink.url);
@@ -208,7 +208,7 @@ describe('a delivery', () => {
   });
 });
 
-test('a host is spoken to where it lives now, however many connections to its old place are open', async () => {
+test('a host is reached at its present port, however many connections to its old port are open', async () => {
   const sink = await httpSink();
   const service = await world({ hosts: { 'app.example': Number(new URL(sink.url).port) } });
   await publish(service, 'http://app.example/a');
@@ -221,7 +221,7 @@ test('a host is spoken to where it lives now, however many connections to its ol
 });
 
 describe('cancelling', () => {
-  test('a message that waits ends at once and is never sent', async () => {
+  test('a waiting message ends at once and is never sent', async () => {
     const sink = await httpSink();
     const service = await world();
     const id = await publish(service, sink.url, { 'Svc-Delay': '1m' });
@@ -233,7 +233,7 @@ describe('cancelling', () => {
     expect(service.facts.at(-1)).toMatchObject({ kind: 'canceled', workflow: false });
   });
 
-  test('a message on its way ends after the attempt, delivered if that succeeds', async () => {
+  test('a message in delivery ends after the attempt, as delivered if that succeeds', async () => {
     const answers: ((status: number) => void)[] = [];
     const sink = await httpSink(
       (_request, response) => void answers.push((status) => response.writeHead(status).end()),
@@ -326,13 +326,13 @@ describe('whatever destinations do', () => {
   });
 });
 
-/** Resolves when undici, which delivers, has read the head of an answer. */
+/** Resolves when undici, which delivers, has read the head of a response. */
 function nextAnswerHead(): Promise<void> {
   return new Promise((resolve) => {
     const channel = 'undici:request:headers';
     const seen = (): void => {
       unsubscribe(channel, seen);
-      // The head is handed to whoever asked later in this turn.
+      // Other subscribers of this turn receive the head first.
       setImmediate(resolve);
     };
     subscribe(channel, seen);
@@ -347,7 +347,7 @@ async function deadPort(): Promise<number> {
   return port;
 }
 
-/** Says `text`, or resets when there is none, to whoever connects. */
+/** Starts a server that sends `text` to each connection, or resets it if there is none. */
 async function rawServer(text: string | undefined): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

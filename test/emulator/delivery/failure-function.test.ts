@@ -1,4 +1,4 @@
-/** The failure function of a workflow: a message to the workflow's own URL, and what the DLQ tells of it. */
+/** The failure function of a workflow: a message to the workflow's own URL, and its state in the DLQ. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Switches } from '#emulator/state/switches.ts';
@@ -35,13 +35,13 @@ async function deadRuns(service: World, query = ''): Promise<readonly DeadRun[]>
   return json.messages;
 }
 
-/** Requests to the failure function. */
+/** Returns the requests to the failure function. */
 function calls(service: World) {
   const requests = service.emulator.destinations.requests('flows.example');
   return requests.filter(({ headers }) => headers['svc-workflow-failure'] !== undefined);
 }
 
-/** The message that calls the failure function: the last that was made. */
+/** Returns the message that calls the failure function, which is the newest message. */
 function notice(service: World) {
   return service.emulator.messages(ACCOUNT).at(-1)!;
 }
@@ -80,7 +80,7 @@ test('is called once, at the URL of the workflow, with the body of a failure cal
     createdAt: String(START),
     callerIP: '127.0.0.1',
   });
-  // Charged as a regular message.
+  // The message is charged as a regular one.
   expect(service.facts.filter(({ kind }) => kind === 'attempt')).toMatchObject([
     { workflow: true, outcome: 'failed' },
     { workflow: false, outcome: 'delivered' },
@@ -100,7 +100,7 @@ test('the run itself and its retries do not carry the header', async () => {
 describe('its state', () => {
   const stateOf = async (service: World) => (await deadRuns(service)).map((run) => run.failureFunctionState);
 
-  test('under way, then run; a filter finds it', async () => {
+  test('in progress, then run; a filter finds it', async () => {
     const service = await failing([500, { afterMs: 5_000 }]);
     await trigger(service);
     await service.emulator.idle();
@@ -117,7 +117,7 @@ describe('its state', () => {
     await service.drain();
     expect(calls(service).map(({ at }) => at - START)).toEqual([120_000, 180_000, 240_000]);
     expect(await stateOf(service)).toEqual(['CALLBACK_FAIL']);
-    // It is a message of its own, and failed as such; it has no failure function.
+    // The failed call is a separate message and has no failure function.
     const dlq = await service.call<{ deleted: number }>('DELETE', `/v2/dlq?messageId=${notice(service).id}`);
     expect(dlq.json.deleted).toBe(1);
     expect(service.emulator.messages(ACCOUNT)).toHaveLength(2);
@@ -143,7 +143,7 @@ describe('its state', () => {
 });
 
 describe('is not called', () => {
-  test('where the setting is off, and there is no state then', async () => {
+  test('when the setting is off; no state exists then', async () => {
     const service = await failing([500], {});
     await trigger(service);
     await service.drain();
@@ -152,7 +152,7 @@ describe('is not called', () => {
     expect(run).not.toHaveProperty('failureFunctionState');
   });
 
-  test('when a failure callback was given: that one is', async () => {
+  test('when a failure callback is set: that one is called', async () => {
     const service = await failing([500]);
     await service.emulator.destinations.script('told.example', [200]);
     await trigger(service, { 'Svc-Failure-Callback': 'http://told.example/' });
@@ -164,7 +164,7 @@ describe('is not called', () => {
     expect(await deadRuns(service)).toMatchObject([{ failureFunctionState: 'CALLBACK_SUCCESS' }]);
   });
 
-  test('for a run that was delivered or canceled, and for what is no run', async () => {
+  test('for a run that was delivered or canceled, and for a message that is not a run', async () => {
     const service = await failing([200, 500]);
     await trigger(service);
     await service.drain();
@@ -177,7 +177,7 @@ describe('is not called', () => {
   });
 });
 
-test('an empty failure callback is none', async () => {
+test('an empty failure callback counts as none', async () => {
   const service = await failing([500, 200]);
   await trigger(service, { 'Svc-Failure-Callback': '' });
   await service.drain();
@@ -199,7 +199,7 @@ test('a resumed run that fails again has another call', async () => {
   ]);
 });
 
-test('whatever becomes of runs and their calls, each call is in exactly one end state, the one of its message', async () => {
+test('each call ends in exactly one state, that of its message, in any sequence of events', async () => {
   const step = fc.constantFrom<StepLike>(200, 500, 489, 'refuse', 'reset', 'cut', 'hang', {
     status: 489,
     nonRetryable: true,

@@ -29,7 +29,7 @@ const load = fc.record({
   }),
 });
 
-/** The limits of a key; a setting without any is made one of parallelism. */
+/** Builds the limits of a key. A setting without limits becomes one of parallelism. */
 function flowControl(
   key: number,
   settings: readonly { parallelism: number | undefined; rate: number | undefined; periodMs: number }[],
@@ -44,7 +44,7 @@ function flowControl(
 }
 
 describe('flow control', () => {
-  test('no key ever exceeds its parallelism or its rate, each is first in first out, and all are done', async () => {
+  test('no key exceeds its parallelism or its rate, each is first in first out, and all jobs end', async () => {
     await fc.assert(
       fc.asyncProperty(load, async ({ workers, settings, jobs }) => {
         const clock = new ManualClock(START);
@@ -69,7 +69,7 @@ describe('flow control', () => {
             });
           },
         });
-        // Keys are made at the start, so that their periods begin at 0.
+        // Keys are created at the start, so that their periods begin at 0.
         for (const key of [0, 1, 2]) lanes.use(flowControl(key, settings));
         for (const job of jobs) {
           clock.after(job.arrivesMs, () => dispatcher.offer(job, lanes.use(flowControl(job.key, settings))));
@@ -91,7 +91,7 @@ describe('flow control', () => {
     );
   });
 
-  test('a long waiting list holds no other key back', () => {
+  test('a long waiting list delays no other key', () => {
     const clock = new ManualClock(START);
     const order: string[] = [];
     const dispatcher = new Dispatcher<string>({ clock, workers: 1, start: (item) => void order.push(item) });
@@ -125,7 +125,7 @@ describe('flow control', () => {
         for (const [key, length] of lengths.entries()) {
           for (let count = 0; count < length; count++) dispatcher.offer(`${key}-${count}`, lanes[key]!);
         }
-        // What began before the others were there is no matter of turns.
+        // Items that began before the other lists existed do not count as turns.
         begun.fill(0);
         while (running.length > 0) {
           const { item, lane } = running.shift()!;
@@ -139,7 +139,7 @@ describe('flow control', () => {
     );
   });
 
-  test('a clock that counts in fractions never wakes a key for ever in the same moment', () => {
+  test('a clock with fractions never wakes a key at the same time forever', () => {
     let monotonic = 0;
     const clock: Clock = { now: () => START, monotonic: () => monotonic, after: () => expect.unreachable() };
     const random = seededRandom(1);
@@ -157,7 +157,7 @@ describe('flow control', () => {
     }
   });
 
-  test('a key whose limits are widened lets those that wait go at once', () => {
+  test('a key whose limits are raised releases waiting messages at once', () => {
     const clock = new ManualClock(START);
     const started: string[] = [];
     const dispatcher = new Dispatcher<string>({ clock, workers: 9, start: (item) => void started.push(item) });
@@ -181,7 +181,7 @@ describe('flow control', () => {
     expect(lanes.get('k')!.figures()).toMatchObject({ rateCount: 2, waitListSize: 2 });
   });
 
-  test('idle keys are forgotten, busy ones are not', async () => {
+  test('idle keys are removed, busy ones are not', async () => {
     const clock = new ManualClock(START);
     const lanes = new FlowLanes<string>(clock, 1_000);
     lanes.use({ key: 'idle', parallelism: 1 });
@@ -226,14 +226,14 @@ describe('flow control', () => {
     await release(2);
     await release(1);
     await service.emulator.idle();
-    // The rate holds the last two back until the next period.
+    // The rate delays the last two until the next period.
     expect((await service.call('GET', path)).json).toMatchObject({
       waitListSize: 2,
       parallelismCount: 0,
       rateCount: 3,
     });
     expect(sink.requests).toHaveLength(3);
-    // A period begins when it begins, whenever it is asked for.
+    // The start of a period does not depend on the time of the request.
     await service.clock.advance(30_400);
     expect((await service.call('GET', path)).json).toMatchObject({ rateCount: 3, ratePeriodStart: periodStart });
     await service.clock.advance(29_600);
@@ -243,7 +243,7 @@ describe('flow control', () => {
     expect((await service.call('GET', path)).json).toMatchObject({ rateCount: 2, ratePeriodStart: periodStart + 60 });
   });
 
-  test('a long waiting list of a key holds back no message of another key', async () => {
+  test('a long waiting list of a key delays no message of another key', async () => {
     const held: (() => void)[] = [];
     const sink = await httpSink((request, response) => {
       if (request.url === '/long') held.push(() => void response.end());
@@ -269,7 +269,7 @@ describe('flow control', () => {
     expect(answer.json).toEqual({ error: expect.stringContaining('none') });
   });
 
-  test('pinned limits hold against those of messages until they are let go, and a paused key begins nothing', () => {
+  test('pinned limits override those of messages until they are removed, and a paused key starts nothing', () => {
     const clock = new ManualClock(START);
     const lanes = new FlowLanes<number>(clock, 1_000);
     const lane = lanes.use({ key: 'k', parallelism: 5, rate: 9, periodMs: 1_000 });
@@ -289,7 +289,7 @@ describe('flow control', () => {
     expect(lane.admission()).toEqual({ open: true });
   });
 
-  test('a key that is held is not forgotten, and keeps none of the others', async () => {
+  test('a paused key is not removed, and does not keep the others', async () => {
     const clock = new ManualClock(START);
     const lanes = new FlowLanes<number>(clock, 1_000);
     lanes.hold('held', { paused: true });

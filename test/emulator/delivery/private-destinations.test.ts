@@ -1,4 +1,4 @@
-/** Private destinations: told from public ones, refused where they are given, and at the connection. */
+/** Private destinations: detection, rejection of requests that name them, and rejection at the connection. */
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -78,12 +78,12 @@ describe('addresses', () => {
     ['http://[fd00::1]/', 'private'],
     ['http://localhost.example/', undefined],
     ['http://10.example/', undefined],
-  ])('%s as it is written: %s', (url, kind) => {
+  ])('%s as written: %s', (url, kind) => {
     expect(privateKindOfUrl(new URL(url))).toBe(kind);
   });
 });
 
-describe('where they are refused', () => {
+describe('where they are rejected', () => {
   test.each(['http://127.0.0.1:9/', 'http://localhost/x', 'https://10.1.2.3/', 'http://[fe80::1]/'])(
     'publish and trigger to %s',
     async (url) => {
@@ -110,7 +110,7 @@ describe('where they are refused', () => {
     expect([answer.status, answer.json]).toEqual([400, { error: expect.stringContaining('192.168.0.1/ is private') }]);
   });
 
-  test('resume with a failure callback, which leaves the run where it is', async () => {
+  test('resume with a failure callback, which does not change the run', async () => {
     const service = await world({ switches });
     await service.emulator.destinations.script('flow.example', [500]);
     await service.call('POST', '/v2/trigger/http://flow.example/', { headers: { 'Svc-Retries': '0' } });
@@ -148,7 +148,7 @@ describe('where they are refused', () => {
 });
 
 describe('at the connection', () => {
-  /** A name that means these addresses. */
+  /** Returns a lookup that resolves every name to these addresses. */
   function resolving(addresses: readonly LookupAddress[]): LookupFunction {
     return (_hostname, options, done) => {
       if (options.all === true) done(null, [...addresses]);
@@ -172,7 +172,7 @@ describe('at the connection', () => {
 
   const loopback = { address: '127.0.0.1', family: 4 };
 
-  test('a name that means a private address is refused, and the error says which', async () => {
+  test('a name with a private address is rejected, and the error says which', async () => {
     const sink = await httpSink();
     const url = `http://rebound.example:${new URL(sink.url).port}/`;
     expect(await deliver(url, resolving([loopback]))).toMatchObject({
@@ -184,7 +184,7 @@ describe('at the connection', () => {
     expect(await deliver(url, resolving([loopback]), false)).toMatchObject({ delivered: true });
   });
 
-  test('a warm connection that was made while they were allowed is not used', async () => {
+  test('an open connection from the time when they were allowed is not used', async () => {
     const sink = await httpSink();
     let refuses = false;
     const deliverer = new Deliverer({
@@ -213,7 +213,7 @@ describe('at the connection', () => {
     expect(found).toEqual([null, [open]]);
   });
 
-  test('an address that came past the first check is refused too', async () => {
+  test('an address that passed the first check is rejected too', async () => {
     const sink = await httpSink();
     expect(await deliver(sink.url, resolving([loopback]))).toMatchObject({
       error: 'private destination: 127.0.0.1 is loopback, and this service refuses private destinations',
@@ -221,7 +221,7 @@ describe('at the connection', () => {
     expect(sink.requests).toEqual([]);
   });
 
-  test('a name that cannot be resolved is that, and no private one', async () => {
+  test('a name that cannot be resolved is reported as such, not as private', async () => {
     const none: LookupFunction = (_hostname, _options, done) =>
       done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), '');
     expect(await deliver('http://nowhere.example/', none)).toMatchObject({ error: 'getaddrinfo ENOTFOUND' });

@@ -1,4 +1,4 @@
-/** Signatures by what a receiver can check: fixed vectors, real deliveries, and the documents' own lines of code. */
+/** Signatures, as a receiver checks them: fixed vectors, real deliveries, and the code in the documentation. */
 import { execFileSync } from 'node:child_process';
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ interface Claims {
   readonly body: string;
 }
 
-/** The claims of a request whose signature was made with `key`. */
+/** Returns the claims of a request whose signature was made with `key`. */
 function claimsOf(request: SunkRequest, key: string): Claims {
   const token = String(request.headers['svc-signature']);
   const [head, claims, mac] = token.split('.') as [string, string, string];
@@ -36,7 +36,7 @@ function hashOf(body: Uint8Array): string {
 }
 
 describe('the token', () => {
-  // Made with another implementation (Python's hmac and hashlib).
+  // Vectors of another implementation (Python's hmac and hashlib).
   test.each([
     [
       'hello',
@@ -46,7 +46,7 @@ describe('the token', () => {
       '',
       'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJtc2dzdmMiLCJzdWIiOiJodHRwczovL2EuZXhhbXBsZS94P3k9MSIsImlhdCI6MTc5NTE3NjAwMCwibmJmIjoxNzk1MTc2MDAwLCJleHAiOjE3OTUxNzYzMDAsImp0aSI6Im1zZ18xLjEiLCJib2R5IjoiNDdERVFwajhIQlNhLV9USW1XLTVKQ2V1UWVSa201Tk1wSldaRzNoU3VGVSJ9.qUMPt_RhGHQH_nx29_FLVpxWLxKsN6EGrViAHpZlE14',
     ],
-  ])('of %j is the one that others make', (body, token) => {
+  ])('of %j equals that of other implementations', (body, token) => {
     const signed = signDelivery('secret', {
       issuer: 'msgsvc',
       url: 'https://a.example/x?y=1',
@@ -59,7 +59,7 @@ describe('the token', () => {
 });
 
 describe('keys', () => {
-  test('are random where none are given, and no two are alike', () => {
+  test('are random when absent, and all differ', () => {
     const ring = new SigningKeyRing([{ id: 'a' }, { id: 'b', signingKeys: { current: 'mine' } }]);
     const all = [ring.of('a').current, ring.of('a').next, ring.of('b').next, ring.of('c').current];
     expect(new Set(all).size).toBe(4);
@@ -68,13 +68,13 @@ describe('keys', () => {
     expect(ring.of('c')).toBe(ring.of('c'));
   });
 
-  test('an empty one is refused', () => {
+  test('an empty one is rejected', () => {
     expect(() => new SigningKeyRing([{ id: 'a', signingKeys: { next: '' } }])).toThrow('account a has an empty');
   });
 });
 
 describe('a delivery', () => {
-  test('says by whom, to where, when, and what, another id for each attempt', async () => {
+  test('names issuer, destination, time and content, with another id for each attempt', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(500).end());
     const service = await world({ accounts });
     const url = `${sink.url}/orders?x=%20`;
@@ -111,7 +111,7 @@ describe('a delivery', () => {
     expect(claimsOf(sink.requests[0]!, KEYS.current).iss).toBe('Acme Corp');
   });
 
-  test('is signed with the next key once that has taken its place', async () => {
+  test('is signed with the next key once that is current', async () => {
     const sink = await httpSink();
     const service = await world({ accounts });
     expect(service.emulator.signingKeys(ACCOUNT)).toEqual(KEYS);
@@ -137,7 +137,7 @@ describe('the lines of docs/emulator.md', () => {
 
   const node = (all: readonly Given[]): readonly boolean[] => {
     const parameters = ['createHmac', 'createHash', 'timingSafeEqual', 'headers', 'body', 'url', 'key', 'now'];
-    // oxlint-disable-next-line typescript/no-implied-eval -- the document's own code is what is tested
+    // oxlint-disable-next-line typescript/no-implied-eval -- the code of the documentation is under test
     const check = new Function(...parameters, `${blockOf('js')}\nreturn valid;`) as (...given: unknown[]) => boolean;
     return all.map(({ headers, body, url, key, now }) =>
       check(createHmac, createHash, timingSafeEqual, headers, body, url, key, now),
@@ -160,17 +160,17 @@ print(json.dumps(results))`;
     return JSON.parse(output) as readonly boolean[];
   };
 
-  test('in Python: a delivery passes, and nothing else', async () => {
+  test('in Python: accepts a delivery, and nothing else', async () => {
     expect(python(await deliveries())).toEqual(ONLY_THE_FIRST);
   });
 
-  test('in Node: a delivery passes, and nothing else', async () => {
+  test('in Node: accepts a delivery, and nothing else', async () => {
     expect(node(await deliveries())).toEqual(ONLY_THE_FIRST);
   });
 
   const ONLY_THE_FIRST = [true, false, false, false, false, false];
 
-  /** A real one, and others in which one thing is not as it was. */
+  /** Returns a real delivery, and copies in which one part is changed. */
   async function deliveries(): Promise<readonly Given[]> {
     const sink = await httpSink();
     const service = await world({ accounts });

@@ -1,4 +1,4 @@
-/** A cursor is taken by the listing that gave it, whatever the clock was like, and refused by every other. */
+/** A cursor is accepted by its own listing at any clock, and rejected by every other. */
 import { describe, expect, test } from 'vitest';
 import { Query, cursorAt, type Listing } from '#emulator/http/query.ts';
 import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
@@ -17,7 +17,7 @@ async function cursorOf(service: World, method: string, path: string): Promise<s
 }
 
 describe.each(LISTINGS)('a cursor of %s', (listing, method, path) => {
-  test('is taken there, and refused elsewhere', async () => {
+  test('is accepted there, and rejected elsewhere', async () => {
     const service = await world({ control: true });
     const failed = [{ url: 'http://a.example/', count: 5 }];
     service.emulator.control.seed({ deadMessages: failed, failedRuns: failed });
@@ -25,12 +25,12 @@ describe.each(LISTINGS)('a cursor of %s', (listing, method, path) => {
     for (const [other, otherMethod, otherPath] of LISTINGS) {
       const answer = await service.call(otherMethod, `${otherPath}?cursor=${cursor}`);
       if (other === listing) expect(answer.status).toBe(200);
-      else expect(answer).toMatchObject({ status: 400, json: { error: expect.stringMatching(/^cursor is that of/) } });
+      else expect(answer).toMatchObject({ status: 400, json: { error: expect.stringMatching(/^cursor belongs to/) } });
     }
   });
 });
 
-test.each([0, 1_795_168_800_000.123, -5.5, 8.64e15])('a cursor of an entry at %d is taken', (time) => {
+test.each([0, 1_795_168_800_000.123, -5.5, 8.64e15])('a cursor of an entry at %d is accepted', (time) => {
   for (const listing of ['log', 'dlq', 'run'] satisfies readonly Listing[]) {
     const params = new URLSearchParams({ cursor: cursorAt(listing, { time, sequence: 7 }) });
     expect(new Query(params, QUERY_PARAMETERS['list-logs'], DEFAULT_SWITCHES).cursor(listing)).toBe(7);

@@ -1,4 +1,6 @@
-/** Filters of both DLQs, through their query parameters, against a look at every letter, while letters come and go. */
+/**
+ * Compares the filters of both DLQs, as query parameters, with a model that checks every dead letter during changes.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -21,7 +23,7 @@ const word = (text: string, kinds: number) =>
     { nil: undefined },
   );
 
-/** Ids that differ, and ids that end alike. */
+/** Ids that differ, and ids with equal ends. */
 const anyMessage = fc
   .record({
     id: fc.constantFrom('msg_1', 'msg_2', 'x-abcdefgh', 'y-abcdefgh'),
@@ -55,7 +57,7 @@ const FUNCTION_STATES: Readonly<Record<string, string>> = {
   FAILED: 'CALLBACK_FAIL',
 };
 
-/** What a letter has of each parameter. */
+/** Values of a dead letter for each parameter. */
 const VALUES: Readonly<Record<string, (message: Message) => readonly (string | undefined)[]>> = {
   messageId: ({ id }) => [id],
   url: ({ url }) => [url],
@@ -153,14 +155,14 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
     dlqSize: fc.integer({ min: 100, max: 1_200 }),
   });
 
-  test('pages are what a look at every letter tells', () => {
+  test('pages match a check of every dead letter', () => {
     fc.assert(
       fc.property(script, ({ filter: given, separator, window, order, initial, copies, turns, dlqSize }) => {
         const { queue } = queueOf({ dlqRetentionMs: 1e12, dlqSize });
         let model: DeadLetter[] = [];
         let now = 0;
         const add = (messages: readonly Message[]): void => {
-          // Each is of its own: the same one may come twice.
+          // Messages are added separately: the same one may occur twice.
           for (const message of messages) {
             const notice = message.failureNotice && { ...message.failureNotice };
             const own = { ...message, ...(notice && { failureNotice: notice }) };
@@ -201,7 +203,7 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
             expect(queue.remove(letter.dlqId)).toBe(true);
             expect(queue.remove(letter.dlqId)).toBe(false);
           }
-          // The call of a failure function begins, or goes on as long as it has not ended.
+          // The call of a failure function begins or continues, unless it has ended.
           for (const [index, state] of noticed) {
             const message = model[index]?.message;
             if (message === undefined) continue;
@@ -234,7 +236,7 @@ describe('a queue', () => {
       ...more,
     }) as unknown as Message;
 
-  test('knows its letters by their ids alone', () => {
+  test('finds dead letters by their ids alone', () => {
     const { queue } = queueOf();
     const { dlqId } = queue.add(message(1), 5);
     expect(dlqId).toBe('5-0');
@@ -245,7 +247,7 @@ describe('a queue', () => {
     expect(queue.size).toBe(1);
   });
 
-  test('goes on where an earlier process ended, with the gaps that it left', () => {
+  test('continues after a restart, with the gaps of the earlier process', () => {
     const { queue } = queueOf();
     const letters = [3, 70, 5_000_000].map((sequence) => ({
       sequence,
@@ -261,7 +263,7 @@ describe('a queue', () => {
     expect(found(queue, {}, { order: 'newest', after: 9_000_000 })).toEqual([5_000_000, 3]);
   });
 
-  test('holds nothing of letters that left', () => {
+  test('holds nothing of removed dead letters', () => {
     const { queue, log } = queueOf({ dlqRetentionMs: 100, dlqSize: 50 });
     for (let n = 0; n < 5_000; n++) queue.add(message(n), n);
     expect(queue.size).toBe(50);
@@ -273,7 +275,7 @@ describe('a queue', () => {
     expect(log.codes.label.findAny(['l4999'])).toBeUndefined();
   });
 
-  test('finds a letter by the schedule and the queue that its message has now', () => {
+  test('finds a dead letter by the present schedule and queue of its message', () => {
     const { queue } = queueOf();
     const named = message(1, { scheduleId: 'old' });
     queue.add(message(0), 1);
@@ -282,13 +284,13 @@ describe('a queue', () => {
     queue.rename(named);
     const by = (field: 'scheduleId' | 'queueName', value: string) => found(queue, { [field]: new Set([value]) });
     expect([by('scheduleId', 'old'), by('scheduleId', 'new'), by('queueName', 'q')]).toEqual([[], [1], [1]]);
-    // Another queue's letter of the same id is not meant.
+    // A dead letter with the same id in another queue does not match.
     const other = message(2, { dlqId: named.dlqId, scheduleId: 'other' });
     queue.rename(other);
     expect(by('scheduleId', 'new')).toEqual([1]);
   });
 
-  test('finds a letter by what its failure function has come to', () => {
+  test('finds a dead letter by the state of its failure function', () => {
     const { queue } = queueOf();
     const notice = { state: 'ACTIVE' } as Message;
     const called = message(1);

@@ -20,12 +20,12 @@ interface Resumed {
   readonly cursor: string;
 }
 
-/** A destination that fails until it is told to succeed. */
+/** Starts a destination that fails until it is set to succeed. */
 async function broken(): Promise<HttpSink> {
   return httpSink((_request, response) => void response.writeHead(503, { 'Content-Type': 'text/plain' }).end('down'));
 }
 
-/** Runs a minute apart: to /a with label x and key k, to /b with labels x,y and a failure callback, to /a again. */
+/** Runs one minute apart: to /a with label x and key k, to /b with labels x,y and a failure callback, to /a again. */
 async function failedRuns(options: Parameters<typeof world>[0] = {}) {
   const sink = await broken();
   const callbacks = await httpSink();
@@ -75,7 +75,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('has three retries whatever the plan', async () => {
+  test('has three retries on every plan', async () => {
     const sink = await broken();
     const service = await world();
     expect((await service.call('POST', `/v2/trigger/${sink.url}/w`)).status).toBe(200);
@@ -84,7 +84,7 @@ describe('a run', () => {
     expect(await list(service)).toMatchObject({ messages: [{ maxRetries: 3 }] });
   });
 
-  test('that fails for good is told with all fields', async () => {
+  test('that fails permanently is listed with all fields', async () => {
     const { service, sink, callbacks } = await failedRuns();
     const { messages } = await list(service);
     expect(messages[0]).toEqual({
@@ -117,7 +117,7 @@ describe('a run', () => {
     expect(service.emulator.workflowDlq(ACCOUNT).map((run) => run.dlqId)).toEqual(messages.map((entry) => entry.dlqId));
   });
 
-  test('failed later than it began: both moments are told', async () => {
+  test('failed later than it began: both times are listed', async () => {
     const sink = await broken();
     const service = await world();
     await service.call('POST', `/v2/trigger/${sink.url}/`, {
@@ -187,7 +187,7 @@ describe('listing', () => {
     ).toBe(1);
   });
 
-  test('pages hold each entry once though some are taken away between them', async () => {
+  test('pages return each entry once while some are removed in between', async () => {
     const { service } = await failedRuns();
     const first = await list(service, 'count=1');
     expect(runs(first)).toEqual(['run-1']);
@@ -197,7 +197,7 @@ describe('listing', () => {
     expect([...runs(second), ...runs(third), third.cursor]).toEqual(['run-2', 'run-3', undefined]);
   });
 
-  test('old entries expire in silence', async () => {
+  test('old entries expire silently', async () => {
     const { service } = await failedRuns({ dlqRetentionMs: 3_600_000 });
     await service.clock.advance(3_600_000 - 120_000);
     expect(runs(await list(service))).toEqual(['run-2', 'run-3']);
@@ -210,12 +210,12 @@ describe('resuming', () => {
   const resume = (service: World, query: string, headers: Record<string, string> = {}) =>
     service.call<Resumed>('POST', `/v2/workflows/dlq/resume?${query}`, { headers });
 
-  test('delivers again under a new run id, whole, with what the run had', async () => {
+  test('delivers the whole run again under a new run id, with its settings', async () => {
     const { service, sink } = await failedRuns();
     const [entry] = (await list(service)).messages;
     sink.answerWith((_request, response) => void response.end());
     sink.requests.length = 0;
-    // Other filters are ignored beside ids.
+    // Other filters are ignored when ids are given.
     const answer = await resume(service, `dlqIds=${entry!.dlqId}&label=none&workflowRunId=run-2`);
     await service.drain();
     const { workflowRunId } = answer.json.workflowRuns[0]!;
@@ -236,7 +236,7 @@ describe('resuming', () => {
     expect(created).toHaveLength(4);
   });
 
-  test('a run that fails again comes back under a new dlqId', async () => {
+  test('a run that fails again returns under a new dlqId', async () => {
     const { service } = await failedRuns();
     const [entry] = (await list(service)).messages;
     const answer = await resume(service, `dlqIds=${entry!.dlqId}`);
@@ -245,11 +245,11 @@ describe('resuming', () => {
     const back = (await list(service)).messages.at(-1)!;
     expect(back.workflowRunId).toBe(answer.json.workflowRuns[0]!.workflowRunId);
     expect(back.dlqId).not.toBe(entry!.dlqId);
-    // The old id means nothing any more.
+    // The old id is unknown now.
     expect((await resume(service, `dlqIds=${entry!.dlqId}`)).json).toEqual({ workflowRuns: [], cursor: '' });
   });
 
-  test('overrides replace what the run had', async () => {
+  test('overrides replace the settings of the run', async () => {
     const { service, sink, callbacks } = await failedRuns();
     const [entry] = (await list(service)).messages;
     sink.requests.length = 0;
@@ -307,7 +307,7 @@ describe('resuming', () => {
     ['label=x', { 'Svc-Retries': 'x' }, 400],
     ['label=x', { 'Svc-Flow-Control-Key': 'k' }, 400],
     ['label=x&count=0', {}, 400],
-  ])('refused, and nothing is resumed: %s %j', async (query, headers, status) => {
+  ])('rejected, and nothing is resumed: %s %j', async (query, headers, status) => {
     const { service } = await failedRuns();
     expect((await resume(service, query, headers as Record<string, string>)).status).toBe(status);
     expect(runs(await list(service))).toHaveLength(3);
@@ -316,7 +316,7 @@ describe('resuming', () => {
 
 describe('deleting runs', () => {
   test('by ids, repeated or with commas; unknown ones are not counted', async () => {
-    // No cursor even where the end of a listing is an empty one.
+    // No cursor is returned, even where a listing ends with an empty one.
     const { service } = await failedRuns({ switches: { endCursor: 'empty' } });
     const [one, two] = (await list(service)).messages;
     const answer = await service.call(

@@ -12,7 +12,7 @@ import { ACCOUNT, allLogs, START, TOKEN, world, type LogPage, type WireLogEntry,
 
 interface Faulty extends World {
   readonly control: EmulatorControl;
-  /** Over the control path. */
+  /** Adds a fault over the control API. */
   fault(rule: FaultRule): Promise<string>;
 }
 
@@ -32,7 +32,7 @@ async function faulty(options: Partial<EmulatorOptions> = {}): Promise<Faulty> {
   };
 }
 
-/** Publishes so many messages, a second apart, and lets them be delivered. */
+/** Publishes this many messages, one second apart, and delivers them. */
 async function publishMany(service: Faulty, count: number): Promise<void> {
   const sink = await httpSink();
   for (let index = 0; index < count; index++) {
@@ -49,8 +49,8 @@ function raw(service: Faulty, path: string, init: RequestInit = {}): Promise<Res
   return fetch(`${service.emulator.url}${path}`, { ...init, headers: { Authorization: `Bearer ${TOKEN}` } });
 }
 
-describe('which requests a fault is for', () => {
-  test('operation, method and path must fit; it skips, counts, and can be taken away', async () => {
+describe('requests that a fault matches', () => {
+  test('operation, method and path must match; it skips, counts, and can be removed', async () => {
     const service = await faulty();
     const id = await service.fault({
       operations: ['list-logs'],
@@ -87,26 +87,26 @@ describe('which requests a fault is for', () => {
     expect(failed).toBeLessThan(90);
   });
 
-  test('the control path itself is spared', async () => {
+  test('the control API is exempt', async () => {
     const service = await faulty();
     await service.fault({ fault: { kind: 'lost' } });
     expect((await raw(service, '/-/emulator/state')).status).toBe(200);
   });
 });
 
-describe('answers that tell of a fault', () => {
-  test('an error does nothing and may ask for patience', async () => {
+describe('responses that report a fault', () => {
+  test('an error has no effect and may have a Retry-After', async () => {
     const service = await faulty();
     await service.fault({ operations: ['publish'], times: 1, fault: { kind: 'status', status: 502, retryAfter: 7 } });
     const { status, headers, json } = await service.call('POST', '/v2/publish/http://a.example/');
-    expect([status, headers['retry-after'], json]).toEqual([502, '7', { error: 'a fault was asked for: 502' }]);
+    expect([status, headers['retry-after'], json]).toEqual([502, '7', { error: 'requested fault: 502' }]);
     expect(service.emulator.messages(ACCOUNT)).toEqual([]);
   });
 
   test.each([
     ['burst', 'burst-ratelimit', 'ratelimit', 1],
     ['daily', 'ratelimit', 'burst-ratelimit', 3_600],
-  ] as const)('a refusal for too many requests has the %s headers and no others', async (form, own, other, seconds) => {
+  ] as const)('a rate-limit response has the %s headers and no others', async (form, own, other, seconds) => {
     const service = await faulty({ enforceLimits: true });
     await service.fault({ fault: { kind: 'rate-limit', form, limit: 12 } });
     const { status, headers } = await service.call('GET', '/v2/logs');
@@ -116,14 +116,14 @@ describe('answers that tell of a fault', () => {
     expect(headers[`${other}-limit`]).toBeUndefined();
   });
 
-  test('the clock of the Date header is wrong by as much as asked', async () => {
+  test('the Date header deviates by the requested amount', async () => {
     const service = await faulty();
     await service.fault({ fault: { kind: 'clock-skew', ms: -90_000 } });
     const { headers } = await service.call('GET', '/v2/topics');
     expect(Date.parse(headers.date!)).toBe(START - 90_000);
   });
 
-  test('a slow answer is slow in real time, and a stop does not wait for it', async () => {
+  test('a slow response is slow in real time, and a stop does not wait for it', async () => {
     const service = await faulty();
     await service.fault({ times: 1, fault: { kind: 'latency', ms: 60 } });
     const before = performance.now();
@@ -140,7 +140,7 @@ describe('answers that tell of a fault', () => {
   });
 });
 
-test('a stop leaves no request waiting for a fault to pass', async () => {
+test('a stop leaves no request waiting for a fault to end', async () => {
   const clock = new ManualClock(START);
   const faults = new Faults({ clock, now: () => START, random: seededRandom(1) });
   faults.add({ fault: { kind: 'latency', ms: 1_000 } });
@@ -162,8 +162,8 @@ test('a stop leaves no request waiting for a fault to pass', async () => {
   expect(clock.timers).toBe(0);
 });
 
-describe('answers that go astray', () => {
-  test('the effect is there though its answer is lost', async () => {
+describe('lost responses', () => {
+  test('the effect remains although the response is lost', async () => {
     const service = await faulty();
     await service.fault({ operations: ['publish'], times: 1, fault: { kind: 'lost' } });
     const lost = raw(service, '/v2/publish/http://a.example/', { method: 'POST', body: '{}' });
@@ -172,7 +172,7 @@ describe('answers that go astray', () => {
     expect(service.control.requests.list()).toMatchObject([{ operation: 'publish', status: 200, lost: true }]);
   });
 
-  test('JSON that ends in its middle, in an answer that looks whole or in one that breaks off', async () => {
+  test('JSON that ends in its middle, in a response that looks complete or one that breaks', async () => {
     const service = await faulty();
     await service.fault({ times: 1, fault: { kind: 'truncated' } });
     await service.fault({ skip: 1, fault: { kind: 'truncated', how: 'connection' } });
@@ -185,20 +185,20 @@ describe('answers that go astray', () => {
   });
 });
 
-describe('answers that are wrong', () => {
-  test('a listing whose cursor comes again and again', async () => {
+describe('wrong responses', () => {
+  test('a listing whose cursor repeats forever', async () => {
     const service = await faulty();
     await publishMany(service, 3);
     await service.fault({ operations: ['list-logs'], fault: { kind: 'repeated-cursor' } });
     const first = (await service.call<LogPage>('GET', '/v2/logs?count=2')).json;
     const second = (await service.call<LogPage>('GET', `/v2/logs?count=2&cursor=${first.cursor}`)).json;
     expect(second.cursor).toBe(first.cursor);
-    // The end has it too.
+    // The last page repeats it too.
     const end = (await service.call<LogPage>('GET', `/v2/logs?cursor=${first.cursor}`)).json;
     expect([end.cursor, end.logs.length]).toEqual([first.cursor, 7]);
   });
 
-  test('filters that are not looked at: all of them, or those of a name', async () => {
+  test('ignored filters: all of them, or those of a name', async () => {
     const service = await faulty();
     await publishMany(service, 4);
     expect(await allLogs(service, 'label=odd&state=DELIVERED')).toHaveLength(2);
@@ -209,7 +209,7 @@ describe('answers that are wrong', () => {
     expect(await allLogs(service, 'label=odd&state=DELIVERED', 5)).toHaveLength(12);
   });
 
-  test('fields that are not there, and moments in seconds', async () => {
+  test('missing fields, and times in seconds', async () => {
     const service = await faulty();
     await publishMany(service, 1);
     await service.fault({ fault: { kind: 'missing-fields', fields: ['state', 'labels'] } });
@@ -242,7 +242,7 @@ describe('answers that are wrong', () => {
     expect(await allLogs(service)).toEqual(some);
   });
 
-  test('entries that come some time after younger ones: the same ones at each poll, until they are old enough', async () => {
+  test('entries that appear after younger ones: the same ones at each poll, until they are old enough', async () => {
     const service = await faulty();
     await publishMany(service, 6);
     const whole = await allLogs(service);
@@ -252,16 +252,16 @@ describe('answers that are wrong', () => {
     expect(first.length).toBeLessThan(16);
     expect(await allLogs(service)).toEqual(first);
     const hidden = whole.filter((entry) => !first.some((seen) => isSame(seen, entry)));
-    // Not a border in time: younger entries are there already.
+    // The delay is not a bound in time: younger entries are already visible.
     expect(Math.min(...hidden.map(({ time }) => time))).toBeLessThan(Math.max(...first.map(({ time }) => time)));
-    // A poll that goes on from where the one before ended never meets them: one that looks back does.
+    // A poll that continues where the previous one ended misses them. One with an earlier start finds them.
     await service.emulator.advance(60_000);
     expect(await allLogs(service, `fromDate=${START + 6_000}`)).toEqual([]);
     expect(await allLogs(service, `fromDate=${START}`)).toEqual(whole);
     service.control.faults.remove(late);
   });
 
-  test('entries that come again: on the next page, at the next poll, never outside what was asked for', async () => {
+  test('entries that repeat: on the next page, at the next poll, never outside of the requested window', async () => {
     const service = await faulty();
     await publishMany(service, 6);
     const whole = await allLogs(service);
@@ -272,13 +272,13 @@ describe('answers that are wrong', () => {
     expect(first.logs).toEqual(whole.slice(0, 10));
     const second = await page(`count=10&cursor=${first.cursor}`);
     expect(second.logs).toEqual(whole);
-    // Another question has entries of its own; the same one over a later window only those that lie in it.
+    // Another question has its own entries. The same question over a later window repeats only those in that window.
     expect((await page('label=even')).logs).toEqual(whole.filter((entry) => entry.labels?.includes('even')));
     expect((await page(`fromDate=${START + 1_000}`)).logs).toEqual([
       ...whole.slice(10).filter(({ time }) => time >= START + 1_000),
       ...whole.filter(({ time }) => time >= START + 1_000),
     ]);
-    // Each comes again once.
+    // Each entry repeats once.
     expect((await page('label=even')).logs).toHaveLength(18);
     expect((await page('label=even')).logs).toHaveLength(18);
   });

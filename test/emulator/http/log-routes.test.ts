@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../support/http-sink.ts';
 import { ACCOUNT, allLogs, START, statesOf, world, type LogPage, type World } from '../world.ts';
 
-/** Three messages, ten seconds apart: delivered with labels a,b; failed at once with label c; to a group. */
+/** Publishes three messages, ten seconds apart: delivered with labels a,b; failed at once with label c; to a group. */
 async function populated(options: Parameters<typeof world>[0] = {}) {
   const sink = await httpSink((request, response) => void response.writeHead(request.url === '/bad' ? 400 : 200).end());
   const service = await world(options);
@@ -64,7 +64,7 @@ describe('filters', () => {
     'cursor=abc',
     'label2=x',
     'state=ERROR&state=ACTIVE',
-  ])('%s is refused', async (query) => {
+  ])('%s is rejected', async (query) => {
     const { service } = await populated();
     const answer = await service.call('GET', `/v2/logs?${query}`);
     expect([answer.status, answer.json]).toEqual([400, { error: expect.any(String) }]);
@@ -111,13 +111,13 @@ test('switches change what is open in the interface', async () => {
   expect(json.logs.every((entry) => !('state' in entry))).toBe(true);
 });
 
-test('entries past their retention are gone, and with them the records of messages that ended', async () => {
+test('expired entries are removed, with the records of messages that ended', async () => {
   const { service, sink } = await populated({ logRetentionMs: 3_600_000 });
   const waiting = await service.call<{ messageId: string }>('POST', `/v2/publish/${sink.url}/later`, {
     headers: { 'Svc-Delay': '5h' },
   });
   await service.clock.advance(3_600_000 - 25_000);
-  // Counting from the end of the retention: the first message is too old, the others are not yet.
+  // At the end of the retention the first message is too old, the others are not.
   expect(paths(await allLogs(service))).toEqual(['/bad', '/group', '/later']);
   await service.clock.advance(2 * 3_600_000);
   expect(await allLogs(service)).toEqual([]);
@@ -127,7 +127,7 @@ test('entries past their retention are gone, and with them the records of messag
   expect(await statesOf(service, waiting.json.messageId)).toEqual(['ACTIVE', 'DELIVERED']);
 });
 
-test('the oldest entries make room when there are too many', async () => {
+test('the oldest entries are removed when there are too many', async () => {
   const sink = await httpSink();
   const service: World = await world({ logMaxEntries: 1_000 });
   for (let batch = 0; batch < 26; batch++) {

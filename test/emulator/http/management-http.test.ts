@@ -1,4 +1,4 @@
-/** The management API over HTTP, beside a message API that really delivers. */
+/** The management API over HTTP, with a message API that really delivers. */
 import { expect, onTestFinished, test } from 'vitest';
 import { startEmulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
@@ -38,7 +38,7 @@ async function world() {
 type Points = readonly { readonly y: number }[];
 const sum = (points: unknown): number => (points as Points).reduce((total, point) => total + point.y, 0);
 
-test('statistics tell of what was really delivered, tried again and given up', async () => {
+test('statistics report deliveries, retries and failures', async () => {
   const { emulator, manage, publish } = await world();
   const good = await httpSink();
   const bad = await httpSink((_request, response) => void response.writeHead(500).end());
@@ -69,7 +69,7 @@ test('statistics tell of what was really delivered, tried again and given up', a
   expect(json['total_monthly_billing']).toBe(0.000_05);
 });
 
-test('a rotated token works, and the one before it no more', async () => {
+test('a rotated token works, and the previous one no longer does', async () => {
   const { manage, publish } = await world();
   const sink = await httpSink();
   expect((await publish(sink.url)).status).toBe(200);
@@ -79,7 +79,7 @@ test('a rotated token works, and the one before it no more', async () => {
   expect((await publish(sink.url, {}, String(json['read_only_token']))).status).toBe(403);
 });
 
-test('refusals are JSON with a reason', async () => {
+test('errors are JSON with a reason', async () => {
   const { emulator, manage } = await world();
   expect(await manage('PATCH', '/v2/msgsvc/update-budget/acc-1', { budget: 5 })).toEqual({
     status: 400,

@@ -1,4 +1,4 @@
-/** The management API by its handlers: what a request is answered with, HTTP aside. */
+/** The management API, tested through its handlers without HTTP. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ import { recordAnswer } from '../conformance-evidence.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15);
 
-/** Fields that an answer need not have: they stand for a passing state, or for accounts of another kind. */
+/** Optional fields of a response: they describe a temporary state, or accounts of another type. */
 const OPTIONAL_FIELDS = ['modifying_state', 'enterprise'];
 
 function fixture(operation: string): unknown {
@@ -72,7 +72,7 @@ const newIndex = { name: 'products', region: 'eu-west-1', type: 'payg' };
 describe('answers have the fields of the interface', () => {
   const { call, routes } = world();
 
-  /** The shape of a value: keys, and types at the leaves; of arrays that of the first element. */
+  /** Returns the shape of a value: keys, and types at the leaves. An array has the shape of its first element. */
   function shape(value: unknown): unknown {
     if (Array.isArray(value)) return value.length === 0 ? [] : [shape(value[0])];
     if (typeof value !== 'object' || value === null) return typeof value;
@@ -93,7 +93,7 @@ describe('answers have the fields of the interface', () => {
     'get-vector-stats': { id: 'idx-1' },
   };
 
-  test('every operation is there', () => {
+  test('every operation exists', () => {
     expect(routes.map((route) => route.operation).sort()).toEqual(Object.keys(requests).sort());
     expect(routes.every((route) => route.api === 'management')).toBe(true);
   });
@@ -108,7 +108,7 @@ describe('answers have the fields of the interface', () => {
 });
 
 describe('accounts', () => {
-  test('a rotation answers new credentials, and the old ones die at once', async () => {
+  test('a rotation returns new credentials, and the old ones stop at once', async () => {
     const { accounts, call } = world();
     const readOnly = accounts.byId('acc-1')!.readOnlyToken;
     const record = (await call('rotate-token', { id: 'acc-1' })).json as Json;
@@ -144,20 +144,23 @@ describe('accounts', () => {
     expect(record['created_by']).toBe('owner@acc-1.example');
   });
 
-  test.each([0, 20, 21, 10_000])('budget %i is taken', async (budget) => {
+  test.each([0, 20, 21, 10_000])('budget %i is accepted', async (budget) => {
     const { accounts, call } = world();
     expect(await call('update-budget', { id: 'acc-1', body: { budget } })).toEqual({ status: 200, json: 'OK' });
     expect(accounts.byId('acc-1')!.budgetUsd).toBe(budget);
     expect((await call('rotate-token', { id: 'acc-1' })).json).toMatchObject({ budget });
   });
 
-  test.each([1, 19, 10_001, -20, 20.5, '100', null, undefined, true, [100]])('budget %j is refused', async (budget) => {
-    const { accounts, refusal } = world();
-    const [status, message] = await refusal('update-budget', { id: 'acc-1', body: { budget } });
-    expect(status).toBe(400);
-    expect(message).toContain('budget');
-    expect(accounts.byId('acc-1')!.budgetUsd).toBe(0);
-  });
+  test.each([1, 19, 10_001, -20, 20.5, '100', null, undefined, true, [100]])(
+    'budget %j is rejected',
+    async (budget) => {
+      const { accounts, refusal } = world();
+      const [status, message] = await refusal('update-budget', { id: 'acc-1', body: { budget } });
+      expect(status).toBe(400);
+      expect(message).toContain('budget');
+      expect(accounts.byId('acc-1')!.budgetUsd).toBe(0);
+    },
+  );
 
   test.each(STATS_PERIOD_NAMES)('statistics of %s', async (period) => {
     const { statistics, call } = world();
@@ -194,7 +197,7 @@ describe('accounts', () => {
     expect(reason).toContain(message);
   });
 
-  test('another brand stands in paths, plan names and fields', async () => {
+  test('another brand appears in paths, plan names and fields', async () => {
     const { routes, call } = world('courier');
     expect(routes.find((route) => route.operation === 'get-account-stats')!.pattern).toBe('/v2/courier/stats/:id');
     const stats = (await call('get-account-stats', { id: 'acc-1' })).json as Json;
@@ -227,7 +230,7 @@ describe('indexes', () => {
     expect((await call('create-index', { body: newIndex })).json).not.toMatchObject({ id });
   });
 
-  test('a free index has finite limits, a paid one is unlimited where that is so', async () => {
+  test('a free index has finite limits, a paid one is unlimited where the interface says so', async () => {
     const { call, indexes } = world();
     const free = (await call('create-index', { body: { ...newIndex, type: 'free' } })).json as Json;
     const paid = (await call('create-index', { body: newIndex })).json as Json;
@@ -241,7 +244,7 @@ describe('indexes', () => {
     for (const name of limits) expect(free[name], name).toBeGreaterThan(0);
   });
 
-  test('a vector index can stand alone', async () => {
+  test('a vector index can exist alone', async () => {
     const { indexes, call, refusal } = world();
     indexes.createVectorIndex('vec-1');
     expect(await call('get-vector-stats', { id: 'vec-1', query: 'period=30d' })).toMatchObject({ status: 200 });

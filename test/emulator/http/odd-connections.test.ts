@@ -1,4 +1,7 @@
-/** Connections left in every odd state: others are served meanwhile, time ends them, and no stop waits for one. */
+/**
+ * Connections in every unusual state: other clients are still served, a timeout ends the connections, and no stop waits
+ * for one.
+ */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -14,13 +17,13 @@ import { TOKEN, world } from '../world.ts';
 const AUTHORIZED = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 const GET = `GET /v2/topics HTTP/1.1\r\n${AUTHORIZED}\r\n`;
 const POST = `POST /v2/publish/http://127.0.0.1:1/ HTTP/1.1\r\n${AUTHORIZED}Svc-Delay: 1d\r\n`;
-/** A ClientHello as it begins, for those who speak TLS to a port that does not. */
+/** First bytes of a ClientHello, as from a client that speaks TLS to a plain port. */
 const CLIENT_HELLO = Buffer.from('1603010200010001fc0303', 'hex').toString('latin1') + '\u0000'.repeat(400);
 
 interface Odd {
   readonly name: string;
   readonly bytes: string;
-  /** Of what is answered in the end. */
+  /** Statuses of the final responses. */
   readonly statuses: readonly number[];
 }
 
@@ -58,7 +61,7 @@ async function hold(url: string, bytes: string): Promise<Socket> {
   return socket;
 }
 
-/** Rejects when a promise that is to come true at once does not. */
+/** Rejects when a promise that must resolve at once does not. */
 async function soon<T>(what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout;
   const late = new Promise<never>((_resolve, reject) => {
@@ -80,7 +83,7 @@ describe.each([true, false])('held by a client that reads: %s', (reads) => {
   });
 });
 
-test('answers that nobody takes hold up neither others nor the stop', async () => {
+test('unread responses delay neither other clients nor the stop', async () => {
   const service = await world();
   await service.call('POST', '/v2/publish/http://127.0.0.1:1/', {
     headers: { 'Svc-Delay': '1d' },
@@ -91,7 +94,7 @@ test('answers that nobody takes hold up neither others nor the stop', async () =
   await soon('the stop', service.emulator.stop());
 });
 
-test('a client that asks for a tunnel and breaks off does no harm', async () => {
+test('a client that requests a tunnel and disconnects does no harm', async () => {
   const service = await world();
   for (let count = 0; count < 20; count++) {
     const socket = await hold(service.emulator.url, 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -127,11 +130,11 @@ async function impatient(timeouts = TIMEOUTS): Promise<RunningServer> {
   return server;
 }
 
-/** The service has let go of the connection: what is sent to it is answered by the system, with a reset. */
+/** Checks that the service has closed the connection: the system resets it when more is sent. */
 function gone(socket: Socket): Promise<boolean> {
   return until({ what: 'the end of the connection' }, () => {
     if (socket.errored !== null) return true;
-    // Between requests, line ends are no request.
+    // Line ends between requests are not a request.
     socket.write('\r\n');
     return false;
   });

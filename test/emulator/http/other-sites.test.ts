@@ -1,4 +1,4 @@
-/** Pages of other sites and the control API, which asks nobody for a credential. */
+/** Pages of other sites and the control API, which needs no credentials. */
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { systemClock } from '#foundation/platform/clock.ts';
@@ -7,7 +7,7 @@ import { world } from '../world.ts';
 async function controlled() {
   const { emulator } = await world({ clock: systemClock, time: 'virtual', control: true });
   const { hostname, port, host } = new URL(emulator.url);
-  /** Node's fetch sets no header that only a browser may set. */
+  /** Node's fetch cannot set headers that only a browser may set. */
   const ask = (method: string, headers: Record<string, string> | readonly string[]): Promise<number> =>
     new Promise((resolve, reject) => {
       const path = method === 'GET' ? '/-/emulator/state' : '/-/emulator/reset';
@@ -28,18 +28,18 @@ test.each([
   { origin: 'null' },
   { host: 'rebound.attacker.example' },
   { host: 'rebound.attacker.example', origin: 'http://rebound.attacker.example', 'sec-fetch-site': 'same-origin' },
-])('a request with %j is refused', async (headers) => {
+])('a request with %j is rejected', async (headers) => {
   const { ask } = await controlled();
   expect(await ask('POST', headers)).toBe(403);
   expect(await ask('GET', headers)).toBe(403);
 });
 
-test('two Host headers are refused', async () => {
+test('two Host headers are rejected', async () => {
   const { ask } = await controlled();
   expect(await ask('POST', ['Host', 'localhost', 'Host', 'localhost'])).toBe(400);
 });
 
-test('programs, and pages of the service itself, are answered', async () => {
+test('requests of programs, and of pages of the service itself, succeed', async () => {
   const { ask, host } = await controlled();
   for (const headers of [
     {},

@@ -1,4 +1,4 @@
-/** Publishing by what the caller sees: results, refusals, groups, de-duplication, callbacks, redaction. */
+/** Publishing as the caller sees it: results, errors, groups, de-duplication, callbacks, redaction. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../support/http-sink.ts';
@@ -16,12 +16,12 @@ describe('refusals', () => {
     ['Retries', 'many', /whole number/],
     ['Method', 'HEAD', /one of GET/],
     ['Method', 'post', /one of GET/],
-    ['Timeout', '0s', /longer than nothing/],
+    ['Timeout', '0s', /longer than 0/],
     ['Timeout', '10 minutes', /duration/],
     ['Delay', '5x', /duration/],
     ['Delay', '99999999d', /duration/],
     ['Not-Before', '1795168800000', /looks like milliseconds/],
-    ['Retry-Delay', 'pow(2)', /Svc-Retry-Delay cannot be used: the expression pow takes 2/],
+    ['Retry-Delay', 'pow(2)', /Svc-Retry-Delay is invalid: the expression pow takes 2/],
     ['Flow-Control-Key', 'k', /needs Svc-Flow-Control-Value/],
     ['Flow-Control-Value', 'parallelism=1', /needs Svc-Flow-Control-Key/],
     ['Content-Based-Deduplication', 'yes', /true or false/],
@@ -105,7 +105,7 @@ test('a destination may be percent-encoded as a whole', async () => {
   expect(sink.requests.map((request) => request.url)).toEqual(['/a?b=c&d=%20']);
 });
 
-test("a timeout shortens the plan's and never lengthens it", async () => {
+test("a timeout shortens the plan's and never extends it", async () => {
   const service = await world({ accounts: [{ id: ACCOUNT, token: 'token-1', plan: 'free' }] });
   for (const timeout of ['1h', '10m', '30']) {
     const headers = { 'Svc-Timeout': timeout, 'Svc-Delay': '1h' };
@@ -119,7 +119,7 @@ describe('URL Groups', () => {
   const addEndpoints = (service: World, group: string, endpoints: unknown) =>
     service.call('POST', `/v2/topics/${group}/endpoints`, { body: JSON.stringify({ endpoints }) });
 
-  test('are made by adding endpoints; a name or else a URL tells which endpoint is meant', async () => {
+  test('are made by adding endpoints; a name or else a URL identifies an endpoint', async () => {
     const service = await world();
     expect(
       (await addEndpoints(service, 'orders', [{ name: 'a', url: 'http://a.example/' }, { url: 'http://b.example/' }]))
@@ -150,7 +150,7 @@ describe('URL Groups', () => {
     ['g', [{ url: 'a.example' }]],
     ['g', [{ url: 'http://a.example/', name: 3 }]],
     ['g', 'http://a.example/'],
-  ])('refused: %s %j', async (group, endpoints) => {
+  ])('rejected: %s %j', async (group, endpoints) => {
     const service = await world();
     expect((await addEndpoints(service, encodeURIComponent(group), endpoints)).status).toBe(400);
     expect((await service.call('GET', '/v2/topics')).json).toEqual([]);
@@ -217,7 +217,7 @@ describe('de-duplication', () => {
   });
 });
 
-test('what another service would read of itself may be forwarded', async () => {
+test('headers that another service would read as its own can be forwarded', async () => {
   const sink = await httpSink();
   const service = await world();
   await service.call('POST', `/v2/publish/${sink.url}/`, { headers: { 'Svc-Forward-Svc-Retries': '7' } });
@@ -225,7 +225,7 @@ test('what another service would read of itself may be forwarded', async () => {
   expect(sink.requests[0]!.headers).toMatchObject({ 'svc-retries': '7', 'svc-retried': '0' });
 });
 
-test("a callback's own content type is the one that its receiver gets, and its headers are redacted as the message's", async () => {
+test("a callback's own content type reaches its receiver, and its headers are redacted as the message's", async () => {
   const sink = await httpSink();
   const service = await world();
   const headers = {
@@ -242,7 +242,7 @@ test("a callback's own content type is the one that its receiver gets, and its h
 });
 
 describe('callbacks', () => {
-  test('tell of each attempt, and of the final failure, with the body of the interface', async () => {
+  test('report each attempt, and the final failure, with the body of the interface', async () => {
     const destination = await httpSink(
       (_request, response) => void response.writeHead(500, { 'X-Why': 'no' }).end('broken'),
     );
@@ -293,7 +293,7 @@ describe('callbacks', () => {
     expect(second).toEqual({ ...common, retried: 1 });
     const [message] = service.emulator.messages(ACCOUNT);
     expect(failed).toEqual({ ...common, retried: 1, dlqId: message!.dlqId });
-    // Callbacks are messages of their own, and have no callbacks.
+    // Callbacks are separate messages, and have no callbacks.
     expect(service.emulator.messages(ACCOUNT).map(({ state }) => state)).toEqual([
       'FAILED',
       'DELIVERED',
@@ -303,7 +303,7 @@ describe('callbacks', () => {
     expect(service.facts.filter((fact) => fact.kind === 'created')).toHaveLength(4);
   });
 
-  test('a delivered message has no failure callback, and no answer is a status of 0', async () => {
+  test('a delivered message has no failure callback, and no response is a status of 0', async () => {
     const receiver = await httpSink();
     const service = await world();
     const headers = { 'Svc-Failure-Callback': `${receiver.url}/failed` };
@@ -319,7 +319,7 @@ describe('callbacks', () => {
   test.each([
     ['free', 70_000, 70_000],
     ['free', 1_200_000, 1_048_576],
-  ] as const)('on the %s plan, of an answer of %d bytes they carry %d', async (plan, size, carried) => {
+  ] as const)('on the %s plan, of a response of %d bytes they carry %d', async (plan, size, carried) => {
     const service = await world({ accounts: [{ id: ACCOUNT, token: 'token-1', plan }], enforceLimits: true });
     const { destinations } = service.emulator;
     await destinations.script('a.example', [{ status: 500, body: 'x'.repeat(size) }]);
@@ -356,7 +356,7 @@ describe('callbacks', () => {
   });
 });
 
-test('what is redacted arrives whole and is told as its hash', async () => {
+test('redacted content arrives unchanged and is shown as its hash', async () => {
   const sink = await httpSink();
   const service = await world();
   const hidden = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
@@ -387,7 +387,7 @@ test('what is redacted arrives whole and is told as its hash', async () => {
       body: 'open',
       header: { 'Content-Type': [hidden('text/plain')], Token: [hidden('abc')], Other: [hidden('def')] },
     },
-    // The callback's body holds what was redacted, and its own headers may do so too.
+    // The callback's body contains the redacted parts, and its own headers may contain them too.
     { body: expect.stringMatching(/^REDACTED:/), header: { 'Content-Type': [hidden('application/json')] } },
   ]);
 });

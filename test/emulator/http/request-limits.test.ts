@@ -1,4 +1,4 @@
-/** Requests a second and messages a day: refused with 429, and told of with exact figures. */
+/** Requests per second and messages per day: rejected with 429, and reported with exact figures. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PlanName } from '#emulator/state/account.ts';
@@ -32,7 +32,7 @@ async function fillDay(service: World): Promise<void> {
 }
 
 describe('over HTTP', () => {
-  test('a second has so many requests, and the next one as many again', async () => {
+  test('a second has a limit of requests, and the next one has the same', async () => {
     const service = await limited('free');
     await service.clock.advance(250);
     const reset = String(START / 1_000 + 1);
@@ -62,14 +62,14 @@ describe('over HTTP', () => {
     expect((await list(service)).status).toBe(200);
   });
 
-  test('a refused request counts as one too, and only with a valid token', async () => {
+  test('a rejected request counts as one too, and only with a valid token', async () => {
     const service = await limited('free');
     await service.call('GET', '/v2/topics', { headers: { Authorization: 'Bearer wrong' } });
     const { status, headers } = await service.call('GET', '/v2/logs?count=0');
     expect([status, headers['burst-ratelimit-remaining']]).toEqual([400, '99']);
   });
 
-  test('a day has so many messages; reading goes on, and midnight frees', async () => {
+  test('a day has a limit of messages; reads continue, and midnight resets it', async () => {
     const service = await limited('free');
     await fillDay(service);
     const refused = await publish(service);
@@ -89,7 +89,7 @@ describe('over HTTP', () => {
     expect([status, headers['ratelimit-remaining']]).toEqual([200, '999']);
   });
 
-  test('a group counts for each endpoint and is taken whole or not at all; a duplicate counts nothing', async () => {
+  test('a group counts for each endpoint and is accepted whole or not at all; a duplicate counts nothing', async () => {
     const service = await limited('free');
     const body = JSON.stringify({ endpoints: [1, 2, 3].map((n) => ({ url: `http://a.example/${n}` })) });
     await service.call('POST', '/v2/topics/three/endpoints', { body });
@@ -111,7 +111,7 @@ describe('over HTTP', () => {
     expect(service.emulator.messages(ACCOUNT)).toHaveLength(1_000);
   });
 
-  test('a resume that the day has no room for takes nothing out of the DLQ', async () => {
+  test("a resume beyond the day's limit removes nothing from the DLQ", async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(500).end());
     const service = await limited('free');
     for (let run = 0; run < 2; run++) {
@@ -129,7 +129,7 @@ describe('over HTTP', () => {
     await service.emulator.idle();
   });
 
-  test('beyond the soft limit messages are taken, and none is left to tell of', async () => {
+  test('beyond the soft limit messages are accepted, and the remaining number is 0', async () => {
     // The hard limit of this plan is higher.
     expect((await publish(await limited('paid'))).headers).toMatchObject({ 'ratelimit-limit': '500000' });
     const meter = new RequestMeter(new ManualClock(START));
@@ -139,7 +139,7 @@ describe('over HTTP', () => {
     expect(meter.takeMessages(9, 20)).toBe(true);
   });
 
-  test('a larger plan holds at once', async () => {
+  test('a larger plan applies at once', async () => {
     const service = await limited('free');
     await fillDay(service);
     service.emulator.accounts.byId(ACCOUNT)!.plan = 'paid';

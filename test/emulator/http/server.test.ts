@@ -1,4 +1,4 @@
-/** The server by what goes over the wire: credentials, bad requests, failures. */
+/** The server on the wire: credentials, bad requests, failures. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ describe('credentials', () => {
     expect(answer.headers.get('www-authenticate') !== null).toBe(status === 401);
   });
 
-  test('a token that was rotated away is dead at once, the new one lives', async () => {
+  test('a rotated token stops at once, and the new one works', async () => {
     const service = await world();
     const read = async (token: string): Promise<number> =>
       (await service.call('GET', '/v2/logs', { headers: { Authorization: `Bearer ${token}` } })).status;
@@ -81,7 +81,7 @@ describe('credentials', () => {
       /is taken/,
     ],
     ['an empty token', [{ id: 'a', token: '' }], /empty token/],
-  ])('accounts with %s are refused', (_what, seeds, error) => {
+  ])('accounts with %s are rejected', (_what, seeds, error) => {
     expect(() => new AccountBook(seeds, seededRandom(1))).toThrow(error);
   });
 });
@@ -102,13 +102,13 @@ describe('requests', () => {
     if (status === 405) expect(answer.headers.allow).toMatch(/GET|POST/);
   });
 
-  test("the Date is that of the service's clock", async () => {
+  test("the Date is the time of the service's clock", async () => {
     const service = await world();
     await service.clock.advance(86_400_000);
     expect((await service.call('GET', '/v2/topics')).headers.date).toBe(new Date(START + 86_400_000).toUTCString());
   });
 
-  test.each([true, false])('a body that is too large is refused (length announced: %s)', async (announced) => {
+  test.each([true, false])('a body that is too large is rejected (length announced: %s)', async (announced) => {
     const service = await world({ maxBodyBytes: 1_000 });
     const body = announced ? 'x'.repeat(1_001) : new Blob(['x'.repeat(200_000)]).stream();
     const answer = await fetch(`${service.emulator.url}/v2/publish/http://a.example/`, {
@@ -122,7 +122,7 @@ describe('requests', () => {
     expect((await service.call('GET', '/v2/topics')).status).toBe(200);
   });
 
-  test('what is no HTTP is answered in JSON and the connection closed', async () => {
+  test('input that is not HTTP gets a JSON error, and the connection is closed', async () => {
     const service = await world();
     const socket = connect(Number(new URL(service.emulator.url).port), '127.0.0.1');
     socket.end('NONSENSE\r\n\r\n');
@@ -134,7 +134,7 @@ describe('requests', () => {
     expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toEqual({ error: expect.any(String) });
   });
 
-  test('good requests before bad bytes are answered first, in their order', async () => {
+  test('valid requests before bad bytes get their responses first, in order', async () => {
     const service = await world();
     const socket = connect(Number(new URL(service.emulator.url).port), '127.0.0.1');
     const head = `HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
@@ -154,7 +154,7 @@ describe('requests', () => {
     ['another version', 'GET /v2/topics HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
     ['an expectation', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\nConnection: close\r\n\r\n', 417],
     ['a query that cannot be decoded', 'GET /v2/logs?url=%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
-  ])('%s is refused in JSON', async (_what, bytes, status) => {
+  ])('%s is rejected in JSON', async (_what, bytes, status) => {
     const service = await world();
     const socket = connect(Number(new URL(service.emulator.url).port), '127.0.0.1');
     socket.write(bytes);
@@ -166,7 +166,7 @@ describe('requests', () => {
     expect(JSON.parse(body!)).toEqual({ error: expect.stringMatching(/.{10}/) });
   });
 
-  test('a client that goes away in the middle of its body does no harm', async () => {
+  test('a client that disconnects within its body does no harm', async () => {
     const service = await world();
     const socket = connect(Number(new URL(service.emulator.url).port), '127.0.0.1');
     const head = `POST /v2/publish/http://a.example/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 10\r\n\r\nabc`;
@@ -175,7 +175,7 @@ describe('requests', () => {
     expect((await service.call('GET', '/v2/logs')).json).toEqual({ logs: [] });
   });
 
-  test('a handler that throws is a 500 in JSON, is reported, and the server lives on', async () => {
+  test('a handler that throws results in a JSON 500, is reported, and the server stays up', async () => {
     const thrown: unknown[] = [];
     const handle = (request: ApiRequest) => {
       if (request.query.get('how') === 'refuse') throw new ApiError(412, 'not now', { 'Retry-After': '7' });
@@ -201,13 +201,13 @@ describe('requests', () => {
     expect(refused.headers.get('retry-after')).toBe('7');
   });
 
-  test('an address that is taken is an error of the start', async () => {
+  test('an address in use is an error at the start', async () => {
     const service = await world();
     const port = Number(new URL(service.emulator.url).port);
     await expect(world({ listen: { host: '127.0.0.1', port } })).rejects.toThrow(/EADDRINUSE/);
   });
 
-  test('whatever is sent is answered: fine, or a 4xx with an error in JSON', async () => {
+  test('any input gets a response: a success, or a 4xx with an error in JSON', async () => {
     const service = await world();
     const line = fc.constantFrom(
       'GET /v2/logs',

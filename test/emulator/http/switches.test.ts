@@ -1,4 +1,4 @@
-/** Every switch by what a caller sees of each of its values, set while the service runs. */
+/** Every switch, as a caller sees each of its values, set at run time. */
 import { describe, expect, test } from 'vitest';
 import { SWITCH_VALUES, type Switches } from '#emulator/state/switches.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
@@ -10,7 +10,7 @@ type Names = keyof Switches;
 
 interface Scene {
   readonly service: World;
-  /** Of a destination: /ok answers 200, every other path 500. */
+  /** Destination: /ok responds 200, every other path 500. */
   readonly url: string;
 }
 
@@ -55,7 +55,7 @@ const stats = async ({ service }: Scene): Promise<Json> =>
 
 const status = async ({ service }: Scene, path: string): Promise<number> => (await service.call('GET', path)).status;
 
-/** What is seen, and what it must be by value. */
+/** An observation, and its expected result by value. */
 type Probe<Value extends string | number> = readonly [
   see: (of: Scene) => Promise<unknown>,
   expected: Readonly<Record<Value, unknown>>,
@@ -97,7 +97,7 @@ const PROBES: { readonly [K in Names]: Probe<Switches[K]> } = {
         for (const run of json['messages'] as Json[]) runs.push(run['workflowRunId']);
         cursor = String(json['cursor']);
       }
-      // What a bulk operation of two takes.
+      // Bulk operation with a maximum of two.
       await of.service.call('DELETE', '/v2/workflows/dlq?count=2&callerIp=127.0.0.1');
       await of.service.call('DELETE', '/v2/dlq?count=2');
       const left = of.service.emulator.workflowDlq(ACCOUNT).map(({ workflowRunId }) => workflowRunId);
@@ -179,7 +179,7 @@ const PROBES: { readonly [K in Names]: Probe<Switches[K]> } = {
   ],
   failureFunction: [
     async (of) => (await failedRun(of))[0]!['failureFunctionState'],
-    // It is called and fails as the run did.
+    // The failure function is called, and fails as the run did.
     { off: undefined, on: 'CALLBACK_FAIL' },
   ],
   privateDestinations: [async (of) => (await publish(of, '/ok')).status, { allowed: 200, refused: 400 }],

@@ -1,4 +1,7 @@
-/** The emulator's answers beside the recorded ones that the client is tested with: the same keys, from separate code. */
+/**
+ * Compares the emulator's responses with the recorded ones of the client's tests. Separate code must produce the same
+ * keys.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +16,7 @@ function fixture(operation: string): Json {
   ) as Json;
 }
 
-/** The rows of a page or of a plain array. */
+/** Returns the rows of a page or of a plain array. */
 function rows(value: unknown, name?: string): readonly Json[] {
   return (name === undefined ? value : (value as Json)[name]) as readonly Json[];
 }
@@ -29,7 +32,7 @@ const kinds = (value: Json): Json =>
     Object.entries(value).map(([name, field]) => [name, Array.isArray(field) ? 'array' : typeof field]),
   );
 
-/** A service in which everything that an answer can tell of has happened. */
+/** Starts a service with everything that a response can report. */
 async function eventful() {
   const sink = await httpSink((request, response) => {
     response.writeHead(request.url === '/ok' ? 200 : 503, { 'Retry-After': '10' }).end('try later');
@@ -75,7 +78,7 @@ test('logs', async () => {
   const retried = (await service.call<Page>('GET', '/v2/logs?state=ERROR&topicName=order-events')).json.logs.at(-1)!;
   const recorded = rows(fixture('list-logs'), 'logs')[0]!;
   expect(keys(json)).toEqual(keys(fixture('list-logs')));
-  // No operation makes queues or schedules, forwarded headers were not given, and `state` is what the interface leaves open.
+  // No operation creates queues or schedules, no headers were forwarded, and the interface leaves `state` open.
   expect(without(keys(retried), 'state')).toEqual(without(keys(recorded), 'queueName', 'scheduleId'));
   const shared = Object.fromEntries(
     keys(recorded).flatMap((name) => (name in retried ? [[name, recorded[name]]] : [])),
@@ -92,7 +95,7 @@ test('workflow DLQ', async () => {
   }
   const [entry] = (await service.call<Page>('GET', '/v2/workflows/dlq')).json.messages;
   const [recorded] = rows(fixture('list-workflow-dlq'), 'messages');
-  // Bodies are given as text, or in base64 when they are no text.
+  // Bodies are text, or base64 when they are not text.
   const shared = without(keys(recorded), 'bodyBase64', 'responseBodyBase64');
   expect(keys(entry)).toEqual(shared);
   expect(kinds(entry!)).toEqual(kinds(Object.fromEntries(shared.map((name) => [name, recorded![name]]))));
@@ -103,7 +106,7 @@ test('workflow DLQ', async () => {
   expect(without(keys(fixture('delete-workflow-dlq')), 'cursor')).toEqual(keys(deleted.json));
 });
 
-test('bytes that are no text are told in base64', async () => {
+test('bytes that are not text are encoded in base64', async () => {
   const bytes = Buffer.from([0xff, 0xfe, 0x00]);
   const sink = await httpSink((_request, response) => void response.writeHead(500).end(bytes));
   const service = await world();
@@ -126,7 +129,7 @@ test('message DLQ, flow control and URL Groups', async () => {
   expect(kinds(groups.json[0]!)).toEqual(kinds(rows(fixture('list-url-groups'))[0]!));
 });
 
-test('statistics follow from what was delivered', async () => {
+test('statistics follow from the deliveries', async () => {
   const { service } = await eventful();
   const headers = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
   interface Stats {

@@ -1,6 +1,6 @@
 /**
- * Real answers of every operation beside the OpenAPI document, both ways: `world` refuses an answer that the document
- * does not tell of, and here every status, header and field that it tells of is brought about.
+ * Compares real responses of every operation with the OpenAPI document, in both directions. `world` rejects a response
+ * that is not in the document. These tests produce every status, header and field of the document.
  */
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '#emulator/openapi/document.ts';
@@ -21,20 +21,20 @@ interface Change {
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Of the operation; tokens are rotated on the way. */
+  /** Credentials of the operation. Tests rotate tokens on the way. */
   readonly credentials?: string;
 }
 
 const BASIC = `Basic ${btoa('ops@example.com:pass:word')}`;
 
-/** The body that the document gives as an example. */
+/** Returns the example body of the document. */
 function exampleBody({ path, method }: Operation): string | undefined {
   const content = DOCUMENT.paths[path]![method.toLowerCase()]!.requestBody?.content;
   const value = Object.values(content ?? {})[0]?.examples?.['request']?.value;
   return typeof value === 'string' || value === undefined ? value : JSON.stringify(value);
 }
 
-/** The operation as the document's examples show it, but for the change. */
+/** Sends the operation as in the document's examples, with the given change. */
 async function ask(service: World, name: string, change: Change = {}): Promise<number> {
   const operation = ALL.find((one) => one.name === name)!;
   const { path = {}, query = '', headers, body = exampleBody(operation) } = change;
@@ -52,7 +52,7 @@ async function ask(service: World, name: string, change: Change = {}): Promise<n
   return status;
 }
 
-/** The account that the examples of the document name. */
+/** Account of the document's examples. */
 const EXAMPLE_ACCOUNT = '7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31';
 
 async function limited(plan: 'free' | 'paid'): Promise<World> {
@@ -69,7 +69,7 @@ const isRest = ({ takesRest }: Operation): boolean => takesRest === true;
 const isMessage = ({ api }: Operation): boolean => api === 'message';
 const takesHeaders = ({ name }: Operation): boolean => name in HEADER_PARAMETERS;
 
-/** Refusals that each operation has, where it has them. */
+/** Produces the errors of each operation. */
 async function refusals(): Promise<World> {
   const service = await limited('paid');
   const statuses = async (expected: number, of: readonly Operation[], change: (one: Operation) => Change) => {
@@ -119,7 +119,7 @@ async function tooManyRequests(): Promise<World> {
 
 const FLOW = { 'Svc-Flow-Control-Key': 'tenant-14', 'Svc-Flow-Control-Value': 'parallelism=2, rate=9, period=60' };
 
-/** Every message operation succeeds, and what it tells has every field. */
+/** Runs every message operation with success, so that every field occurs. */
 async function messages(): Promise<World> {
   const service = await limited('paid');
   const { control } = service.emulator;
@@ -182,7 +182,7 @@ async function messages(): Promise<World> {
   return service;
 }
 
-/** What callbacks arrive with: the headers that the document names, and a body with no field more or less. */
+/** Checks callbacks: the headers that the document names, and a body with exactly its fields. */
 function checkCallbacks(requests: readonly SunkRequest[]): void {
   const { schemas } = DOCUMENT.components;
   const publish = DOCUMENT.paths['/v2/publish/{destination}']!['post']!;
@@ -213,7 +213,7 @@ async function management(): Promise<World> {
   return service;
 }
 
-test('every answer that the document tells of is given, and none that it does not', async () => {
+test('every response of the document occurs, and no other', async () => {
   const services = [await refusals(), await tooManyRequests(), await messages(), await management()];
   const all = services[0]!.documented;
   for (const { documented } of services) for (const one of documented.seen) all.seen.add(one);

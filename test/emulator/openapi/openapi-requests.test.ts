@@ -1,4 +1,7 @@
-/** Requests made of the OpenAPI document: what its schemas allow is taken, and what they do not allow is refused. */
+/**
+ * Requests generated from the OpenAPI document: the service accepts the values that the schemas allow, and rejects all
+ * others.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openApiDocument, type OperationObject } from '#emulator/openapi/document.ts';
@@ -10,13 +13,13 @@ import { ACCOUNT, TOKEN, world, type World } from '../world.ts';
 const DOCUMENT = openApiDocument({ headerPrefix: 'Svc', product: 'msgsvc' });
 const { schemas } = DOCUMENT.components;
 const INDEX = 'idx-1';
-/** Nobody listens there. */
+/** Address without a listener. */
 const NOWHERE = 'http://127.0.0.1:1/';
 
 interface Placed {
   readonly name: string;
   readonly method: string;
-  /** With values in the places of its parameters. */
+  /** Target with values for its parameters. */
   readonly target: string;
   readonly operation: OperationObject;
 }
@@ -62,7 +65,7 @@ async function statusOf(service: World, { operation, method, target }: Placed, s
   return status;
 }
 
-/** A field that the schema does not name is no fault of a request. */
+/** A field that the schema does not name is allowed. */
 const isAllowed = (value: unknown, schema: JsonSchema): boolean =>
   problems(value, schema, schemas).every((line) => line.endsWith('is not in the schema'));
 
@@ -76,26 +79,29 @@ describe('a JSON body', () => {
     return schema === undefined ? [] : [[one.name, one, schema] as const];
   });
 
-  test.each(withBody)('of %s is taken when its schema allows it, and else refused', async (_name, placed, schema) => {
-    const service = await served();
-    const seen = new Set<boolean>();
-    const example = placed.operation.requestBody!.content['application/json']!.examples!['request']!.value;
-    const known = edges(example, schema, schemas).map((value): [unknown] => [value]);
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(allowed(schema, schemas), near(schema, schemas)), async (value) => {
-        const body = JSON.stringify(value);
-        const status = await statusOf(service, placed, { body });
-        // Of the types of indexes, which the interface lists all, one is not available.
-        const unavailable = placed.name === 'create-index' && body.includes('"fixed"');
-        const fine = isAllowed(JSON.parse(body), schema) && !unavailable;
-        seen.add(fine);
-        // An account that is not there is found missing only after the body is fine.
-        expect(fine ? [200, 404] : [400]).toContain(status);
-      }),
-      { examples: known, numRuns: known.length + 40 },
-    );
-    expect(seen.size).toBe(2);
-  });
+  test.each(withBody)(
+    'of %s is accepted when its schema allows it, and else rejected',
+    async (_name, placed, schema) => {
+      const service = await served();
+      const seen = new Set<boolean>();
+      const example = placed.operation.requestBody!.content['application/json']!.examples!['request']!.value;
+      const known = edges(example, schema, schemas).map((value): [unknown] => [value]);
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(allowed(schema, schemas), near(schema, schemas)), async (value) => {
+          const body = JSON.stringify(value);
+          const status = await statusOf(service, placed, { body });
+          // The interface lists all index types, but one is not available.
+          const unavailable = placed.name === 'create-index' && body.includes('"fixed"');
+          const fine = isAllowed(JSON.parse(body), schema) && !unavailable;
+          seen.add(fine);
+          // The service checks the body before it looks for the account.
+          expect(fine ? [200, 404] : [400]).toContain(status);
+        }),
+        { examples: known, numRuns: known.length + 40 },
+      );
+      expect(seen.size).toBe(2);
+    },
+  );
 });
 
 type Parameter = NonNullable<OperationObject['parameters']>[number];
@@ -107,35 +113,35 @@ const parametersIn = (place: Parameter['in']) =>
       .map((parameter) => [placed.name, parameter.name, placed, parameter] as const),
   );
 
-/** A parameter as it is sent; undefined for a value that has no text or cannot be told from none. */
+/** Returns a parameter in its sent form; undefined for a value that is empty or has no text. */
 function written(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const text = String(value);
   return text.trim() === text && text !== '' && text.isWellFormed() ? text : undefined;
 }
 
-/** What a text means to a schema. */
+/** Returns the value that a schema sees in a text. */
 function read(text: string, { type }: JsonSchema): unknown {
   return type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text;
 }
 
 const isInteger = (schema: JsonSchema): boolean => schema.type === 'integer' || schema.items?.type === 'integer';
-/** Numbers as JSON writes them, which a whole number that was read again does not tell from others. */
+/** Accepts numbers in JSON's form. Other forms of an integer would parse to the same value. */
 const isPlain = (text: string, schema: JsonSchema): boolean => !isInteger(schema) || !/^-?0\d|^-0$/.test(text);
 
 describe('a query parameter', () => {
-  // A cursor is of an answer, and of no other making.
+  // Cursors are excluded: only a response can provide a valid one.
   const own = parametersIn('query').filter(([, name]) => name !== 'cursor');
 
   test.each(own)(
-    'of %s, %s, is taken when its schema allows it, and else refused',
+    'of %s, %s, is accepted when its schema allows it, and else rejected',
     async (_name, name, placed, one) => {
       const service = await served();
       const isList = one.schema.type === 'array';
       const item = one.schema.items ?? one.schema;
       const isFit = (value: unknown): boolean => {
         const text = written(value);
-        // A comma would part it.
+        // A comma would separate it.
         return text !== undefined && isPlain(text, item) && !(isList && text.includes(','));
       };
       const values = fc.oneof(allowed(item, schemas), near(item, schemas)).filter(isFit);
@@ -156,7 +162,7 @@ describe('a query parameter', () => {
   );
 });
 
-/** What a header needs beside it. */
+/** Returns the headers that a header requires. */
 function beside(name: string): Readonly<Record<string, string>> {
   const group = /^Svc-((?:Failure-)?Callback)-/.exec(name)?.[1];
   return {
@@ -174,7 +180,7 @@ function seconds(duration: string): number {
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNIT_SECONDS[unit!]!, 0);
 }
 
-/** Rules that no pattern tells, and the description does. */
+/** Checks rules that the description has but no pattern. */
 function isSaid(name: string, text: string): boolean {
   if (name.endsWith('Timeout')) return seconds(text) > 0 && seconds(text) <= TEN_YEARS;
   if (name.endsWith('Delay')) return seconds(text) <= TEN_YEARS;
@@ -193,7 +199,7 @@ describe('a header', () => {
   const own = parametersIn('header').filter(([, name]) => !name.endsWith('Retry-Delay'));
 
   test.each(own)(
-    'of %s, %s, is taken when its schema allows it, and else refused',
+    'of %s, %s, is accepted when its schema allows it, and else rejected',
     async (_name, name, placed, one) => {
       const service = await served();
       const isFit = (value: unknown): boolean => {
@@ -218,7 +224,7 @@ describe('a header', () => {
   );
 });
 
-test('a name of a URL Group is taken when its schema allows it, and else refused', async () => {
+test('a name of a URL Group is accepted when its schema allows it, and else rejected', async () => {
   const service = await served();
   const placed = ALL.find(({ name }) => name === 'add-endpoints')!;
   const { schema } = placed.operation.parameters!.find(({ name }) => name === 'urlGroupName')!;

@@ -1,4 +1,7 @@
-/** The OpenAPI document beside the routes, the recorded answers, the answers of a running emulator, and OpenAPI's rules. */
+/**
+ * Compares the OpenAPI document with the routes, the recorded responses, the responses of a running emulator, and
+ * OpenAPI's rules.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -35,7 +38,7 @@ const placed: readonly Placed[] = Object.entries(document.paths).flatMap(([path,
   Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 );
 
-/** What an operation makes the service call. */
+/** Returns the requests that an operation makes the service send. */
 const calledBy = ({ callbacks = {} }: OperationObject) =>
   Object.values(callbacks).flatMap((callback) => Object.values(callback).map(({ post }) => post));
 
@@ -54,13 +57,13 @@ function referred({ $ref }: Reference): ResponseObject {
   return document.components.responses[$ref.split('/').at(-1)!]!;
 }
 
-/** The alternatives of a schema, or the schema itself. */
+/** Returns the alternatives of a schema, or the schema itself. */
 function forms(schema: JsonSchema): readonly JsonSchema[] {
   const named = schema.$ref === undefined ? schema : schemas[schema.$ref.split('/').at(-1)!]!;
   return named.anyOf ?? [named];
 }
 
-/** The routes as the emulator has them; what they work with is not touched before a request comes. */
+/** Returns the routes as the emulator creates them. No request is made, so their parts are not used. */
 function routes(product = 'msgsvc'): readonly Route[] {
   const accounts = { all: () => [] };
   const management = { clock: { now: () => 0 }, accounts, product } as unknown as ManagementDeps;
@@ -70,7 +73,7 @@ function routes(product = 'msgsvc'): readonly Route[] {
 describe('routes and table', () => {
   const options = { ...SPELLING, switches: DEFAULT_SWITCHES };
 
-  test('are held to each other when the emulator starts', () => {
+  test('are compared with each other when the emulator starts', () => {
     const names = describedRoutes(routes(), options).map((route) => route.operation);
     expect(names.toSorted()).toEqual(
       [...operations('msgsvc').map((operation) => operation.name), 'get-openapi', 'get-health'].sort(),
@@ -100,7 +103,7 @@ describe('routes and table', () => {
   });
 });
 
-describe('the document is given out', () => {
+describe('the document is available', () => {
   test('by the emulator, without credentials and in its spelling', async () => {
     const service = await world({ headerPrefix: 'Acme', product: 'acmeq' });
     const answer = await fetch(`${service.emulator.url}/-/openapi.json`);
@@ -108,7 +111,7 @@ describe('the document is given out', () => {
     expect(await answer.json()).toEqual(openApiDocument({ headerPrefix: 'Acme', product: 'acmeq' }));
   });
 
-  test('health is told without credentials too', async () => {
+  test('health needs no credentials either', async () => {
     const service = await world();
     const answer = await fetch(`${service.emulator.url}/health`);
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
@@ -120,11 +123,11 @@ describe('the document is given out', () => {
     expect(JSON.parse(stdout)).toEqual(openApiDocument({ headerPrefix: 'Svc', product: 'acmeq' }));
   });
 
-  test('by docs/openapi.json, which is made anew by `npm run openapi`', () => {
+  test('in docs/openapi.json, which `npm run openapi` generates', () => {
     expect(read('docs/openapi.json')).toEqual(document);
   });
 
-  test('with no trace of the neutral names where an installation has its own', () => {
+  test('without the neutral names where an installation has its own', () => {
     const text = JSON.stringify(openApiDocument({ headerPrefix: 'Acme', product: 'acmeq' }));
     expect(text).not.toMatch(/Svc|msgsvc/);
     for (const name of ['/v2/acmeq/stats/{id}', 'acmeq_id', 'acmeq_fixed_1m', 'daily_acmeq_messages', 'Acme-Retries']) {
@@ -156,7 +159,7 @@ describe('the rules of OpenAPI 3.1', () => {
       expect(declared.every((parameter) => parameter.required === true)).toBe(true);
       const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`);
       expect(new Set(keys).size).toBe(keys.length);
-      // What OpenAPI ignores may not be relied on.
+      // OpenAPI ignores these headers, so the document must not use them.
       expect(keys.filter((key) => /^header (accept|content-type|authorization)$/.test(key))).toEqual([]);
       expect(Object.keys(operation.responses).every((status) => /^(?:[1-5](?:\d\d|XX)|default)$/.test(status))).toBe(
         true,
@@ -173,7 +176,7 @@ describe('the rules of OpenAPI 3.1', () => {
     },
   );
 
-  test('every reference leads to something, and everything is referred to', () => {
+  test('every reference has a target, and every component is referenced', () => {
     const text = JSON.stringify(document);
     const refs = new Set([...text.matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)].map((m) => `${m[1]}/${m[2]}`));
     const there = (['schemas', 'responses', 'headers'] as const).flatMap((kind) =>
@@ -183,7 +186,7 @@ describe('the rules of OpenAPI 3.1', () => {
   });
 
   test.each(placed.map(({ operation }) => [operation.operationId, operation] as const))(
-    'the examples of %s are as its schemas say, and show every form',
+    'the examples of %s match its schemas, and show every form',
     (_name, operation) => {
       const answers = Object.values(operation.responses).map((one) => ('$ref' in one ? referred(one) : one));
       const callbacks = calledBy(operation).map((one) => one.requestBody);
@@ -200,13 +203,13 @@ describe('the rules of OpenAPI 3.1', () => {
     },
   );
 
-  test('a path is not another one with a parameter of a different name', () => {
+  test('no two paths differ only in the name of a parameter', () => {
     const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, '{}'));
     expect(new Set(shapes).size).toBe(shapes.length);
   });
 });
 
-describe('recorded answers are as the document says', () => {
+describe('recorded responses match the document', () => {
   const names = operations('msgsvc').map((operation) => operation.name);
 
   test.each([...names.map((name) => [name, name] as const), ['publish', 'publish-url-group'] as const])(
@@ -214,13 +217,13 @@ describe('recorded answers are as the document says', () => {
     (name, file) => {
       const schema = answerSchema(name);
       const recorded = read(`test/fixtures/wire/${file}.json`);
-      // The interface does not show a body here: the service answers with none.
+      // The interface shows no body here: the service sends none.
       if (schema === undefined) expect(recorded).toEqual({});
       else expect(problems(recorded, schema, schemas)).toEqual([]);
     },
   );
 
-  test('and the check sees what is missing, strange or of a wrong type', () => {
+  test('the check detects missing, unknown and wrongly typed parts', () => {
     const page = read('test/fixtures/wire/list-logs.json') as { logs: Record<string, unknown>[] };
     const schema = answerSchema('list-logs')!;
     const changed = (change: Record<string, unknown>) => ({ logs: [{ ...page.logs[0], ...change }] });
@@ -234,7 +237,7 @@ describe('recorded answers are as the document says', () => {
 });
 
 describe('headers', () => {
-  test.each(['publish', 'trigger', 'resume-workflow-dlq'])('%s tells of each one it reads', (name) => {
+  test.each(['publish', 'trigger', 'resume-workflow-dlq'])('%s names each one that it reads', (name) => {
     const operation = operationOf(name);
     const told = [
       ...(operation.parameters ?? []).filter((one) => one.in === 'header').map((one) => one.name),

@@ -16,7 +16,7 @@ async function started(clock: ManualClock | typeof systemClock = systemClock) {
   return { destinations, url };
 }
 
-test('every host has a port of its own and answers there', async () => {
+test('every host has a port of its own and responds there', async () => {
   const { destinations, url } = await started();
   expect(Object.keys(destinations.hosts)).toEqual([...SAMPLE_HOSTS]);
   expect(new Set(Object.values(destinations.hosts)).size).toBe(SAMPLE_HOSTS.length);
@@ -27,7 +27,7 @@ test('every host has a port of its own and answers there', async () => {
 });
 
 test.each(['', 'not json', '"text"', 'null', '[1]', 'x'.repeat(200_000)])(
-  'a body that is no object does no harm: %.10j',
+  'a body that is not an object does no harm: %.10j',
   async (body) => {
     const { url } = await started();
     const answer = await fetch(url('app.shop.example', '/api/workflows/invoice'), { method: 'POST', body });
@@ -35,10 +35,10 @@ test.each(['', 'not json', '"text"', 'null', '[1]', 'x'.repeat(200_000)])(
   },
 );
 
-test('stopping breaks off what waits, at once and more than once', async () => {
+test('stopping aborts pending requests, at once and repeatedly', async () => {
   const clock = new ManualClock(0);
   const { destinations, url } = await started(clock);
-  // The clock stands still: the answer would never come.
+  // The clock stops, so the response would never arrive.
   const waiting = fetch(url('billing.shop.example', '/v1/charges'), { method: 'POST', body: '{}' });
   const broken = waiting.then(
     () => 'answered',

@@ -1,4 +1,4 @@
-/** How the destinations of the sample traffic behave, with time and chance in hand. */
+/** Behavior of the sample destinations, with controlled time and chance. */
 import { describe, expect, test } from 'vitest';
 import { sampleHandlers, type SampleAnswer } from '#emulator/sample/handlers.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -17,7 +17,7 @@ function world(seed = 1) {
   return { clock, handlers, invoice };
 }
 
-/** Share of good answers of so many requests. */
+/** Returns the share of successful responses. */
 function successOf(count: number, ask: (index: number) => SampleAnswer): number {
   let good = 0;
   for (let index = 0; index < count; index++) if (ask(index).status === 200) good++;
@@ -25,7 +25,7 @@ function successOf(count: number, ask: (index: number) => SampleAnswer): number 
 }
 
 describe('invoices', () => {
-  test('the first one breaks for longer than its retries last, and a resumed run mostly succeeds', async () => {
+  test('the first one fails for longer than its retries last, and a resumed run mostly succeeds', async () => {
     const { clock, invoice } = world();
     for (const _attempt of [1, 2, 3]) {
       expect(invoice(0).status).toBe(503);
@@ -41,7 +41,7 @@ describe('invoices', () => {
     expect(mended).toBeLessThan(1);
   });
 
-  test('an unknown currency is wrong for good, and approval by hand never comes', async () => {
+  test('an unknown currency fails permanently, and a manual approval never arrives', async () => {
     const { clock, invoice } = world();
     for (let minute = 0; minute < 10; minute++) {
       expect(invoice(1, { currency: 'XXX' }).status).toBe(422);
@@ -50,7 +50,7 @@ describe('invoices', () => {
     }
   });
 
-  test('all break in an outage, and it ends', async () => {
+  test('all fail in an outage, and it ends', async () => {
     const { clock, invoice } = world();
     let worst = 1;
     let recovered = 0;
@@ -66,7 +66,7 @@ describe('invoices', () => {
 });
 
 describe('mail', () => {
-  test('one in fifty fails, and from time to time nothing works for about twenty seconds', async () => {
+  test('one in fifty fails, and occasional outages last about twenty seconds', async () => {
     const { clock, handlers } = world();
     const mail = () => handlers['email.vendor.example']({ path: '/v1/send', body: {} });
     const bySecond: number[] = [];
@@ -83,7 +83,7 @@ describe('mail', () => {
 });
 
 describe('the others', () => {
-  test('a record that is not valid is refused for good', () => {
+  test('an invalid record is always rejected', () => {
     const { handlers } = world();
     const record = (valid: boolean) => handlers['crm.vendor.example']({ path: '/v1/records', body: { valid } }).status;
     expect(successOf(50, () => handlers['crm.vendor.example']({ path: '/', body: {} }))).toBe(1);
@@ -101,7 +101,7 @@ describe('the others', () => {
     expect(answers.some((answer) => answer.reset === true)).toBe(true);
   });
 
-  test('an unknown path of the application is not there', () => {
+  test('an unknown path of the application responds 404', () => {
     expect(world().handlers['app.shop.example']({ path: '/', body: {} }).status).toBe(404);
   });
 });

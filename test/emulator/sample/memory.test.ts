@@ -1,4 +1,4 @@
-/** What the demo's service retains is bounded: by the log, which is full within its first hour. */
+/** The state of the demo's service is bounded by the log, which is full within its first hour. */
 import { expect, onTestFinished, test } from 'vitest';
 import { DEMO_LOG_MAX_ENTRIES } from '#operate/cli/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
@@ -11,10 +11,10 @@ import { logsUntil } from '../../support/service.ts';
 
 const ACCOUNT = { id: 'acc-demo', token: 'demo-token' };
 const MINUTE = 60_000;
-/** In which the rate of the traffic rises and falls once. */
+/** Period of the traffic's rate. */
 const SWING = 4 * MINUTE;
 
-/** The demo's service and its traffic, on a clock that the test moves. */
+/** Starts the demo's service and its traffic, on a clock that the test moves. */
 async function demo(logMaxEntries: number) {
   const clock = new ManualClock(Date.UTC(2026, 10, 20, 9));
   const random = seededRandom(1);
@@ -44,7 +44,7 @@ async function demo(logMaxEntries: number) {
   });
   let entries = 0;
   emulator.onFact((_account, { kind }) => {
-    // An attempt begins with an entry and ends with one, at least.
+    // An attempt has at least one entry at its start and one at its end.
     entries += kind === 'attempt' ? 2 : 1;
   });
   const logged = async (): Promise<number> =>
@@ -53,7 +53,7 @@ async function demo(logMaxEntries: number) {
 }
 
 test(
-  'the log of the demo is full within an hour, and then no more is retained than it has',
+  'the log of the demo is full within an hour, and nothing more is retained than the log has',
   { timeout: 240_000 },
   async () => {
     const most = 500;

@@ -17,7 +17,7 @@ import { seededRandom } from '#foundation/platform/random.ts';
 const MINUTE = 60_000;
 const DAY = 1_440;
 const STEP = 5;
-/** Half of what the demo sends. The test compares shares, which do not depend on it. */
+/** Half of the demo's rate. The test compares shares, which do not depend on it. */
 const MESSAGES_PER_SECOND = 3;
 
 interface Count {

@@ -1,4 +1,4 @@
-/** The sample traffic against the embedded service itself, and against services that misbehave. */
+/** The sample traffic against the embedded service, and against faulty services. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
@@ -26,7 +26,7 @@ const setup = (emulatorUrl: string, headerPrefix = 'Svc') => ({
 
 async function world(headerPrefix = 'Svc') {
   let skippedMs = 0;
-  // What breaks at the destinations is mended after some seconds: a test need not wait for them.
+  // Failures at the destinations recover after some seconds. The clock skips them.
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs };
   const destinations = await startSampleDestinations({ clock, random: seededRandom(1) });
   const emulator = await startEmulator({
@@ -55,7 +55,7 @@ const failedRuns = (emulator: Emulator, status: number, label: string) =>
   emulator.workflowDlq(ACCOUNT).filter((run) => run.lastStatus === status && run.labels.includes(label));
 
 describe('against the embedded service', () => {
-  test('every kind of outcome is there within five seconds', async () => {
+  test('every kind of outcome occurs within five seconds', async () => {
     const { emulator, traffic, facts, startedAt } = await world('X-Brand');
     await until({ what: 'a failed run that trying again may mend' }, () =>
       failedRuns(emulator, 503, 'billing').some((run) => !run.labels.includes('no-auto')),
@@ -82,7 +82,7 @@ describe('against the embedded service', () => {
     expect(traffic.counts().refused).toBe(0);
   });
 
-  test('a resumed run is delivered again, and succeeds once its cause is mended', async () => {
+  test('a resumed run is delivered again, and succeeds once its cause is fixed', async () => {
     const { emulator, skip } = await world();
     const run = await until({ what: 'a failed run' }, () =>
       failedRuns(emulator, 503, 'billing').find((one) => !one.labels.includes('no-auto')),
@@ -102,8 +102,8 @@ describe('against the embedded service', () => {
   });
 });
 
-describe('against a service that misbehaves', () => {
-  /** A service whose time stands still until it is moved, and that takes the preparations. */
+describe('against a faulty service', () => {
+  /** Starts a service whose time stops until a move, and that accepts the preparations. */
   async function standing(status: () => number) {
     const clock = new ManualClock(Date.UTC(2026, 10, 20));
     const sink = await httpSink((request, response) => {
@@ -115,7 +115,7 @@ describe('against a service that misbehaves', () => {
     const answered = async (): Promise<void> => {
       while (traffic.counts().inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
     };
-    /** Lets so much time pass, in steps in which whatever is sent is answered. */
+    /** Moves time in steps. In each step, every sent request gets a response. */
     const pass = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 25) {
         await clock.advance(25);
@@ -126,10 +126,10 @@ describe('against a service that misbehaves', () => {
     return { clock, sink, traffic, pass };
   }
 
-  test('it pauses after a refusal, longer after each further one, and goes on when taken again', async () => {
+  test('it pauses after an error, longer after each further one, and continues when accepted again', async () => {
     let status = 429;
     const { clock, traffic, pass } = await standing(() => status);
-    /** Gaps between that many refusals from now, in half seconds. */
+    /** Returns the gaps between the next errors, in half seconds. */
     const gaps = async (count: number): Promise<number[]> => {
       const times: number[] = [];
       for (let seen = traffic.counts().refused - 1; times.length <= count; await pass(25)) {
@@ -149,7 +149,7 @@ describe('against a service that misbehaves', () => {
     expect(await gaps(2)).toEqual([1, 2]);
   });
 
-  test('some messages a second, bursts that fill the flow-control keys, and old dead letters tidied away', async () => {
+  test('some messages a second, bursts that fill the flow-control keys, and deletion of old dead letters', async () => {
     const { clock, sink, traffic, pass } = await standing(() => 200);
     await pass(100_000);
     expect(traffic.counts().accepted / 100).toBeGreaterThan(4);
@@ -174,10 +174,10 @@ describe('against a service that misbehaves', () => {
     }
   });
 
-  test('stopping breaks off what is in progress and leaves nothing behind', async () => {
+  test('stopping aborts requests in progress and leaves nothing behind', async () => {
     const clock = new ManualClock(Date.UTC(2026, 10, 20));
     const sink = await httpSink((request, response) => {
-      // Publishes are never answered.
+      // Publishes get no response.
       if (!isSend(request.url)) response.end('{"id":"idx"}');
     });
     const abort = new AbortController();
@@ -211,7 +211,7 @@ describe('against a service that misbehaves', () => {
     expect(traffic.counts().inFlight).toBe(8);
   });
 
-  test('a service that refuses the preparations is told of, without credentials', async () => {
+  test('a service that rejects the preparations is reported, without credentials', async () => {
     const clock = new ManualClock(0);
     const sink = await httpSink((_request, response) => {
       response.writeHead(403);
@@ -226,7 +226,7 @@ describe('against a service that misbehaves', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('an abort while preparing ends it with the reason', async () => {
+  test('an abort during the preparations ends them with the reason', async () => {
     const sink = await httpSink(() => undefined);
     const abort = new AbortController();
     const starting = startSampleTraffic({ ...setup(sink.url), clock: new ManualClock(0), signal: abort.signal });
@@ -243,7 +243,7 @@ describe('sample messages', () => {
   const random = seededRandom(5);
   const kinds: readonly SampleKind[] = ['order', 'newsletter', 'charge', 'invoice', 'manualInvoice', 'badRecord'];
 
-  test.each(kinds)('%s has labels, a tenant, a traceparent and soon tries again', (kind) => {
+  test.each(kinds)('%s has labels, a tenant, a traceparent and short retries', (kind) => {
     const { headers } = sampleMessage(kind, random);
     expect(headers['Label']).toMatch(/^[a-z-]+(?:,[a-z-]+)*,tenant:\d\d$/);
     expect(headers['Forward-Traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);

@@ -31,12 +31,12 @@ const endpoints = (count: number, from = 0): string =>
 describe('a request beyond the plan is refused, does nothing, and is taken under a larger plan', () => {
   test.each([
     ['retries', { 'Svc-Retries': '4' }, { 'Svc-Retries': '3' }, 'Svc-Retries is 4, more than 3'],
-    ['a delay', { 'Svc-Delay': '7d1s' }, { 'Svc-Delay': '7d' }, 'Svc-Delay asks for a delay of more than 604800 s'],
+    ['a delay', { 'Svc-Delay': '7d1s' }, { 'Svc-Delay': '7d' }, 'Svc-Delay requests a delay of more than 604800 s'],
     [
       'a far time',
       { 'Svc-Not-Before': String(Date.UTC(2026, 10, 27, 12, 0, 1) / 1_000) },
       { 'Svc-Not-Before': String(Date.UTC(2026, 10, 27, 12) / 1_000) },
-      'Svc-Not-Before asks for a delay of more than 604800 s',
+      'Svc-Not-Before requests a delay of more than 604800 s',
     ],
     [
       "a callback's retries",
@@ -48,7 +48,7 @@ describe('a request beyond the plan is refused, does nothing, and is taken under
       "a failure callback's delay",
       { 'Svc-Failure-Callback': 'http://a.example/', 'Svc-Failure-Callback-Delay': '8d' },
       { 'Svc-Failure-Callback': 'http://a.example/', 'Svc-Failure-Callback-Delay': '7d' },
-      'Svc-Failure-Callback-Delay asks for a delay of more than 604800 s',
+      'Svc-Failure-Callback-Delay requests a delay of more than 604800 s',
     ],
   ])('%s', async (_what, beyond, within, reason) => {
     const service = await limited('free');

@@ -1,4 +1,4 @@
-/** Accounts that take no requests, plans as the record tells of them, what they cost, and budgets that are spent. */
+/** Accounts that reject requests, plans in the record, their costs, and spent budgets. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AccountBook } from '#emulator/state/account-book.ts';
@@ -35,7 +35,7 @@ const record = async (running: World): Promise<Record<string, unknown>> => {
 const billed = async (running: World): Promise<unknown> =>
   (await manage(running, 'GET', `stats/${ACCOUNT}`)).json['total_monthly_billing'];
 
-/** Attempts that cost the given dollars: a dollar pays for 100,000. */
+/** Records attempts for this many dollars: one dollar pays for 100,000. */
 function spend(running: World, usd: number, at = running.clock.now()): void {
   const fact = { kind: 'attempt', at, workflow: false, outcome: 'delivered', bytes: 0 } as const;
   running.emulator.statistics.record(ACCOUNT, fact, Math.round(usd * 100_000));
@@ -46,10 +46,10 @@ describe('an account that is not active', () => {
     ['passive', { state: 'passive' }, 'is passive'],
     ['archived', { state: 'archived' }, 'is archived'],
     ['being suspended', { state: 'active', modifyingState: 'suspended' }, 'is being suspended'],
-  ])('%s: every operation is refused with the reason, until it is active again', async (_what, state, reason) => {
+  ])('%s: every operation is rejected with the reason, until it is active again', async (_what, state, reason) => {
     const running = await service();
     expect(running.emulator.accounts.setState(ACCOUNT, state)).toBe(true);
-    const refusal = [403, { error: `the account ${ACCOUNT} ${reason}: it takes no requests` }];
+    const refusal = [403, { error: `the account ${ACCOUNT} ${reason}: requests are rejected` }];
     for (const [method, path] of [
       ['GET', '/v2/logs'],
       ['POST', '/v2/publish/http://nowhere.invalid/'],
@@ -66,7 +66,7 @@ describe('an account that is not active', () => {
     expect((await running.call('GET', '/v2/logs')).status).toBe(200);
   });
 
-  test('the record tells of it', async () => {
+  test('the record reports it', async () => {
     const running = await service({ state: 'passive', modifyingState: 'suspended' });
     expect(await record(running)).toMatchObject({ active: false, state: 'passive', modifying_state: 'suspended' });
     running.emulator.accounts.setState(ACCOUNT, { state: 'active' });
@@ -76,7 +76,7 @@ describe('an account that is not active', () => {
     expect(running.emulator.accounts.setState('nobody', { state: 'passive' })).toBe(false);
   });
 
-  test('what it had sent is delivered all the same', async () => {
+  test('messages that it sent earlier are still delivered', async () => {
     const sink = await httpSink();
     const running = await service();
     await running.call('POST', `/v2/publish/${sink.url}/`, { headers: { 'Svc-Delay': '1m' } });
@@ -105,7 +105,7 @@ describe('plans', () => {
     expect(running.emulator.accounts.setPlan('nobody', { plan: 'free', now: START })).toBe(false);
   });
 
-  test('a fixed plan of no told size, in the other region, without metrics', async () => {
+  test('a fixed plan of unknown size, in the other region, without metrics', async () => {
     const running = await service({ plan: 'fixed', region: 'us-east-1', metricsEnabled: false });
     expect(await record(running)).toMatchObject({
       reserved_type: 'msgsvc_fixed',
@@ -114,7 +114,7 @@ describe('plans', () => {
     });
   });
 
-  test('only the paid plan pays by the message', async () => {
+  test('only the paid plan bills each message', async () => {
     for (const [plan, usd] of [['free', 0] as const, ['paid', 3] as const]) {
       const running = await service({ plan });
       spend(running, 3);
@@ -122,7 +122,7 @@ describe('plans', () => {
     }
   });
 
-  test('messages are paid for by the plan of their time, a reserved price on the day it was taken', async () => {
+  test('messages are billed by the plan of their time, a reserved price on the day it was taken', async () => {
     const running = await service();
     spend(running, 3);
     await manage(running, 'POST', `set-plan/${ACCOUNT}`, { plan_name: 'msgsvc_fixed_1m' });
@@ -136,7 +136,7 @@ describe('plans', () => {
     expect(await billed(running)).toBe(0);
   });
 
-  test('a reserved price is due on the first of each month, and no day before it comes', () => {
+  test('a reserved price is due on the first of each month, and not earlier', () => {
     const accounts = new AccountBook([{ id: ACCOUNT, token: TOKEN, plan: 'fixed_10m' }], seededRandom(1));
     const statistics = createStatistics({ plans: createPlanBilling(accounts, START) });
     const total = (now: number): number => statistics.monthBillingMicroUsd(ACCOUNT, now) / 1_000_000;
@@ -175,8 +175,8 @@ describe('plans', () => {
   });
 });
 
-describe('a budget that is spent', () => {
-  test('refuses publishes and triggers until the month turns; reading goes on', async () => {
+describe('a spent budget', () => {
+  test('rejects publishes and triggers until the month turns; reads continue', async () => {
     const sink = await httpSink();
     const running = await service({ budgetUsd: 20 });
     spend(running, 19.999_99);
@@ -217,7 +217,7 @@ describe('a budget that is spent', () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test('fails what comes to its delivery for good: runs fall into the DLQ, and are resumed with budget again', async () => {
+  test('fails due deliveries permanently: runs enter the DLQ, and can be resumed with a new budget', async () => {
     const sink = await httpSink();
     const running = await service({ budgetUsd: 20 });
     const later = { headers: { 'Svc-Delay': '1m' } };
@@ -244,7 +244,7 @@ describe('a budget that is spent', () => {
     expect(running.emulator.workflowDlq(ACCOUNT)).toHaveLength(0);
   });
 
-  test('stops nothing where limits are not enforced', async () => {
+  test('has no effect where limits are not enforced', async () => {
     const running = await service({ budgetUsd: 20 }, { enforceLimits: false });
     spend(running, 30);
     expect(

@@ -1,4 +1,4 @@
-/** Statistics against a model that keeps every fact and counts them anew for each answer. */
+/** Compares the statistics with a model that keeps every fact and counts again for each response. */
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { Fact } from '#emulator/statistics/facts.ts';
@@ -21,7 +21,7 @@ const STEP: Readonly<Record<StatsPeriodName, number>> = {
   '30d': 3 * HOUR,
 };
 
-/** `x` back to epoch milliseconds, by other means than it was written. */
+/** Converts `x` back to epoch milliseconds, with other code than the writer. */
 function timeOf(x: string): number {
   const match = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.\d+)? \+0000 UTC$/.exec(x);
   if (match === null) throw new Error(`not a point's time: ${x}`);
@@ -74,7 +74,7 @@ const SERIES: Readonly<Record<string, (fact: Fact) => boolean>> = {
   canceled: (fact) => fact.kind === 'canceled',
 };
 
-/** Points at the times of the given ones, with the value that the facts in each make. */
+/** Returns points at the given times, with the values that result from the facts. */
 function modelled(
   facts: readonly Fact[],
   points: readonly WirePoint[],
@@ -92,7 +92,7 @@ const sum = (points: readonly { readonly y: number }[]): number => points.reduce
 const counting = (test: (fact: Fact) => boolean) => (facts: readonly Fact[]) => facts.filter(test).length;
 const bytes = (facts: readonly Fact[]): number => facts.reduce((total, fact) => total + bytesOf(fact), 0);
 
-/** What the facts make of an answer, given the times of its points. */
+/** Returns the response that results from the facts, with the given times of points. */
 function modelledStats(stats: AccountStatsJson, facts: readonly Fact[], period: StatsPeriodName): object {
   const step = STEP[period];
   const attempts = (workflow: boolean) => counting((fact) => isAttempt(fact) && fact.workflow === workflow);
@@ -146,7 +146,7 @@ describe('statistics', () => {
     );
   });
 
-  test('errors are retries and failures, and what is used is delivered or an error', () => {
+  test('errors are retries and failures, and used messages are delivered or errors', () => {
     fc.assert(
       fc.property(fc.array(factBefore(NOW), { maxLength: 200 }), (facts) => {
         const statistics = createStatistics();
@@ -168,7 +168,7 @@ describe('statistics', () => {
     );
   });
 
-  test.each(STATS_PERIOD_NAMES)('period %s has evenly spaced points, the newest still filling', (period) => {
+  test.each(STATS_PERIOD_NAMES)('period %s has evenly spaced points, and the newest is incomplete', (period) => {
     const points = createStatistics().accountStats('acc', period, NOW, 0).daily_used;
     const times = points.map((point) => timeOf(point.x));
     expect(points).toHaveLength(period === '30d' ? 240 : 60);
@@ -239,14 +239,14 @@ describe('statistics', () => {
     expect(statistics.monthBillingMicroUsd('acc', last + 1_000)).toBe(0);
   });
 
-  test('billing is each attempt at its price, days adding up to the month', () => {
+  test('billing is each attempt at its price, and days add up to the month', () => {
     const statistics = createStatistics({
       prices: { microUsdPer100kMessages: 1_000_000, microUsdPer100kWorkflowMessages: 350_000 },
     });
     statistics.record('acc', attempt(NOW - DAY, 'delivered'), 100_000);
     statistics.record('acc', attempt(NOW, 'failed'), 50_000);
     statistics.record('acc', attempt(NOW, 'retry', true), 100_000);
-    // Neither acceptance nor cancelling costs anything.
+    // Neither acceptance nor cancellation costs anything.
     statistics.record('acc', { kind: 'created', at: NOW, workflow: false, run: false, bytes: 1 }, 1_000_000);
     statistics.record('acc', { kind: 'canceled', at: NOW, workflow: false }, 1_000_000);
     const stats = statistics.accountStats('acc', '1h', NOW, 0);
@@ -257,7 +257,7 @@ describe('statistics', () => {
   test.each([
     ['before', [31 * DAY, 0]],
     ['after', [0, 31 * DAY]],
-  ])('a fact as old as the memory is long, told %s one of now, does not count with it', (_order, agos) => {
+  ])('a fact as old as the memory, recorded %s one of now, does not count with it', (_order, agos) => {
     const statistics = createStatistics();
     for (const ago of agos) statistics.record('acc', attempt(NOW - ago, 'delivered', false, ago === 0 ? 100 : 7));
     const stats = statistics.accountStats('acc', '30d', NOW, 0);
@@ -274,8 +274,8 @@ describe('statistics', () => {
     expect(Object.keys(other)).toEqual(Object.keys(statistics.accountStats('a', '30d', NOW, 0)));
   });
 
-  test('answers are the same in any time zone of the machine', () => {
-    // The last hour of a month: elsewhere the next has begun.
+  test('responses are equal in any time zone of the machine', () => {
+    // Last hour of a month in UTC. In other zones the next month has begun.
     const now = Date.UTC(2026, 10, 30, 23, 30);
     const answerIn = (zone: string): string => {
       vi.stubEnv('TZ', zone);
@@ -284,7 +284,7 @@ describe('statistics', () => {
       return `${new Date(now).getHours()} ${JSON.stringify(statistics.accountStats('acc', '30d', now, 0))}`;
     };
     const [utc, west, east] = [answerIn('UTC'), answerIn('Pacific/Pago_Pago'), answerIn('Pacific/Kiritimati')];
-    // The zones took effect: the local hour differs, and all behind it does not.
+    // The zones took effect: the local hour differs, and the rest is equal.
     expect(new Set([utc, west, east].map((text) => text.split(' ')[0])).size).toBe(3);
     expect(new Set([utc, west, east].map((text) => text.slice(text.indexOf(' ')))).size).toBe(1);
   });
@@ -300,7 +300,7 @@ describe('times of points', () => {
     expect(formatPointTime(NOW, digits)).toBe(text);
   });
 
-  test('have as many digits in an answer as the installation sends', () => {
+  test('have as many digits in a response as the installation sends', () => {
     const stats = createStatistics({ fractionDigits: () => 0 }).accountStats('acc', '1h', NOW, 0);
     expect(stats.daily_used.at(-1)!.x).toBe('2026-11-20 10:30:00 +0000 UTC');
     expect(stats.daily_billings[0]!.x).toBe('2026-11-01 00:00:00 +0000 UTC');

@@ -1,4 +1,4 @@
-/** The workload of an index is a function of its id and of time: nothing else moves it. */
+/** The workload of an index depends only on its id and on time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { STATS_PERIOD_NAMES } from '#emulator/statistics/statistics-period.ts';
@@ -35,7 +35,7 @@ const COUNTERS = [
 ] as const;
 
 describe('vector statistics', () => {
-  test('monthly counters grow inside a month and begin anew with the next', () => {
+  test('monthly counters increase within a month and restart with the next', () => {
     fc.assert(
       fc.property(fc.string(), anyTime, fc.integer({ min: 1, max: 20 * DAY }), (id, now, later) => {
         const [before, after] = [stats(id, now), stats(id, now + later)];
@@ -50,7 +50,7 @@ describe('vector statistics', () => {
     }
   });
 
-  test('counts of parts add up to that of the whole', () => {
+  test('counts of parts add up to the count of the whole', () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -68,17 +68,17 @@ describe('vector statistics', () => {
     );
   });
 
-  test('a rate is never negative, so a count never falls', () => {
+  test('a rate is never negative, so a count never decreases', () => {
     const workloads = ['a', 'b', 'c'].map(indexWorkload);
     const rates = workloads.flatMap((workload) =>
       Array.from({ length: 2_000 }, (_, index) => workload.rate('update', NOW + index * 13 * MINUTE)),
     );
     expect(Math.min(...rates)).toBeGreaterThan(0);
-    // And it moves: by night less than half of what it is by day.
+    // The load also varies: at night it is less than half of the daytime load.
     expect(Math.max(...rates.slice(0, 500))).toBeGreaterThan(2 * Math.min(...rates.slice(0, 500)));
   });
 
-  test('days of the month, today and the points tell of the same queries', () => {
+  test('days of the month, today and the points count the same queries', () => {
     const now = Date.UTC(2026, 10, 7, 23, 59, 59);
     const { daily_query_requests: days, ...rest } = stats('idx', now);
     expect(days.reduce((sum, point) => sum + point.y, 0)).toBe(rest.monthly_query_count);
@@ -89,10 +89,10 @@ describe('vector statistics', () => {
     expect(hour).toBe(indexWorkload('idx').count('query', from - 59 * MINUTE, from));
   });
 
-  test('depend on nothing but id and time', () => {
+  test('depend only on id and time', () => {
     expect(stats('idx', NOW)).toEqual(stats('idx', NOW));
     expect(stats('other', NOW)).not.toEqual(stats('idx', NOW));
-    // A point that has ended never changes, whenever it is read.
+    // A completed point never changes, whenever it is read.
     const early = stats('idx', NOW).query_throughput.at(-2)!;
     expect(stats('idx', NOW + 20 * MINUTE).query_throughput).toContainEqual(early);
   });
