@@ -121,7 +121,10 @@ test.each(TEXT)('every line of the text of the interface in %s is known', (path)
 });
 
 describe('the check itself', () => {
-  const read = (file: string) => (file === 'a.test.ts' ? `a test that exists` : undefined);
+  const read = (file: string) =>
+    file === 'a.test.ts'
+      ? `test('runs', () => {}); test.skip('is skipped', () => {}); test.each([1])("each %s's", () => {}); test.each(['one'])('%s', () => {});\ntest(\n  'is long', () => {});`
+      : undefined;
   const row = (test: string, file = 'a.test.ts'): Row => ({ id: 'x', statement: 's', proof: { file, test } });
 
   test.each([

@@ -4,7 +4,7 @@ import type { DeadLetter, DeadLetterQueue } from '../state/dlq.ts';
 import type { Filter, Window } from '../state/search.ts';
 import { cursorAt, type Listing, type Query } from './query.ts';
 
-/** A page of a queue, and which listing its cursors are of. */
+/** A page of a queue, with the listing that its cursors belong to. */
 interface Wanted {
   readonly listing: Listing;
   readonly window: Window;
@@ -18,7 +18,7 @@ export interface Selection {
   readonly cursor?: string;
 }
 
-/** Filters of the workflow DLQ. */
+/** Parses the filters of the workflow DLQ. */
 export function workflowDlqFilter(query: Query): Filter {
   return {
     url: query.urls('workflowUrl'),
@@ -29,7 +29,7 @@ export function workflowDlqFilter(query: Query): Filter {
   };
 }
 
-/** Filters of the message DLQ. */
+/** Parses the filters of the message DLQ. */
 export function messageDlqFilter(query: Query): Filter {
   return {
     messageId: query.one('messageId'),
@@ -50,7 +50,7 @@ function sharedFilter(query: Query): Filter {
   };
 }
 
-/** One page of a queue. */
+/** Returns one page of a queue. */
 export function selectPage(queue: DeadLetterQueue, wanted: Wanted): Selection {
   const { listing, window, filter, count } = wanted;
   const { rows, last } = queue.page(window, filter, count);

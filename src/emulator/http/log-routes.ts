@@ -55,7 +55,7 @@ function listLogs(context: MessageContext, request: ApiRequest): ApiResponse {
   };
 }
 
-/** One entry for each message: the latest one, or the first, which tells of the present instead. */
+/** Selects one entry for each message: the latest, or the first with the present state. */
 function presentState({ state }: LogFilter, at: 'latest' | 'at-creation'): LogFilter {
   return at === 'latest' ? { latest: true } : { state: new Set(['CREATED']), present: state };
 }

@@ -221,7 +221,7 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
   });
 });
 
-/** Returns the positions of the letters that match. */
+/** Returns the positions of the dead letters that match. */
 function found(queue: DeadLetterQueue, filter: Filter, more: Partial<Window> = {}) {
   const window = { from: -Infinity, to: Infinity, order: 'oldest' as const, ...more };
   return queue.page(window, filter, 1_000).rows.map(({ sequence }) => sequence);

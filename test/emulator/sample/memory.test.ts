@@ -62,10 +62,10 @@ test(
       await clock.advance(MINUTE);
       const messages = emulator.messages(ACCOUNT.id);
       const open = messages.filter(({ state }) => !['DELIVERED', 'FAILED', 'CANCELLED'].includes(state));
-      // Entries go by the chunk.
+      // Entries are removed in stretches.
       expect(messages.length).toBeLessThanOrEqual(most + STRETCH + open.length);
       expect(await logged()).toBeLessThanOrEqual(most + STRETCH);
-      // Of requests under way, and of the traffic itself: none is left behind.
+      // Timers belong to requests in progress and to the traffic: none leaks.
       expect(clock.timers).toBeLessThan(200 + open.length);
     }
     expect(entries() * (60 / 4)).toBeGreaterThan(DEMO_LOG_MAX_ENTRIES);

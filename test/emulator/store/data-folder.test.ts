@@ -59,7 +59,7 @@ describe('refused with the reason', () => {
   });
 
   test('time that can be moved', async () => {
-    await expect(kept(tempDir(), { time: 'virtual' })).rejects.toThrow(/keeps nothing/);
+    await expect(kept(tempDir(), { time: 'virtual' })).rejects.toThrow(/cannot use a data folder/);
   });
 });
 
