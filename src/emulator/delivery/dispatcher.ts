@@ -3,6 +3,7 @@
  * Lanes take turns, so that a long queue does not delay other lanes. An item holds a worker only while it runs.
  */
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { FlowLane } from '../state/flow-lane.ts';
 import type { Hold } from './shared-limits.ts';
 
@@ -139,9 +140,7 @@ export class Dispatcher<T> {
   }
 
   #hold(lane: FlowLane<T>, hold: Hold): void {
-    const lanes = this.#held.get(hold);
-    if (lanes === undefined) this.#held.set(hold, new Set([lane]));
-    else lanes.add(lane);
+    getOrAdd(this.#held, hold, () => new Set()).add(lane);
     this.#openInTime(hold);
   }
 
@@ -163,9 +162,7 @@ export class Dispatcher<T> {
     if (lanes.size === 0) this.#held.delete(hold);
     // Rearms the timer for the lanes that still wait.
     else this.#openInTime(hold);
-    const by = this.#letGo.get(lane);
-    if (by === undefined) this.#letGo.set(lane, new Set([hold]));
-    else by.add(hold);
+    getOrAdd(this.#letGo, lane, () => new Set()).add(hold);
     this.#ready.add(lane);
   }
 }

@@ -8,6 +8,7 @@
  * count.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { Account } from '../state/account.ts';
 import type { BudgetGuard } from '../statistics/budget-guard.ts';
 import type { LimitsOf } from '../state/limits.ts';
@@ -127,12 +128,7 @@ export class Admission {
   }
 
   #meterOf(accountId: string): RequestMeter {
-    let meter = this.#meters.get(accountId);
-    if (meter === undefined) {
-      meter = new RequestMeter(this.#options.clock);
-      this.#meters.set(accountId, meter);
-    }
-    return meter;
+    return getOrAdd(this.#meters, accountId, () => new RequestMeter(this.#options.clock));
   }
 }
 

@@ -2,6 +2,7 @@
  * A dead letter queue: messages that failed for good, in that order, until they are deleted, resumed, or older than the
  * retention, or too many: the oldest leave. An account has one for plain messages and one for workflow runs.
  */
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { STRETCH } from './column-scan.ts';
 import { DeadLetterChunk } from './dead-letter-chunk.ts';
 import type { Message } from './message.ts';
@@ -127,8 +128,7 @@ export class DeadLetterQueue {
   #keep({ sequence, message, failedAt }: Omit<DeadLetter, 'dlqId'>): void {
     const index = Math.floor(sequence / STRETCH);
     const { codes } = this.#options;
-    let chunk = this.#chunks.get(index);
-    if (chunk === undefined) this.#chunks.set(index, (chunk = new DeadLetterChunk(index * STRETCH, { codes })));
+    const chunk = getOrAdd(this.#chunks, index, () => new DeadLetterChunk(index * STRETCH, { codes }));
     chunk.add(sequence % STRETCH, { message, failedAt, codes });
     this.#size++;
   }

@@ -3,6 +3,7 @@
  * values (sections 2.7 and 8): these are of the size that such services have. Shown are only the default retries, 3 of
  * the free plan and 5 of the paid ones.
  */
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { Account, PlanName } from './account.ts';
 import { ApiError } from './api-error.ts';
 
@@ -173,14 +174,7 @@ export interface LimitsOptions {
 
 export function createLimits(options: LimitsOptions): LimitsOf {
   const byPlan = new Map<PlanName, Limits>();
-  return ({ plan }) => {
-    let limits = byPlan.get(plan);
-    if (limits === undefined) {
-      limits = enforcedLimits(plan, options);
-      byPlan.set(plan, limits);
-    }
-    return limits;
-  };
+  return ({ plan }) => getOrAdd(byPlan, plan, () => enforcedLimits(plan, options));
 }
 
 function enforcedLimits(plan: PlanName, options: LimitsOptions): Limits {

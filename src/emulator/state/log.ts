@@ -43,9 +43,9 @@ export class MessageLog {
 
   append(entry: Omit<LogEntry, 'sequence'>): void {
     this.trim(entry.time);
-    const sequence = this.#sequence++;
-    this.#push({ ...entry, sequence });
-    this.#limits.onLogged?.({ ...entry, sequence });
+    const whole = { ...entry, sequence: this.#sequence++ };
+    this.#push(whole);
+    this.#limits.onLogged?.(whole);
   }
 
   /** Of what schedule or queue a message is has changed: its entries are found by that. */

@@ -3,6 +3,7 @@
  * holds back nobody but its own.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { FlowLane } from './flow-lane.ts';
 
 /** Idle lanes are looked for when there are as many lanes as this, or twice those that were left. */
@@ -22,12 +23,10 @@ export class OpenLanes<T> {
   }
 
   of(url: string): FlowLane<T> {
-    const known = this.#lanes.get(url);
-    if (known !== undefined) return known;
-    this.#prune();
-    const lane = new FlowLane<T>(this.#clock);
-    this.#lanes.set(url, lane);
-    return lane;
+    return getOrAdd(this.#lanes, url, () => {
+      this.#prune();
+      return new FlowLane<T>(this.#clock);
+    });
   }
 
   #prune(): void {

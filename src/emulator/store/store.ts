@@ -4,6 +4,7 @@
  * safe awaits `durable`. What could not be written stays gathered and goes with the next commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { DeadLetter } from '../state/dlq.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { AccountJournal, LetterQueue } from '../state/journal.ts';
@@ -135,13 +136,9 @@ export class Store {
     const bytes = 'bytes' in fact ? fact.bytes : 0;
     const kind = JSON.stringify({ ...fact, at: undefined, bytes: undefined });
     const key = `${accountId} ${minute} ${kind}`;
-    const sum = this.#facts.get(key);
-    if (sum === undefined) {
-      this.#facts.set(key, { accountId, minute, kind, times, bytes: bytes * times });
-    } else {
-      sum.times += times;
-      sum.bytes += bytes * times;
-    }
+    const sum = getOrAdd(this.#facts, key, () => ({ accountId, minute, kind, times: 0, bytes: 0 }));
+    sum.times += times;
+    sum.bytes += bytes * times;
     this.#schedule();
   }
 
