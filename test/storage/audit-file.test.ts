@@ -301,13 +301,13 @@ test.each<[string, (text: string) => string, number, RegExp]>([
   ['a line taken out', (text) => text.split('\n').toSpliced(2, 1).join('\n'), 3, /record 4 follows record 2/],
   ['lines in another order', (text) => swap(text, 2, 3), 3, /record 4 follows record 2/],
   ['a line that is none', (text) => text.replace('\n', '\nhello\n'), 2, /it is not JSON/],
-  ['another form', (text) => text.replace('{"account"', '{ "account"'), 2, /written anew in another form/],
+  ['another form', (text) => text.replace('{"account"', '{ "account"'), 2, /rewritten in another form/],
   ['a beginning cut off', (text) => text.split('\n').slice(2).join('\n'), 1, /begins with record 3/],
   [
     'an end cut off',
     (text) => text.split('\n').slice(0, 4).join('\n') + '\n',
     5,
-    /ends with record 4, and record 5 was there/,
+    /ends with record 4, but record 5 existed/,
   ],
 ])('verify finds %s', async (_what, spoil, line, problem) => {
   const { open, close, auditPath } = world();
@@ -337,6 +337,6 @@ test('a log that was written anew with fitting hashes does not have the head tha
   expect(finding).toEqual({
     file: first.auditPath,
     line: 3,
-    problem: 'record 3 is not the one that was there: the log was written anew',
+    problem: 'record 3 differs from the known one: the log was rewritten',
   });
 });

@@ -110,9 +110,9 @@ describe('what is missing or changed', () => {
     const [, second] = segments();
     writeFileSync(second!, readFileSync(second!, 'utf8').replace('"items":1', '"items":2'));
     const { finding } = await audit.verify();
-    expect(finding).toMatchObject({ file: second, problem: expect.stringMatching(/its hash is not/) as string });
+    expect(finding).toMatchObject({ file: second, problem: expect.stringMatching(/its hash does not/) as string });
     rmSync(second!);
-    expect((await verifyAudit(auditPath)).finding!.problem).toMatch(/what was between them is missing/);
+    expect((await verifyAudit(auditPath)).finding!.problem).toMatch(/the records between them are missing/);
   });
 
   test('segments that were moved away are left out by the record that they end with', async () => {
@@ -125,7 +125,7 @@ describe('what is missing or changed', () => {
     expect((await verifyAudit(auditPath)).finding).toEqual({
       file: second,
       line: 1,
-      problem: `the log begins with record ${sequence + 1}: what was before it is missing`,
+      problem: `the log begins with record ${sequence + 1}: the earlier records are missing`,
     });
     const known = audit.head();
     expect(await verifyAudit(auditPath, { known, after: { sequence, hash } })).not.toHaveProperty('finding');

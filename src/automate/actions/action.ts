@@ -1,6 +1,6 @@
 /**
- * What an action is: it describes itself before it acts, and tells what became of the one request it sent. A request
- * is made before anything is sent, and nothing is added afterwards.
+ * Actions: each one describes its request first, sends it once, and returns the outcome. The request is complete before
+ * anything is sent, and nothing is added afterwards.
  */
 import type { DlqFilter, ResumeOverrides } from '#service/api.ts';
 
@@ -35,13 +35,13 @@ export interface BudgetRequest {
   readonly account: string;
   /** Whole dollars a month. */
   readonly dollars: number;
-  /** The known budget: what is sent is above it. It does not travel. */
+  /** Known budget. The new budget must be above it. This value is not sent. */
   readonly aboveUsd: number;
 }
 
 export type ActionRequest = ResumeRequest | WorkflowDeleteRequest | MessageDeleteRequest | PruneRequest | BudgetRequest;
 
-/** Entries that a request names, or may touch at most. */
+/** Number of entries that a request names, or the most that it may touch. */
 export function asked(request: ActionRequest): number {
   if (isPrune(request)) return request.filter.count;
   return request.operation === 'update-budget' ? 1 : request.dlqIds.length;
@@ -52,13 +52,13 @@ export function isPrune(request: ActionRequest): request is PruneRequest {
 }
 
 /**
- * What became of a request. `rejected` is proof of no effect; `unknown` is neither proof nor success, and must be
- * resolved by reading.
+ * Result of a request. `rejected` proves that it had no effect. `unknown` proves nothing, and later reads must resolve
+ * it.
  */
 export type ActResult =
   | {
       readonly outcome: 'accepted';
-      /** Entries that the service says it acted on: also when that is more than was asked. */
+      /** Number of entries that the service says it acted on, even if that is more than the request named. */
       readonly done: number;
       readonly newRunId?: string;
     }

@@ -1,4 +1,6 @@
-/** Raising the monthly budget of an account to an absolute value. Can be set back by hand, if the old one is known. */
+/**
+ * Raise of an account's monthly budget to an absolute value. Someone who knows the old value can restore it manually.
+ */
 import type { ServiceClient } from '#service/api.ts';
 import type { BudgetProposal } from '#foundation/domain/plan.ts';
 import type { ActResult, BudgetRequest } from './action.ts';
@@ -12,7 +14,10 @@ export function describeBudgetRaise(proposal: BudgetProposal): BudgetRequest {
   };
 }
 
-/** @param to `accountId` as the management API knows the account @throws as the client does */
+/**
+ * @param to `accountId` is the account's id in the management API
+ * @throws the client's errors
+ */
 export async function sendBudgetRaise(
   client: ServiceClient,
   request: BudgetRequest,

@@ -1,13 +1,13 @@
 /**
- * A file that is there whole, or not at all, also after a power cut: written under another name, synced, renamed, and
- * its folders synced. Only the user of the daemon can read it.
+ * Writes a file completely or not at all, even if the power fails: to another name first, then sync, rename, and sync
+ * of its folders. Only the daemon's user can read the file.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 
-/** @throws errors of the file system; then nothing has the final name that had it not before */
+/** @throws errors of the file system; the final name then has no new content */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const folder = dirname(path);
   const created = makeFolder(folder, 0o700);
@@ -25,7 +25,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-  // A folder's name is kept by the folder above it.
+  // The folder above records a folder's name, so it is synced as well.
   const last = created === undefined ? folder : dirname(created);
   for (let at = folder; ; at = dirname(at)) {
     await syncFolder(at);
@@ -43,8 +43,8 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * A name for a file or folder out of any text: as it is where that is harmless, else its harmless part and its hash.
- * Two texts never get one name: a `~` is only in names of the second kind.
+ * Returns a name for a file or folder: the text itself if it is safe, else its safe part and its hash. Two texts never
+ * share a name, since only names of the second kind contain `~`.
  */
 export function safeName(text: string): string {
   if (/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/.test(text)) return text;

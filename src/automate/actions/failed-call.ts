@@ -1,4 +1,4 @@
-/** What became of a request whose call failed: without effect only where the client could prove it. */
+/** Outcome of a request whose call failed: `rejected` only if the client proved that it had no effect. */
 import { redact } from '#foundation/domain/redact.ts';
 import type { ActResult } from './action.ts';
 
@@ -6,7 +6,7 @@ type FailedResult = Exclude<ActResult, { readonly outcome: 'accepted' }>;
 
 const MAX_DETAIL = 300;
 
-/** Takes whatever was thrown; `effect: 'none'` is the client's word that nothing can have happened. */
+/** Outcome for any thrown value. `effect: 'none'` is the client's proof that nothing happened. */
 export function failedCall(error: unknown): FailedResult {
   const { code, effect } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
   return {
@@ -16,12 +16,12 @@ export function failedCall(error: unknown): FailedResult {
   };
 }
 
-/** A refusal of our own: nothing was sent. */
+/** Rejection by the daemon itself: nothing was sent. */
 export function refused(detail: string): FailedResult {
   return { outcome: 'rejected', detail };
 }
 
-/** The message of an error, without credentials, cut to what a page can show. */
+/** Message of an error, without credentials, truncated for pages. */
 export function errorText(error: unknown): string {
   const message: unknown = typeof error === 'object' && error !== null && 'message' in error ? error.message : error;
   const text = typeof message === 'string' ? message : 'unreadable error';

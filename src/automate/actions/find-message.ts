@@ -1,4 +1,4 @@
-/** Looks a message up in the message log: whether it exists, and the workflow run that it belongs to. */
+/** Looks up a message in the message log: does it exist, and which workflow run does it belong to? */
 import type { ServiceClient } from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -6,7 +6,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 /**
  * Never rejects.
  *
- * @returns an entry of the message; undefined when the log has none, a text when it cannot be read
+ * @returns an entry of the message; undefined if the log has none; a text if the log cannot be read
  */
 export async function findMessage(
   client: ServiceClient | undefined,
@@ -16,7 +16,7 @@ export async function findMessage(
   if (client?.message === undefined) return undefined;
   try {
     const { value } = await client.message.listLogs({ messageId, count: 100 }, { signal });
-    // A service may ignore the filter.
+    // The service may ignore the filter.
     const entries = value.filter((entry) => entry.messageId === messageId);
     return entries.find(({ workflowRunId }) => workflowRunId !== undefined) ?? entries[0];
   } catch (error) {

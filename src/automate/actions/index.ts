@@ -1,4 +1,4 @@
-/** What the engine can do to the service. It is the engine's only road there. */
+/** Actions of the engine on the service. The engine has no other access to the service. */
 import type { ServiceClient } from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
@@ -17,20 +17,26 @@ import { listWorkflowDlq, type Listing, type ListFilter } from './workflow-dlq-l
 import { describeResume, sendResume } from './workflow-dlq-resume.ts';
 
 export interface Actions {
-  /** Names of the accounts that can be acted on. */
+  /** Names of the accounts that have a client. */
   readonly accounts: readonly string[];
-  /** Every entry of the workflow DLQ under a filter. Never rejects: a failed or aborted read is an incomplete listing. */
+  /**
+   * Lists every entry of the workflow DLQ under a filter. Never rejects: a failed or aborted read is an incomplete
+   * listing.
+   */
   list(account: string, filter: ListFilter, signal: AbortSignal): Promise<Listing>;
-  /** Sends one small read, so that the service tells its time. Never rejects. */
+  /** Sends one small read to get the service's time. Never rejects. */
   hear(account: string, signal: AbortSignal): Promise<void>;
-  /** An entry of a message in the log; undefined when there is none, a text when it cannot be read. Never rejects. */
+  /**
+   * Returns an entry of a message in the log: undefined if there is none, a text if the log cannot be read. Never
+   * rejects.
+   */
   findMessage(account: string, messageId: string, signal: AbortSignal): Promise<LogEntry | string | undefined>;
-  /** The request that `act` would send for a proposal. Sends nothing. */
+  /** Returns the request that `act` would send for a proposal. Sends nothing. */
   describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest;
   /**
-   * What must be done before the intent: the archive of an entry that will be deleted. Never rejects.
+   * Prepares an action before its intent: archives an entry that will be deleted. Never rejects.
    *
-   * @returns why the act must not happen; undefined when all is prepared
+   * @returns the reason why the action must not happen; undefined if it is prepared
    */
   prepare(
     proposal: Proposal,
@@ -38,8 +44,8 @@ export interface Actions {
     signal: AbortSignal,
   ): Promise<string | undefined>;
   /**
-   * One request, never repeated. Never rejects. Nobody can stop it: a request that is under way is finished within the
-   * client's own time, since its answer is worth waiting for.
+   * Sends one request, which is never repeated. Never rejects. It cannot be aborted: a request in flight finishes
+   * within the client's timeout, since its response matters.
    */
   act(request: ActionRequest): Promise<ActResult>;
 }
@@ -47,9 +53,9 @@ export interface Actions {
 export interface ActionsDeps {
   readonly clock: Clock;
   readonly events: EventBus;
-  /** How the management API knows the accounts that have one, by name. */
+  /** Ids in the management API of the accounts that have one, by name. */
   readonly accountIds: ReadonlyMap<string, string>;
-  /** Pages of 100 entries that one listing may read. */
+  /** Maximum number of pages of 100 entries in one listing. */
   readonly maxPages?: number;
 }
 
@@ -65,7 +71,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
     describe,
     async prepare(proposal, { archive }, signal) {
       if (proposal.action !== 'workflow-dlq.delete') return undefined;
-      if (archive === undefined) return 'a delete needs an archive, and none is set';
+      if (archive === undefined) return 'a delete needs an archive; set action.archive';
       return archiveEntry(clients.get(proposal.account), proposal, { archive, signal }, deps);
     },
     async act(request) {
@@ -88,7 +94,7 @@ async function hear(
     if (client?.message !== undefined) await client.message.listWorkflowDlq({ count: 1 }, { signal });
     else if (accountId !== undefined) await client?.management?.getAccountStats(accountId, '1h', { signal });
   } catch {
-    // The client has reported the failure; without an answer the clock stays unchecked.
+    // The client has reported the failure. Without a response, the clock stays unchecked.
   }
 }
 

@@ -1,4 +1,6 @@
-/** Deleting a message from the DLQ by its id, as a failure callback told it: one id a request. Cannot be undone. */
+/**
+ * Delete of a message from the DLQ by the id in its failure callback, with one id in each request. Cannot be undone.
+ */
 import type { ServiceClient } from '#service/api.ts';
 import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
 import type { ActResult, MessageDeleteRequest } from './action.ts';
@@ -7,7 +9,10 @@ export function describeMessageDelete(proposal: MessageDeleteProposal): MessageD
   return { operation: 'delete-dlq', account: proposal.account, dlqIds: [proposal.dlqId] };
 }
 
-/** `done` 0: the entry was gone already. @throws as the client does */
+/**
+ * `done` is 0 if the entry was already gone.
+ * @throws the client's errors
+ */
 export async function sendMessageDelete(
   client: ServiceClient,
   request: MessageDeleteRequest,

@@ -1,17 +1,16 @@
 /**
- * An entry's row without the credentials that it carries: in their place stands `REDACTED:<sha256>`, as the service
- * itself writes redacted values. The hash has no salt, so that two entries, or an entry and a known key, can be
- * compared, also with what the service redacted; the hash of a guessable password can therefore be guessed.
- * Bodies are not looked into.
+ * Redacts the credentials in an entry's row. A credential becomes `REDACTED:<sha256>`, the format that the service
+ * itself uses. The hash has no salt, so entries can be compared with each other, with a known key, and with values that
+ * the service redacted. The hash of a guessable password can therefore be guessed. Bodies are not redacted.
  */
 import { createHash } from 'node:crypto';
 import { mayNameCredential } from '#foundation/domain/credential-names.ts';
 
-/** Beside `header` and `responseHeader` whatever else is called so. */
+/** Header fields: `header`, `responseHeader`, and any other name that ends so. */
 const HEADERS = /headers?$/i;
 const CREDENTIAL_VALUE =
   /^\s*(?:bearer|basic|digest|negotiate|hawk|token|api-?key|aws4-hmac-sha256)\s|\beyJ[\w-]+\.[\w-]+\./i;
-/** Fields whose content is somebody's text, archived as it is. */
+/** Fields with message bodies, which are archived unchanged. */
 const BODIES: ReadonlySet<string> = new Set(['body', 'bodyBase64', 'responseBody', 'responseBodyBase64']);
 const REDACTED = /^REDACTED:[0-9a-f]{64}$/i;
 
@@ -23,7 +22,7 @@ export function redactCredentials(row: Row): Row {
 
 function field(name: string, value: unknown): unknown {
   if (mayNameCredential(name)) return redactAll(value);
-  // Headers of another form than name to values cannot be told apart: none of them is kept.
+  // Headers that are not a mapping of names to values cannot be classified, so all of them are redacted.
   if (HEADERS.test(name)) return isObject(value) ? mapValues(value, header) : redactAll(value);
   if (Array.isArray(value)) return value.map((item) => field(name, item));
   if (isObject(value)) return mapValues(value, field);
@@ -38,7 +37,7 @@ function header(name: string, value: unknown): unknown {
   return CREDENTIAL_VALUE.test(value) ? redacted(value) : redactUrl(value);
 }
 
-/** Everything below a name that is a credential's; the names stay. */
+/** Redacts every value below a credential's name; the names stay. */
 function redactAll(value: unknown): unknown {
   if (value === null || value === undefined) return value;
   if (Array.isArray(value)) return value.map(redactAll);
@@ -46,7 +45,7 @@ function redactAll(value: unknown): unknown {
   return redacted(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/** User and password of a URL, and the values of its parameters that are named like credentials. */
+/** Redacts user and password of a URL, and the values of parameters with names of credentials. */
 function redactUrl(text: string): string {
   if (!/^\s*https?:/i.test(text)) return text;
   return text
@@ -69,7 +68,7 @@ function redacted(value: string): string {
 }
 
 function mapValues(object: Row, map: (name: string, value: unknown) => unknown): Row {
-  // Defines its members, so that a field named __proto__ is a field.
+  // `fromEntries` defines its members, so a field named __proto__ stays a field.
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(name, value)]));
 }
 

@@ -1,6 +1,6 @@
 /**
- * The archive of what a delete will take away: the entry's whole row as the service tells it, without credentials but
- * with bodies, in a file of its own. It is on the disk before the intent to delete is.
+ * Archive of entries that a delete removes: the entry's complete row from the service, in its own file. Credentials are
+ * redacted; bodies are kept. The file is on disk before the intent to delete.
  */
 import { join } from 'node:path';
 import type { MessageApi, ServiceClient, WholeWorkflowDlqEntry } from '#service/api.ts';
@@ -15,7 +15,7 @@ import { redactCredentials } from './redact-credentials.ts';
 
 export interface ArchiveSettings {
   readonly dir: string;
-  /** Whether an entry that cannot be archived stays. */
+  /** True keeps an entry in the DLQ if it cannot be archived. */
   readonly require: boolean;
 }
 
@@ -24,15 +24,15 @@ interface ArchiveDeps {
   readonly events: EventBus;
 }
 
-/** A run has one entry, or a few when a resume failed again. */
+/** Page limit. A run has one entry, or a few if a resume failed again. */
 const MAX_PAGES = 20;
 const PAGE_SIZE = 100;
 
 /**
- * Never rejects. An entry that is gone, or is not what was planned, is never deleted; one that could not be read or
- * written is, where the archive is not required.
+ * Archives an entry. Never rejects. An entry that is gone or has changed since the plan is never deleted. An entry that
+ * cannot be read or written is deleted only if the archive is not required.
  *
- * @returns why the entry must not be deleted
+ * @returns the reason why the entry must not be deleted
  */
 export async function archiveEntry(
   client: ServiceClient | undefined,
@@ -50,7 +50,7 @@ export async function archiveEntry(
     await write(found.row, proposal, { dir: archive.dir, now: deps.clock.now() });
     return undefined;
   } catch (error) {
-    if (signal.aborted) return 'the daemon stops; the entry is not archived yet';
+    if (signal.aborted) return 'the daemon is stopping; the entry is not archived yet';
     const reason = `cannot be archived: ${errorText(error)}`;
     if (archive.require) return reason;
     const { policy, account, dlqId } = proposal;
@@ -77,14 +77,14 @@ async function findEntry(
     dropped += page.dropped;
     cursor = page.cursor;
     if (cursor === undefined || cursor === '') {
-      if (dropped > 0) throw new Error(`${dropped} rows of its run cannot be read`);
-      return 'the entry is not in the DLQ any more';
+      if (dropped > 0) throw new Error(`${dropped} rows of its run could not be parsed`);
+      return 'the entry is no longer in the DLQ';
     }
   }
   throw new Error(`it is not among the first ${MAX_PAGES} pages of its run`);
 }
 
-/** What is not as the plan says; undefined when all is. */
+/** First difference between the entry and the plan; undefined if there is none. */
 function changeOf(entry: WorkflowDlqEntry, proposal: WorkflowDeleteProposal): string | undefined {
   if (entry.workflowRunId !== proposal.workflowRunId) return 'another run';
   if (entry.workflowUrl !== proposal.workflowUrl) return 'another workflow';

@@ -1,4 +1,7 @@
-/** Deleting a failed workflow run from its DLQ: one id a request, after its entry was archived. Cannot be undone. */
+/**
+ * Delete of a failed workflow run from its DLQ, after its entry was archived, with one id in each request. Cannot be
+ * undone.
+ */
 import type { ServiceClient } from '#service/api.ts';
 import type { WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
 import type { ActResult, WorkflowDeleteRequest } from './action.ts';
@@ -7,7 +10,10 @@ export function describeWorkflowDelete(proposal: WorkflowDeleteProposal): Workfl
   return { operation: 'delete-workflow-dlq', account: proposal.account, dlqIds: [proposal.dlqId] };
 }
 
-/** `done` 0: the entry was gone already. @throws as the client does */
+/**
+ * `done` is 0 if the entry was already gone.
+ * @throws the client's errors
+ */
 export async function sendWorkflowDelete(
   client: ServiceClient,
   request: WorkflowDeleteRequest,

@@ -1,26 +1,26 @@
-/** Listing the workflow DLQ whole: all pages under one filter, or a plain word on why not. */
+/** Complete listing of the workflow DLQ: all pages under one filter, or the reason why it is incomplete. */
 import type { ServiceClient, WorkflowDlqFilter } from '#service/api.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 
 export interface Listing {
-  /** All pages were read, the cursor ended, and no request failed. */
+  /** True if all pages were read and no request failed. */
   readonly complete: boolean;
-  /** Why it is not complete. */
+  /** Reason why the listing is incomplete. */
   readonly problem?: string;
-  /** Each dlqId once, in the order of the service. */
+  /** Each dlqId once, in the service's order. */
   readonly entries: readonly WorkflowDlqEntry[];
-  /** Rows whose dlqId had been listed before: pages shift while the set changes. */
+  /** Number of rows with a dlqId that was already listed: pages shift while the set changes. */
   readonly duplicates: number;
-  /** Rows that could not be understood. */
+  /** Number of invalid rows, which were dropped. */
   readonly dropped: number;
   readonly pages: number;
-  /** Local clock minus the service's, milliseconds; absent when the service sent no Date. */
+  /** Local clock minus the service's, in milliseconds. Absent if the service sent no Date header. */
   readonly clockSkewMs?: number;
 }
 
-/** What the service is asked for; all pages of it are read. */
+/** Filter of the requests. */
 export type ListFilter = WorkflowDlqFilter;
 
 export interface ListOptions {
@@ -30,7 +30,7 @@ export interface ListOptions {
 
 const PAGE_SIZE = 100;
 
-/** Never rejects: a failed or aborted read is an incomplete listing. */
+/** Lists all pages. Never rejects: a failed or aborted read is an incomplete listing. */
 export async function listWorkflowDlq(
   client: ServiceClient | undefined,
   filter: ListFilter,
@@ -56,12 +56,13 @@ export async function listWorkflowDlq(
       pages++;
       rows += page.value.length;
       dropped += page.dropped;
-      if (!memory.keep(page.value)) throw new Error(`the rows of ${pages} pages take too much memory`);
+      if (!memory.keep(page.value))
+        throw new Error(`the rows of ${pages} pages need too much memory; use narrower filters`);
       for (const entry of page.value) if (!entries.has(entry.dlqId)) entries.set(entry.dlqId, entry);
       if (page.servedAt !== undefined) skew = nearerToZero(skew, options.clock.now() - page.servedAt);
       cursor = page.cursor;
       if (cursor === undefined || cursor === '') break;
-      if (cursors.has(cursor)) throw new Error('a cursor came twice');
+      if (cursors.has(cursor)) throw new Error('the service repeated a cursor');
       cursors.add(cursor);
     }
   } catch (error) {
@@ -78,7 +79,9 @@ export async function listWorkflowDlq(
   };
 }
 
-/** An answer that was long under way makes the local clock look ahead: the nearest of the readings is the best. */
+/**
+ * Returns the skew nearest to zero: a slow response makes the local clock seem ahead, so the smallest reading is best.
+ */
 function nearerToZero(a: number | undefined, b: number): number {
   return a === undefined || Math.abs(b) < Math.abs(a) ? b : a;
 }

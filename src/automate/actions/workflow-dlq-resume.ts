@@ -1,6 +1,6 @@
 /**
- * Resuming a failed workflow run: one id a request, so that the old entry and the new run can be paired. The run
- * keeps its own labels and gets our stamp beside them; what it had and is not named here stays as it was.
+ * Resume of a failed workflow run, with one id in each request, so that the old entry and the new run can be paired.
+ * The run keeps its own labels and gets this daemon's stamp. Other properties stay unchanged.
  */
 import type { NonEmpty, ServiceClient } from '#service/api.ts';
 import { formatStamp } from '#foundation/domain/lineage.ts';
@@ -11,7 +11,7 @@ export function describeResume(proposal: ResumeProposal, options: { readonly ins
   const { lineage, attempt, retries, flowControl } = proposal;
   const stamp = formatStamp({ instance: options.instance, lineage, attempt });
   const labels: NonEmpty<string> = [stamp, ...proposal.labels];
-  // The entry's own flow control is the limit that its owner chose for the destination: it stays.
+  // The entry's own flow control stays: its owner chose that limit for the destination.
   const lacksFlowControl = proposal.flowControlKey === undefined;
   return {
     operation: 'resume-workflow-dlq',
@@ -25,7 +25,7 @@ export function describeResume(proposal: ResumeProposal, options: { readonly ins
   };
 }
 
-/** @throws as the client does */
+/** @throws the client's errors */
 export async function sendResume(
   client: ServiceClient,
   request: ResumeRequest,
@@ -33,9 +33,10 @@ export async function sendResume(
 ): Promise<ActResult> {
   const { runs } = await client.message!.resumeWorkflowDlq(request.dlqIds, request.overrides, { signal });
   const [run, ...more] = runs;
-  // No run in a good answer: perhaps the entry was gone, perhaps the answer is cut. Only reading can tell.
-  if (run === undefined) return { outcome: 'unknown', detail: 'the answer names no resumed run' };
-  // Which of several runs is the entry's cannot be told.
+  // A successful response without a run: the entry may be gone, or the response may be truncated. Only a read can show
+  // it.
+  if (run === undefined) return { outcome: 'unknown', detail: 'the response names no resumed run' };
+  // With several runs, the entry's own is unknown.
   if (more.length > 0) return { outcome: 'accepted', done: runs.length };
   return { outcome: 'accepted', done: 1, newRunId: run.workflowRunId };
 }

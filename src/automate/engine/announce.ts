@@ -1,4 +1,4 @@
-/** Reports what lasts between runs as conditions: halted campaigns, unknown outcomes, approvals and pauses. */
+/** Conditions that last between runs: halted campaigns, unknown outcomes, pending approvals and pauses. */
 import type { Pauses } from '../ledger/pauses.ts';
 import type { PlanReader } from '../ledger/plans.ts';
 import type { Reports } from '../ledger/reports.ts';
@@ -30,15 +30,15 @@ export function announceCampaign({ before, after }: Change, { byName, conditions
   const key = haltKey(name, after.group);
   const policy = byName.get(name)!;
   if (state === 'halted' || state === 'audit') {
-    const until = after.until === undefined ? 'a person lifts it' : new Date(after.until).toISOString();
+    const until = after.until === undefined ? 'an operator lifts it' : new Date(after.until).toISOString();
     conditions.stands({
       key,
       severity: state === 'audit' ? 'critical' : 'warning',
       ...about(policy),
       group,
       guard: 'ramp',
-      summary: state === 'audit' ? `Policy ${name} gave up on ${group}` : `Policy ${name} has halted ${group}`,
-      detail: `${reason ?? 'reason not known'}; nothing is sent there until ${until}`,
+      summary: state === 'audit' ? `Policy ${name} stopped resuming ${group}` : `Policy ${name} has halted ${group}`,
+      detail: `${reason ?? 'reason unknown'}; no resumes until ${until}`,
     });
   } else if (before.halts > 0 && after.halts === 0) {
     conditions.ended(key);
@@ -52,20 +52,20 @@ export function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): v
       key: `unknown/${name}`,
       severity: 'warning',
       ...(byName.has(name) ? about(byName.get(name)!) : { policy: name }),
-      summary: `Policy ${name} has acts whose outcome is not known`,
-      detail: `${count} unknown; reading resolves them, and nothing is sent twice meanwhile`,
+      summary: `Policy ${name} has actions with unknown outcome`,
+      detail: `${count} unknown; later reads resolve them, and no request is repeated`,
     });
   }
   conditions.keepOnly('unknown/', new Set([...unknown.keys()].map((name) => `unknown/${name}`)));
 }
 
-/** Ends the conditions of plans that expired or were decided. */
+/** Resolves the conditions of plans that expired or were decided. */
 export function announceApprovals({ ledger, clock, conditions }: AnnounceDeps): void {
   const waiting = ledger.storedPlans(['waiting'], clock.now());
   conditions.keepOnly('approval/', new Set(waiting.map(({ plan }) => `approval/${plan.policy}`)));
 }
 
-/** Reports the pauses, which last until an operator lifts them. A paused group is reported as its halt. */
+/** Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. */
 export function announcePauses({ ledger, byName, conditions }: AnnounceDeps): void {
   const pauses = ledger.pauses().filter(({ scope }) => !scope.startsWith('group/'));
   for (const { scope, reason, at, by } of pauses) {

@@ -1,6 +1,6 @@
 /**
- * Who may act, and how far: pauses, the kill switch, the lease, windows, preconditions, and the least of all modes.
- * It is asked before the plan and again before every request.
+ * Authority to act: pauses, the kill switch, the lease, windows, preconditions, and the most restrictive mode. The
+ * engine checks it before the plan and again before every request.
  */
 import { leastMode, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { RunFacts } from '../guardrails/guard.ts';
@@ -14,20 +14,20 @@ import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
-/** So far back an act of unknown outcome is looked for: longer than any guard waits for it. */
+/** Lookback for actions with unknown outcome, longer than any guard waits for one. */
 const DAY_MS = 86_400_000;
 
 type AuthorityDeps = EngineDeps<Trust & Pauses & PolicyMemory & Usage>;
 
 export interface EffectiveMode {
   readonly mode: PolicyMode;
-  /** Why it is less than the policy's own. */
+  /** Reason why the mode is more restrictive than the policy's own. */
   readonly reducedBy?: string;
 }
 
 export class Authority {
   readonly #deps: AuthorityDeps;
-  /** Pauses that could not be written down: they hold as long as this process. */
+  /** Pauses that could not be stored. They last until this process ends. */
   readonly #unwritten: Map<string, string>;
 
   constructor(deps: AuthorityDeps) {
@@ -35,12 +35,15 @@ export class Authority {
     this.#unwritten = new Map(deps.unwrittenPauses);
   }
 
-  /** By scope, with their reasons: the only memory of them. */
+  /** Pauses that could not be stored, by scope, with their reasons. They exist nowhere else. */
   unwrittenPauses(): ReadonlyMap<string, string> {
     return this.#unwritten;
   }
 
-  /** Stands until a person lifts it, across restarts: a restart must not be how an automation gets its trust back. */
+  /**
+   * Pauses a scope until an operator lifts the pause. The pause survives restarts: a restart must not restore the trust
+   * in an automation.
+   */
   pause(scope: string, reason: string, by = 'engine'): void {
     const { ledger, clock, events } = this.#deps;
     try {
@@ -52,7 +55,7 @@ export class Authority {
     events.emit({ type: 'engine.paused', scope, reason });
   }
 
-  /** @returns how many pauses were lifted */
+  /** @returns the number of lifted pauses */
   unpause(lifted: { readonly scope?: string; readonly reason: string; readonly by: string }): number {
     const { ledger, clock, events } = this.#deps;
     const unwritten = [...this.#unwritten.keys()].filter(
@@ -64,23 +67,23 @@ export class Authority {
     return count;
   }
 
-  /** Why nothing may be done, by the policy or by all. */
+  /** Reason for a pause of this policy or of the engine. */
   paused(policy: Policy): string | undefined {
     return this.#pausedBy(['engine', policyScope(policy.name)]) ?? this.#killSwitch();
   }
 
-  /** @param scope `engine`, or one of `policyScope` */
+  /** @param scope `engine`, or a scope from `policyScope` */
   isPaused(scope: string): boolean {
     return (this.#pausedBy([scope]) ?? (scope === 'engine' ? this.#killSwitch() : undefined)) !== undefined;
   }
 
-  /** @param at before anything is read, or again, before a request; and with what trigger */
+  /** @param at `first`: before the plan; else again before a request */
   runFacts(policy: Policy, at: { readonly first: boolean; readonly trigger?: Trigger }): RunFacts {
     const { clock, ledger, facts } = this.#deps;
     const { trigger } = at;
     const now = clock.now();
     const paused = this.paused(policy);
-    // A store that cannot be read is a pause already, and it is not asked again.
+    // An unreadable store already counts as a pause, so it is not read again.
     const clockSkewMs = facts.clockSkewMs(policy.account);
     const time = { now, ...(clockSkewMs !== undefined && { clockSkewMs }) };
     if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
@@ -105,7 +108,7 @@ export class Authority {
     };
   }
 
-  /** The least of policy, account, engine, environment, and what the store's own state allows. */
+  /** Most restrictive mode of policy, account, engine, environment and the store's own state. */
   mode(policy: Policy): EffectiveMode {
     const { settings, accounts, ceiling, ledger } = this.#deps;
     const adopt = ledger.mustBeAdopted;
@@ -115,14 +118,14 @@ export class Authority {
       [accounts.get(policy.account)?.mode ?? 'enforce', `the mode of account ${policy.account}`],
       [ceiling ?? 'enforce', `OPSD_MODE is ${ceiling ?? 'enforce'}`],
       [auditOnly === undefined ? 'enforce' : 'audit', auditOnly ?? ''],
-      [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; \`opsd state adopt --reason TEXT\` ends it`],
+      [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; \`opsd state adopt --reason TEXT\` ends this state`],
     ];
     const mode = leastMode(policy.mode, ...all.map(([one]) => one));
     const by = mode === policy.mode ? undefined : all.find(([one]) => one === mode)?.[1];
     return { mode, ...(by !== undefined && { reducedBy: by }) };
   }
 
-  /** Audit runs that a policy which is new, or was widened, has still to make. */
+  /** Number of audit runs that a new or widened policy still has to make. */
   probationLeft(policy: Policy): number {
     const { probationRuns } = policy.limits;
     if (probationRuns === 0) return 0;
@@ -131,7 +134,7 @@ export class Authority {
     return Math.max(0, probationRuns - version.auditRuns);
   }
 
-  /** To be called after each run that decided: `audited` when probation held it back. */
+  /** Records a run that made a decision. `audited`: probation held the run. */
   noteRun(policy: Policy, audited: boolean): void {
     const { ledger } = this.#deps;
     const version = ledger.policyVersion(policy.name);
@@ -141,7 +144,10 @@ export class Authority {
     ledger.savePolicyVersion(policy.name, { scope: policy.scope, auditRuns });
   }
 
-  /** A store that cannot be read counts as a pause: it may hold one, and nothing could be written down anyhow. */
+  /**
+   * Returns the reason for a pause. An unreadable store counts as a pause: it may contain one, and a run could not be
+   * recorded.
+   */
   #pausedBy(scopes: readonly string[]): string | undefined {
     const standing = new Map(this.#unwritten);
     try {

@@ -1,4 +1,4 @@
-/** The spend of an account as a policy over its budget sees it: the last reading of the statistics, while it is fresh. */
+/** Spend of an account for a policy over its budget: the last reading of the statistics, if it is fresh. */
 import { monthOf } from '#foundation/domain/utc-month.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
 import type { FactsDeps } from './facts-deps.ts';
@@ -16,12 +16,12 @@ export function spendFacts(
   const now = clock.now();
   const ageMs = board.ageMs(account, 'accountStats');
   if (batch === undefined || ageMs === undefined || spend?.monthUsd === undefined) return { fresh: false };
-  // By the age, and not by the time that was noted: the clock may have been set since.
+  // Computed from the age, not from the recorded time: the clock may have been set since.
   const at = Math.round(now - ageMs);
-  // What was read before a month's turn says nothing of the new one.
+  // A reading from before a new month says nothing about that month.
   if (monthOf(at) !== monthOf(now) || monthOf(batch.at) !== monthOf(now)) return { fresh: false };
   const { monthUsd, last24hUsd, medianDayUsd, paceUsd, forecastUsd, requestsLastDay } = spend;
-  // A forecast smooths a bad day away; who has to act must know of it.
+  // A forecast hides one bad day, so the policy uses the faster of the two rates.
   const fastest = Math.max(paceUsd ?? -Infinity, last24hUsd ?? -Infinity);
   const hoursLeft =
     known === undefined || fastest === -Infinity
@@ -40,7 +40,10 @@ export function spendFacts(
   };
 }
 
-/** Hours until the budget is used up at this pace, the usual one or that of the last day, whichever is faster; Infinity when nothing is spent. A month's turn may come before. */
+/**
+ * Hours until the budget is used up, at the faster of the usual rate and that of the last day. Infinity if nothing is
+ * spent. A new month may start earlier.
+ */
 function hoursUntil(at: {
   readonly spentUsd: number;
   readonly budgetUsd: number;

@@ -1,6 +1,6 @@
 /**
- * The engine's side of campaigns: they are saved before the first intent of a step and after its last, and judged when
- * it is known what became of its acts. The rules themselves are pure (guardrails/campaign.ts).
+ * Persistence of campaigns. They are saved before the first intent of a step and after its last, and judged when the
+ * outcomes of its actions are known. The rules are pure functions (guardrails/campaign.ts).
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
@@ -16,7 +16,7 @@ export interface Change {
   readonly after: Campaign;
 }
 
-/** The group's campaign as it stands now: a breaker that has run out is half open, and a new group begins. */
+/** Current campaign of a group: half-open once its breaker's open time has passed, and new for a new group. */
 export function campaignOf(
   policy: ResumePolicy,
   group: string,
@@ -25,16 +25,16 @@ export function campaignOf(
 ): Campaign {
   const standing = deps.ledger.campaign(policy.name, group);
   if (standing === undefined) {
-    // A plan writes nothing, a number of a campaign neither: it gets its id with its first step.
+    // A plan writes nothing, so a new campaign gets its id with its first step.
     return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
   }
   return standing.state === 'halted' && (standing.until ?? 0) <= now ? reopen(standing, now) : standing;
 }
 
 /**
- * Before the first intent of a group: a crash from here on finds the step and its acts.
+ * Starts a step before the first intent of a group: after a crash, the step and its actions are found.
  *
- * @param settle as someone overruled it for this step, milliseconds
+ * @param settle overruled value for this step, in milliseconds
  */
 export function beginStep(
   policy: ResumePolicy,
@@ -48,7 +48,7 @@ export function beginStep(
   return campaign;
 }
 
-/** After the last request of a group, however the run ended. */
+/** Ends a step after the last request of a group, whatever the outcome of the run. */
 export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDeps<Campaigns>): void {
   const acts = deps.ledger.stepActs(campaign.id, campaign.step);
   if (acts.every(hadNoEffect)) return;
@@ -56,8 +56,8 @@ export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDe
 }
 
 /**
- * Campaigns whose state has changed by what was learned of their acts. To be called after outcomes were recorded. A step
- * that is still being sent is judged when it is whole: its run would put its own state over the verdict.
+ * Judges campaigns after outcomes were recorded, and returns those whose state changed. A step is judged only after all
+ * its requests: otherwise its run would overwrite the verdict.
  */
 export function judgeCampaigns(
   policies: ReadonlyMap<string, Policy>,
@@ -75,7 +75,7 @@ export function judgeCampaigns(
   });
 }
 
-/** Overrules `ramp.settle` for the steps of a policy that are out. They are judged when it is their time by it. */
+/** Overrules `ramp.settle` for the open steps of a policy, and moves their verdicts accordingly. */
 export function overruleSettle(policy: ResumePolicy, deps: EngineDeps<Campaigns>): void {
   for (const campaign of deps.ledger.campaigns()) {
     if (campaign.policy !== policy.name || campaign.state !== 'settling') continue;
@@ -83,14 +83,14 @@ export function overruleSettle(policy: ResumePolicy, deps: EngineDeps<Campaigns>
   }
 }
 
-/** Returns a campaign as it is where `ramp.settle` is overruled for the step under way. */
+/** Returns a campaign with an overruled `ramp.settle` for its current step. */
 export function settlingFor(campaign: Campaign, { ramp }: ResumePolicy, { ledger }: EngineDeps<Campaigns>): Campaign {
   if (campaign.state !== 'settling') return campaign;
   const { horizonMs } = stepOf(ledger.stepActs(campaign.id, campaign.step));
   return retimed({ ...campaign, settle: ramp.settle }, { horizonMs, ramp });
 }
 
-/** Groups of a whole plan of which nothing is left: their campaigns end. */
+/** Ends the campaigns of groups without entries, after a complete listing. */
 export function endDrained(policy: ResumePolicy, groups: ReadonlySet<string>, deps: EngineDeps<Campaigns>): void {
   for (const campaign of deps.ledger.campaigns()) {
     if (campaign.policy !== policy.name || groups.has(campaign.group)) continue;
@@ -108,7 +108,7 @@ function judged(
   if (campaign.state !== 'ready' && campaign.state !== 'settling') return undefined;
   const acts = deps.ledger.stepActs(campaign.id, campaign.step);
   if (campaign.state === 'ready') {
-    // A crash came between the last request and this.
+    // A crash happened between the last request and the end of the step.
     const left = acts.length > 0 && !acts.every(hadNoEffect);
     return left ? sent(campaign, { ...stepOf(acts), now, ramp: policy.ramp }) : undefined;
   }
@@ -131,7 +131,7 @@ function hadNoEffect({ outcome }: ActionRecord): boolean {
   return outcome === 'rejected' || outcome === 'confirmed_not_applied';
 }
 
-/** What an outcome says of the repair; undefined for acts that did nothing, and where nothing can tell. */
+/** Verdict of an outcome. Undefined for an action without effect, and if the outcome cannot be resolved. */
 function resultOf(outcome: ActionOutcome | undefined): 'verified' | 'failed' | 'undecided' | undefined {
   switch (outcome) {
     case 'verified':

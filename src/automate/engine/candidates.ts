@@ -1,7 +1,7 @@
 /**
- * What is known of each listed entry: the lineage its run belongs to, and what was done to that lineage before. The
- * ledger knows a run that we resumed by the id it got; where it does not, the stamp tells; else the run is new. That it
- * looks the same as a run that was resumed says nothing: an entry must not wait for what was done to another.
+ * History of each listed entry: the lineage of its run, and earlier actions on that lineage. The ledger knows a run
+ * resumed by this daemon by the id that it got. Otherwise the stamp identifies it. Otherwise the run is new. Looking
+ * the same as a resumed run proves nothing: an entry must not wait for an action on another run.
  */
 import { hash } from 'node:crypto';
 import { newestStamp, parseStamp } from '#foundation/domain/lineage.ts';
@@ -11,7 +11,7 @@ import type { History } from '../ledger/history.ts';
 import type { Identity } from '../ledger/trust.ts';
 import type { Rejections } from './rejections.ts';
 
-/** Oldest failure first: what leaves the DLQ by age first is repaired first. */
+/** Sorts by age, oldest failure first: the entries that expire first are repaired first. */
 export function candidates(
   account: string,
   entries: readonly WorkflowDlqEntry[],
@@ -57,7 +57,10 @@ function candidateOf(
   };
 }
 
-/** The same for all entries of one run: an act that did nothing is taken up in its own lineage. */
+/**
+ * Lineage of a run without history. It is equal for all entries of one run, so an action without effect continues its
+ * own lineage.
+ */
 function newLineage(account: string, { workflowRunId, workflowCreatedAt = 0 }: WorkflowDlqEntry): string {
   return hash('sha256', `${account}\0${workflowRunId}\0${workflowCreatedAt}`, 'hex').slice(0, 16);
 }

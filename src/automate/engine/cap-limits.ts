@@ -1,4 +1,4 @@
-/** The caps that hold for a policy's acts: its own, its account's and the engine's, over sliding hours and days. */
+/** Caps of a policy's actions: its own, its account's and the engine's, over sliding hours and days. */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import type { ActionType, PlanCap } from '#foundation/domain/plan.ts';
 import type { CapLimit } from '../ledger/intents.ts';
@@ -25,7 +25,7 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
     { scope: 'policy', ...hour, limit: maxPerHour },
     { scope: 'policy', ...day, limit: maxPerDay },
   ];
-  // A budget is no entry: its own limits are those of the policy.
+  // A budget is not an entry: only the policy's own limits apply.
   if (policy.action.type === 'budget.raise') return limits;
   for (const scope of ['account', 'engine'] as const) {
     limits.push({ scope, ...hour, limit: settings.caps.perHour });
@@ -36,7 +36,7 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
   }
   const price = accounts.get(policy.account)?.priceUsdPer100kMessages;
   if (policy.action.type === 'workflow-dlq.resume' && price !== undefined && price > 0) {
-    // Each resumed run is at least one message, and each of its retries another.
+    // Each resumed run is at least one message, and each of its retries is another.
     const each = (price / 100_000) * (1 + (policy.action.retries ?? 0));
     const limit = Math.floor(settings.caps.spendUsdPerDay / each);
     limits.push({ scope: 'engine', ...day, limit, actions: RESUMES });
@@ -44,7 +44,7 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
   return limits;
 }
 
-/** How much of each cap is taken at `now` (epoch milliseconds). */
+/** Use of each cap at `now` (epoch milliseconds). */
 export function capUse(
   policy: Policy,
   limits: readonly CapLimit[],
@@ -52,7 +52,7 @@ export function capUse(
   now: number,
 ): readonly PlanCap[] {
   const adopt = ledger.mustBeAdopted;
-  const why = adopt && { why: `all count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends it` };
+  const why = adopt && { why: `all caps count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends this state` };
   return limits.map(({ scope, windowMs, marginMs = 0, limit, actions }) => {
     const of = {
       ...(scope === 'policy' && { policy: policy.name }),

@@ -1,4 +1,4 @@
-/** The last narrowing before a plan: what a run may do at once, and what the caps still allow. */
+/** Last reduction before a plan: the limit of one run, and what the caps still allow. */
 import type { Plan, Proposal } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Trust } from '../ledger/trust.ts';
@@ -9,8 +9,8 @@ import { guardsAt } from './guards-at.ts';
 import type { Draft } from './plan-draft.ts';
 
 /**
- * @param allowed in the order in which they are to be acted on
- * @returns the acts that fit, and how the caps stand
+ * @param allowed in the order of execution
+ * @returns the actions that fit, and the use of the caps
  */
 export function withinCaps<P extends Proposal>(
   policy: Policy,
@@ -30,7 +30,7 @@ export function withinCaps<P extends Proposal>(
   }
   const chosen: P[] = [];
   for (const proposal of allowed) {
-    // A page may be smaller; an entry is one or none.
+    // A page may be smaller; an entry is acted on or not.
     const fits = proposal.action === 'message-dlq.prune' ? Math.min(proposal.items, room) : proposal.items;
     if (fits === 0 || fits > room) break;
     room -= fits;

@@ -1,9 +1,9 @@
-/** The check of the local clock for decisions outside of a run, and the read that makes the check possible. */
+/** Check of the local clock for decisions outside a run, and the read that makes the check possible. */
 import type { Denial } from '#foundation/domain/plan.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 
-/** Returns why no limit in time may expire for this account now; undefined when the clock can be relied on. */
+/** Returns the reason why no time limit may expire for this account; undefined if the clock is reliable. */
 export function clockDenial(
   account: string,
   { facts, clock, guards }: Pick<EngineDeps, 'facts' | 'clock' | 'guards'>,
@@ -15,7 +15,7 @@ export function clockDenial(
   );
 }
 
-/** Sends one read where the service has not answered yet: without its time, no run may begin. */
+/** Sends one read if the service has not responded yet: without its time, no run may start. */
 export async function hearClock(
   account: string,
   { facts, actions }: Pick<EngineDeps, 'facts' | 'actions'>,

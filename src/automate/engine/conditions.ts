@@ -1,6 +1,6 @@
 /**
- * What stands at this moment that a person should know of: a hold, a halted group, a plan that waits. Each is told once
- * when it begins and once when it ends; in between it is a metric and a line on the page. No hold in silence.
+ * Active conditions that operators must know about: a hold, a halted group, a pending plan. Each is reported once when
+ * it becomes active and once when it is resolved. In between it is a metric and a line on the page. Every hold has one.
  */
 import type { Condition } from '../ledger/verbs.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -16,12 +16,12 @@ export class Conditions {
     this.#events = deps.events;
   }
 
-  /** What an earlier process told and did not end: it stands on, and is not told again. */
+  /** Restores conditions that an earlier process reported and did not resolve. They are not reported again. */
   takeUp(told: readonly Condition[]): void {
     for (const condition of told) if (!this.#standing.has(condition.key)) this.#standing.set(condition.key, condition);
   }
 
-  /** Begins it, or tells anew when another guard or severity has taken its place. */
+  /** Activates a condition. Reports it again only if its guard or severity changed. */
   stands(condition: Omit<Condition, 'since'> & { readonly since?: number }): void {
     const before = this.#standing.get(condition.key);
     const since =
@@ -39,7 +39,7 @@ export class Conditions {
     this.#tell(before, true);
   }
 
-  /** Ends all whose key begins so and is not among those that still stand. */
+  /** Resolves all conditions whose key has the prefix and is not in `keys`. */
   keepOnly(prefix: string, keys: ReadonlySet<string>): void {
     for (const key of this.#standing.keys()) if (key.startsWith(prefix) && !keys.has(key)) this.ended(key);
   }

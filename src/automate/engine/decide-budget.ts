@@ -1,4 +1,7 @@
-/** The plan of a policy that raises the budget when spend comes close. No operation reads the budget: it is known, or not. */
+/**
+ * Plan of a policy that raises the budget when the spend comes close. No operation reads the budget, so it may be
+ * unknown.
+ */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { BudgetProposal } from '#foundation/domain/plan.ts';
@@ -24,7 +27,7 @@ export async function decideBudget(
   const now = deps.clock.now();
   const { spend, known, doubt } = deps.facts.budget(policy.account);
   if (known !== undefined) draft.notes.push(knowledge(known, now));
-  if (Number.isFinite(spend.hoursLeft)) draft.notes.push(`Hours left at this pace: ${spend.hoursLeft!.toFixed(1)}.`);
+  if (Number.isFinite(spend.hoursLeft)) draft.notes.push(`Hours left at this rate: ${spend.hoursLeft!.toFixed(1)}.`);
   const seen = deps.ledger.condition(policy.name);
   if (known !== undefined && spend.fresh) {
     const verdict = policy.where.evaluate({ spend, budget: known }, context.trigger);
@@ -35,7 +38,7 @@ export async function decideBudget(
   }
   const apart = apartOf(policy, spend);
   const readings = counted(seen, spend.at ?? now, apart);
-  // What is not known breaks no row of readings, and adds none.
+  // Unknown data neither breaks a series of readings nor adds one.
   const met = known !== undefined && spend.fresh && readings !== seen && { readings };
   const toUsd = known === undefined ? undefined : raised(policy, known.knownUsd);
   const raises = deps.ledger.raises(policy.account, sinceMonth(now));
@@ -67,7 +70,7 @@ export async function decideBudget(
     policy: policy.name,
     account: policy.account,
     action: 'budget.raise',
-    // Made unique by the run when it is reserved: the same amount may be set again in another month.
+    // The run makes the target unique when it reserves it: another month may set the same amount again.
     target: `budget/${toUsd}`,
     group: '',
     items: 1,
@@ -81,41 +84,41 @@ export async function decideBudget(
   return { ...draft.finish({ selected: 1, matched, chosen, backlog: matched - chosen.length, caps }), ...met };
 }
 
-/** Soon out of budget, two readings need not be so far apart. */
+/** When the budget is nearly used up, readings may follow each other faster. */
 const URGENT_HOURS = 3;
 const URGENT_APART_MS = 5 * 60_000;
 
-/** How far apart two readings must be, in milliseconds. */
+/** Minimum time between two readings, in milliseconds. */
 function apartOf(policy: BudgetPolicy, { hoursLeft = Infinity }: BudgetFacts): number {
   const { apart } = policy.action.confirm;
   return hoursLeft < URGENT_HOURS ? Math.min(apart, URGENT_APART_MS) : apart;
 }
 
-/** The readings that count after this one: of one month, each far enough after the one before. */
+/** Series of readings after this one: all in one month, each far enough from the previous one. */
 function counted(before: Readings | undefined, at: number, apart: number): Readings {
   if (before === undefined || monthOf(before.since) !== monthOf(at)) return { since: at, last: at, readings: 1 };
   if (at - before.last < apart) return before;
   return { since: before.since, last: at, readings: before.readings + 1 };
 }
 
-/** Why the readings so far do not suffice. */
+/** Reason why more readings are required. */
 function unconfirmed(policy: BudgetPolicy, { readings: count }: Readings, apart: number): string | undefined {
   const { readings } = policy.action.confirm;
   if (count >= readings) return undefined;
   return `reading ${count} of ${readings}; they must be ${formatDuration(apart)} apart`;
 }
 
-/** Since when raises count for the month: where the clocks may disagree about its turn, both months count. */
+/** Start of the month for counting raises. Near a new month, when the clocks may disagree, both months count. */
 function sinceMonth(now: number): number {
   return startOfMonth(monthOf(now - CLOCK_MARGIN_MS)) - CLOCK_MARGIN_MS;
 }
 
-/** What an operator must know before a raise is approved. */
+/** Note that an operator must read before approving a raise. */
 export function absoluteAmount(toUsd: number): string {
-  return `The request sets the budget to $${toUsd}, whatever it is: a higher budget set elsewhere would be lowered.`;
+  return `The request sets the budget to $${toUsd}, whatever its current value: a higher budget set elsewhere would be lowered.`;
 }
 
-/** The next budget: a step up, rounded, never above the ceiling of the policy or of the service. */
+/** Next budget: one step up, rounded, at most the ceiling of the policy and of the service. */
 function raised(policy: BudgetPolicy, fromUsd: number): number {
   const { step, ceilingUsd } = policy.action;
   const by = step.usd ?? (fromUsd * (step.percent ?? 0)) / 100;
@@ -128,5 +131,5 @@ function knowledge({ knownUsd, origin, assertedAt }: KnownBudget, now: number): 
     configuration: 'asserted in the configuration',
     ledger: 'set by this daemon',
   };
-  return `The budget is taken to be $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
+  return `The known budget is $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
 }

@@ -1,4 +1,4 @@
-/** The plan of a policy that deletes messages from the DLQ by ids that failure callbacks told of. */
+/** Plan of a policy that deletes messages from the DLQ by ids from failure callbacks. */
 import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
 import { backingOffRefusal } from '../guardrails/attempts.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
@@ -12,7 +12,7 @@ import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
 import { Draft, waitingOf, type Decision, type PlanContext } from './plan-draft.ts';
 
-/** More than this are not looked at in one run: old ones that nobody deletes must not hide the new ones. */
+/** Maximum number of dead letters in one run: old ones that no policy deletes must not hide the new ones. */
 const MAX_LETTERS = 10_000;
 
 export async function decideDeadLetters(
@@ -22,9 +22,9 @@ export async function decideDeadLetters(
 ): Promise<Decision> {
   const draft = new Draft(policy, context);
   const now = deps.clock.now();
-  draft.notes.push('No operation lists these messages: their ids are those that failure callbacks told of.');
+  draft.notes.push('No operation lists these messages: their ids come from failure callbacks.');
   const letters = deps.ledger.deadLetters(policy.account, MAX_LETTERS);
-  if (letters.length === MAX_LETTERS) draft.notes.push(`The newest ${MAX_LETTERS} are looked at, none before them.`);
+  if (letters.length === MAX_LETTERS) draft.notes.push(`Only the newest ${MAX_LETTERS} are checked.`);
   const { backoff } = policy.limits.attempts;
   const proposals: MessageDeleteProposal[] = [];
   let errors = 0;

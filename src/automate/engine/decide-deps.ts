@@ -8,7 +8,7 @@ import type { Raises, Usage } from '../ledger/usage.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { Rejections } from './rejections.ts';
 
-/** The parts of the ledger that decisions read. */
+/** Parts of the ledger that decisions read. */
 type DecideLedger = Identity & Trust & PolicyMemory & History & Usage & Raises & Campaigns & Signals;
 
 export interface DecideDeps<L = DecideLedger> extends EngineDeps<L> {

@@ -1,6 +1,6 @@
 /**
- * The plan of a prune by filters. It cannot see what it deletes, so it is bounded by time, by pages, and by what the
- * caps allow before each page is sent. The first page of a run is one message.
+ * Plan of a prune by filters. It cannot list what it deletes. So it is bounded by time, by pages, and by the caps
+ * before each page. The first page of a run is one message.
  */
 import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../policies/policy.ts';
@@ -23,12 +23,12 @@ export async function decidePrune(
   const known = deps.facts.dlqMessages(policy.account);
   const labels = deps.settings.protectedLabels;
   draft.notes.push(
-    'The entries go unseen: no operation lists them, and the service tells only how many it deleted.',
+    'The messages cannot be listed: the service only returns how many it deleted.',
     ...(labels.length === 0
       ? []
-      : [`Protected labels are not seen either: ${labels.join(', ')} are deleted as the rest.`]),
+      : [`Protected labels have no effect: messages with ${labels.join(', ')} are deleted as well.`]),
     `At most ${policy.limits.maxPerRun} messages that failed before ${new Date(filter.toDate).toISOString().slice(0, 16)}Z` +
-      `${known === undefined ? '' : `; the DLQ holds ${known} in all`}.`,
+      `${known === undefined ? '' : `; the DLQ has ${known} messages`}.`,
   );
   const pages: PruneProposal[] = [];
   let left = Math.min(policy.limits.maxPerRun, context.prune?.atMost ?? Infinity);
@@ -39,7 +39,7 @@ export async function decidePrune(
       policy: policy.name,
       account: policy.account,
       action: 'message-dlq.prune',
-      // Made unique by the run when it is reserved: two plans may say the same.
+      // The run makes the target unique when it reserves it: two plans may have equal pages.
       target: `prune/${page}`,
       group: '',
       items,

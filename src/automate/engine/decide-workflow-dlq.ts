@@ -1,4 +1,4 @@
-/** The plan of a policy over entries of the workflow DLQ: resume them, or delete them. */
+/** Plan of a policy that resumes or deletes entries of the workflow DLQ. */
 import { parseStamp } from '#foundation/domain/lineage.ts';
 import type { Plan, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
 import { failureCause } from '#foundation/domain/reason.ts';
@@ -44,7 +44,7 @@ export async function decideWorkflowDlq(
     ...(board !== undefined && { population: board.length }),
     ...(listing.clockSkewMs !== undefined && { clockSkewMs: listing.clockSkewMs }),
   };
-  // A stop says nothing of the service; one that never comes to the end of its listing in time does.
+  // A stop says nothing about the service. A listing that does not end in time does.
   const { signal } = context;
   const isStopped = signal.aborted && !(signal.reason instanceof TimeoutError);
   if (isStopped && !listing.complete) return draft.abort(interrupted(signal), { read });
@@ -118,7 +118,7 @@ interface Selecting {
 
 type WorkflowDlqDeps = DecideDeps<Identity & PolicyMemory & History & Campaigns & Trust & Usage>;
 
-/** `select` and `where`, asked of every entry. */
+/** Applies `select` and `where` to every entry. */
 function select(
   policy: WorkflowDlqPolicy,
   entries: readonly WorkflowDlqEntry[],
@@ -149,7 +149,7 @@ interface Allowing {
   readonly only: ReadonlySet<string> | undefined;
 }
 
-/** The guards of entries. What a person did not approve is left out here too. */
+/** Applies the entry guards, and denies entries outside an operator's approval. */
 function allow(
   policy: WorkflowDlqPolicy,
   matched: readonly Candidate[],
@@ -172,7 +172,7 @@ function allow(
     const { dlqId } = found.entry;
     const ownedBy = owning.before(policy, found.entry, { attempts: found.attempts, retention, now });
     const firstMatchedAt = rules.grace > 0 ? deps.ledger.firstMatchedAt(policy.name, dlqId) : undefined;
-    // Of most entries no more is known, and there may be very many.
+    // Most of the many entries have no further facts, so they are not copied.
     const candidate: Candidate =
       ownedBy === undefined && firstMatchedAt === undefined
         ? found

@@ -1,7 +1,4 @@
-/**
- * From a policy to its plan: read, test, choose. Nothing here acts or writes; a run and a dry run are the same up to
- * this point.
- */
+/** Decision: read, test, choose. It neither acts nor writes. A run and a dry run are the same up to this point. */
 import type { Denial } from '#foundation/domain/plan.ts';
 import type { BudgetPolicy, MessageDeletePolicy, Policy, PrunePolicy, WorkflowDlqPolicy } from '../policies/policy.ts';
 import { decideBudget } from './decide-budget.ts';
@@ -11,7 +8,9 @@ import { decideWorkflowDlq } from './decide-workflow-dlq.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
-/** The type of an action tells the policy's own: a switch over a member's member does not narrow it by itself. */
+/**
+ * Decides by the action's type. The casts are needed, since a switch over a nested member does not narrow the union.
+ */
 export async function decide(policy: Policy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
   switch (policy.action.type) {
     case 'workflow-dlq.resume':
@@ -26,7 +25,7 @@ export async function decide(policy: Policy, context: PlanContext, deps: DecideD
   }
 }
 
-/** Nothing was read, because something already said no. */
+/** Decision without a read: an earlier guard has already denied the run. */
 export function unread(policy: Policy, context: PlanContext, stopped: Denial): Decision {
   return new Draft(policy, { ...context, stopped }).finish({});
 }

@@ -1,9 +1,12 @@
-/** How long what matched will take, by the ramp of each group and the policy's own caps; and what expires before. */
+/**
+ * Time to work through all matched entries, by the ramp of each group and the policy's own caps, and the number of
+ * entries that expire before.
+ */
 import type { Plan, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqPolicy } from '../policies/policy.ts';
 
 const HOUR_MS = 3_600_000;
-/** A step is judged by a listing that comes a little after its time. */
+/** Delay between the end of a step and the listing that judges it. */
 const JUDGING_MS = 60_000;
 
 export function drainOf(
@@ -12,7 +15,7 @@ export function drainOf(
   campaigns: readonly PlanCampaign[],
   now: number,
 ): Plan['drain'] {
-  // A group that was given up waits for an operator: no time can be told.
+  // A group in audit waits for an operator, so no time can be estimated.
   if (proposals.length === 0 || campaigns.some(({ state }) => state === 'audit')) return undefined;
   const byCaps = (Math.max(0, proposals.length - policy.limits.maxPerRun) / policy.limits.maxPerHour) * HOUR_MS;
   const ms = Math.max(byCaps, ...campaigns.map((campaign) => waitMs(campaign, now) + rampMs(policy, campaign)));
@@ -20,7 +23,7 @@ export function drainOf(
   return { ms, expiring };
 }
 
-/** Time until the group's step is judged, or its halt ends. */
+/** Milliseconds until the group's step is judged, or its halt ends. */
 function waitMs({ state, until = 0 }: PlanCampaign, now: number): number {
   return state === 'halted' || state === 'settling' ? Math.max(0, until - now) : 0;
 }
@@ -33,7 +36,7 @@ function rampMs(policy: WorkflowDlqPolicy, campaign: PlanCampaign): number {
   let steps = 0;
   while (left > 0) {
     size = Math.min(max, Math.max(size + 1, Math.floor(size * factor)));
-    // From here on all steps are alike.
+    // All later steps have the maximum size.
     if (size === max) return (steps + Math.ceil(left / max)) * (settle + JUDGING_MS);
     left -= size;
     steps++;

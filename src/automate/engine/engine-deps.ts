@@ -1,4 +1,4 @@
-/** What the engine stands on. Everything it knows comes through here. */
+/** Dependencies of the engine. All its knowledge comes through this interface. */
 import type { Actions } from '../actions/index.ts';
 import type { ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import type { BudgetAssertion, BudgetDoubt } from '#foundation/domain/known-budget.ts';
@@ -12,44 +12,44 @@ import type { BudgetFacts, KnownBudget, PreconditionFacts } from '../policies/fa
 import type { Policy } from '../policies/policy.ts';
 import type { EngineSettings } from '../policies/settings.ts';
 
-/** What is known of an account at this moment. Undefined is "not known". */
+/** Facts about an account at the time of the call. Undefined means unknown. */
 export interface EngineFacts {
-  /** Messages to a host that ended within the window (milliseconds), by the service's own log. */
+  /** Messages to a host that ended within the window (milliseconds), according to the service's log. */
   deliveries(account: string, host: string, windowMs: number): Deliveries | undefined;
-  /** Epoch milliseconds of the last 429, or of the daemon's own quota running out. */
+  /** Epoch milliseconds of the last 429, or of the last time that the daemon's own quota ran out. */
   refusedAt(account: string): number | undefined;
   /**
-   * Local clock minus the service's, milliseconds; of a service that sends no `Date`, how far the local clock was set
-   * since the start. Undefined before the first answer.
+   * Local clock minus the service's, in milliseconds. For a service without `Date` header: how far the local clock was
+   * set since the start. Undefined before the first response.
    */
   clockSkewMs(account: string): number | undefined;
-  /** The moment since which time has run without being set: what was noted before may be less exact. */
+  /** Time since which the clock has not been set. Earlier timestamps may be less exact. */
   steadySince(): number;
   preconditions(account: string): PreconditionFacts;
-  /** `asserted`: what the configuration says, also where something newer is known. */
+  /** Budget facts. `asserted` is the configured value, even if a newer one is known. */
   budget(account: string): {
     readonly spend: BudgetFacts;
     readonly known?: KnownBudget;
     readonly asserted?: BudgetAssertion;
     readonly doubt?: BudgetDoubt;
   };
-  /** Whether the log showed that a message of a resumed run, to its workflow, ended like this. */
+  /** Returns true if the log has shown this end of a message of a resumed run to its workflow. */
   resumeEnded(account: string, message: ResumedMessage, end: ResumeEnd['end']): boolean;
-  /** Messages in the DLQ, by the statistics. */
+  /** Number of messages in the DLQ, from the statistics. */
   dlqMessages(account: string): number | undefined;
 }
 
-/** What the configuration says of an account. */
+/** Configured terms of an account. */
 interface AccountTerms {
-  /** Ceiling for its policies. */
+  /** Upper limit for the mode of its policies. */
   readonly mode: PolicyMode;
-  /** How the management API knows it; absent where it has none. */
+  /** Id in the management API; absent if the account has none. */
   readonly accountId?: string;
   readonly dlqRetentionMs?: number;
   readonly priceUsdPer100kMessages?: number;
 }
 
-/** `L`: the parts of the ledger that a part of the engine uses. */
+/** Dependencies. `L` is the part of the ledger that a part of the engine uses. */
 export interface EngineDeps<L = Ledger> {
   readonly policies: readonly Policy[];
   readonly settings: EngineSettings;
@@ -60,19 +60,19 @@ export interface EngineDeps<L = Ledger> {
   readonly facts: EngineFacts;
   readonly clock: Clock;
   readonly events: EventBus;
-  /** OPSD_MODE: it can only lower. */
+  /** OPSD_MODE. It can only lower the mode. */
   readonly ceiling?: PolicyMode;
-  /** Why no policy acts at present, where the configuration says otherwise; asked before every request. */
+  /** Reason why all policies are in audit mode now, despite the configuration. Checked before every request. */
   auditOnly?(): string | undefined;
-  /** Pauses of before that could not be written down. */
+  /** Pauses that an earlier engine could not store. */
   readonly unwrittenPauses?: ReadonlyMap<string, string>;
-  /** Why everything is paused, or undefined. It is asked before every request; one that throws counts as a pause. */
+  /** Reason why everything is paused, or undefined. Checked before every request. An error counts as a pause. */
   killSwitch(): string | undefined;
-  /** Milliseconds within which a lost request has arrived or never will; default 5 min. */
+  /** Milliseconds after which a lost request has arrived or never will; default 5 min. */
   readonly settleMs?: number;
-  /** Least time between two whole listings of an account that learn what became of acts, milliseconds; default 1 min. */
+  /** Minimum milliseconds between two full listings of an account that look for outcomes; default 1 min. */
   readonly listEveryMs?: number;
-  /** How long breakers stay open after each halt in a row, milliseconds; default 30 min, 2 h, 6 h. */
+  /** Milliseconds that breakers stay open after each consecutive halt; default 30 min, 2 h, 6 h. */
   readonly breakerMs?: readonly number[];
   readonly guards: readonly Guard[];
 }

@@ -1,6 +1,4 @@
-/**
- * The one line from a policy to an act: decide, guard, act, record. `plan` is the line stopped one step earlier.
- */
+/** Engine: decides, checks guards, acts and records. `plan` is a run that ends before it acts. */
 import { leastMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -29,24 +27,24 @@ import { RunTurns } from './run-turns.ts';
 import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type VerbDeps } from './verbs.ts';
 
 export interface Engine extends Verbs {
-  /** Without `nextRunAt`, which the scheduler knows. */
+  /** Statuses without `nextRunAt`, which only the scheduler knows. */
   statuses(): readonly PolicyStatus[];
-  /** What the metrics show beside the policies. */
+  /** Readings for metrics, apart from the policies. */
   readings(): EngineReadings;
   /**
-   * One run. Aborting lets the request under way end, writes its outcome and leaves the rest; what went wrong is an
-   * outcome in the ledger and an event, not a rejection.
+   * Runs a policy once. An abort lets the request in flight finish, records its outcome and leaves the rest. Failures
+   * are outcomes in the ledger and events; the promise does not reject.
    */
   run(policy: string, signal: AbortSignal, trigger?: Trigger): Promise<RunResult>;
-  /** What stands beside the policies, and ends: told of and shown as theirs is. */
+  /** Conditions of other parts of the daemon, reported and shown like those of policies. */
   readonly others: Pick<Conditions, 'stands' | 'ended'>;
-  /** Pauses that could not be written down, for an engine that follows this one. */
+  /** Pauses that could not be stored, for the next engine. */
   unwrittenPauses(): ReadonlyMap<string, string>;
-  /** At start: conditions that an earlier process told of. Those of policies that run no more end. */
+  /** Restores conditions of an earlier process at the start. Those of policies that no longer run are resolved. */
   takeUp(told: readonly Condition[]): void;
-  /** At start, before the first run: what a crash left behind becomes unknown, then is resolved by reading. */
+  /** Recovers after a crash, before the first run: open intents become unknown, then reads resolve them. */
   recover(signal: AbortSignal): Promise<void>;
-  /** Learns by reading what became of earlier acts. To be called every so often; never overlaps itself. */
+  /** Resolves the outcomes of earlier actions by reading. Call it periodically; it never overlaps itself. */
   settle(signal: AbortSignal): Promise<void>;
 }
 
@@ -116,7 +114,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     },
     async run(name, signal, trigger = { kind: 'schedule' }) {
       const policy = byName.get(name);
-      if (policy === undefined) throw new Error(`there is no policy ${name}`);
+      if (policy === undefined) throw new Error(`policy ${name} does not exist`);
       return turns.take(policy, { trigger, signal });
     },
     takeUp(told) {
@@ -136,7 +134,9 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   };
 }
 
-/** Notes since when the store has every raise of an account. A store that must be adopted can lack raises. */
+/**
+ * Records the time since which the store has every raise of an account. A store that must be adopted can lack raises.
+ */
 function noteAccounts(deps: EngineDeps<Trust & Raises>): void {
   const { accounts, ledger, clock } = deps;
   if (ledger.mustBeAdopted !== undefined) return;

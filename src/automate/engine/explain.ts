@@ -1,6 +1,6 @@
 /**
- * Explains an id: what it names, what each policy would do with it now, and what was done to it. Reads the service, and
- * sends nothing that acts.
+ * Explains an id: the object it names, the verdict of each policy on it now, and earlier actions on it. Reads the
+ * service and sends nothing that acts.
  */
 import type { Denial, Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
@@ -16,7 +16,7 @@ import { firstDenial, guardsAt } from './guards-at.ts';
 import { actionsOn, lookUp, type Found } from './look-up.ts';
 import { contextOf, type RunDeps } from './run-policy.ts';
 
-/** Names in `select` of the listing's filters, where the two differ. */
+/** Keys of `select` for filters of the listing that have another name. */
 const SELECT_KEYS: Readonly<Record<string, string>> = {
   label: 'anyLabel',
   fromDate: 'failedWithin',
@@ -30,8 +30,8 @@ export async function explain(id: string, deps: RunDeps, signal: AbortSignal): P
   const account = found?.subject.account ?? actions[0]?.proposal.account;
   if (account === undefined) {
     const accounts = deps.actions.accounts.join(', ');
-    const where = 'no workflow DLQ, message log, failure callback or action has it';
-    const message = `Nothing is known of ${id.slice(0, 200)}: ${where} (accounts: ${accounts}).`;
+    const where = 'it is in no workflow DLQ, message log, failure callback or action';
+    const message = `The id ${id.slice(0, 200)} is unknown: ${where} (accounts: ${accounts}).`;
     return { ok: false, code: 'unknown_id', message };
   }
   const policies: Explanation[] = [];
@@ -43,7 +43,7 @@ export async function explain(id: string, deps: RunDeps, signal: AbortSignal): P
   return { ok: true, id, ...(found !== undefined && { subject: found.subject }), policies, actions };
 }
 
-/** Returns whether a policy acts on such a thing at all. A prune lists nothing, and a budget has no entries. */
+/** Returns true if the policy acts on such an object. A prune lists nothing, and a budget has no entries. */
 function isAbout({ action: { type } }: Policy, found: Found | undefined): boolean {
   return found?.letter === undefined
     ? type === 'workflow-dlq.resume' || type === 'workflow-dlq.delete'
@@ -102,7 +102,7 @@ function selectMisses(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, now: n
   return { guard: 'select', reason: `${SELECT_KEYS[missed] ?? missed}: ${why}` };
 }
 
-/** Returns why a run would send nothing for it: the mode, probation, or a missing approval. */
+/** Returns the reason why a run would send nothing for the entry: the mode, probation, or a missing approval. */
 function mayNotAct(policy: Policy, watched: string, { plan }: Decision, deps: RunDeps): Denial | undefined {
   const { needsApproval } = plan;
   return firstDenial(guardsAt(deps.guards, 'act'), {
@@ -113,7 +113,7 @@ function mayNotAct(policy: Policy, watched: string, { plan }: Decision, deps: Ru
   });
 }
 
-/** Returns why an allowed entry does not go now: its group waits, or the run is full. */
+/** Returns the reason why an allowed entry is not in this run: its group waits, or the run is full. */
 function laterOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined): Denial {
   const group = entry && groupOf(policy as WorkflowDlqPolicy, entry);
   const held = plan.campaigns.find((campaign) => campaign.group === group)?.held;

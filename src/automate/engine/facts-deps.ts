@@ -1,4 +1,4 @@
-/** What the facts of the engine are read from. */
+/** Sources of the engine's facts. */
 import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';

@@ -1,7 +1,4 @@
-/**
- * What the engine knows of its accounts at this moment, read from what collectors published and the ledger keeps. What
- * is stale, or was never told, is not known.
- */
+/** Facts about accounts, from the collectors' results and the ledger. Stale or missing data is unknown. */
 import { budgetDoubt, knownBudget } from '#foundation/domain/known-budget.ts';
 import type { KnownBudget } from '../policies/facts.ts';
 import { spendFacts } from './budget-facts.ts';
@@ -11,9 +8,9 @@ import { preconditionFacts } from './precondition-facts.ts';
 
 export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   const accounts = new Map(deps.accounts.map((account) => [account.name, account]));
-  /** On the monotonic clock: a jump of the local clock ends no hold. */
+  /** Times on the monotonic clock: a jump of the local clock ends no hold. */
   const refusedAt = new Map<string, number>();
-  // A request that the daemon put off or did not send is none: this event is said of requests that were sent.
+  // Only requests that were sent emit this event, so delayed and unsent requests do not count.
   const subscription = deps.events.subscribe((event) => {
     if (event.type !== 'api.request') return;
     if (event.code === 429 || event.failure === 'rate_limited') refusedAt.set(event.account, deps.clock.monotonic());
@@ -21,7 +18,7 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
 
   function known(account: string): KnownBudget | undefined {
     const found = knownBudget(accounts.get(account)?.budget, deps.ledger.raises(account, 0));
-    // Without limit there is nothing to raise; of what nobody knows the age, nobody knows whether it still holds.
+    // Without a limit there is nothing to raise. A budget of unknown age may be outdated.
     if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
     return { ...found, assertedAt: found.assertedAt };
   }

@@ -1,7 +1,7 @@
 /**
- * Plans that wait for a person, and what a person allowed. An approval is bound to the plan's hash, covers the acts
- * that were shown and no others, expires, and each act of it is done once. Until a waiting plan is decided, expires or
- * has nothing left of it, no other takes its place: people decide on what they have read.
+ * Pending plans and approvals. An approval is bound to the plan's hash, covers exactly the actions in the plan, and
+ * expires. Each of its actions is done once. A pending plan is replaced only after it is decided, expires, or has
+ * nothing left to do: operators decide on the plan that they have read.
  */
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { PlanReader, Plans, StoredPlan } from '../ledger/plans.ts';
@@ -9,24 +9,24 @@ import type { Policy, PrunePolicy } from '../policies/policy.ts';
 import type { Decision } from './plan-draft.ts';
 import { isWithinShown, pruneBound, type PruneBound } from './prune-grant.ts';
 
-/** What a person has approved and is not done. */
+/** Approved actions that are not done yet. */
 interface Grant {
   readonly only: ReadonlySet<string>;
-  /** Of prunes. */
+  /** For prunes only. */
   readonly prune?: PruneBound;
 }
 
-/** Undefined when there is none. */
+/** Returns the current grant; undefined if there is none. */
 export function grantOf(policy: Policy, ledger: PlanReader, now: number): Grant | undefined {
   const [newest, ...older] = approvedPlans(policy, ledger, now).filter((plan) => stillShows(plan, policy, now));
   if (newest === undefined) return undefined;
   const prune = pruneBound(newest.plan);
-  // Two prunes that were approved are not one that is twice as large.
+  // Two approved prunes do not add up to a larger one.
   if (prune !== undefined) return { only: new Set(newest.targets), prune };
   return { only: new Set([newest, ...older].flatMap(({ targets }) => targets)) };
 }
 
-/** Approvals of which nothing is left to do are used up. */
+/** Marks approvals that have nothing left to do as used. */
 export function useUp(policy: Policy, ledger: Plans, now: number): void {
   for (const { plan } of approvedPlans(policy, ledger, now)) {
     ledger.decidePlan(plan.id, { state: 'used', at: now, by: 'engine' });
@@ -34,8 +34,8 @@ export function useUp(policy: Policy, ledger: Plans, now: number): void {
 }
 
 /**
- * Whether the policy still is what the plan was made of: its name alone may have become another's. Acts with ids are bound
- * by these; a prune asks for no more than was shown.
+ * Returns true if the policy is still the one of the plan: another policy may have its name now. Ids bind other
+ * actions; a prune must not request more than the plan showed.
  */
 export function stillShows({ plan }: StoredPlan, policy: Policy, now: number): boolean {
   const isSame = plan.account === policy.account && plan.action === policy.action.type;
@@ -48,8 +48,8 @@ function approvedPlans(policy: Policy, ledger: PlanReader, now: number): readonl
 }
 
 /**
- * @returns the plan that waits now: this one, or an older one that still means something; undefined when a person has
- *   said no to this very plan, which then is not asked for again as long as it would have waited
+ * @returns the plan that is pending now: this one, or an older one that is still valid; undefined if an operator
+ *   rejected this plan, which is then not presented again before its expiry
  */
 export function awaitApproval(
   { plan, targets }: Decision,
@@ -66,7 +66,7 @@ export function awaitApproval(
       state: 'rejected',
       at: now,
       by: 'engine',
-      reason: `${plan.id} took its place`,
+      reason: `replaced by plan ${plan.id}`,
     });
   }
   ledger.savePlan(stored);
@@ -76,7 +76,7 @@ export function awaitApproval(
 function stillMeans({ plan, targets }: StoredPlan, now: Plan, standing: ReadonlySet<string>): boolean {
   if (plan.hash === now.hash) return true;
   if (plan.action !== now.action || plan.account !== now.account) return false;
-  // Amounts and pages are the whole of such plans: another amount is another plan.
+  // Amounts and pages define such plans completely: another amount is another plan.
   if (plan.action === 'budget.raise' || plan.action === 'message-dlq.prune') return false;
   return targets.some((target) => standing.has(target));
 }

@@ -1,4 +1,4 @@
-/** What is known of a group of entries: how its destination fares, and how fast new failures arrive. */
+/** Facts about a group of entries: the health of its destination, and the rate of new failures. */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
@@ -6,17 +6,20 @@ import type { GroupFacts } from '../guardrails/guard.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** The window in which arrivals of a group are looked at, and in which those of the account. */
+/** Windows for arrivals of a group and of the account. */
 const ARRIVALS_MS = 10 * MINUTE_MS;
 const ACCOUNT_ARRIVALS_MS = 15 * MINUTE_MS;
 export const DELIVERIES_MS = 15 * MINUTE_MS;
 
-/** All entries of an account that are known at this moment, each once. */
+/** All known entries of an account, each once. */
 export class Population {
   readonly #entries: ReadonlyMap<string, WorkflowDlqEntry>;
   readonly #now: number;
 
-  /** @param board rows of the collector's last listing, if any, and those that left it lately; @param listed what was listed just now */
+  /**
+   * @param board rows of the collector's last listing, if any, and those that left it recently
+   * @param listed rows of the current listing
+   */
   constructor(board: readonly WorkflowDlqEntry[], listed: readonly WorkflowDlqEntry[], now: number) {
     const entries = new Map<string, WorkflowDlqEntry>();
     for (const entry of board) entries.set(entry.dlqId, entry);
@@ -26,8 +29,8 @@ export class Population {
   }
 
   /**
-   * Failures of a group in the last 10 minutes, and the mean of 10 minutes over the day before them. All entries are
-   * walked once, however many groups there are.
+   * Counts the failures of a group in the last 10 minutes, and the mean per 10 minutes of the day before. All entries
+   * are walked once, for any number of groups.
    */
   arrivals(groupOf: (entry: WorkflowDlqEntry) => string): (group: string) => GroupFacts['arrivals'] {
     const counts = new Map<string, { last10m: number; before: number }>();
@@ -44,7 +47,7 @@ export class Population {
     };
   }
 
-  /** Failures of the last 15 minutes, and how many of them were refused with 429. */
+  /** Failures of the last 15 minutes, and how many of them had the status 429. */
   recent(): { readonly all: number; readonly quota: number } {
     let all = 0;
     let quota = 0;
@@ -57,12 +60,12 @@ export class Population {
   }
 }
 
-/** The host that a group's entries are sent to; undefined when it is no URL. */
+/** Destination host of a group; undefined if the group is empty. */
 export function hostOfGroup(group: string): string | undefined {
   return URL.parse(group)?.host ?? (group === '' ? undefined : group);
 }
 
-/** What an entry is released with: its workflow, or its destination. */
+/** Group of an entry: its workflow, or its destination. */
 export function groupOf(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry): string {
   if (isResume(policy) && policy.ramp.groupBy === 'destination') {
     return URL.parse(entry.workflowUrl)?.host ?? entry.workflowUrl;

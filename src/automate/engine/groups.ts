@@ -1,6 +1,6 @@
 /**
- * Choosing by group: each group's destination, arrivals and campaign say how many of its entries may go now. What
- * holds one group holds no other.
+ * Choice by group. Each group's destination, arrivals and campaign limit its entries in this run. A hold of one group
+ * does not affect the others.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Denial, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
@@ -33,7 +33,7 @@ export function chooseByGroup(
   choosing: Choosing,
   deps: DecideDeps<Campaigns>,
 ): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
-  // A delete has no ramp and no destination: its tripwire, grace and caps are what bounds it.
+  // A delete has no ramp and no destination: its tripwire, grace period and caps limit it.
   if (!isResume(policy)) return { allowed: proposals, campaigns: [] };
   const byGroup = Map.groupBy(proposals as readonly ResumeProposal[], ({ group }) => group);
   const going = new Map<string, RunProposal>();
@@ -57,7 +57,7 @@ export function chooseByGroup(
     });
     if (held !== undefined && size === 0) holds.push(held);
   }
-  // Only when every group is held is the run held; otherwise the others go on.
+  // The run is held only if every group is held.
   const [first] = holds;
   if (first !== undefined && holds.length === byGroup.size) {
     choosing.draft.hold(
@@ -107,7 +107,7 @@ function oneGroup(
   const isCanary = campaign.recent.length === 0 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
   const chosen = members.slice(0, size).map((proposal) => ({
     ...proposal,
-    // The first entries of a campaign are sent without retries, so that what becomes of them is known soon.
+    // The first entries of a campaign are sent without retries, so that their outcome is known soon.
     ...(isCanary && { retries: 0 }),
   }));
   return { now: chosen, size, campaign, ...(held !== undefined && { held }) };

@@ -1,9 +1,9 @@
-/** Asking the guards of one stage. */
+/** Checks of the guards of one stage. */
 import type { Denial } from '#foundation/domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 
-/** The guards of one stage, in their order. */
+/** Guards of one stage, in order. */
 export function guardsAt<S extends Guard['stage']>(
   guards: readonly Guard[],
   stage: S,
@@ -11,7 +11,7 @@ export function guardsAt<S extends Guard['stage']>(
   return guards.filter((guard): guard is Extract<Guard, { stage: S }> => guard.stage === stage);
 }
 
-/** The first of these guards that objects. */
+/** First objection of these guards. */
 export function firstDenial<F>(
   guards: readonly { readonly name: string; check(facts: F): string | undefined }[],
   facts: F,
@@ -23,7 +23,7 @@ export function firstDenial<F>(
   return undefined;
 }
 
-/** Where the guards are not asked any more. */
+/** Denial after an abort, when guards are no longer checked. */
 export function interrupted(signal: AbortSignal): Denial {
   return { guard: 'interrupted', reason: errorMessage(signal.reason) };
 }

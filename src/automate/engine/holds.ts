@@ -1,6 +1,6 @@
 /**
- * Policies between their runs. A trigger is pending until a run dealt with it or its alert ended. The guards that need
- * no reading are asked again at each settling: a hold ends with its reason, not with the next run.
+ * State of policies between their runs. A trigger is pending until a run has handled it or its alert has ended. Guards
+ * that need no read are checked again at each settling: a hold ends with its reason, not with the next run.
  */
 import type { Denial, Plan, Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -21,7 +21,7 @@ interface HoldDeps extends EngineDeps<Signals & Campaigns & PlanReader> {
   readonly conditions: Conditions;
 }
 
-/** Pending triggers that the policy, as it is configured now, waits for; the oldest first. */
+/** Pending triggers that the policy, as configured now, waits for; oldest first. */
 export function pendingTriggers(
   { name, account, mode, when }: Policy,
   { ledger, clock }: Pick<EngineDeps<Signals>, 'ledger' | 'clock'>,
@@ -42,19 +42,19 @@ export function pendingStatus(pending: readonly PendingTrigger[]): Pick<PolicySt
   return { pending: { trigger: trigger.kind, ...alert, count: pending.length, since } };
 }
 
-/** Whether the run dealt with its trigger: no guard held it, or a group of it. */
+/** Returns true if the run handled its trigger: no guard held the run or one of its groups. */
 export function isDealtWith({ outcome, stopped }: RunResult, plan: Plan): boolean {
   if (outcome === 'acted' || outcome === 'nothing') return plan.campaigns.every(({ held }) => held === undefined);
-  // The plan waits for a person, or was the audit run that probation asks for.
+  // The plan is pending approval, or this was the audit run that probation requires.
   return stopped?.guard === 'approval' || stopped?.guard === 'probation';
 }
 
-/** Whether the guard needs no reading: it can be asked at any time. */
+/** Returns true if the guard needs no read, so it can be checked at any time. */
 export function isAskedFirst(guard: string | undefined, { guards }: Pick<EngineDeps, 'guards'>): boolean {
   return guard === 'mode' || guardsAt(guards, 'run').some(({ name }) => name === guard);
 }
 
-/** Why a run would be held at this moment, before it reads anything. */
+/** Reason why a run would be held now, before it reads anything. */
 function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: HoldDeps): Denial | undefined {
   const facts = deps.authority.runFacts(policy, { first: true, ...(trigger && { trigger }) });
   const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
@@ -65,9 +65,9 @@ function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: HoldDe
 }
 
 /**
- * Begins the hold of a pending trigger, and ends a hold whose reason is over.
+ * Starts the hold of a pending trigger, and ends a hold whose reason is gone.
  *
- * @returns the trigger that may have its run now
+ * @returns the trigger that can have its run now
  */
 export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | undefined {
   const { conditions } = deps;
@@ -75,7 +75,7 @@ export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | und
   const hold = conditions.standing().find(({ key }) => key === holdKey(policy));
   if (pending === undefined && hold === undefined) return undefined;
   if (pending === undefined && !mayRunAgain(policy, deps)) {
-    // Whoever runs it by hand is told of trouble until the next run.
+    // For a policy that runs only manually, trouble stays visible until its next run.
     if (hold?.severity === 'info' || !('byHand' in policy.when)) conditions.ended(holdKey(policy));
     return undefined;
   }
@@ -85,7 +85,7 @@ export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | und
     if (isHoldAskedFirst) conditions.ended(holdKey(policy));
     return pending;
   }
-  // A mode holds what a run wants to do, and nothing is known of that.
+  // A mode holds the actions of a run. Without a run, no actions are known.
   if (pending === undefined && isHoldAskedFirst && denial.guard === 'mode' && hold?.guard !== 'mode') {
     conditions.ended(holdKey(policy));
   } else if ((pending !== undefined || isHoldAskedFirst) && denial.guard !== hold?.guard) {
@@ -100,7 +100,7 @@ function heldBy(denial: Denial): RunResult {
   return { outcome, matched: 0, acted: 0, backlog: 0, detail, stopped: denial };
 }
 
-/** Whether a run follows that would end the hold: by the schedule, or for a campaign. */
+/** Returns true if a later run could end the hold: by the schedule, or for a campaign. */
 function mayRunAgain(policy: Policy, { authority, ledger, clock }: HoldDeps): boolean {
   const { when, name } = policy;
   if (authority.mode(policy).mode === 'off') return false;

@@ -1,4 +1,4 @@
-/** Finds what an id names: an entry, a run, or a message, and the actions on it. */
+/** Lookup of an id: the entry, run or message that it names, and the actions on it. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { History } from '../ledger/history.ts';
@@ -7,7 +7,7 @@ import type { Signals } from '../ledger/signals.ts';
 import type { Refusal, Subject } from '../ledger/verbs.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
-/** Most dead letters that are searched. */
+/** Maximum number of dead letters to search. */
 const MOST_LETTERS = 10_000;
 
 export type Found =
@@ -17,7 +17,7 @@ export type Found =
 
 type LookUpDeps = Pick<EngineDeps<History & Signals>, 'actions' | 'board' | 'ledger'>;
 
-/** Returns what the id names, from memory first, then by reading the service; undefined when nothing knows it. */
+/** Finds an id in memory first, then by reading the service; undefined if it is unknown. */
 export async function lookUp(id: string, deps: LookUpDeps, signal: AbortSignal): Promise<Found | Refusal | undefined> {
   const { accounts } = deps.actions;
   for (const account of accounts) {
@@ -42,11 +42,11 @@ export async function lookUp(id: string, deps: LookUpDeps, signal: AbortSignal):
     return { subject: { account, in: 'log', messageId: id, ...(workflowRunId !== undefined && { workflowRunId }) } };
   }
   if (unread.length === 0) return undefined;
-  const message = `${id.slice(0, 200)} is not known so far, and not everything could be read: ${unread.join('; ')}.`;
+  const message = `The id ${id.slice(0, 200)} was not found, but some reads failed: ${unread.join('; ')}.`;
   return { ok: false, code: 'unread', message };
 }
 
-/** The newest entry of a run, or the entry of an id. */
+/** Newest entry of a run, or the entry with the id. */
 function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]): Found | undefined {
   const found = entries.filter(({ dlqId, workflowRunId }) => dlqId === id || workflowRunId === id);
   const entry = found.reduce<WorkflowDlqEntry | undefined>(

@@ -1,4 +1,4 @@
-/** The whole engine pauses once the service says that it acted on more than one request asked for. */
+/** Pauses the whole engine if the service acted on more than one request allowed. */
 import { asked, type ActionRequest, type ActResult } from '../actions/action.ts';
 import type { Denial, Proposal } from '#foundation/domain/plan.ts';
 import type { Authority } from './authority.ts';

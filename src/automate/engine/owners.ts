@@ -1,6 +1,6 @@
 /**
- * One policy owns an entry at a time. In the order hold, protect, resume, delete: a policy that repairs comes before
- * one that deletes, and of two of a kind the one that is written first.
+ * Ownership of entries: one policy owns an entry at a time. The order is hold, protect, resume, delete: repair comes
+ * before delete. Of two policies of a kind, the first in the configuration wins.
  */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../guardrails/echo-check.ts';
@@ -8,14 +8,14 @@ import { entryFacts } from '../policies/entry-facts.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 
 export interface Owners {
-  /** The policy before `policy` that means this entry. */
+  /** Policy of higher precedence than `policy` that selects this entry. */
   before(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, known: Known): string | undefined;
 }
 
 interface Known {
-  /** Resumes of its run so far. */
+  /** Number of resumes of the run so far. */
   readonly attempts: number;
-  /** How long the DLQ keeps an entry, milliseconds; undefined where that is not known. */
+  /** Retention of the DLQ in milliseconds; undefined if unknown. */
   readonly retention: number | undefined;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -39,7 +39,7 @@ export function owners(policies: readonly Policy[]): Owners {
 
 function isAboutRuns(policy: Policy): boolean {
   const isRuns = policy.action.type === 'workflow-dlq.resume' || policy.action.type === 'workflow-dlq.delete';
-  // A policy that only looks owns nothing.
+  // A policy in audit mode owns nothing.
   return isRuns && (policy.mode === 'approve' || policy.mode === 'enforce');
 }
 
@@ -50,7 +50,7 @@ function rankOf(policy: WorkflowDlqPolicy, all: readonly WorkflowDlqPolicy[]): n
 }
 
 function means(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, { attempts, retention, now }: Known): boolean {
-  // One that has no attempts left gives the entry up.
+  // A policy without attempts left releases the entry.
   if (policy.action.type === 'workflow-dlq.resume' && attempts >= policy.limits.attempts.max) return false;
   const filter = policy.filter(now);
   const { fromDate = -Infinity, toDate = Infinity } = filter;

@@ -1,4 +1,7 @@
-/** A plan while it is made: what every action's plan has, and the hash that binds what is done to what was shown. */
+/**
+ * Plan under construction: the common part of every action's plan, and the hash that binds the actions to the shown
+ * plan.
+ */
 import { createHash } from 'node:crypto';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyMemory } from '../ledger/runs.ts';
@@ -6,20 +9,20 @@ import type { Policy } from '../policies/policy.ts';
 import { selectionOf, type PruneBound } from './prune-grant.ts';
 import { Tally } from './tally.ts';
 
-/** What is known before anything is read. */
+/** Input of a decision, before anything is read. */
 export interface PlanContext {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly trigger: Trigger;
   readonly effectiveMode: PolicyMode;
   readonly overruled?: Plan['overruled'];
-  /** Targets that a person approved: nothing else may be chosen. */
+  /** Targets that an operator approved. Nothing else may be chosen. */
   readonly only?: ReadonlySet<string>;
-  /** What a person approved of a prune. */
+  /** Approved bound of a prune. */
   readonly prune?: PruneBound;
-  /** An entry whose own denial is wanted, by its dlqId. */
+  /** dlqId of an entry whose own denial is required. */
   readonly watched?: string;
-  /** Why an earlier stage holds the run already; what it would do is shown all the same. */
+  /** Denial by an earlier stage. The plan still shows what the run would do. */
   readonly stopped?: Denial;
   readonly signal: AbortSignal;
 }
@@ -27,25 +30,25 @@ export interface PlanContext {
 /** Readings that agree. Times are epoch milliseconds. */
 export type Readings = NonNullable<ReturnType<PolicyMemory['condition']>>;
 
-/** A plan, and what was found on the way to it. */
+/** Plan, with the findings that led to it. */
 export interface Decision {
   readonly plan: Plan;
-  /** Everything that the guards of entries allow: what an approval of this plan covers. */
+  /** Every target that the entry guards allow. An approval of the plan covers these targets. */
   readonly targets: readonly string[];
   readonly tally: Tally;
-  /** Entries that `select` and `where` mean, before guards: for what is counted from the first match on. */
+  /** Entries that `select` and `where` match, before the guards. Grace periods start at the first match. */
   readonly meant?: readonly string[];
   /**
-   * Readings in a row that met the condition of a policy without entries, where this one changed them; `none` where it
-   * did not meet it.
+   * Series of readings that met the condition of a policy without entries, if this run changed it; `none` if the
+   * condition was not met.
    */
   readonly readings?: Readings | 'none';
 }
 
-/** Most acts that a plan shows of those that do not go now. */
+/** Maximum number of waiting actions in a plan. */
 const MOST_WAITING = 50;
 
-/** Returns what a plan shows of the acts that do not go now. */
+/** Returns the allowed actions that are not in this run, up to the maximum. */
 export function waitingOf(allowed: readonly Proposal[], chosen: readonly Proposal[]): Pick<Plan, 'waiting'> {
   const going = new Set(chosen.map(({ target }) => target));
   const waiting: Proposal[] = [];
@@ -62,7 +65,7 @@ export class Draft {
   readonly notes: string[] = [];
   readonly #policy: Policy;
   readonly #context: PlanContext;
-  /** The first guard that held the whole run. */
+  /** First guard that held the whole run. */
   stopped: Denial | undefined;
   needsApproval: Denial | undefined;
 
@@ -81,7 +84,7 @@ export class Draft {
     this.stopped ??= denial;
   }
 
-  /** @param targets what an approval would cover; default: what is chosen */
+  /** @param targets targets that an approval covers; default: the chosen ones */
   finish(over: Partial<Plan> & { readonly state?: PlanState }, targets?: readonly string[]): Decision {
     const policy = this.#policy;
     const { at, trigger, effectiveMode, overruled } = this.#context;
@@ -119,14 +122,14 @@ export class Draft {
     return { plan, targets: covered, tally: this.tally };
   }
 
-  /** What was read cannot be trusted: zero acts. */
+  /** Aborts: the read data cannot be trusted, so no action is chosen. */
   abort(stopped: Denial, over: Partial<Plan> = {}): Decision {
     this.stopped = stopped;
     return this.finish({ ...over, state: 'aborted', chosen: [] });
   }
 }
 
-/** What is done is bound to what was shown: the same acts under the same limits. */
+/** Hash that binds the actions to the shown plan: the same actions under the same limits. */
 function hashOf(
   policy: Policy,
   chosen: readonly Proposal[],
@@ -135,7 +138,7 @@ function hashOf(
 ): string {
   const hash = createHash('sha256').update(`${policy.name}\0${policy.account}\0${policy.action.type}`);
   hash.update(`\0${JSON.stringify(overruled?.settings ?? {})}`);
-  // A person approves ids and amounts. A step's size is not among them: it changes with what is verified.
+  // An operator approves ids and amounts, but not the size of a step, which changes with verified results.
   for (const target of [...targets].sort()) hash.update(`\0${target}`);
   for (const act of chosen) {
     if (act.action === 'budget.raise') hash.update(`\0${act.fromUsd}\0${act.toUsd}`);

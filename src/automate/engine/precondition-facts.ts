@@ -1,9 +1,9 @@
-/** What preconditions may ask of an account; undefined is not known. */
+/** Facts about an account that preconditions can call; undefined means unknown. */
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import type { PreconditionFacts } from '../policies/facts.ts';
 import type { FactsDeps } from './facts-deps.ts';
 
-/** @param dlqLimit messages that the DLQ holds, where the configuration says it */
+/** @param dlqLimit capacity of the DLQ in messages, if configured */
 export function preconditionFacts(
   account: string,
   dlqLimit: number | undefined,
@@ -15,14 +15,14 @@ export function preconditionFacts(
   return {
     successRatio(host, windowMs) {
       const counts = attempts.of(account, host, windowMs);
-      // Of nothing there is no share.
+      // Without messages there is no ratio.
       return counts === undefined || counts.all === 0 ? undefined : counts.delivered / counts.all;
     },
     sampleSize: (host, windowMs) => attempts.of(account, host, windowMs)?.all,
     arrivals(label, windowMs) {
       const since = clock.now() - windowMs;
       const rows = board.fresh(account, 'workflowDlq')?.rows;
-      // What the daemon resumed since has failed all the same.
+      // Runs that the daemon has resumed since then count as failed, too.
       const arrived = rows && [...rows, ...board.departed(account)];
       return arrived?.filter(({ createdAt, labels }) => createdAt >= since && labels.includes(label)).length;
     },

@@ -1,17 +1,17 @@
 /**
- * What a person has seen of a prune: its filters, its bound in time, and how many messages at most. Nobody lists them, so
- * an approval of it holds as far as none of the three is wider, and for one run.
+ * Shown bound of a prune: its filters, its bound in time, and its maximum number of messages. The messages cannot be
+ * listed, so an approval is valid for one run and only while none of the three is wider.
  */
 import type { Plan, PruneFilter } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../policies/policy.ts';
 
 export interface PruneBound {
-  /** Nothing that failed later; epoch milliseconds. */
+  /** Latest time of a failure, in epoch milliseconds. */
   readonly notAfter: number;
   readonly atMost: number;
 }
 
-/** Undefined where the plan is of another action. */
+/** Undefined for a plan with another action. */
 export function pruneBound({ action, chosen, at }: Plan): PruneBound | undefined {
   if (action !== 'message-dlq.prune') return undefined;
   const pages = chosen.flatMap((page) => (page.action === 'message-dlq.prune' ? [page] : []));
@@ -21,7 +21,7 @@ export function pruneBound({ action, chosen, at }: Plan): PruneBound | undefined
   };
 }
 
-/** Whether the policy asks for no more at `now` (epoch milliseconds) than the plan showed. */
+/** Returns true if the policy requests no more at `now` (epoch milliseconds) than the plan showed. */
 export function isWithinShown({ chosen }: Plan, policy: PrunePolicy, now: number): boolean {
   const asked = policy.filter(now);
   return chosen.every(
@@ -32,7 +32,7 @@ export function isWithinShown({ chosen }: Plan, policy: PrunePolicy, now: number
   );
 }
 
-/** A filter without its times, as text. */
+/** Filter without its times, as text. */
 export function selectionOf({ toDate: _toDate, fromDate: _fromDate, ...selection }: PruneFilter): string {
   return JSON.stringify(Object.entries(selection).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

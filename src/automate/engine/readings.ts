@@ -1,4 +1,4 @@
-/** What the metrics show of the engine beside its policies, read at once. */
+/** Readings of the engine for metrics, apart from the policies, taken at once. */
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { CapLimit } from '../ledger/intents.ts';
 import type { Intents } from '../ledger/intents.ts';
@@ -31,7 +31,7 @@ export function readEngine(deps: ReadingDeps & { readonly authority: Authority }
   };
 }
 
-/** Each cap once: those of account and engine hold for many policies. */
+/** Caps, each one once: those of account and engine apply to many policies. */
 function capsOf(deps: EngineDeps<Trust & Usage>): EngineReadings['caps'] {
   const { policies, ledger } = deps;
   const now = deps.clock.now();
@@ -51,7 +51,7 @@ function capsOf(deps: EngineDeps<Trust & Usage>): EngineReadings['caps'] {
       caps.set(key, { scope: scope.replace(limit.scope, nameOf(limit)), window, remaining });
     }
   }
-  // Of two policies with unlike prices the smaller rest of what resumes may cost is shown.
+  // If two policies have different prices, the smaller remainder of the spend cap is shown.
   const shown = new Map<string, EngineReadings['caps'][number]>();
   for (const cap of caps.values()) {
     const key = `${cap.scope}\0${cap.window}`;

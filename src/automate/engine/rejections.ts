@@ -1,8 +1,8 @@
-/** Entries whose requests the service refused, for as long as this process lives: they take no attempt, but they wait. */
+/** Entries whose requests the service rejected since this process started. They use no attempt, but they wait. */
 
 export interface Rejection {
   readonly count: number;
-  /** Epoch milliseconds of the last one. */
+  /** Epoch milliseconds of the last rejection. */
   readonly at: number;
 }
 
@@ -18,7 +18,7 @@ export class Rejections {
   add(account: string, dlqId: string, at: number): void {
     const key = `${account}\0${dlqId}`;
     const count = (this.#known.get(key)?.count ?? 0) + 1;
-    // Added anew, so that the oldest stands first.
+    // Deleted first, so that the map stays ordered from the oldest.
     this.#known.delete(key);
     this.#known.set(key, { count, at });
     const [oldest] = this.#known.keys();

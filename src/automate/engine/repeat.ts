@@ -1,4 +1,6 @@
-/** Whether an act whose answer was lost may be sent once more: what may not be done now may not be repeated now. */
+/**
+ * Returns true if an action with a lost response must not be repeated: what is not allowed now must not be repeated.
+ */
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
@@ -10,12 +12,12 @@ export function mayNotRepeat(
   deps: Pick<EngineDeps, 'guards'> & { readonly authority: Authority; readonly byName: ReadonlyMap<string, Policy> },
 ): boolean {
   const policy = deps.byName.get(proposal.policy);
-  // Nobody asks for it any more.
+  // The policy no longer exists or has changed its account or action.
   if (policy?.account !== proposal.account || policy.action.type !== proposal.action) return true;
   if (policy.action.type === 'budget.raise' && proposal.action === 'budget.raise') {
     if (proposal.toUsd > policy.action.ceilingUsd) return true;
   }
-  // Its approval was given when it was sent first.
+  // It was approved when it was sent first.
   const facts = { mode: deps.authority.mode(policy).mode, isApproved: true, probationLeft: 0 };
   return (
     firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: false })) !== undefined ||

@@ -1,4 +1,4 @@
-/** Telling how a run ended: the event, and what stands because of it. */
+/** Report of a run: the event, and its condition. */
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Conditions } from './conditions.ts';
@@ -33,7 +33,10 @@ export function reportRun(
   });
 }
 
-/** Holds, aborts and errors stand until a run ends otherwise. One that was stopped says nothing of them. */
+/**
+ * Updates the policy's condition: holds, aborts and errors stay active until a run ends without one. An interrupted run
+ * changes nothing.
+ */
 export function noteConditions(policy: Policy, result: RunResult, conditions: Conditions): void {
   const key = holdKey(policy);
   const isHeld = ['held', 'aborted', 'incomplete', 'error', 'halted'].includes(result.outcome);
@@ -51,7 +54,7 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
   });
 }
 
-/** Names the condition that a policy is held. */
+/** Key of the condition for a held policy. */
 export function holdKey({ name }: Pick<Policy, 'name'>): string {
   return `held/${name}`;
 }

@@ -1,8 +1,8 @@
 /**
- * Which entries of a listing are resumed runs that failed again, looked up instead of walked.
+ * Index of resumed runs that failed again in a listing, so that they are looked up instead of walked.
  *
  * The run id and the stamp identify a run. A fingerprint does not: two runs may have the same body. So an entry that
- * only looks the same never counts as a return; it leaves the outcome of an action open that nothing else decides.
+ * only looks the same never counts as a return. It leaves the outcome of an action open if nothing else decides it.
  */
 import { isStamp, parseStamp } from '#foundation/domain/lineage.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
@@ -14,7 +14,7 @@ export class Returns {
   readonly #byLineage = new Map<string, { readonly attempt: number; readonly entry: WorkflowDlqEntry }[]>();
   readonly #byFingerprint = new Map<string, WorkflowDlqEntry[]>();
 
-  /** @param instance whose stamps count */
+  /** @param instance instance whose stamps count */
   constructor(entries: Iterable<WorkflowDlqEntry>, instance: string) {
     for (const entry of entries) {
       const { fingerprint, workflowRunId, labels } = entry;
@@ -29,9 +29,9 @@ export class Returns {
   }
 
   /**
-   * Returns whether the resumed run is listed as failed again, by its run id or its stamp.
+   * Returns true if the listing shows the resumed run as failed again, by its run id or its stamp.
    *
-   * @param newRunId the id that the service gave the resumed run; where the answer was lost, it may have kept its own
+   * @param newRunId id that the service gave the resumed run; after a lost response, the run may have kept its own
    */
   has(proposal: ResumeProposal, newRunId: string | undefined): boolean {
     const isReturn = (entry: WorkflowDlqEntry): boolean => mayBeReturn(proposal, entry.dlqId, entry.createdAt);
@@ -42,7 +42,7 @@ export class Returns {
     );
   }
 
-  /** Returns entries without a stamp that look the same as the resumed run, where no other entry did before. */
+  /** Returns entries without a stamp that look like the resumed run, if no other entry did before. */
   lookalikes(proposal: ResumeProposal): readonly WorkflowDlqEntry[] {
     if (proposal.fingerprint === undefined) return [];
     const alike = this.#byFingerprint.get(proposal.fingerprint) ?? [];
@@ -52,8 +52,8 @@ export class Returns {
   }
 
   /**
-   * Returns the proposal with what must be known later of these entries, which are listed before it is sent: the other
-   * entries of its run, and whether its fingerprint is its own.
+   * Returns the proposal with facts about the entries listed before it is sent: the other entries of its run, and the
+   * fingerprint if it is unique.
    */
   notedIn(proposal: ResumeProposal): ResumeProposal {
     const { dlqId, lineage, workflowRunId, fingerprint, listedBefore = [], ...rest } = proposal;
@@ -74,14 +74,14 @@ export class Returns {
   }
 }
 
-/** Returns whether an entry can be what a resume brought to life: it failed later, and was not listed before. */
+/** Returns true if an entry can be the return of a resumed run: it failed later, and was not listed before. */
 export function mayBeReturn({ failedAt, listedBefore }: ResumeProposal, dlqId: string, createdAt: number): boolean {
   return createdAt > failedAt && listedBefore?.includes(dlqId) !== true;
 }
 
 const cached = new WeakMap<readonly WorkflowDlqEntry[], Returns>();
 
-/** Returns the index of a batch's rows, made once. */
+/** Returns the index of a batch's rows, built once. */
 export function returnsIn(rows: readonly WorkflowDlqEntry[] = [], instance: string): Returns {
   let found = cached.get(rows);
   if (found === undefined) cached.set(rows, (found = new Returns(rows, instance)));

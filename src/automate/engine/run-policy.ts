@@ -1,4 +1,4 @@
-/** One run of a policy: decide, ask the guards, act, record. What goes wrong is an outcome, never a rejection. */
+/** One run of a policy: decide, check the guards, act, record. Failures are outcomes; the promise never rejects. */
 import { leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
@@ -28,7 +28,7 @@ export interface RunDeps extends ExecuteDeps<RunLedger> {
 
 export interface RunOptions {
   readonly trigger: Trigger;
-  /** A plan that a person applies: what it covers, and the limits that were overruled for it. */
+  /** Plan that an operator applies: its targets, and its overruled limits. */
   readonly applied?: {
     readonly targets: readonly string[];
     readonly prune?: PruneBound;
@@ -67,7 +67,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     try {
       if (runId !== undefined) deps.ledger.finishRun(runId, { at: deps.clock.now(), ...result });
     } catch {
-      // The ledger is what failed, and the event above has said so.
+      // The ledger itself failed, and the event above has reported it.
     }
     const failed = { ...result, error: message };
     reportRun(policy, at, failed, plan, deps);
@@ -102,7 +102,7 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   return { decision, isApproved: false };
 }
 
-/** What is known before anything is read. */
+/** Context of a decision, before anything is read. */
 export function contextOf(
   policy: Policy,
   of: Pick<PlanContext, 'at' | 'trigger' | 'signal'>,
@@ -125,7 +125,7 @@ async function actOn(
   const probationLeft = isApproved ? 0 : deps.authority.probationLeft(policy);
   let result = unacted(plan);
   if (plan.state === 'changes') {
-    // Its pages have no ids that would tell what of it is done: an approval is used before the first of them.
+    // A prune's pages have no ids to track progress, so its approval is used up before the first page.
     if (isApproved && plan.action === 'message-dlq.prune') useUp(policy, deps.ledger, deps.clock.now());
     const books = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
     const unbalanced = balance(plan, books, deps);
@@ -154,7 +154,7 @@ function groupsOf(plan: Plan): ReadonlySet<string> {
   return new Set(plan.campaigns.map(({ group }) => group));
 }
 
-/** What later runs count from: since when an entry is meant, since when a condition holds. */
+/** Stores the starting points for later runs: the first match of an entry, and the series of readings. */
 function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger }: RunDeps): void {
   if (meant !== undefined && policy.action.type === 'workflow-dlq.delete') {
     ledger.noteMatches(policy.name, meant, plan.at);
@@ -176,7 +176,7 @@ function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void 
     severity: 'warning',
     ...about(policy),
     guard: 'approval',
-    summary: `Plan ${plan.id} of policy ${policy.name} waits for approval`,
+    summary: `Plan ${plan.id} of policy ${policy.name} is pending approval`,
     detail: `${plan.matched} matched${why}; \`opsd approve ${plan.id}\`, or \`opsd reject ${plan.id}\`.${sets}`,
   });
 }

@@ -1,4 +1,7 @@
-/** Runs policies in turn, and starts the runs that no schedule starts: of ready campaigns and of held triggers. */
+/**
+ * Turns of runs: runs each policy once at a time, and starts runs without a schedule: for ready campaigns and for held
+ * triggers.
+ */
 import type { Trigger } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import { grantOf } from './grants.ts';
@@ -7,9 +10,9 @@ import { runPolicy, type RunDeps, type RunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { Turns } from './turns.ts';
 
-/** Shortest time between two such runs of a policy, milliseconds. */
+/** Minimum milliseconds between two such runs of a policy. */
 const CONTINUE_MS = 300_000;
-/** Failure callbacks are gathered for 10 s before the policy runs for them. */
+/** Age below which a trigger is new. Failure callbacks are collected for 10 s before their run. */
 const FRESH_MS = 30_000;
 
 interface TurnDeps extends RunDeps {
@@ -21,14 +24,14 @@ export class RunTurns {
   readonly #deps: TurnDeps;
   readonly #turns = new Turns();
   readonly #ranAt = new Map<string, number>();
-  /** Runs for alerts and callbacks, without those that were held before they read anything. */
+  /** Times of runs for alerts and callbacks, except runs that were held before they read anything. */
   readonly #triggeredAt = new Map<string, number>();
 
   constructor(deps: TurnDeps) {
     this.#deps = deps;
   }
 
-  /** Runs a policy once its earlier runs have ended. */
+  /** Runs a policy after its earlier runs have ended. */
   async take(policy: Policy, options: RunOptions): Promise<RunResult> {
     return this.#turns.take(policy.name, async () => {
       const { clock } = this.#deps;
@@ -40,7 +43,11 @@ export class RunTurns {
     });
   }
 
-  /** Runs the policies of ready campaigns. @param changed policies whose campaigns have just changed: they run at once */
+  /**
+   * Runs the policies of ready campaigns.
+   *
+   * @param changed policies whose campaigns have just changed: they run at once
+   */
   continueCampaigns(changed: ReadonlySet<string>): void {
     const { byName, clock, ledger } = this.#deps;
     const now = clock.now();
@@ -49,20 +56,20 @@ export class RunTurns {
       const mayGoOn = state === 'ready' || (state === 'halted' && until <= now);
       const found = byName.get(policy);
       if (!mayGoOn || found === undefined || this.#turns.waiting(policy) > 0) continue;
-      // A policy that runs only by hand needs a request for each step, or an approval of all steps.
+      // A policy that runs only manually needs a request for each step, or an approval of all steps.
       if ('byHand' in found.when && grantOf(found, ledger, now) === undefined) continue;
       if (changed.has(policy) || !this.#isLately(this.#ranAt.get(policy))) due.add(policy);
     }
     for (const policy of due) this.#deps.runSoon(policy, { kind: 'campaign' });
   }
 
-  /** Runs policies whose triggers were held, or came just before a crash. */
+  /** Runs policies whose triggers were held, or arrived just before a crash. */
   reviewHolds(): void {
     const { policies, clock } = this.#deps;
     for (const policy of policies) {
       const pending = reviewHold(policy, this.#deps);
       if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;
-      // The hook that received a new trigger runs the policy for it.
+      // The hook that received a new trigger starts its run.
       if (Math.abs(clock.now() - pending.at) < FRESH_MS) continue;
       if (!this.#isLately(this.#triggeredAt.get(policy.name))) this.#deps.runSoon(policy.name, pending.trigger);
     }

@@ -1,14 +1,14 @@
-/** How people and logs are told of a group, which is often named by a URL. */
+/** Display of a group, whose name is often a URL. */
 import { redact } from '#foundation/domain/redact.ts';
 import { standIn } from '../ledger/audit-chain.ts';
 
-/** Without what may be secret; what is left out has a stand-in, so that two groups are never told of as one. */
+/** Name of a group without possible secrets. A short hash replaces them, so that two groups never look the same. */
 export function shownGroup(group: string): string {
   const bare = redact(group);
   return bare === group ? group : `${bare} (${standIn(group)})`;
 }
 
-/** Names the condition that a group is halted. */
+/** Key of the condition for a halted group. */
 export function haltKey(policy: string, group: string): string {
   return `halted/${policy}/${shownGroup(group)}`;
 }

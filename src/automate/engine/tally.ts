@@ -1,22 +1,25 @@
-/** Entries left out, counted by guard and reason. */
+/** Denied entries, counted by guard and reason. */
 import type { Denial, Plan } from '#foundation/domain/plan.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
-/** What strangers write can stand in a reason (a stamp's instance): beyond this many, reasons are counted together. */
+/**
+ * Maximum number of reasons. Others can write a part of a reason (a stamp's instance), so further reasons are counted
+ * together.
+ */
 const MAX_REASONS = 200;
 
 export class Tally {
   readonly #rows = new Map<string, { guard: string; reason: string; count: number; until: number }>();
   readonly #watched: string | undefined;
-  /** Why the watched entry was left out. */
+  /** Denial of the watched entry. */
   watchedDenial: Denial | undefined;
 
-  /** @param watched an entry whose own denial is wanted, by its dlqId */
+  /** @param watched dlqId of an entry whose own denial is required */
   constructor(watched?: string) {
     this.#watched = watched;
   }
 
-  /** @param until epoch milliseconds after which the reason no longer holds */
+  /** @param until epoch milliseconds when the reason ends */
   add(
     guard: string,
     reason: string,

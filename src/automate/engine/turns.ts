@@ -1,9 +1,9 @@
-/** One run of a policy at a time. Who comes while one goes on waits; of those that only want it to run, one waits. */
+/** Queue that runs each name one at a time. Callers that only want a run share one waiting run. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #waiting = new Map<string, number>();
 
-  /** Runs of one name follow each other in the order in which they came. */
+  /** Runs the work of one name in the order of the calls. */
   async take<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name);
     this.#waiting.set(name, this.waiting(name) + 1);
@@ -20,7 +20,7 @@ export class Turns {
     }
   }
 
-  /** How many wait that have not begun. */
+  /** Number of calls that have not started. */
   waiting(name: string): number {
     return this.#waiting.get(name) ?? 0;
   }

@@ -1,4 +1,4 @@
-/** What a person asks of the engine: plan, apply, approve, reject, pause and unpause. */
+/** Commands of operators to the engine: plan, apply, approve, reject, pause and unpause. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import type { StoredPlan } from '../ledger/plans.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
@@ -16,17 +16,17 @@ import { contextOf } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { haltKey } from './shown-group.ts';
 
-/** How long a plan that was made by hand may be applied. */
+/** Milliseconds during which a manually made plan can be applied. */
 const SHOWN_FOR_MS = 3_600_000;
-/** How long a raise that was approved may be sent. */
+/** Milliseconds during which an approved raise can be sent. */
 const RAISE_APPROVED_FOR_MS = 3_600_000;
 
 export interface VerbDeps extends RunDeps {
   readonly byName: ReadonlyMap<string, Policy>;
-  /** Runs a policy in its turn: no two runs of one policy overlap. */
+  /** Runs a policy in its turn: runs of one policy never overlap. */
   inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
   runSoon(policy: string): void;
-  /** Learns what became of earlier acts, and judges the steps whose time has come. */
+  /** Resolves the outcomes of earlier actions, and judges the steps that are due. */
   settle(signal: AbortSignal): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export async function planPolicy(
     deps,
   );
   signal.throwIfAborted();
-  // Saved with a wrong time, it could be applied for too long.
+  // A plan saved with a wrong time could be applied for too long.
   if (request.save && plan.matched > 0 && clockDenial(found.account, deps) === undefined) {
     deps.ledger.savePlan({
       plan,
@@ -67,7 +67,7 @@ export async function planPolicy(
   return { ok: true, plan };
 }
 
-/** Does what a plan showed, as far as it still holds: everything is listed and asked again, and it can only shrink. */
+/** Applies a plan, as far as it still holds. Everything is listed and checked again, so the plan can only shrink. */
 export async function applyPlan(id: string, person: Person, deps: VerbDeps, signal: AbortSignal): Promise<Applied> {
   const stored = usable(id, ['shown', 'waiting', 'approved'], deps);
   if ('ok' in stored) return stored;
@@ -76,9 +76,13 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   if (!stillShows(stored, found, deps.clock.now())) return outdated(stored);
   const { mode } = deps.authority.mode(found);
   if (mode === 'off' || mode === 'audit') {
-    return { ok: false, code: 'mode', message: `Policy ${found.name} is in ${mode}: its plans cannot be applied.` };
+    return {
+      ok: false,
+      code: 'mode',
+      message: `Policy ${found.name} is in mode ${mode}: its plans cannot be applied. Change its mode first.`,
+    };
   }
-  // Where a person is needed, this is the approval of all that was shown: the steps that follow need no other.
+  // If an approval is required, this one covers the whole plan: later steps need no other.
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('used' as const) };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
@@ -100,7 +104,7 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   return { ok: true, plan: stored.plan, result };
 }
 
-/** Allows the acts of a waiting plan. They are done by the policy's own runs, the first of them at once. */
+/** Approves a pending plan. The policy's own runs do its actions, the first of them at once. */
 export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided {
   const stored = usable(id, ['waiting'], deps);
   if ('ok' in stored) return stored;
@@ -114,7 +118,9 @@ export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided
   return { ok: true, plan: { ...stored, state: 'approved', ...person } };
 }
 
-/** An approval of an amount holds for a short time: the longer it waits, the likelier another budget was set since. */
+/**
+ * Decision for an approval. An approved amount expires early: the longer it waits, the likelier another budget was set.
+ */
 function approvalOf({ plan }: StoredPlan, person: Person, { clock }: VerbDeps) {
   const at = clock.now();
   const isRaise = plan.action === 'budget.raise';
@@ -130,7 +136,7 @@ export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided 
   return { ok: true, plan: { ...stored, state: 'rejected', ...person } };
 }
 
-/** Lifts pauses, and halts of groups with them: `group/POLICY/GROUP` or a policy lifts its campaigns. */
+/** Lifts halts together with pauses: the scope is `group/POLICY/GROUP` or a policy. */
 export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
   let lifted = 0;
   for (const campaign of deps.ledger.campaigns()) {
@@ -160,14 +166,14 @@ function usable(id: string, states: readonly StoredPlan['state'][], deps: VerbDe
     return {
       ok: false,
       code: 'unknown_plan',
-      message: `There is no plan ${id.slice(0, 80)}. \`opsd plan POLICY\` makes one.`,
+      message: `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY\` makes one.`,
     };
   }
   return states.includes(stored.state) ? stored : decided(stored);
 }
 
 function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
-  const message = `The policy of plan ${id} has been changed since. \`opsd plan ${policy}\` makes a new one.`;
+  const message = `The policy of plan ${id} has changed since. \`opsd plan ${policy}\` makes a new one.`;
   return { ok: false, code: 'expired', message };
 }
 

@@ -1,8 +1,8 @@
 import type { AuthorityFacts } from './guard.ts';
 
-/** `approve`, and a plan that asks for it, wait for a person. */
+/** Waits for an operator's approval in mode `approve`, and for each plan that needs approval. */
 export function approval({ mode, isApproved, needsApproval }: AuthorityFacts): string | undefined {
   if (isApproved) return undefined;
-  if (needsApproval !== undefined) return `waits for the approval of a person: ${needsApproval}`;
-  return mode === 'approve' ? 'waits for the approval of a person' : undefined;
+  if (needsApproval !== undefined) return `waits for approval by an operator: ${needsApproval}`;
+  return mode === 'approve' ? 'waits for approval by an operator' : undefined;
 }

@@ -1,34 +1,37 @@
 /**
- * The rules of a campaign, as functions from one value to the next. They are total: what does not fit the state of the
- * campaign changes nothing. Invariants: a step is judged before the next one goes, nothing grows but by what was
- * verified, and a halted group sends nothing until its breaker has run out.
+ * Rules of a campaign, as pure functions from one state to the next. They are total: an event that does not fit the
+ * state changes nothing. Invariants: each step is judged before the next one starts, only verified results let the size
+ * grow, and a halted group sends nothing while its breaker is open.
  *
- * A campaign is half open from its first halt until a step is verified: `halts` above 0.
+ * A campaign is half-open from its first halt until a step is verified: `halts` is above 0.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 
-/** The part of a policy's ramp that is needed here. `settle` in milliseconds. */
+/** Part of a policy's ramp that the campaign uses. `settle` is in milliseconds. */
 export interface Growth {
   readonly start: number;
   readonly factor: number;
   readonly max: number;
   readonly settle: number;
-  /** How long the breaker stays open after each halt in a row; default 30 min, 2 h, 6 h. */
+  /** Milliseconds that the breaker stays open after each consecutive halt. Default: 30 min, 2 h, 6 h. */
   readonly breaker?: readonly number[];
 }
 
-/** What became of the acts of one step. Those that provably did nothing are not among them. */
+/** Outcomes of one step's actions. Actions that provably had no effect are not included. */
 export interface StepResults {
-  /** Gone, and not back when the horizon had passed. */
+  /** Left the DLQ, and did not return before the horizon. */
   readonly verified: number;
-  /** Failed again, or no reading can tell. */
+  /** Failed again, or no reading can show the outcome. */
   readonly failed: number;
-  /** Not known yet. */
+  /** Outcome not yet known. */
   readonly undecided: number;
 }
 
 const MINUTE_MS = 60_000;
-/** How long the breaker stays open after the first halt in a row, the second, … One more halt ends in audit. */
+/**
+ * Milliseconds that the breaker stays open after the first consecutive halt, the second, and so on. One more halt puts
+ * the group in audit.
+ */
 const BREAKER_MS = [30 * MINUTE_MS, 120 * MINUTE_MS, 360 * MINUTE_MS];
 const LONGEST_WAIT_MS = 45 * MINUTE_MS;
 const RECENT = 50;
@@ -36,7 +39,7 @@ const LEAST_RECENT = 10;
 const FIRST = 10;
 const TOO_MANY_OF_THE_FIRST = 3;
 const HALT_BELOW = 0.7;
-/** A step below this is bad: the share at which a destination counts as healthy. */
+/** Share of verified results below which a step is bad. It equals the share at which a destination is healthy. */
 const VERIFIED_FROM = 0.9;
 
 export function begin(options: {
@@ -64,7 +67,10 @@ export function begin(options: {
   };
 }
 
-/** After each act of a step, or once after all of it. `settle` as the step has it, else as the ramp says. */
+/**
+ * Records that actions of a step were sent: after each action, or once after all. `settle` comes from the step if it
+ * has one, else from the ramp.
+ */
 export function sent(
   campaign: Campaign,
   act: { readonly count: number; readonly now: number; readonly horizonMs: number; readonly ramp: Growth },
@@ -75,12 +81,12 @@ export function sent(
   return { ...campaign, state: 'settling', sentAt: act.now, until: Math.max(until, settled) };
 }
 
-/** Returns how long the acts of the campaign's step wait for their verdict, beside their own retries. */
+/** Returns how long the actions of the campaign's step wait for their verdict, not counting their own retries. */
 export function settleOf({ settle }: Pick<Campaign, 'settle'>, ramp: Pick<Growth, 'settle'>): number {
   return settle ?? ramp.settle;
 }
 
-/** Sets when a step under way is judged, from what `settle` is now: it may have been changed or overruled since. */
+/** Recomputes when the current step is judged: `settle` may have been changed or overruled since it was sent. */
 export function retimed(campaign: Campaign, wait: { readonly horizonMs: number; readonly ramp: Growth }): Campaign {
   const { state, sentAt } = campaign;
   if (state !== 'settling' || sentAt === undefined) return campaign;
@@ -89,8 +95,8 @@ export function retimed(campaign: Campaign, wait: { readonly horizonMs: number; 
 }
 
 /**
- * Ends a step: grows, halves or halts. Changes nothing before it is time, save that failures of all that was sent are
- * known at once. What is undecided blocks the group for a while, and then counts as failed.
+ * Ends a step: grows, halves, or halts. Changes nothing before the step is due, except when all its actions failed:
+ * that result is final at once. Undecided results block the group for a limited time and then count as failed.
  */
 export function judge(campaign: Campaign, results: StepResults, ramp: Growth, now: number): Campaign {
   const { state, sentAt = now, until = now } = campaign;
@@ -103,7 +109,7 @@ export function judge(campaign: Campaign, results: StepResults, ramp: Growth, no
   const failed = results.failed + undecided;
   const known = verified + failed;
   const next = { ...waitsForNothing(campaign), step: campaign.step + 1 };
-  // All was provably without effect: nothing was learned.
+  // All actions provably had no effect, so the step says nothing about the destination.
   const { verifiedAt } = campaign;
   if (known <= 0) return { ...next, state: 'ready', ...(verifiedAt !== undefined && { verifiedAt }) };
 
@@ -132,7 +138,7 @@ function reasonToHalt(
   if (!isGood && halts > 0) return `the probe failed: ${failed} of ${known}`;
   if (!isGood && size <= ramp.start) return `the canary failed: ${failed} of ${known}`;
   if (before.length < FIRST) {
-    // The order within a step is not known: its failures count as the first.
+    // The order within a step is unknown, so its failures count as the first ones.
     const early = before.filter((verified) => !verified).length + Math.min(failed, FIRST - before.length);
     if (early >= TOO_MANY_OF_THE_FIRST) return `${early} of the first ${FIRST} failed`;
   }
@@ -154,7 +160,7 @@ function halt(
   return { ...campaign, state: 'halted', halts, size: 1, until: now + breaker, reason };
 }
 
-/** Where the breaker has run out: one canary may go. Its first results are not weighed with those before the halt. */
+/** Lets one canary go once the breaker's open time has passed. Results from before the halt no longer count. */
 export function reopen(campaign: Campaign, now: number): Campaign {
   const { state, until = now } = campaign;
   return state === 'halted' && now >= until
@@ -162,15 +168,15 @@ export function reopen(campaign: Campaign, now: number): Campaign {
     : campaign;
 }
 
-/** A person lifts a halt or the fallback to audit: one canary may go, and the row of halts begins anew. */
+/** Lifts a halt or the fallback to audit at an operator's command: one canary may go, and the halts count from 0. */
 export function lift(campaign: Campaign): Campaign {
   if (campaign.state !== 'halted' && campaign.state !== 'audit') return campaign;
   return { ...waitsForNothing(campaign), state: 'ready', size: 1, recent: [], halts: 0 };
 }
 
 /**
- * Nothing is left to do. A step that is out is judged first, and a group that halted keeps its breaker: a new campaign
- * would forget it.
+ * Ends a campaign that has nothing left to do. A step that is out is judged first. A group that halted keeps its
+ * campaign, because a new one would forget the breaker.
  */
 export function drained(campaign: Campaign): Campaign {
   return campaign.state === 'ready' && campaign.halts === 0 ? { ...campaign, state: 'ended' } : campaign;
@@ -181,7 +187,7 @@ export function breaker({ state, halts }: Campaign): 'closed' | 'half-open' | 'o
   return halts > 0 ? 'half-open' : 'closed';
 }
 
-/** The two step sizes after this one, if all goes well. */
+/** The two step sizes after this one, if every action is verified. */
 export function nextSizes({ size, halts }: Campaign, ramp: Growth): readonly [number, number] {
   const grow = (from: number): number => Math.min(ramp.max, Math.ceil(from * ramp.factor));
   const first = halts > 0 ? grow(ramp.start) : grow(size);
@@ -189,8 +195,9 @@ export function nextSizes({ size, halts }: Campaign, ramp: Growth): readonly [nu
 }
 
 /**
- * How long the retries of a step may last with the service's default back-off, e^(2.5 n) seconds before the n-th one.
- * Absent: the retries are not known. Never longer than an undecided step may block its group.
+ * Milliseconds that the retries of a step may take with the service's default back-off, e^(2.5 n) seconds before the
+ * n-th retry. If the number of retries is unknown, returns the maximum: the longest time that an undecided step may
+ * block its group.
  */
 export function retryHorizon(retries: number | undefined): number {
   if (retries === undefined) return LONGEST_WAIT_MS;
@@ -199,13 +206,13 @@ export function retryHorizon(retries: number | undefined): number {
   return Math.min(LONGEST_WAIT_MS, Math.ceil(total));
 }
 
-/** Results of one step, the failures evenly among the others: their order is not known. */
+/** Results of one step, with the failures spread evenly because their order is unknown. */
 function spread(verified: number, failed: number): boolean[] {
   const all = verified + failed;
   return Array.from({ length: all }, (_, i) => Math.ceil(((i + 1) * failed) / all) === Math.ceil((i * failed) / all));
 }
 
-/** Without what belongs to one step, or to one halt. */
+/** Copy without the fields that belong to one step or to one halt. */
 function waitsForNothing(campaign: Campaign): Campaign {
   const { sentAt: _sentAt, until: _until, settle: _settle, reason: _reason, ...others } = campaign;
   const { verifiedAt: _verifiedAt, ...rest } = others;

@@ -1,6 +1,6 @@
 import type { PlanFacts } from './guard.ts';
 
-/** The smallest of all limits counts; what is over it waits. */
+/** Applies the smallest limit; matched entries above it wait. */
 export function caps({ matched, maxPerRun, caps }: PlanFacts): { readonly allowed: number; readonly reason?: string } {
   let allowed = Math.min(matched, maxPerRun);
   let reason = `a run acts on at most ${maxPerRun}`;

@@ -3,8 +3,8 @@ import type { Candidate, EntryRules, Objection } from './guard.ts';
 const RESUME_BLOCKS_DELETE_MS = 86_400_000;
 
 /**
- * An id that may have had its effect is never sent again, one run is not resumed through two of its entries, an entry
- * belongs to one policy, and what was resumed within a day is not deleted.
+ * Prevents double actions: an id that may have had its effect is never sent again, and one run is not resumed through
+ * two of its entries. An entry belongs to one policy. A run resumed within a day is not deleted.
  */
 export function claim(candidate: Candidate, { action, now }: EntryRules): Objection | undefined {
   if (candidate.sentBefore) return { reason: 'sent before' };
@@ -15,7 +15,7 @@ export function claim(candidate: Candidate, { action, now }: EntryRules): Object
   return now < until ? { reason: 'resumed within a day', until } : undefined;
 }
 
-/** A resume that only the stamp knows of was made before the run failed again. */
+/** Time of the last resume. A resume that only the stamp records was made before the run failed again. */
 function resumedAt({ attempts, lastAttemptAt, entry }: Candidate): number {
   return lastAttemptAt ?? (attempts > 0 ? entry.createdAt : -Infinity);
 }

@@ -1,6 +1,6 @@
 import type { ReadFacts } from './guard.ts';
 
-/** All pages, the cursor ended, no error: else the listing says nothing about what is not in it. */
+/** Requires all pages without an error. An incomplete listing says nothing about the entries that it lacks. */
 export function completeRead({ complete, problem }: ReadFacts): string | undefined {
-  return complete ? undefined : `the listing is not complete: ${problem ?? 'unknown reason'}`;
+  return complete ? undefined : `the listing is incomplete: ${problem ?? 'unknown reason'}`;
 }

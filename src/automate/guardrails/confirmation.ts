@@ -1,6 +1,6 @@
 import type { RaiseFacts } from './guard.ts';
 
-/** One reading may be wrong: several must agree, unless a person has seen the plan. */
+/** Requires several readings that agree, since one may be wrong, unless an operator approved the plan. */
 export function confirmation({
   unconfirmed,
   isApproved,

@@ -4,19 +4,19 @@ const LEAST_SAMPLE = 20;
 const WINDOW_MS = 900_000;
 
 /**
- * Runs are resumed only towards a destination that answers. Where too little is known of it, one canary may go and
- * decides: once it is verified, the group's own steps are what is known, as long as what else is known agrees.
+ * Allows resumes only to a destination that responds. If too little is known about it, one canary goes first. After a
+ * verified step, the group's own results count, as long as the other data agree.
  */
 export function destination(facts: GroupFacts): GroupVerdict {
   const { action, deliveries, matched } = facts;
-  if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not asked', passed: true };
-  if (deliveries === undefined) return little(facts, 'not known', true);
+  if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
+  if (deliveries === undefined) return little(facts, 'unknown', true);
   const { delivered, all, isPartial = false } = deliveries;
   const isHealthy = delivered * 10 >= all * 9;
-  // A part of the time can show that a destination fails, and not that it answers.
-  if (isPartial && (isHealthy || !(all >= LEAST_SAMPLE))) return little(facts, 'not known', isHealthy);
+  // Data for a part of the window can show that a destination fails, but not that it delivers.
+  if (isPartial && (isHealthy || !(all >= LEAST_SAMPLE))) return little(facts, 'unknown', isHealthy);
   if (!(all >= LEAST_SAMPLE)) return little(facts, `${delivered} of ${all}, too few`, isHealthy);
-  // Cut, not rounded: 0.90 is never shown for what is less.
+  // Truncated, not rounded: a lower ratio never appears as 0.90.
   const reason = `${(Math.floor((delivered * 100) / all) / 100).toFixed(2)} of ${all}`;
   return { allowed: isHealthy ? matched : 0, reason, passed: isHealthy };
 }

@@ -2,8 +2,8 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { ReadFacts, SentFilter } from './guard.ts';
 
 /**
- * Every row must meet every filter that was sent. One that does not means that the service ignored a filter, and
- * then nothing that it listed was asked for. Nothing overrules it.
+ * Checks that every row meets every filter of the request. A row that does not means that the service ignored a filter,
+ * so the listing has entries that the policy did not select. Nothing overrules this guard.
  */
 export function echoCheck({ entries, filter }: ReadFacts): string | undefined {
   for (const entry of entries) {
@@ -13,14 +13,14 @@ export function echoCheck({ entries, filter }: ReadFacts): string | undefined {
   return undefined;
 }
 
-/** The first filter that an entry does not meet; undefined when it meets all. */
+/** First filter that an entry does not meet; undefined when it meets all. */
 export function missedFilter(entry: WorkflowDlqEntry, filter: SentFilter): string | undefined {
   if (filter.label !== undefined && !filter.label.some((label) => entry.labels.includes(label))) return 'label';
   if (missed(filter.workflowUrl, entry.workflowUrl)) return 'workflowUrl';
   if (missed(filter.flowControlKey, entry.flowControlKey)) return 'flowControlKey';
   if (missed(filter.failureFunctionState, entry.failureFunctionState)) return 'failureFunctionState';
   if (missed(filter.callerIp, entry.callerIp)) return 'callerIp';
-  // Which of an entry's two times the service compares is not known: either may meet the filter.
+  // The service compares one of an entry's two times, and which one is unknown: either may meet the filter.
   const times = [entry.createdAt, entry.workflowCreatedAt].filter((time) => time !== undefined);
   const { fromDate = -Infinity, toDate = Infinity } = filter;
   if (!times.some((time) => time >= fromDate)) return 'fromDate';

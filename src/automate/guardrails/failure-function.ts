@@ -1,9 +1,9 @@
 import type { Candidate, EntryRules, Objection } from './guard.ts';
 
 /**
- * A failure function compensates for the failed run: resuming beside or after it would do the work and undo it.
- * One that failed has compensated nothing; no state means that the workflow has no such function. Beside what the
- * selection lists nothing overrules it.
+ * Denies runs whose failure function compensated for the failure: a resume would repeat work that was undone. A failure
+ * function that failed has compensated nothing. No state means that the workflow has no failure function. Only states
+ * listed in the selection overrule this guard.
  */
 export function failureFunction({ entry }: Candidate, rules: EntryRules): Objection | undefined {
   if (rules.action !== 'workflow-dlq.resume') return undefined;

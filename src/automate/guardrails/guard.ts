@@ -1,6 +1,6 @@
 /**
- * What a guard is: a pure function over facts that says why not, and a name that is the label of the metric, the field
- * of the ledger and the word on the page. `stage` tells when the line asks it.
+ * Guard: a pure function over facts that returns an objection or nothing. Its name is the metric's label, the ledger's
+ * field and the word on the page. `stage` is the point in the run at which the engine calls it.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { BudgetDoubt } from '#foundation/domain/known-budget.ts';
@@ -14,56 +14,56 @@ interface RunGuard {
   check(facts: RunFacts): string | undefined;
 }
 
-/** `read`: whether what was listed can be trusted; one objection means zero acts. */
+/** `read`: checks that a listing can be trusted. One objection aborts the run. */
 interface ReadGuard {
   readonly name: string;
   readonly stage: 'read';
   check(facts: ReadFacts): string | undefined;
 }
 
-/** `evaluated`: whether the expression could be trusted on what was listed. */
+/** `evaluated`: checks that the expression works on the listed entries. */
 interface EvaluatedGuard {
   readonly name: string;
   readonly stage: 'evaluated';
   check(facts: { readonly entries: number; readonly errors: number }): string | undefined;
 }
 
-/** `entry`: whether this one entry may be acted on. */
+/** `entry`: allows or denies one entry. */
 interface EntryGuard {
   readonly name: string;
   readonly stage: 'entry';
   check(candidate: Candidate, rules: EntryRules): Objection | undefined;
 }
 
-/** `matched`: whether so much may match. `approve` asks a person instead of acting; `abort` acts on none. */
+/** `matched`: limits the number of matched entries. `approve` asks an operator; `abort` acts on none. */
 interface MatchedGuard {
   readonly name: string;
   readonly stage: 'matched';
   check(facts: MatchedFacts): { readonly onTrip: 'approve' | 'abort'; readonly reason: string } | undefined;
 }
 
-/** `account`: facts of the account that hold the whole run. */
+/** `account`: holds the whole run because of the state of the account. */
 interface AccountGuard {
   readonly name: string;
   readonly stage: 'account';
   check(facts: AccountFacts): string | undefined;
 }
 
-/** `group`: how many entries of one group may be acted on now. `note` is shown either way. */
+/** `group`: how many entries of one group the run may act on now. `note` is always shown. */
 interface GroupGuard {
   readonly name: string;
   readonly stage: 'group';
   check(facts: GroupFacts): GroupVerdict;
 }
 
-/** `budget`: whether what is known of spend and budget allows a raise. `approve` asks a person. */
+/** `budget`: checks that spend and budget allow a raise. `approve` asks an operator. */
 interface BudgetGuard {
   readonly name: string;
   readonly stage: 'budget';
   check(facts: RaiseFacts): { readonly verdict: 'hold' | 'approve'; readonly reason: string } | undefined;
 }
 
-/** `plan`: how many of the allowed entries may be acted on now. */
+/** `plan`: how many of the allowed entries the run may act on now. */
 interface PlanGuard {
   readonly name: string;
   readonly stage: 'plan';
@@ -77,14 +77,14 @@ interface ActGuard {
   check(facts: AuthorityFacts): string | undefined;
 }
 
-/** `answer`: what the service said to one request; an objection pauses the whole engine. */
+/** `answer`: checks the service's response to one request. An objection pauses the whole engine. */
 interface AnswerGuard {
   readonly name: string;
   readonly stage: 'answer';
   check(facts: { readonly asked: number; readonly done: number }): string | undefined;
 }
 
-/** `books`: whether a run accounts for all that it planned; an objection pauses the policy. */
+/** `books`: checks that the run's results add up to its plan. An objection pauses the policy. */
 interface BooksGuard {
   readonly name: string;
   readonly stage: 'books';
@@ -106,52 +106,52 @@ export type Guard =
   | BooksGuard;
 
 export interface Objection {
-  /** From a small set: it groups entries on the page. */
+  /** One of a small set of texts: the page groups entries by it. */
   readonly reason: string;
-  /** Epoch milliseconds after which it no longer holds. */
+  /** Epoch milliseconds when the objection ends. */
   readonly until?: number;
 }
 
 export interface GroupVerdict {
   readonly allowed: number;
-  /** Why not more, or what was found: `0.97 of 312`. */
+  /** Reason for the limit, or the finding: `0.97 of 312`. */
   readonly reason: string;
-  /** Whether the guard let all pass that it was asked for. */
+  /** True if the guard allowed every entry. */
   readonly passed: boolean;
 }
 
 export interface RunFacts {
-  /** Why everything, or this policy, is paused. */
+  /** Reason for the pause of the engine or of this policy. */
   readonly paused?: string;
-  /** Why this process is not the store's one executor. */
+  /** Reason why this process is not the store's only executor. */
   readonly leaseLost?: string;
-  /** Local clock minus the service's, milliseconds; absent before the service has answered. */
+  /** Local clock minus the service's, in milliseconds. Absent before the first response from the service. */
   readonly clockSkewMs?: number;
-  /** Why now is outside the policy's windows: when the next one opens. A run by hand is asked as well. */
+  /** Time when the policy's next window opens, as text; absent inside a window. Manual runs are checked as well. */
   readonly outsideWindow?: string;
-  /** Preconditions that are false or not known, by name. */
+  /** Preconditions that are false or unknown, by name. */
   readonly unmet: readonly { readonly name: string; readonly verdict: 'no' | 'error' }[];
-  /** Epoch milliseconds of the policy's last intent; absent where it has none. */
+  /** Epoch milliseconds of the policy's last intent; absent if it has none. */
   readonly lastIntentAt?: number;
-  /** Milliseconds; not asked before the further requests of a run. */
+  /** Milliseconds. Not checked before the later requests of a run. */
   readonly minInterval: number;
-  /** Epoch milliseconds when the last prune was sent of which nobody knows what it deleted. */
+  /** Epoch milliseconds when the last prune with an unknown result was sent. */
   readonly lastUnknownAt?: number;
   readonly now: number;
 }
 
 export interface AuthorityFacts {
-  /** The least of policy, account, engine and pause. */
+  /** Most restrictive mode of policy, account, engine and pause. */
   readonly mode: PolicyMode;
-  /** The plan was approved by a person. */
+  /** True if an operator approved the plan. */
   readonly isApproved: boolean;
-  /** Why a person is asked though the mode would let it act. */
+  /** Reason for an approval that the mode does not require. */
   readonly needsApproval?: string;
-  /** Audit runs that a new or widened policy has still to make. */
+  /** Audit runs that a new or widened policy still has to make. */
   readonly probationLeft: number;
 }
 
-/** The filter that was sent; values of one filter are alternatives. */
+/** Filter of the request. The values of one field are alternatives. */
 export interface SentFilter {
   readonly fromDate?: number;
   readonly toDate?: number;
@@ -164,39 +164,39 @@ export interface SentFilter {
 
 export interface ReadFacts {
   readonly complete: boolean;
-  /** Why it is not complete. */
+  /** Reason why the listing is incomplete. */
   readonly problem?: string;
   readonly entries: readonly WorkflowDlqEntry[];
-  /** Rows that could not be understood. */
+  /** Number of invalid rows, which were dropped. */
   readonly dropped: number;
   readonly filter: SentFilter;
-  /** Local clock minus the service's, milliseconds; absent when the service sent no Date. */
+  /** Local clock minus the service's, in milliseconds. Absent if the service sent no Date header. */
   readonly clockSkewMs?: number;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
-/** An entry and what the ledger and its stamps know of its run. */
+/** Entry, with the data that ledger and stamps hold about its run. */
 export interface Candidate {
   readonly entry: WorkflowDlqEntry;
   readonly lineage: string;
-  /** Resumes so far, across all returns to the DLQ. */
+  /** Number of resumes so far, across all returns to the DLQ. */
   readonly attempts: number;
-  /** Epoch milliseconds; absent when only the stamp knows of them. */
+  /** Epoch milliseconds. Absent if only the stamp records the attempts. */
   readonly lastAttemptAt?: number;
-  /** Requests for this dlqId that the service refused, as far as this process remembers. */
+  /** Number of requests for this dlqId that the service rejected since this process started. */
   readonly rejections: number;
   /** Epoch milliseconds. */
   readonly lastRejectedAt?: number;
-  /** Another instance whose stamp the entry carries. */
+  /** Name of another instance whose stamp the entry carries. */
   readonly foreignInstance?: string;
-  /** Whether this dlqId was sent before and may have had its effect. */
+  /** True if this dlqId was sent before and may have had its effect. */
   readonly sentBefore: boolean;
-  /** Whether an older entry of the same lineage stands in the same listing. */
+  /** True if the listing has an older entry of the same lineage. */
   readonly lineageTaken: boolean;
-  /** Policy of higher precedence that means this entry: hold, protect, resume, delete. */
+  /** Policy of higher precedence that selects this entry. Precedence: hold, protect, resume, delete. */
   readonly ownedBy?: string;
-  /** Deletes: epoch milliseconds when this policy first matched it. */
+  /** For deletes: epoch milliseconds when this policy first matched the entry. */
   readonly firstMatchedAt?: number;
 }
 
@@ -205,12 +205,12 @@ export interface EntryRules {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly protectedLabels: readonly string[];
-  /** What `select.failureFunctionState` lists. */
+  /** Values of `select.failureFunctionState`. */
   readonly failureFunctionStates: readonly string[];
   readonly maxAttempts: number;
-  /** Milliseconds after the first, second, … resume; the last one holds for all further ones. */
+  /** Milliseconds of wait after the first resume, the second, and so on. The last value applies to all later ones. */
   readonly backoff: readonly number[];
-  /** Deletes: milliseconds between the first match and the delete. */
+  /** For deletes: milliseconds between the first match and the delete. */
   readonly grace: number;
 }
 
@@ -221,17 +221,17 @@ export interface MatchedFacts {
   /** 0 to 1. */
   readonly maxMatchedShare: number;
   readonly onTrip: 'approve' | 'abort';
-  /** Entries of the collector's last whole listing; absent when there is none. */
+  /** Number of entries in the collector's last complete listing; absent without one. */
   readonly population?: number;
-  /** The plan was made by a person who overruled the limit. */
+  /** True if an operator overruled the limit for this plan. */
   readonly isApproved: boolean;
 }
 
 export interface AccountFacts {
   readonly action: ActionType;
-  /** Epoch milliseconds of the last 429 or exhausted quota; absent when there was none lately. */
+  /** Epoch milliseconds of the last 429 or exhausted quota; absent if there was none recently. */
   readonly refusedAt?: number;
-  /** Entries of the workflow DLQ that failed in the last 15 minutes, and how many of them with 429. */
+  /** Entries of the workflow DLQ that failed in the last 15 minutes, and how many of them failed with 429. */
   readonly recentArrivals: { readonly all: number; readonly quota: number };
   readonly now: number;
 }
@@ -239,44 +239,44 @@ export interface AccountFacts {
 export interface Deliveries {
   readonly delivered: number;
   readonly all: number;
-  /** The daemon has not watched for the whole time: there may be more. */
+  /** True if the daemon has not watched the whole window, so there may be more. */
   readonly isPartial?: boolean;
 }
 
 export interface GroupFacts {
   readonly action: ActionType;
   readonly group: string;
-  /** Entries of the group that are allowed so far. */
+  /** Entries of the group that earlier guards allow. */
   readonly matched: number;
-  /** Messages to the group's destination that ended in the last 15 minutes; absent when not known. */
+  /** Messages to the group's destination that ended in the last 15 minutes; absent if unknown. */
   readonly deliveries?: Deliveries;
-  /** Entries of the group that failed in the last 10 minutes, and per 10 minutes over the last 24 hours. */
+  /** Entries of the group that failed in the last 10 minutes, and the average per 10 minutes over the last 24 hours. */
   readonly arrivals: { readonly last10m: number; readonly baseline10m: number };
   /** Absent for actions without a ramp. */
   readonly campaign?: Campaign;
   readonly now: number;
 }
 
-/** Dollars are whole in budgets, and of a month. */
+/** Facts about a raise. Budgets are in whole dollars a month. */
 export interface RaiseFacts {
   readonly spend: {
     readonly monthUsd?: number;
     readonly last24hUsd?: number;
-    /** Of the last 14 days; absent under 3 days of own history. */
+    /** Median of the last 14 days; absent with less than 3 days of recorded history. */
     readonly medianDayUsd?: number;
     readonly hoursLeft?: number;
     readonly fresh: boolean;
-    /** Messages of the last day, and those that this daemon's own acts caused. */
+    /** Messages of the last day: all, and those caused by this daemon's own actions. */
     readonly messagesLastDay?: number;
     readonly ownMessagesLastDay?: number;
   };
-  /** Absent when nobody knows it. */
+  /** Absent if the budget is unknown. */
   readonly known?: { readonly knownUsd: number; readonly assertedAt: number; readonly maxAgeMs: number };
-  /** Absent when nothing is known. */
+  /** Absent if the budget is unknown. */
   readonly toUsd?: number;
-  /** Why what is known may not be so, and whether a person can decide. */
+  /** Reason to doubt the known budget, and whether an operator can decide. */
   readonly doubt?: BudgetDoubt;
-  /** Why the readings so far do not suffice. */
+  /** Reason why more readings are required. */
   readonly unconfirmed?: string;
   readonly isApproved: boolean;
   readonly ceilingUsd: number;
@@ -293,7 +293,7 @@ export interface PlanFacts {
   readonly caps: readonly PlanCap[];
 }
 
-/** planned = acted + skipped + failed + unknown + left */
+/** Results of a run: planned = acted + skipped + failed + unknown + left. */
 export interface BooksFacts {
   readonly planned: number;
   readonly acted: number;

@@ -1,6 +1,6 @@
 /**
- * The guards, in the order in which they are asked. A name here is the word in metrics, ledger and pages, and the name
- * of its file. Two rules need no guard: ids are frozen in the plan, and settings that amplify do not load.
+ * Guards, in the order in which the engine calls them. The name is the same in metrics, ledger and pages, and is that
+ * of the file. Two rules need no guard: the plan freezes its ids, and settings that amplify are rejected on load.
  */
 import { approval } from './approval.ts';
 import { arrivals } from './arrivals.ts';

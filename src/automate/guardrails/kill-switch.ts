@@ -1,6 +1,6 @@
 import type { RunFacts } from './guard.ts';
 
-/** Nothing is done while anything says pause. Nothing overrules it. */
+/** Holds every run while a pause is active. Nothing overrules this guard. */
 export function killSwitch({ paused }: RunFacts): string | undefined {
   return paused;
 }

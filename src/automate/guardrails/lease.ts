@@ -1,6 +1,8 @@
 import type { RunFacts } from './guard.ts';
 
-/** One executor for each store: a second one would act on what the first has already acted on. Nothing overrules it. */
+/**
+ * Allows one executor for each store: a second one would repeat the actions of the first. Nothing overrules this guard.
+ */
 export function lease({ leaseLost }: RunFacts): string | undefined {
   return leaseLost;
 }

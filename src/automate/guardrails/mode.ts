@@ -1,6 +1,6 @@
 import type { AuthorityFacts } from './guard.ts';
 
-/** `off` and `audit` decide and record; they send nothing, whoever approved it. */
+/** Holds all requests in modes `off` and `audit`, even of an approved plan. Both modes still decide and record. */
 export function mode({ mode }: AuthorityFacts): string | undefined {
   return mode === 'off' || mode === 'audit' ? `the mode is ${mode}: nothing is sent` : undefined;
 }

@@ -1,6 +1,7 @@
-/** More entries than the request named or allowed: the service did not read it as meant, and neither would the next. */
+/**
+ * Detects actions on more entries than the request named or allowed. The service read the request differently, so it
+ * would do the same with the next one.
+ */
 export function moreThanAsked({ asked, done }: { readonly asked: number; readonly done: number }): string | undefined {
-  return done <= asked
-    ? undefined
-    : `${done} entries were acted on where ${asked} ${asked === 1 ? 'was' : 'were'} asked for`;
+  return done <= asked ? undefined : `the service acted on ${done} entries; the request allowed ${asked}`;
 }

@@ -1,15 +1,15 @@
 import type { GroupFacts, GroupVerdict } from './guard.ts';
 
 /**
- * A group gets as much as its campaign has earned, and nothing while a step is out or its breaker is open. A resume
- * without a campaign is a canary of one.
+ * Limits a group to the size that its campaign has reached. Allows nothing while a step is unsettled or the breaker is
+ * open. A resume without a campaign is a canary of one.
  */
 export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdict {
   if (campaign === undefined) {
     const size = action === 'workflow-dlq.resume' ? 1 : matched;
     return { allowed: Math.min(matched, size), reason: 'no campaign', passed: matched <= size };
   }
-  const { state, step, size, reason: why = 'reason not known' } = campaign;
+  const { state, step, size, reason: why = 'reason unknown' } = campaign;
   const until = campaign.until === undefined ? '' : ` until ${new Date(campaign.until).toISOString()}`;
   switch (state) {
     case 'ready': {
@@ -24,7 +24,7 @@ export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdi
       return { allowed: 0, reason: `halted${until}: ${why}`, passed: false };
     }
     case 'audit': {
-      return { allowed: 0, reason: `in audit until a person lifts it: ${why}`, passed: false };
+      return { allowed: 0, reason: `in audit until an operator lifts it: ${why}`, passed: false };
     }
     case 'ended': {
       return { allowed: 0, reason: 'the campaign has ended', passed: false };

@@ -5,20 +5,21 @@ import type { ReadFacts } from './guard.ts';
 const EARLIEST = Date.UTC(2015, 0, 1);
 const DAY_MS = 86_400_000;
 
-/** Times that can be, fields that must be, and a clock that agrees with the service's. */
+/** Requires plausible times, mandatory fields, and a clock that agrees with the service's. */
 export function sanity({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
   const fault = clockSkewMs === undefined ? undefined : clockFault(clockSkewMs);
   if (fault !== undefined) return fault;
-  if (dropped > 0) return `${dropped} listed ${dropped === 1 ? 'entry' : 'entries'} could not be understood`;
+  if (dropped > 0) return `${dropped} listed ${dropped === 1 ? 'entry' : 'entries'} could not be parsed`;
   for (const entry of entries) {
     const missing = MANDATORY.find((field) => entry[field] === '');
-    if (missing !== undefined) return `an entry without ${missing} was listed`;
-    // Magnitude tells the unit, and the figures would be right. But what wrote them is not the service that is known.
+    if (missing !== undefined) return `the listing has an entry without ${missing}`;
+    // The magnitude shows the unit, so the times could be converted. But an unexpected unit means an unexpected
+    // service.
     if (entry.timesIn !== undefined) return `the times of ${entry.dlqId} are in ${entry.timesIn}, not milliseconds`;
     for (const field of TIMES) {
       const time = entry[field];
       if (time !== undefined && !(time >= EARLIEST && time <= now + DAY_MS)) {
-        return `${field} of ${entry.dlqId} cannot be: ${time}`;
+        return `${field} of ${entry.dlqId} is out of range: ${time}`;
       }
     }
   }

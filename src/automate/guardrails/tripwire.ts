@@ -3,8 +3,8 @@ import type { MatchedFacts } from './guard.ts';
 const LEAST_POPULATION = 25;
 
 /**
- * So much at once was not meant: none of it is acted on, or a person is asked. A share of the population is looked at
- * for deletes alone, since after an outage everything matches a resume. A person who saw the plan may overrule it once.
+ * Catches a match of unexpected size: aborts, or asks an operator. The share of the population is checked for deletes
+ * only, since after an outage everything matches a resume. An operator who saw the plan may overrule it once.
  */
 export function tripwire(
   facts: MatchedFacts,

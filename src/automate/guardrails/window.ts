@@ -1,6 +1,6 @@
 import type { RunFacts } from './guard.ts';
 
-/** Outside its windows a policy does nothing, by hand neither. */
+/** Holds every run outside the policy's windows, manual runs as well. */
 export function window({ outsideWindow }: RunFacts): string | undefined {
   return outsideWindow;
 }

@@ -1,4 +1,4 @@
-/** Records of the audit log as lines, each tied to the one before by its hash. */
+/** Records of the audit log as lines, each chained to the previous one by its hash. */
 import { createHash } from 'node:crypto';
 import { redact } from '#foundation/domain/redact.ts';
 import type { AuditEntry, AuditHead, AuditRecord, AuditValue } from './audit-log.ts';
@@ -11,11 +11,11 @@ interface Place {
   readonly time: string;
   readonly store: string;
   readonly epoch: number;
-  /** Where the log ends so far. */
+  /** Last record so far. */
   readonly after: AuditHead | undefined;
 }
 
-/** An entry as the line, without its end, that follows `after`. */
+/** Returns the line, without its end, of an entry that follows `after`. */
 export function seal(entry: AuditEntry, { time, store, epoch, after }: Place): { line: string; head: AuditHead } {
   const sequence = (after?.sequence ?? 0) + 1;
   const body = { ...shortened(entry), sequence, time, store, epoch, previous: after?.hash ?? '' };
@@ -23,7 +23,7 @@ export function seal(entry: AuditEntry, { time, store, epoch, after }: Place): {
   return { line: canonical({ ...body, hash }), head: { sequence, hash } };
 }
 
-/** @returns the record, or what is wrong with the line on its own */
+/** @returns the record, or the error in the line itself */
 export function parseRecord(line: string): AuditRecord | string {
   let value: unknown;
   try {
@@ -31,29 +31,29 @@ export function parseRecord(line: string): AuditRecord | string {
   } catch {
     return 'it is not JSON';
   }
-  if (!isRecord(value)) return 'it is no record of an audit log';
+  if (!isRecord(value)) return 'it is not a record of an audit log';
   const { hash, ...body } = value;
   if (sha256(canonical(body)) !== hash)
-    return `record ${value.sequence} was changed: its hash is not that of its content`;
-  return canonical(value) === line ? value : `record ${value.sequence} was written anew in another form`;
+    return `record ${value.sequence} was changed: its hash does not match its content`;
+  return canonical(value) === line ? value : `record ${value.sequence} was rewritten in another form`;
 }
 
-/** What is wrong with a record after the one before; undefined when it follows. */
+/** Error between two records; undefined if the second one follows the first. */
 export function breakBetween(before: AuditHead | undefined, record: AuditRecord): string | undefined {
   const { sequence, previous } = record;
   if (before === undefined) {
     return sequence === 1 || record['begins'] === true
       ? undefined
-      : `the log begins with record ${sequence}: what was before it is missing`;
+      : `the log begins with record ${sequence}: the earlier records are missing`;
   }
   if (sequence !== before.sequence + 1)
-    return `record ${sequence} follows record ${before.sequence}: what was between them is missing`;
+    return `record ${sequence} follows record ${before.sequence}: the records between them are missing`;
   return previous === before.hash
     ? undefined
-    : `record ${sequence} does not follow the record ${before.sequence} before it`;
+    : `record ${sequence} does not follow record ${before.sequence}: the hash of the previous record does not match`;
 }
 
-/** JSON with the keys of objects in order, so that equal values are equal texts. */
+/** JSON with sorted keys, so that equal values give equal texts. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -63,7 +63,7 @@ export function canonical(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
 }
 
-/** Stands for a text that may carry a secret, such as the URL that names a group: equal texts have equal stands. */
+/** Stand-in for a text that may contain a secret, such as the URL of a group: equal texts have equal stand-ins. */
 export function standIn(text: string): string {
   return sha256(text).slice(0, 12);
 }

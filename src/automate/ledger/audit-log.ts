@@ -1,7 +1,7 @@
 /**
- * The audit log: an append-only file beside the store, one record for each change of state, each with the hash of the
- * one before. A record is durable before the transaction that it tells of commits; a record whose transaction did not
- * commit is followed by one that says so. No record ever holds a body, a value of an entry's header, or a secret.
+ * Audit log: an append-only file next to the store, with one record for each change of state and the hash of the
+ * previous record. A record is durable before its transaction commits. If the transaction does not commit, another
+ * record says so. Records never contain a body, a value of an entry's header, or a secret.
  */
 
 export type AuditValue = string | number | boolean | null | readonly AuditValue[];
@@ -14,7 +14,7 @@ interface AuditContent {
   readonly [key: string]: AuditValue | undefined;
 }
 
-/** What a change of state says about itself. The names of a record's place are taken. */
+/** Entry about a change of state. The names of a record's own fields are reserved. */
 export interface AuditEntry extends AuditContent {
   readonly sequence?: never;
   readonly time?: never;
@@ -24,42 +24,42 @@ export interface AuditEntry extends AuditContent {
   readonly hash?: never;
 }
 
-/** An entry in its place: one line of the file. */
+/** Entry with its position: one line of the file. */
 export interface AuditRecord extends AuditContent {
-  /** 1 for the first; no gaps. */
+  /** 1 for the first record; no gaps. */
   readonly sequence: number;
   /** ISO 8601. */
   readonly time: string;
-  /** Identity of the store, and which opening of it wrote the record. */
+  /** Identity of the store, and the number of its opening that wrote the record. */
   readonly store: string;
   readonly epoch: number;
-  /** Hash of the record before; empty in the first. */
+  /** Hash of the previous record; empty in the first. */
   readonly previous: string;
-  /** sha256, hexadecimal, over all the rest as canonical JSON. */
+  /** SHA-256, hexadecimal, of all other fields as canonical JSON. */
   readonly hash: string;
 }
 
-/** Where the log ends. */
+/** Last record of the log. */
 export interface AuditHead {
   readonly sequence: number;
   readonly hash: string;
 }
 
-/** What was found when the log was opened, against the head that the store knows. */
+/** Result of opening the log, compared with the last record that the store knows. */
 export interface AuditOpening {
-  /** Told before anything else: a torn line that was cut off, a record whose transaction did not commit. */
+  /** Records to append first: a torn line that was cut off, or a record whose transaction did not commit. */
   readonly notes: readonly AuditEntry[];
-  /** Why store and log do not belong together, and whether no record is left that the next one could follow. */
+  /** Reason why store and log do not match. `begins`: no record is left that the next one could follow. */
   readonly distrust?: { readonly reason: string; readonly begins: boolean };
 }
 
 export interface AuditLog {
-  /** Why nothing can be written; a restart tries again. */
+  /** Reason why nothing can be written; a restart tries again. */
   readonly problem: string | undefined;
   readonly opening: AuditOpening;
-  /** Durable when it returns. @throws when it cannot be written: then what it tells of must not happen */
+  /** Appends an entry, durable on return. @throws if it cannot be written; the change must then not happen */
   append(entry: AuditEntry): AuditHead;
-  /** Undefined while nothing was written. */
+  /** Undefined while the log is empty. */
   head(): AuditHead | undefined;
   verify(): Promise<AuditVerdict>;
 }
@@ -67,13 +67,13 @@ export interface AuditLog {
 export interface AuditVerdict {
   readonly records: number;
   readonly head?: AuditHead;
-  /** The first line that is not as it was written, counted from 1, or what is missing at the end. */
+  /** First changed line, counted from 1, or missing records at the end. */
   readonly finding?: { readonly file: string; readonly line: number; readonly problem: string };
-  /** The last line has no end: a write under way, or one that a crash cut short. It was never committed. */
+  /** True if the last line has no end: a write in progress, or cut short by a crash. It was never committed. */
   readonly isTorn: boolean;
 }
 
-/** Records about the log itself: they change nothing in the store. */
+/** Records about the log itself. They change nothing in the store. */
 export const NOT_COMMITTED = 'audit.not_committed';
 export const TORN = 'audit.torn';
 export const OPENED = 'store.opened';

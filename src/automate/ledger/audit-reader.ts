@@ -1,18 +1,18 @@
-/** The audit log read from its files, by the daemon or by a command beside it. */
+/** Reader of the audit log's files, for the daemon and for commands. */
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { AuditHead, AuditRecord, AuditVerdict } from './audit-log.ts';
 import { breakBetween, parseRecord } from './audit-chain.ts';
 
-/** Where the audit log of a store is written. */
+/** Path of a store's audit log. */
 export function auditPathOf(storePath: string): string {
   return `${storePath}.audit.jsonl`;
 }
 
 const SEQUENCE_DIGITS = 12;
 
-/** Where the records up to `last` of an audit log are, once its file is full: a segment, which never changes again. */
+/** Path of a segment: a full file with the records up to `last`, which never changes again. */
 export function segmentPathOf(path: string, last: number): string {
   return `${path.replace(/\.jsonl$/, '')}.${String(last).padStart(SEQUENCE_DIGITS, '0')}.jsonl`;
 }
@@ -31,15 +31,15 @@ interface Line {
   /** Counted from 1, in its file. */
   readonly number: number;
   readonly text: string;
-  /** Whether the line has its end. */
+  /** True if the line has its end. */
   readonly isWhole: boolean;
 }
 
 /**
- * Lines of the segments and of the file that is written. That file is opened before the segments are listed: when it
- * becomes a segment in between, it is still read once.
+ * Lines of the segments and of the active file. The active file is opened before the segments are listed: if it becomes
+ * a segment in between, it is still read once.
  *
- * @throws when there is neither, or one cannot be read
+ * @throws if no file exists, or one cannot be read
  */
 async function* readLines(path: string): AsyncGenerator<Line> {
   const opened = await open(path).catch((error: NodeJS.ErrnoException) => error);
@@ -67,7 +67,7 @@ async function* linesOf(file: string, chunks: AsyncIterable<unknown>): AsyncGene
   if (rest !== '') yield { file, number: number + 1, text: rest, isWhole: false };
 }
 
-/** Records in order; lines that are none are left out: `verifyAudit` names them. */
+/** Records in order. Invalid lines are skipped; `verifyAudit` reports them. */
 export async function* readAudit(path: string): AsyncGenerator<AuditRecord> {
   for await (const { text, isWhole } of readLines(path)) {
     const record = isWhole ? parseRecord(text) : undefined;
@@ -76,10 +76,10 @@ export async function* readAudit(path: string): AsyncGenerator<AuditRecord> {
 }
 
 /**
- * Follows the chain from the first line to the last, through all segments.
+ * Verifies the chain from the first line to the last, through all segments.
  *
- * @param heads.known a head that was seen before: of the store, or of the daemon's log. It must still be there
- * @param heads.after the end of the segments that were moved away; the log must continue from it
+ * @param heads.known an earlier last record, from the store or from the daemon's log; it must still exist
+ * @param heads.after the last record of segments that were moved away; the log must continue from it
  */
 export async function verifyAudit(
   path: string,
@@ -108,7 +108,7 @@ export async function verifyAudit(
   }
   if (known !== undefined && known.sequence > (head?.sequence ?? 0)) {
     const end = head === undefined ? 'the log is empty' : `the log ends with record ${head.sequence}`;
-    const problem = `${end}, and record ${known.sequence} was there: its end was cut off`;
+    const problem = `${end}, but record ${known.sequence} existed: the end of the log was cut off`;
     return verdict({ file: last.file, line: last.number + 1, problem });
   }
   return verdict();
@@ -116,5 +116,5 @@ export async function verifyAudit(
 
 function missing(known: AuditHead | undefined, { sequence, hash }: AuditRecord): string | undefined {
   if (known?.sequence !== sequence || known.hash === hash) return undefined;
-  return `record ${sequence} is not the one that was there: the log was written anew`;
+  return `record ${sequence} differs from the known one: the log was rewritten`;
 }

@@ -2,13 +2,13 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { ActionRecord } from './intents.ts';
 
-/** Keeps the campaigns of resume policies. */
+/** Storage of the campaigns of resume policies. */
 export interface Campaigns {
-  /** Durable. The campaign of a policy and group that has not ended; a new one has an id of its own. */
+  /** Returns the active campaign of a policy and group; each new campaign has its own id. */
   campaign(policy: string, group: string): Campaign | undefined;
   campaigns(): readonly Campaign[];
   saveCampaign(campaign: Campaign): void;
   nextCampaignId(policy: string): string;
-  /** The acts of one step. */
+  /** Actions of one step. */
   stepActs(campaign: string, step: number): readonly ActionRecord[];
 }

@@ -1,4 +1,4 @@
-/** An audit log that counts what this process wrote to it, and what it could not. */
+/** Audit log that counts the records and failed writes of this process. */
 import type { AuditLog } from './audit-log.ts';
 
 export interface AuditCounts {

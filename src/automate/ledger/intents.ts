@@ -2,8 +2,8 @@
 import type { ActionType, Proposal } from '#foundation/domain/plan.ts';
 
 /**
- * What became of an intent. `unknown` blocks its target until reading resolves it; `rejected` and `confirmed_not_applied`
- * are provably without effect and give their cap back. `unresolvable` is `unknown` that no reading can resolve.
+ * Outcomes of an intent. `unknown` blocks its target until later reads resolve it. `rejected` and `confirmed_not_applied`
+ * provably had no effect and release their caps. `unresolvable` is an `unknown` outcome that no read can resolve.
  */
 export const ACTION_OUTCOMES = [
   'accepted',
@@ -23,28 +23,28 @@ export interface Intent {
   readonly at: number;
   readonly runId: number;
   readonly proposal: Proposal;
-  /** Fencing number of the process that wrote it. */
+  /** Fencing number of the process that wrote the intent. */
   readonly epoch: number;
 }
 
-/** An intent as pages and the API show it. */
+/** Intent with its outcome, for pages and the API. */
 export interface ActionRecord extends Intent {
-  /** Absent while the request is in flight, or after a crash until recovery. */
+  /** Absent while the request is in flight, and after a crash until recovery. */
   readonly outcome?: ActionOutcome;
   readonly outcomeAt?: number;
   readonly detail?: string;
   readonly newRunId?: string;
-  /** Entries that the service said it acted on. */
+  /** Number of entries that the service said it acted on. */
   readonly done?: number;
 }
 
 export interface CapLimit {
   readonly scope: 'policy' | 'account' | 'engine';
   readonly windowMs: number;
-  /** How much longer the window is counted, because acts in it were dated before the time was set; milliseconds. */
+  /** Milliseconds added to the window, because actions in it were dated before the clock was set. */
   readonly marginMs?: number;
   readonly limit: number;
-  /** Counts these actions alone; absent: all but budget.raise. */
+  /** Only these actions count; absent: all except budget.raise. */
   readonly actions?: readonly ActionType[];
 }
 
@@ -53,11 +53,14 @@ export type Reservation =
   /** `claim`: the target was acted on before. `caps`: a window is full. `lease`: another executor has the store. */
   | { readonly ok: false; readonly guard: 'claim' | 'caps' | 'lease'; readonly reason: string };
 
-/** Writes intents and their outcomes. */
+/** Storage of intents and their outcomes. */
 export interface Intents {
-  /** One durable transaction: lease, claim, caps and intent, all or none. @throws when the audit log cannot be written */
+  /**
+   * Reserves an action in one durable transaction: lease, claim, caps and intent. @throws if the audit log is not
+   * writable
+   */
   reserve(runId: number, proposal: Proposal, at: number, caps: readonly CapLimit[]): Reservation;
-  /** Durable. `newRunId` ties the resumed run to its lineage. */
+  /** Records an outcome durably. `newRunId` connects the resumed run to its lineage. */
   recordOutcome(
     intentId: number,
     outcome: {
@@ -68,10 +71,10 @@ export interface Intents {
       readonly done?: number;
     },
   ): void;
-  /** Intents without any outcome: what a crash left behind. */
+  /** Intents without any outcome, as a crash leaves them. */
   intentsWithoutOutcome(): readonly Intent[];
   /** Intents whose outcome is `unknown`, or `accepted` and not yet verified. */
   unsettled(account: string): readonly ActionRecord[];
-  /** When the oldest intent without a last word was made; absent when there is none. */
+  /** Time of the oldest intent without a final outcome; absent if there is none. */
   oldestUnsettledAt(): number | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The ledger is the append-only truth of what the daemon did: no effect without a durable intent, no target acted on
- * twice unless it was proven that the first request did nothing. Every change of state is told to the audit log in the
- * same transaction: what cannot be written there does not happen. Times are epoch milliseconds.
+ * Ledger: the append-only record of the daemon's actions. No effect without a durable intent. No target is acted on
+ * twice, unless the first request provably had no effect. The same transaction writes each change of state to the audit
+ * log; if that fails, the change does not happen. Times are epoch milliseconds.
  */
 import type { Campaigns } from './campaigns.ts';
 import type { History } from './history.ts';
@@ -14,7 +14,7 @@ import type { SignalInbox, Signals } from './signals.ts';
 import type { Identity, Trust } from './trust.ts';
 import type { Raises, Usage } from './usage.ts';
 
-/** The whole ledger, for its adapter and its owner; each user takes the part that it uses. */
+/** Complete ledger, for its adapter and its owner. Other users take only the part that they need. */
 export interface Ledger
   extends
     Identity,

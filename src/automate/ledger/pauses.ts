@@ -1,21 +1,21 @@
 /** Pauses of the engine, of policies and of groups. */
 
-/** A pause that the daemon or a person put on the engine or a policy. It stands until a person lifts it. */
+/** Pause of the engine, a policy or a group, set by the daemon or an operator. It lasts until an operator lifts it. */
 export interface Pause {
   /** `engine`, `policy/NAME`, or `group/POLICY/GROUP`. */
   readonly scope: string;
   readonly reason: string;
   readonly at: number;
-  /** `engine`, or who asked for it. */
+  /** `engine`, or the name of the operator. */
   readonly by: string;
 }
 
-/** Keeps the pauses. */
+/** Storage of pauses. */
 export interface Pauses {
-  /** Durable. Where a pause stands already, its reason stays. */
+  /** Pauses a scope durably. An existing pause keeps its reason. */
   pause(pause: Pause): void;
   pauses(): readonly Pause[];
-  /** Lifts the pause of a scope, or every one; the reason is kept. @returns how many */
+  /** Lifts the pause of a scope, or all pauses; the reason is recorded. @returns the number of lifted pauses */
   unpause(lifted: {
     readonly scope?: string;
     readonly at: number;

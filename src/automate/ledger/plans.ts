@@ -1,32 +1,32 @@
-/** Plans that are kept for approval. */
+/** Plans that are stored for approval. */
 import type { Plan } from '#foundation/domain/plan.ts';
 
-/** A plan that was shown to a person, or waits for one. Bound to its hash, expires, used once. */
+/** Plan that was shown to an operator or is pending approval. It is bound to its hash, expires, and is used once. */
 export interface StoredPlan {
   readonly plan: Plan;
-  /** What an approval covers: the targets of all acts that the guards of entries allowed. */
+  /** Targets that an approval covers: those of all actions that the entry guards allowed. */
   readonly targets: readonly string[];
   readonly savedAt: number;
   readonly expiresAt: number;
-  /** `shown`: made by hand. `waiting`: asks for approval. */
+  /** `shown`: made manually. `waiting`: pending approval. */
   readonly state: 'shown' | 'waiting' | 'approved' | 'rejected' | 'used' | 'expired';
   readonly by?: string;
   readonly reason?: string;
 }
 
-/** Reads the kept plans. */
+/** Reader of the stored plans. */
 export interface PlanReader {
-  /** By id or any longer beginning of its hash. Expired ones say so. */
+  /** Finds a plan by its id or a longer prefix of its hash. An expired plan has the state `expired`. */
   storedPlan(id: string, now: number): StoredPlan | undefined;
   /** Newest first. */
   storedPlans(states: readonly StoredPlan['state'][], now: number): readonly StoredPlan[];
 }
 
-/** Keeps plans and the decisions about them. */
+/** Storage of plans and the decisions about them. */
 export interface Plans extends PlanReader {
   /** Durable. */
   savePlan(plan: StoredPlan): void;
-  /** @returns false when it is not in the state that this needs: decided, used or expired meanwhile */
+  /** @returns false if the plan's state does not allow this: it was decided, used or has expired */
   decidePlan(
     id: string,
     decision: {
@@ -34,7 +34,7 @@ export interface Plans extends PlanReader {
       readonly at: number;
       readonly by: string;
       readonly reason?: string;
-      /** Epoch milliseconds, where the decision holds for a shorter time than the plan. */
+      /** Epoch milliseconds, if the decision expires before the plan. */
       readonly expiresAt?: number;
     },
   ): boolean;

@@ -1,4 +1,4 @@
-/** Runs and actions as pages and the API show them. */
+/** Records of runs and actions, for pages and the API. */
 import type { RunOutcome, Trigger } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from './intents.ts';
 
@@ -17,13 +17,13 @@ export interface RunRecord {
   readonly detail?: string;
 }
 
-/** Reads runs and actions for people. */
+/** Reader of runs and actions for display. */
 export interface Reports {
   recentActions(limit: number): readonly ActionRecord[];
   action(id: number): ActionRecord | undefined;
   runs(filter: { readonly policy?: string; readonly limit: number }): readonly RunRecord[];
   /** The last run of each policy. */
   lastRuns(): readonly RunRecord[];
-  /** How many intents have an outcome that nobody knows yet, by policy. */
+  /** Number of intents with unknown outcome, by policy. */
   unknownOutcomes(): ReadonlyMap<string, number>;
 }

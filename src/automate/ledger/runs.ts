@@ -1,7 +1,7 @@
-/** Runs of policies, and what a policy remembers from one run to the next. */
+/** Runs of policies, and the state that a policy keeps between runs. */
 import type { Plan, RunOutcome } from '#foundation/domain/plan.ts';
 
-/** Records the runs of policies. */
+/** Storage of runs. */
 export interface Runs {
   beginRun(plan: Plan, at: number): number;
   finishRun(
@@ -13,20 +13,20 @@ export interface Runs {
       readonly acted: number;
       readonly backlog: number;
       readonly detail?: string;
-      /** The guard that stopped it. */
+      /** Guard that stopped the run. */
       readonly stoppedBy?: string;
     },
   ): void;
-  /** Policies of which a run was stopped by this guard, since `since`. */
+  /** Policies that had a run stopped by this guard since `since`. */
   stoppedBy(guard: string, since: number): readonly string[];
 }
 
-/** Remembers the state of a policy between its runs. */
+/** Storage of a policy's state between its runs. */
 export interface PolicyMemory {
-  /** When a delete policy first matched an entry; recorded by `noteMatches`, forgotten when it no longer matches. */
+  /** Time when a delete policy first matched an entry. `noteMatches` records it, and forgets it when the match ends. */
   firstMatchedAt(policy: string, dlqId: string): number | undefined;
   noteMatches(policy: string, dlqIds: readonly string[], at: number): void;
-  /** What a policy was when it last ran, and the audit runs it has made since it was new or widened. */
+  /** Version of a policy at its last run, and the number of audit runs since it was new or widened. */
   policyVersion(
     policy: string,
   ): { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number } | undefined;
@@ -34,7 +34,7 @@ export interface PolicyMemory {
     policy: string,
     version: { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number },
   ): void;
-  /** When a policy's condition was first found true without a break; `since` undefined forgets it. */
+  /** Time since which a policy's condition has been true without a break; `since` undefined forgets it. */
   condition(policy: string): { readonly since: number; readonly last: number; readonly readings: number } | undefined;
   saveCondition(
     policy: string,

@@ -1,31 +1,31 @@
-/** Alerts, callbacks and dead letters: what the hooks receive and the policies react to. */
+/** Alerts, callbacks and dead letters: received by the hooks, used by the policies. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { EventTrigger } from '#foundation/domain/plan.ts';
 
-/** A trigger that no run has dealt with yet. */
+/** Trigger that no run has handled yet. */
 export interface PendingTrigger {
   readonly trigger: EventTrigger;
   readonly at: number;
 }
 
-/** Takes what the hooks receive. */
+/** Inbox for the hooks. */
 export interface SignalInbox {
   /**
-   * Durable. Stores the state of an alert; the end of an alert ends its pending triggers. Alerts are told apart by
-   * fingerprint and start.
+   * Stores the state of an alert durably. The end of an alert ends its pending triggers. Fingerprint and start identify
+   * an alert.
    *
-   * @returns whether the alert is new
+   * @returns true if the alert is new
    */
   noteAlert(alert: {
     readonly receiver: string;
     readonly name: string;
     readonly key: string;
-    /** Accounts that the alert concerns. Absent: not known. */
+    /** Accounts of the alert; absent if unknown. */
     readonly accounts?: readonly string[];
     readonly isFiring: boolean;
     readonly at: number;
   }): boolean;
-  /** Durable. The trigger is pending from now on. @returns false when the policy got a trigger of this key before */
+  /** Stores a trigger durably as pending. @returns false if the policy already got a trigger with this key */
   recordTrigger(trigger: {
     readonly policy: string;
     readonly account: string;
@@ -35,19 +35,21 @@ export interface SignalInbox {
   noteDeadLetter(letter: DeadLetter): void;
 }
 
-/** Gives the engine what the hooks received. */
+/** Signals for the engine, as received by the hooks. */
 export interface Signals {
   /**
-   * Whether an alert of this name fires for the account. Undefined when that is not known: no alert has ever come, the
-   * accounts of one that fires are not known, or it was not repeated for a day. After six days it has ended.
+   * Returns true if an alert with this name fires for the account. Undefined if unknown: no alert was ever received,
+   * the accounts of a firing alert are unknown, or it was not repeated for a day. After six days it counts as ended.
    */
   alertFiring(account: string, name: string, now: number): boolean | undefined;
-  /** Pending triggers of a policy, oldest first. An alert's trigger needs an alert that fired within the last day. */
+  /**
+   * Pending triggers of a policy, oldest first. An alert's trigger requires that the alert fired within the last day.
+   */
   pendingTriggers(policy: string, account: string, now: number): readonly PendingTrigger[];
-  /** Durable. A run dealt with these triggers; they are pending no more. */
+  /** Ends pending triggers durably, after a run handled them. */
   endTriggers(policy: string, triggers: readonly PendingTrigger[]): void;
-  /** The newest of them, oldest first. */
+  /** Newest dead letters up to the limit, oldest first. */
   deadLetters(account: string, limit: number): readonly DeadLetter[];
-  /** Its claim stays. */
+  /** Forgets a dead letter. Its claim stays. */
   forgetDeadLetter(account: string, dlqId: string): void;
 }

@@ -1,20 +1,20 @@
-/** The identity of the store, and whether this process can act on it. */
+/** Identity of the store, and this process's permission to act on it. */
 
-/** Identifies the store and this process. */
+/** Identity of the store and of this process. */
 export interface Identity {
-  /** Identity of this store, made at its creation; the `instance` of stamps. */
+  /** Identity of this store, created with it; the `instance` of stamps. */
   readonly instance: string;
-  /** Fencing number of this process: one more with each opening of the store. */
+  /** Fencing number of this process: each opening of the store increments it. */
   readonly epoch: number;
 }
 
-/** Says whether this process can act on the store. */
+/** Permission of this process to act on the store. */
 export interface Trust {
-  /** Why this process is not the store's one executor; undefined while it is. */
+  /** Reason why this process is not the store's only executor; undefined while it is. */
   leaseLost(): string | undefined;
   /**
-   * Why the store is not to be trusted to act: it is older than the audit log, or of unknown identity. Everything is in
-   * audit until a person adopts it.
+   * Reason why the store must not be used to act: it is older than the audit log, or its identity is unknown. All
+   * policies are in audit until an operator adopts it.
    */
   readonly mustBeAdopted: string | undefined;
   adopt(adopted: { readonly at: number; readonly by: string; readonly reason: string }): void;

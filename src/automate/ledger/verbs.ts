@@ -1,18 +1,18 @@
-/** What a person may ask of the engine, and what it answers. The server and the commands know it by this alone. */
+/** Commands to the engine, and their results. Server and CLI know the engine only through this interface. */
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from './intents.ts';
 import type { StoredPlan } from './plans.ts';
 
 export interface PlanRequest {
-  /** Who asks, for the record. */
+  /** Name of the requester, for the record. */
   readonly by: string;
-  /** Keeps the plan, so that it can be applied. */
+  /** True stores the plan, so that it can be applied. */
   readonly save: boolean;
-  /** Limits overruled for this plan alone: `limits.maxPerHour` to `6000`. Needs a reason. */
+  /** Limits overruled for this plan only, such as `limits.maxPerHour` to `6000`. A reason is required. */
   readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
 }
 
-/** Why a verb could not be done. */
+/** Reason why a command failed. */
 export interface Refusal {
   readonly ok: false;
   readonly code:
@@ -31,7 +31,10 @@ export type Planned = { readonly ok: true; readonly plan: Plan } | Refusal;
 export type Applied = { readonly ok: true; readonly plan: Plan; readonly result: RunSummary } | Refusal;
 export type Decided = { readonly ok: true; readonly plan: StoredPlan } | Refusal;
 
-/** What one policy says of an entry. `not_listed`: it is not in the DLQ, or the service does not list it for the policy. */
+/**
+ * Verdict of one policy on an entry. `not_listed`: it is not in the DLQ, or the service does not list it for the
+ * policy.
+ */
 export interface Explanation {
   readonly policy: string;
   readonly source: string;
@@ -39,7 +42,7 @@ export interface Explanation {
   readonly denial?: Denial;
 }
 
-/** What an id names, and where that is now: `log` where it is in no DLQ. */
+/** Object that an id names, and its current place: `log` if it is in no DLQ. */
 export interface Subject {
   readonly account: string;
   readonly in: 'workflow-dlq' | 'message-dlq' | 'log';
@@ -51,20 +54,20 @@ export interface Subject {
 export interface Explained {
   readonly ok: true;
   readonly id: string;
-  /** Absent where only the ledger knows the id. */
+  /** Absent if only the ledger knows the id. */
   readonly subject?: Subject;
   readonly policies: readonly Explanation[];
-  /** What was done to it, newest first. */
+  /** Earlier actions on it, newest first. */
   readonly actions: readonly ActionRecord[];
 }
 
 export interface Person {
-  /** Who asks: `local` over the unix socket, the name of a user or token over TCP. */
+  /** Requester: `local` over the unix socket, the name of a user or token over TCP. */
   readonly by: string;
   readonly reason?: string;
 }
 
-/** How a run ended. */
+/** Result of a run. */
 export interface RunSummary {
   readonly outcome: RunOutcome;
   readonly matched: number;
@@ -75,7 +78,7 @@ export interface RunSummary {
 }
 
 export interface Condition {
-  /** Names the condition for good: `held/POLICY`, `halted/POLICY/GROUP`, `approval/POLICY`, `unknown/POLICY`. */
+  /** Permanent name of the condition: `held/POLICY`, `halted/POLICY/GROUP`, `approval/POLICY`, `unknown/POLICY`. */
   readonly key: string;
   readonly severity: 'info' | 'warning' | 'critical';
   readonly policy?: string;
@@ -83,7 +86,7 @@ export interface Condition {
   readonly owner?: string;
   readonly group?: string;
   readonly guard?: string;
-  /** One line that names what stands. */
+  /** One line that describes the condition. */
   readonly summary: string;
   readonly detail: string;
   /** Epoch milliseconds. */
@@ -91,22 +94,22 @@ export interface Condition {
 }
 
 export interface Verbs {
-  /** What stands at this moment: holds, halted groups, plans that wait. */
+  /** Active conditions: holds, halted groups, pending plans. */
   conditions(): readonly Condition[];
-  /** Reads and decides; never acts. Rejects with the signal's reason. */
+  /** Makes a plan; never acts. Rejects with the signal's reason. */
   plan(policy: string, request: PlanRequest, signal: AbortSignal): Promise<Planned>;
-  /** Acts on a plan that was shown, as far as it still holds. */
+  /** Applies a shown plan, as far as it still holds. */
   apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
   approve(planId: string, person: Person): Decided;
   reject(planId: string, person: Person): Decided;
-  /** By a dlqId, or the id of a run or a message. */
+  /** Explains a dlqId, or the id of a run or a message. */
   explain(id: string, signal: AbortSignal): Promise<Explained | Refusal>;
-  /** Stands before the next request of any run. Without a policy: the whole engine. */
+  /** Pauses before the next request of any run. Without a policy: the whole engine. */
   pause(pause: { readonly policy?: string; readonly reason: string; readonly by: string }): void;
   /**
-   * Lifts pauses; with a policy, also the halts of its groups. The reason is kept.
+   * Lifts pauses; with a policy, also the halts of its groups. The reason is recorded.
    *
-   * @returns how many there were
+   * @returns the number of lifted pauses and halts
    */
   unpause(lifted: {
     readonly policy?: string;

@@ -1,4 +1,6 @@
-/** From settings to a policy: every default filled in, every expression compiled, and what it may do at most. */
+/**
+ * Compiles settings to a policy: fills in every default, compiles every expression, and limits what the policy may do.
+ */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { NonEmptyTexts, PruneFilter } from '#foundation/domain/plan.ts';
 import {
@@ -27,12 +29,12 @@ import { isOf, type PolicySettings, type SettingsOf } from './settings.ts';
 import { daysOf, minutesOf } from './window.ts';
 
 const MINUTE_MS = 60_000;
-/** Of policies that say nothing of it: a repair looks often, the budget moves slowly. */
+/** Default intervals: repairs run often, since the budget changes slowly. */
 const EVERY_MS = { 'workflow-dlq.resume': 5 * MINUTE_MS, 'budget.raise': 15 * MINUTE_MS } as const;
 
 /**
- * @param source `file:line`, for people
- * @throws {Error} when an expression does not compile; the configuration has told so before, with its place
+ * @param source `file:line`, for messages
+ * @throws {Error} if an expression does not compile; the configuration check reports this first, with its place
  */
 export function compilePolicy(settings: PolicySettings, source: string): Policy {
   if (isOf(settings, 'workflow-dlq.resume')) return resumePolicy(settings, source);
@@ -96,7 +98,7 @@ function prunePolicy(settings: SettingsOf<'message-dlq.prune'>, source: string):
     action: settings.action,
     filter: (now) => pruneFilter(select, now),
     limits: {
-      // Nothing is listed: what may match is what one run may take.
+      // A prune lists nothing, so the matched limit is that of one run.
       maxMatched: limits.maxPerRun,
       maxMatchedShare: 1,
       onTrip: 'abort',
@@ -130,7 +132,10 @@ function budgetPolicy(settings: SettingsOf<'budget.raise'>, source: string): Bud
   };
 }
 
-/** Attempts are those of resumes; other acts are done once, by their claim. What is refused waits: others come first. */
+/**
+ * Attempts apply to resumes only; the claim prevents a second action of other types. Rejected entries back off, so that
+ * others come first.
+ */
 const NO_ATTEMPTS: PolicyLimits['attempts'] = { max: 20, backoff: [10 * MINUTE_MS, 60 * MINUTE_MS, 360 * MINUTE_MS] };
 
 function baseOf(settings: PolicySettings, source: string) {
@@ -231,7 +236,7 @@ function pruneFilter(select: SettingsOf<'message-dlq.prune'>['select'], now: num
   };
 }
 
-/** The key of `select` that a letter does not meet. What it does not tell is not what was asked for. */
+/** Key of `select` that a dead letter does not meet. A missing field does not meet a filter. */
 function missedByLetter(
   select: SettingsOf<'message-dlq.delete'>['select'],
   letter: DeadLetter,
@@ -259,7 +264,7 @@ function times(select: { readonly failedWithin?: number; readonly failedBefore?:
   };
 }
 
-/** A filter, or no key at all: an empty list would be no filter on the wire. */
+/** A filter, or no key at all: the service treats an empty list as no filter. */
 function listed<K extends string>(key: K, values: readonly string[] | undefined): Partial<Record<K, NonEmptyTexts>> {
   const [first, ...rest] = values ?? [];
   const filter: Partial<Record<string, NonEmptyTexts>> = first === undefined ? {} : { [key]: [first, ...rest] };

@@ -1,10 +1,10 @@
-/** What an expression sees of a dead message that a failure callback told of. */
+/** Fields of a dead message, reported by a failure callback, that expressions can read. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { FAILURE_CAUSES, FAILURE_REASONS, failureCause, failureReason } from '#foundation/domain/reason.ts';
 import { always, maybe, oneOf, type FactField } from './fact-field.ts';
 import type { DeadLetterFacts } from './policy.ts';
 
-/** The fields of `entry` in the language; `failedAt` is when the callback came. */
+/** Fields of `entry` in expressions. `failedAt` is the time of the callback. */
 export const LETTER_FIELDS: Readonly<Record<string, FactField>> = {
   cause: oneOf(FAILURE_CAUSES),
   reason: oneOf(FAILURE_REASONS),

@@ -1,4 +1,4 @@
-/** What an expression sees of a workflow DLQ entry: the fields, their types, and which of them may be missing. */
+/** Fields of a workflow DLQ entry that expressions can read, their types, and which of them may be absent. */
 import { parseStamp } from '#foundation/domain/lineage.ts';
 import {
   FAILURE_CAUSES,
@@ -11,7 +11,10 @@ import {
 import { FAILURE_FUNCTION_STATES, type WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { always, maybe, oneOf, type FactField } from './fact-field.ts';
 
-/** Times are epoch milliseconds here and timestamps in the language; `ageMs` and `expiresInMs` are durations there, `age` and `expiresIn`. */
+/**
+ * Facts about an entry. Times are epoch milliseconds here and timestamps in expressions. `ageMs` and `expiresInMs` are
+ * the durations `age` and `expiresIn` in expressions.
+ */
 export interface EntryFacts {
   readonly dlqId: string;
   readonly workflowRunId: string;
@@ -19,25 +22,25 @@ export interface EntryFacts {
   readonly workflowCreatedAt?: number;
   readonly failedAt: number;
   readonly ageMs: number;
-  /** Until the DLQ drops it; absent where its retention is not known. */
+  /** Milliseconds until the DLQ drops the entry; absent if the retention is unknown. */
   readonly expiresInMs?: number;
   readonly url?: string;
   readonly method?: string;
   readonly maxRetries?: number;
   readonly callerIp?: string;
-  /** Without the daemon's own stamps. */
+  /** Labels without the daemon's own stamps. */
   readonly labels: readonly string[];
   readonly flowControlKey?: string;
   readonly failureFunctionState?: string;
   readonly status?: number;
   readonly responseText?: string;
-  /** Resumes of this run so far. */
+  /** Number of resumes of this run so far. */
   readonly attempts: number;
   readonly reason: FailureReason;
   readonly cause: FailureCause;
 }
 
-/** The fields of `entry` in the language, in the order in which they are explained. */
+/** Fields of `entry` in expressions, in the order of their documentation. */
 export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
   cause: oneOf(FAILURE_CAUSES),
   reason: oneOf(FAILURE_REASONS),
@@ -61,7 +64,7 @@ export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
 };
 
 /**
- * @param known resumes of this run so far; how long the DLQ keeps it, in milliseconds, where that is known
+ * @param known resumes of this run so far; the DLQ's retention in milliseconds, if known
  * @param now epoch milliseconds
  */
 export function entryFacts(

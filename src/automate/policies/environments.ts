@@ -1,6 +1,6 @@
 /**
- * What expressions see, by what they are about: the variables with their fields, and the facts that preconditions
- * alone may ask for. Values go in as numbers and text, and are the language's own types inside.
+ * Environments of expressions, by resource: the variables with their fields, and the facts that only preconditions may
+ * call. Values are passed as numbers and strings and converted to the expression language's types.
  */
 import { BUDGET_ORIGINS } from '#foundation/domain/known-budget.ts';
 import { TRIGGER_KINDS } from '#foundation/domain/plan.ts';
@@ -11,26 +11,26 @@ import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
 import type { DeadLetterFacts } from './policy.ts';
 
 export type Fields = Readonly<Record<string, FactField>>;
-/** Times are epoch milliseconds, durations milliseconds; a field that is missing is absent. */
+/** Values of fields. Times are epoch milliseconds, durations milliseconds. A missing field is absent. */
 export type FieldValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface ExpressionEnvironment<Facts> {
   readonly name: 'workflow-dlq' | 'message-dlq' | 'budget' | 'precondition';
-  /** Of these an expression must read at least one; without any, one of the facts. */
+  /** An expression must read at least one of these variables. Without variables, it must call a fact. */
   readonly variables: Readonly<Record<string, Fields>>;
-  /** Facts may be asked. */
+  /** True if expressions may call facts. */
   readonly hasFacts: boolean;
   valuesOf(facts: Facts): Readonly<Record<string, FieldValues>>;
-  /** What the fact functions answer from. */
+  /** Source of the fact functions. */
   factsOf(facts: Facts): PreconditionFacts | undefined;
 }
 
-/** `trigger`, in every expression: why the policy runs. */
+/** Fields of `trigger`, available in every expression: the reason for the run. */
 export const TRIGGER_FIELDS: Fields = { kind: oneOf(TRIGGER_KINDS), name: maybe('string') };
 
 /**
- * Fields may be unknown and need no `has()`: a comparison with what is not known fails, and `||` passes over it where
- * its other side holds.
+ * Fields that may be unknown but need no `has()`. A comparison with an unknown value fails, and `||` ignores that
+ * failure if its other side is true.
  */
 const SPEND_FIELDS: Fields = {
   monthUsd: always('double'),
@@ -83,7 +83,7 @@ export const PRECONDITION: ExpressionEnvironment<PreconditionFacts> = {
   factsOf: (facts) => facts,
 };
 
-/** The environment of each action's `where`; a prune has none, since its entries go unseen. */
+/** Environment of each action's `where`. A prune has none, since it lists no entries. */
 export const WHERE_ENVIRONMENTS = {
   'workflow-dlq.resume': WORKFLOW_ENTRY,
   'workflow-dlq.delete': WORKFLOW_ENTRY,
@@ -95,7 +95,7 @@ type Answer = number | boolean | undefined;
 
 interface FactFunction {
   readonly signature: string;
-  /** Text as it is, durations as milliseconds. */
+  /** Strings are passed unchanged, durations as milliseconds. */
   readonly ask: (facts: PreconditionFacts, first: string, windowMs: number) => Answer;
 }
 

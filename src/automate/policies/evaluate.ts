@@ -1,31 +1,33 @@
-/** Which of the listed entries a policy means: its selection and its expression, and nothing that could add one. */
+/**
+ * Selects the listed entries that a policy means, by its selection and its expression. Nothing here can add an entry.
+ */
 import type { Trigger } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { entryFacts } from './entry-facts.ts';
 import type { WorkflowDlqPolicy, WorkflowDlqSelection } from './policy.ts';
 
 export interface EvaluationFacts {
-  /** The filter with which the entries were listed. */
+  /** Filter of the listing. */
   readonly filter: WorkflowDlqSelection;
-  /** Resumes of the entry's run so far. */
+  /** Number of resumes of the entry's run so far. */
   attemptsOf(entry: WorkflowDlqEntry): number;
-  /** How long the DLQ keeps an entry, in milliseconds; absent where that is not known. */
+  /** Retention of the DLQ in milliseconds; absent if unknown. */
   readonly retention?: number;
-  /** What made the policy run. */
+  /** Trigger of the run. */
   readonly trigger?: Trigger;
 }
 
 export interface Evaluation {
   readonly matched: readonly WorkflowDlqEntry[];
-  /** `select`: failed outside of the time asked for. `where`: the expression says no, or failed. */
+  /** `select`: failed outside the selected time. `where`: the expression is false, or failed. */
   readonly left: readonly { readonly guard: 'select' | 'where'; readonly reason: string; readonly dlqId: string }[];
-  /** Entries on which the expression failed; they are among `left`. */
+  /** Number of entries on which the expression failed; `left` includes them. */
   readonly errors: number;
 }
 
 /**
- * The service may compare its dates with the creation of a run or with its failure; a policy speaks of the failure,
- * so that is tested here again.
+ * Evaluates a policy on listed entries. The service may compare its dates with the creation of a run or with its
+ * failure. A policy means the failure, so this function checks the times again.
  *
  * @param now epoch milliseconds
  */
@@ -41,7 +43,7 @@ export function evaluate(
   let errors = 0;
   for (const entry of entries) {
     if (entry.createdAt < fromDate || entry.createdAt > toDate) {
-      left.push({ guard: 'select', reason: 'failed outside of the time asked for', dlqId: entry.dlqId });
+      left.push({ guard: 'select', reason: 'failed outside the selected time', dlqId: entry.dlqId });
       continue;
     }
     const seen = entryFacts(entry, { attempts: facts.attemptsOf(entry), retention: facts.retention }, now);

@@ -1,6 +1,6 @@
 /**
- * What the expression language allows and a policy may not say. The type checker refuses what has no meaning; this
- * refuses what would never end, what escapes the types, and what fails on entries that lack a field.
+ * Restrictions that the type checker does not enforce. Rejects expressions that never end, that escape the types, or
+ * that fail on entries without a field.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { nearest } from '#foundation/domain/suggest.ts';
@@ -10,16 +10,16 @@ import { patternFault } from './text-patterns.ts';
 
 interface Complaint {
   readonly message: string;
-  /** 0-based, into the source. */
+  /** 0-based offset into the source. */
   readonly offset: number;
 }
 
-/** Comprehensions multiply: each level of nesting walks a whole list again. */
+/** Maximum depth of nested comprehensions: each level walks a whole list again. */
 const MAX_NESTING = 2;
 
 const COMPREHENSIONS = new Set(['exists', 'all', 'exists_one', 'map', 'filter']);
 
-/** A closed list, so that a new release of the library adds nothing by itself. */
+/** A closed list, so that a new release of the library adds no function. */
 const FUNCTIONS = new Set(
   [
     ...COMPREHENSIONS,
@@ -32,18 +32,18 @@ const FUNCTIONS = new Set(
 );
 
 const WHY_NOT: Readonly<Record<string, string>> = {
-  matches: 'matches() can take hours on a few characters; use re(text, pattern), or glob(text, pattern)',
-  dyn: 'dyn() switches the type check off',
+  matches: 'matches() can run for hours on a short text; use re(text, pattern), or glob(text, pattern)',
+  dyn: 'dyn() disables the type check; remove it',
   bind: 'cel.bind() is not part of this language; write the expression out',
 };
 
 interface Scope {
-  /** Optional fields that are known to be there, as `entry.status`. */
+  /** Optional fields that are known to be present, such as `entry.status`. */
   readonly present: ReadonlySet<string>;
   readonly nesting: number;
 }
 
-/** What an expression may read. */
+/** Variables and facts that an expression may read. */
 interface Readable {
   readonly variables: Readonly<Record<string, Fields>>;
   readonly hasFacts: boolean;
@@ -54,13 +54,16 @@ interface State extends Readable {
 }
 
 export interface LintResult {
-  /** The first thing that a policy may not say. */
+  /** First violation. */
   readonly complaint?: Complaint;
-  /** Variables and facts that it reads. An expression that reads nothing of its resource would choose all or none. */
+  /**
+   * Variables and facts that the expression reads. An expression that reads nothing of its resource would match all
+   * entries or none.
+   */
   readonly reads: ReadonlySet<string>;
 }
 
-/** Walks the tree as it was written; `has()` counts for what comes after it. */
+/** Walks the expression in source order; `has()` applies to the code after it. */
 export function lint(ast: ASTNode, { variables, hasFacts }: Readable): LintResult {
   const state: State = { variables: { ...variables, trigger: TRIGGER_FIELDS }, hasFacts, reads: new Set() };
   const complaint = visit(ast, { present: new Set(), nesting: 0 }, state);
@@ -143,7 +146,7 @@ function visit(node: ASTNode, scope: Scope, state: State): Complaint | undefined
   }
 }
 
-/** Complains of a text that the field beside it can never have. */
+/** Reports a literal that the field can never equal. */
 function never(field: ASTNode, other: ASTNode, state: State): Complaint | undefined {
   const read = fieldRead(field, state);
   const values = read?.known?.values;
@@ -167,7 +170,7 @@ function visitCall(
   all: (nodes: readonly ASTNode[], inner?: Scope) => Complaint | undefined,
   state: State,
 ): Complaint | undefined {
-  // A method's own place is that of its receiver: point at its name.
+  // A method's position is that of its receiver, so the offset points at the name instead.
   const offset = receiver === undefined ? node.start : node.input.indexOf(name, receiver.end);
   if (Object.hasOwn(FACT_FUNCTIONS, name)) {
     if (!state.hasFacts) {
@@ -187,7 +190,7 @@ function visitCall(
   const nesting = scope.nesting + 1;
   if (nesting > MAX_NESTING) return { message: `comprehensions nest at most ${MAX_NESTING} deep`, offset };
   if (args[0]?.op === 'id' && isVariable(args[0].args, state)) {
-    return complain(args[0], `the name \`${args[0].args}\` is taken: choose another for the element`);
+    return complain(args[0], `the name \`${args[0].args}\` is already in use; rename the element`);
   }
   return all(args.slice(1), { ...scope, nesting });
 }
@@ -203,7 +206,7 @@ function visitHas(node: ASTNode, argument: ASTNode | undefined, state: State): C
   return undefined;
 }
 
-/** A pattern is a literal: it is compiled with the expression, and never comes from an entry. */
+/** Checks a pattern. It must be a literal, which is compiled with the expression; it never comes from an entry. */
 function visitPattern(
   name: string,
   receiver: ASTNode | undefined,
@@ -215,13 +218,13 @@ function visitPattern(
     return { message: `write ${name}(text, "pattern")`, offset };
   }
   if (pattern.op !== 'value' || typeof pattern.args !== 'string') {
-    return complain(pattern, `the pattern of ${name}() is a text in quotes`);
+    return complain(pattern, `the pattern of ${name}() must be a quoted literal`);
   }
   const fault = name === 're' ? patternFault(pattern.args) : undefined;
   return fault === undefined ? undefined : complain(pattern, fault);
 }
 
-/** The optional fields that are there for certain when `node` came out as `verdict`. */
+/** Optional fields that are certainly present when `node` evaluates to `verdict`. */
 function presentWhen(node: ASTNode, verdict: boolean, state: State): readonly string[] {
   if (node.op === '!_') return presentWhen(node.args, !verdict, state);
   if ((node.op === '&&' && verdict) || (node.op === '||' && !verdict)) {
@@ -237,11 +240,11 @@ function presentWhen(node: ASTNode, verdict: boolean, state: State): readonly st
 interface FieldRead {
   readonly variable: string;
   readonly field: string;
-  /** Undefined when there is no such field. */
+  /** Undefined if the field does not exist. */
   readonly known: FactField | undefined;
 }
 
-/** `entry` and `name` of `entry.name`. */
+/** Variable and field of a read: `entry` and `name` for `entry.name`. */
 function fieldRead(node: ASTNode, state: State): FieldRead | undefined {
   if (node.op !== '.' && node.op !== '.?') return undefined;
   const [of, field] = node.args;
@@ -267,7 +270,10 @@ function unknownField({ variable, field }: FieldRead, state: State): string {
   return `${variable} has no field ${field}; it has ${fields.join(', ')}`;
 }
 
-/** One is the other with a letter more, less, changed or swapped at one place, or begins or ends with it. */
+/**
+ * True if the texts differ by one inserted, removed, changed or swapped character, or if one begins or ends with the
+ * other.
+ */
 function isNear(a: string, b: string): boolean {
   if (a.endsWith(b) || b.endsWith(a) || a.startsWith(b) || b.startsWith(a)) return true;
   let start = 0;

@@ -1,6 +1,6 @@
 /**
- * The expressions of a policy: CEL behind an own interface. Everything that can be known of an expression is known
- * when it is compiled; what is left are entries on which it fails, and those are never chosen.
+ * Expressions of policies: CEL behind an interface of this project. Compilation finds every fault that the source
+ * shows. The other faults are entries on which the expression fails, and those never match.
  */
 import { Duration, Environment } from '@marcbachmann/cel-js/evaluator';
 import { matchesGlob } from '#foundation/domain/glob.ts';
@@ -24,16 +24,16 @@ export interface CompiledExpression<Facts> extends Where<Facts> {
 export interface RefusedExpression {
   readonly ok: false;
   readonly message: string;
-  /** 0-based, into the source. */
+  /** 0-based offset into the source. */
   readonly offset: number;
 }
 
-/** Longer text is cut: an entry's fields are written by strangers. */
+/** Longer texts are truncated: other parties write an entry's fields. */
 const MAX_TEXT = 65_536;
-/** An entry with more labels is an error: a cut list would answer `!labels.exists(…)` wrongly. */
+/** An entry with more labels is an error: a truncated list would give `!labels.exists(…)` a wrong result. */
 const MAX_LABELS = 256;
 
-/** Compiles an expression, or says what is wrong with it and where. */
+/** Compiles an expression, or returns the error and its place. */
 export function compileExpression<Facts>(
   source: string,
   environment: ExpressionEnvironment<Facts>,
@@ -45,7 +45,7 @@ export function compileExpression<Facts>(
   } catch (error) {
     return hintOf(error, source) ?? refused(error, environment.name);
   }
-  // First what a policy may not say: its messages tell more than the type checker's.
+  // The lint runs first, since its messages say more than the type checker's.
   const { complaint, reads } = lint(parsed.ast, environment);
   if (complaint !== undefined) return { ok: false, ...complaint };
   const checked = parsed.check();
@@ -56,10 +56,10 @@ export function compileExpression<Facts>(
   const needed = Object.keys(environment.variables);
   if (needed.length > 0 && !needed.some((name) => reads.has(name))) {
     const names = needed.map((name) => `\`${name}\``).join(' or ');
-    return { ok: false, message: `reads nothing of ${names}: it would choose everything or nothing`, offset: 0 };
+    return { ok: false, message: `reads nothing of ${names}: it would match everything or nothing`, offset: 0 };
   }
   if (reads.size === 0) {
-    return { ok: false, message: 'asks for no fact: it would always hold, or never', offset: 0 };
+    return { ok: false, message: 'calls no fact: it would always be true or always be false', offset: 0 };
   }
   return {
     ok: true,
@@ -77,14 +77,14 @@ export function compileExpression<Facts>(
   };
 }
 
-/** The type checker knows each variable by a class of its own. */
+/** Class of one variable: the type checker distinguishes variables by their class. */
 type Constructor = new () => object;
 
 interface Language {
   readonly environment: Environment;
-  /** Facts in the language's own types. */
+  /** Facts in the types of the expression language. */
   values(values: Readonly<Record<string, FieldValues>>, trigger: Trigger | undefined): Record<string, unknown>;
-  /** Fact functions answer from `facts` while `run` runs. */
+  /** Runs `run` with `facts` as the source of the fact functions. */
   asking<T>(facts: PreconditionFacts | undefined, run: () => T): T;
 }
 
@@ -121,12 +121,12 @@ function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boo
   environment.registerFunction('glob(string, string): bool', (text: string, pattern: string) =>
     matchesGlob(pattern, text),
   );
-  // An evaluation never waits, so no other can come between.
+  // An evaluation is synchronous, so no other evaluation can replace this value.
   let asked: PreconditionFacts | undefined;
   for (const [name, { signature, ask }] of hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
     environment.registerFunction(signature, (first?: string, window?: Duration) => {
       const answer = asked && ask(asked, first ?? '', window?.valueOf() ?? 0);
-      if (answer === undefined || Number.isNaN(answer)) throw new Error(`${name} is not known`);
+      if (answer === undefined || Number.isNaN(answer)) throw new Error(`${name} is unknown`);
       return signature.endsWith(': int') ? BigInt(Math.trunc(Number(answer))) : answer;
     });
   }
@@ -157,7 +157,7 @@ function triggerValues(trigger: Trigger): FieldValues {
   return { kind: trigger.kind, ...(trigger.kind === 'alert' && { name: trigger.name }) };
 }
 
-/** Whole numbers are bigint there, times Date, durations a class. */
+/** Converts values: integers become bigint, times Date, durations a class of the library. */
 function languageValues(values: FieldValues, fields: Fields): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(values)) {
@@ -179,22 +179,22 @@ function languageNumber(value: number, type: string | undefined): unknown {
   return type === 'int' ? BigInt(Math.trunc(value)) : value;
 }
 
-/** Where a variable of another resource belongs. */
+/** Errors for a variable that this kind of expression does not have. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  entry: 'there is no `entry` here; `where` of policies over entries sees it, one by one',
-  spend: 'there is no `spend` here; `where` of budget.raise sees it',
-  budget: 'there is no `budget` here; `where` of budget.raise sees it',
+  entry: '`entry` does not exist here; only `where` of a policy over entries has it',
+  spend: '`spend` does not exist here; only `where` of budget.raise has it',
+  budget: '`budget` does not exist here; only `where` of budget.raise has it',
 };
 
-/** Explains the two mistakes at which the parser names no more than a character. */
+/** Explains two frequent mistakes for which the parser reports only a character. */
 function hintOf(error: unknown, source: string): RefusedExpression | undefined {
   const offset = (error as { readonly range?: { readonly start: number } }).range?.start;
   if (offset === undefined) return undefined;
-  if (source[offset] === '=') return { ok: false, message: '= compares nothing; write ==', offset };
+  if (source[offset] === '=') return { ok: false, message: '= does not compare; write ==', offset };
   const unit = /^(?:ms|s|m|h|d)\b/.exec(source.slice(offset))?.[0];
   const number = /(?:^|[^\w.])(\d+(?:\.\d+)?)$/.exec(source.slice(0, offset))?.[1];
   if (unit === undefined || number === undefined) return undefined;
-  // The language knows no days.
+  // The expression language has no unit for days.
   const length = unit === 'd' ? `${Number(number) * 24}h` : `${number}${unit}`;
   const message = `a duration is written as a call; write duration("${length}")`;
   return { ok: false, message, offset: offset - number.length };

@@ -1,25 +1,25 @@
-/** How much, how fast and how often a policy may act. All is finite, and zero is an error. */
+/** Limits of a policy: how much, how fast and how often it may act. All are finite, and zero is an error. */
 import { z } from 'zod';
 import { always, durationSetting } from '#foundation/platform/settings.ts';
 
 const maxPerHour = (fallback: number) =>
-  z.int().min(1).max(100_000).default(fallback).describe('Acts of a sliding hour.');
+  z.int().min(1).max(100_000).default(fallback).describe('Maximum number of actions in a sliding hour.');
 const maxPerDay = (fallback: number) =>
-  z.int().min(1).max(1_000_000).default(fallback).describe('Acts of a sliding day.');
+  z.int().min(1).max(1_000_000).default(fallback).describe('Maximum number of actions in a sliding day.');
 const minInterval = durationSetting({ min: '1s', max: '31d' })
   .exactOptional()
-  .describe('Least time between two acts of one run and the next run’s; without it none.');
+  .describe('Minimum time between the last action of a run and the first of the next run. Default: none.');
 const onTrip = (fallback: 'approve' | 'abort') =>
   z
     .enum(['approve', 'abort'])
     .default(fallback)
-    .describe('When more matches than may: approve asks a person, abort acts on none.');
+    .describe('Consequence of too many matches. approve: ask an operator. abort: act on none.');
 const probation = z
   .strictObject({
-    runs: z.int().min(1).max(100).default(3).describe('Audit runs of a policy that is new or was widened.'),
+    runs: z.int().min(1).max(100).default(3).describe('Number of audit runs of a new or widened policy.'),
   })
   .prefault({})
-  .describe('Runs that a new or widened policy makes in audit mode first.');
+  .describe('First runs of a new or widened policy, which are in audit mode.');
 
 export const resumeLimits = z.strictObject({
   maxMatched: z
@@ -27,27 +27,32 @@ export const resumeLimits = z.strictObject({
     .min(1)
     .max(1_000_000)
     .default(10_000)
-    .describe('Entries that may match; more of them do not pass as a matter of course.'),
+    .describe('Maximum number of matched entries. A larger number has the consequence in onTrip.'),
   onTrip: onTrip('approve'),
-  maxPerRun: z.int().min(1).max(10_000).default(500).describe('Acts of one run.'),
+  maxPerRun: z.int().min(1).max(10_000).default(500).describe('Maximum number of actions in one run.'),
   maxPerHour: maxPerHour(4_000),
   maxPerDay: maxPerDay(10_000),
   minInterval,
   attempts: z
     .strictObject({
-      max: z.int().min(1).max(20).default(3).describe('Resumes of one run, across all its returns to the DLQ.'),
+      max: z
+        .int()
+        .min(1)
+        .max(20)
+        .default(3)
+        .describe('Maximum number of resumes of one workflow run, across all its returns to the DLQ.'),
       backoff: z
         .array(durationSetting({ min: '1s' }))
         .min(1)
         .prefault(['10m', '1h', '6h'])
-        .describe('Waits after the first, second, … resume; the last one holds for all further ones.'),
+        .describe('Wait after the first resume, the second, and so on. The last value applies to all later ones.'),
     })
     .prefault({})
-    .describe('How often one run is tried again.'),
+    .describe('Limit and spacing of the resumes of one workflow run.'),
 });
 
 const deleteCaps = {
-  maxPerRun: z.int().min(1).max(10_000).default(100).describe('Acts of one run.'),
+  maxPerRun: z.int().min(1).max(10_000).default(100).describe('Maximum number of actions in one run.'),
   maxPerHour: maxPerHour(100),
   maxPerDay: maxPerDay(300),
   minInterval,
@@ -60,29 +65,29 @@ export const deleteLimits = z.strictObject({
     .min(1)
     .max(100_000)
     .default(200)
-    .describe('Entries that may match; more of them do not pass as a matter of course.'),
+    .describe('Maximum number of matched entries. A larger number has the consequence in onTrip.'),
   maxMatchedShare: z
     .number()
     .gt(0)
     .max(1)
     .default(0.25)
-    .describe('Most of a known population of at least 25 that may match, 0 to 1.'),
+    .describe('Maximum share of matched entries, 0 to 1, in a known population of at least 25.'),
   onTrip: onTrip('abort'),
   ...deleteCaps,
 });
 
-/** Nothing is listed, so nothing is known of what matches. */
+/** Limits of a prune. It has no limit of matched entries, since it lists none. */
 export const pruneLimits = z.strictObject(deleteCaps);
 
 export const budgetLimits = z.strictObject({
-  minInterval: durationSetting({ min: '1h', max: '31d' }).prefault('12h').describe('Least time between two raises.'),
-  maxPerMonth: z.int().min(1).max(31).default(3).describe('Raises of a calendar month (UTC).'),
+  minInterval: durationSetting({ min: '1h', max: '31d' }).prefault('12h').describe('Minimum time between two raises.'),
+  maxPerMonth: z.int().min(1).max(31).default(3).describe('Maximum number of raises in a calendar month (UTC).'),
   maxRaisePerMonthUsd: z
     .int()
     .min(1)
     .max(9_980)
     .default(150)
-    .describe('Dollars by which the budget may rise in a calendar month (UTC).'),
+    .describe('Maximum total of all raises in a calendar month (UTC), in dollars.'),
 });
 
 export const rampSettings = z
@@ -90,15 +95,15 @@ export const rampSettings = z
     groupBy: z
       .enum(['workflowUrl', 'destination'])
       .default('workflowUrl')
-      .describe('What is released step by step, each by itself.'),
-    start: z.int().min(1).max(100).default(1).describe('Entries of the first step.'),
-    factor: z.number().min(1).max(10).default(3).describe('How much larger than a verified step the next one is.'),
-    max: z.int().min(1).max(10_000).default(500).describe('Most entries of a step.'),
+      .describe('Grouping of entries. Each group has its own steps.'),
+    start: z.int().min(1).max(100).default(1).describe('Number of entries in the first step.'),
+    factor: z.number().min(1).max(10).default(3).describe('Growth of the next step after a verified one.'),
+    max: z.int().min(1).max(10_000).default(500).describe('Maximum number of entries in a step.'),
     settle: durationSetting({ min: '1s', max: '45m' })
       .prefault('5m')
-      .describe('Time between a step and its verdict; longer where the retries of the step can last longer.'),
+      .describe('Time between a step and its verdict. The time is longer if the step’s retries can take longer.'),
   })
   .superRefine(({ start, max }, context) => {
     if (typeof start !== 'number' || typeof max !== 'number' || start <= max) return;
-    context.addIssue({ code: 'custom', message: `start is ${start}, and max is ${max}; make max as large at least` });
+    context.addIssue({ code: 'custom', message: `start is ${start} and max is ${max}; make max at least ${start}` });
   }, always);

@@ -1,12 +1,12 @@
 /**
- * A person may overrule a limit once, for one plan they have seen. Only limits and the ramp can be: not the kill
- * switch, the echo check, protections, or the rule of the failure function.
+ * Overrules of limits: an operator may overrule a limit once, for one plan. Only limits and the ramp can be overruled;
+ * the kill switch, the filter check, protected labels and the failure-function rule cannot.
  */
 import { parseDuration } from '#foundation/domain/duration.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Policy } from './policy.ts';
 
-/** What can be overruled, and how its value is written. */
+/** Settings that can be overruled, with the format of the value. */
 const OVERRULABLE: Readonly<Record<string, 'count' | 'duration'>> = {
   'limits.maxMatched': 'count',
   'limits.maxPerRun': 'count',
@@ -21,7 +21,7 @@ const OVERRULABLE: Readonly<Record<string, 'count' | 'duration'>> = {
   'ramp.settle': 'duration',
 };
 
-/** @returns the policy with these settings, or what is wrong with them */
+/** @returns the policy with these settings, or the error in them */
 export function overrule(policy: Policy, settings: Readonly<Record<string, string>>): Policy | string {
   const limits: Record<string, unknown> = { ...policy.limits };
   const ramp: Record<string, unknown> | undefined = 'ramp' in policy ? { ...policy.ramp } : undefined;
@@ -43,7 +43,7 @@ export function overrule(policy: Policy, settings: Readonly<Record<string, strin
   return { ...policy, limits, ...(ramp !== undefined && { ramp }) } as unknown as Policy;
 }
 
-/** Returns `ramp.settle` of a policy where a plan overrules it, milliseconds. */
+/** Returns a policy's `ramp.settle` in milliseconds if a plan overrules it. */
 export function overruledSettle(policy: Policy, overruled: Plan['overruled']): number | undefined {
   return overruled?.settings['ramp.settle'] !== undefined && 'ramp' in policy ? policy.ramp.settle : undefined;
 }

@@ -1,4 +1,4 @@
-/** Everything that decides what a policy may act on, sorted by what makes it narrower. */
+/** Scope of a policy: all settings that decide what it may act on, by the direction that makes them narrower. */
 import type { PolicyScope } from './scope.ts';
 import { isOf, type PolicySettings } from './settings.ts';
 
@@ -8,7 +8,8 @@ export function scopeOf(settings: PolicySettings): PolicyScope {
     Array.isArray(entry[1]),
   );
   const isResume = isOf(settings, 'workflow-dlq.resume');
-  // A resume skips entries whose failure function ran, unless their state is listed: naming one can widen.
+  // A resume skips entries whose failure function ran, unless the selection lists their state: a listed state can widen
+  // it.
   const widening = lists.filter(([key]) => isResume && key === 'failureFunctionState');
   const { atMost, atLeast, same } = ownOf(settings);
   return {
@@ -46,7 +47,7 @@ type Own = {
   readonly same: PolicyScope['same'];
 };
 
-/** What only one action has. */
+/** Part of the scope that is specific to one action. */
 function ownOf(settings: PolicySettings): Own {
   if (isOf(settings, 'workflow-dlq.resume')) {
     const { action, limits, ramp } = settings;
@@ -111,7 +112,7 @@ function capsOf({ maxPerRun, maxPerHour, maxPerDay }: { maxPerRun: number; maxPe
   return { maxPerRun, maxPerHour, maxPerDay };
 }
 
-/** To act on none is narrower than to ask whether to act on all. */
+/** `abort` is narrower than `approve`: it acts on no entry. */
 function asksPerson(onTrip: 'approve' | 'abort'): number {
   return onTrip === 'approve' ? 1 : 0;
 }

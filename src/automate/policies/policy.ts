@@ -1,4 +1,4 @@
-/** A policy as the engine holds it: what its settings mean, compiled, with every default filled in. */
+/** Policy as the engine uses it: settings compiled, with every default filled in. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { FlowControlSpec } from '#foundation/domain/flow-control.ts';
 import type { NonEmptyTexts, PolicyMode, PruneFilter, Trigger } from '#foundation/domain/plan.ts';
@@ -7,20 +7,20 @@ import type { EntryFacts } from './entry-facts.ts';
 
 type Verdict = 'match' | 'no' | 'error';
 
-/** A `where`: `error` when a value is missing or an operation failed; the entry is not chosen, and it is counted. */
+/** Compiled `where`. `error`: a value is missing or an operation failed; the entry does not match and is counted. */
 export interface Where<Facts> {
   readonly source: string;
-  /** @param trigger what made the policy run; an expression that reads it fails without */
+  /** @param trigger trigger of the run; without it, an expression that reads it fails */
   evaluate(facts: Facts, trigger?: Trigger): Verdict;
 }
 
 export interface Precondition {
   readonly name: string;
-  /** `error` is "not known": false and unknown hold. */
+  /** `error` means unknown: false and unknown both hold the run. */
   evaluate(facts: PreconditionFacts, trigger?: Trigger): Verdict;
 }
 
-/** Filters of a listing of the workflow DLQ. Values of one filter are alternatives; filters narrow each other. */
+/** Filters of a workflow DLQ listing. The values of one filter are alternatives; all filters must match. */
 export interface WorkflowDlqSelection {
   /** Epoch milliseconds, inclusive. */
   readonly fromDate?: number;
@@ -36,12 +36,14 @@ export interface WorkflowDlqSelection {
 type PolicyTimer = { readonly every: number } | { readonly cron: string; readonly timezone: string };
 
 type PolicyEvent =
-  /** Name of the alert, as Alertmanager's webhook tells it. */
+  /** Name of the alert in Alertmanager's webhook. */
   { readonly alert: string } | { readonly failureCallback: true };
 
 export type PolicyWhen = PolicyTimer | PolicyEvent | (PolicyTimer & PolicyEvent) | { readonly byHand: true };
 
-/** Days 0 (Sunday) to 6; times in minutes since midnight, `to` after `from` or, over midnight, of the day after. */
+/**
+ * Window. Days are 0 (Sunday) to 6, times are minutes since midnight. A `to` at or before `from` is on the next day.
+ */
 export interface PolicyWindow {
   readonly days: readonly number[];
   readonly from: number;
@@ -49,20 +51,20 @@ export interface PolicyWindow {
   readonly timezone: string;
 }
 
-/** All finite. Times in milliseconds. */
+/** Limits, all finite. Times are in milliseconds. */
 export interface PolicyLimits {
   readonly maxMatched: number;
   readonly onTrip: 'approve' | 'abort';
-  /** Deletes: most of a known population that may match, 0 to 1. */
+  /** For deletes: maximum share of a known population that may match, 0 to 1. */
   readonly maxMatchedShare: number;
   readonly maxPerRun: number;
   readonly maxPerHour: number;
   readonly maxPerDay: number;
   readonly minInterval: number;
   readonly attempts: { readonly max: number; readonly backoff: readonly number[] };
-  /** Audit runs of a policy that is new or was widened. 0 where probation does not apply. */
+  /** Number of audit runs of a new or widened policy; 0 if probation does not apply. */
   readonly probationRuns: number;
-  /** Budget only. */
+  /** For the budget only. */
   readonly maxPerMonth?: number;
   readonly maxRaisePerMonthUsd?: number;
 }
@@ -81,15 +83,15 @@ interface PolicyBase {
   readonly account: string;
   readonly owner?: string;
   readonly description?: string;
-  /** Where it is written: `file:line`. */
+  /** Place in the configuration: `file:line`. */
   readonly source: string;
   readonly mode: PolicyMode;
   readonly when: PolicyWhen;
-  /** Empty: at any time. */
+  /** Empty: no restriction. */
   readonly windows: readonly PolicyWindow[];
   readonly preconditions: readonly Precondition[];
   readonly limits: PolicyLimits;
-  /** Everything that decides what may be acted on, as plain JSON: `isNarrower` (scope.ts) compares two of them. */
+  /** Settings that decide what the policy may act on, as plain JSON. `isNarrower` (scope.ts) compares two of them. */
   readonly scope: Readonly<Record<string, unknown>>;
 }
 
@@ -97,11 +99,11 @@ export interface ResumePolicy extends PolicyBase {
   readonly action: {
     readonly type: 'workflow-dlq.resume';
     readonly retries?: number;
-    /** Absent: none is sent. */
+    /** Absent: no flow control is sent. */
     readonly flowControlIfAbsent?: FlowControlSpec;
   };
   readonly where: Where<EntryFacts>;
-  /** What the service is asked for at `now` (epoch milliseconds). */
+  /** Filter of the request at `now` (epoch milliseconds). */
   filter(now: number): WorkflowDlqSelection;
   readonly failureFunctionStates: readonly string[];
   readonly ramp: Ramp;
@@ -111,7 +113,7 @@ export interface WorkflowDeletePolicy extends PolicyBase {
   readonly action: {
     readonly type: 'workflow-dlq.delete';
     readonly archive: { readonly dir: string; readonly require: boolean };
-    /** Milliseconds between the first run that matched an entry and the first that may delete it. */
+    /** Milliseconds between the first run that matches an entry and the first run that may delete it. */
     readonly grace: number;
   };
   readonly where: Where<EntryFacts>;
@@ -121,7 +123,7 @@ export interface WorkflowDeletePolicy extends PolicyBase {
 export interface MessageDeletePolicy extends PolicyBase {
   readonly action: { readonly type: 'message-dlq.delete' };
   readonly where: Where<DeadLetterFacts>;
-  /** The key of `select` that this letter does not meet at `now`; undefined when it meets all. */
+  /** Key of `select` that this dead letter does not meet at `now`; undefined if it meets all. */
   missed(letter: DeadLetter, now: number): string | undefined;
 }
 
@@ -140,13 +142,13 @@ export interface BudgetPolicy extends PolicyBase {
   readonly where: Where<{ readonly spend: BudgetFacts; readonly budget: KnownBudget }>;
 }
 
-/** A policy over listed entries of the workflow DLQ. */
+/** Policy over listed entries of the workflow DLQ. */
 export type WorkflowDlqPolicy = ResumePolicy | WorkflowDeletePolicy;
 
-/** Told apart by `action.type`. */
+/** Union by `action.type`. */
 export type Policy = WorkflowDlqPolicy | MessageDeletePolicy | PrunePolicy | BudgetPolicy;
 
-/** What an expression sees of a dead message. Times are epoch milliseconds here. */
+/** Fields of a dead message for expressions. Times are epoch milliseconds. */
 export interface DeadLetterFacts extends Omit<DeadLetter, 'account'> {
   readonly ageMs: number;
   readonly reason: string;

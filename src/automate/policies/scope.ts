@@ -1,26 +1,26 @@
 /**
- * Whether an edit of a policy lets it do more. A scope says everything that decides what may be acted on, sorted by
- * what makes it narrower; what is not provably narrower counts as wider.
+ * Comparison of two versions of a policy: may the new one do more? A scope has all settings that decide what the policy
+ * may act on, by the direction that makes them narrower. A change that is not provably narrower counts as wider.
  */
 
-/** Plain JSON: it is kept from one start of the daemon to the next. */
+/** Scope as plain JSON: it is stored across starts of the daemon. */
 export interface PolicyScope {
   /** Any change may widen. */
   readonly same: Readonly<Record<string, string | number | boolean>>;
-  /** Lower is narrower; absent is no bound. */
+  /** A lower value is narrower; an absent one is no limit. */
   readonly atMost: Readonly<Record<string, number>>;
-  /** Higher is narrower; absent is no bound. */
+  /** A higher value is narrower; an absent one is no limit. */
   readonly atLeast: Readonly<Record<string, number>>;
-  /** Fewer is narrower; absent is all. */
+  /** Fewer values are narrower; an absent list means all. */
   readonly among: Readonly<Record<string, readonly string[]>>;
-  /** More is narrower. */
+  /** More values are narrower. */
   readonly required: Readonly<Record<string, readonly string[]>>;
 }
 
 type Group = keyof PolicyScope;
 type Values = Readonly<Record<string, unknown>>;
 
-/** Each answers for one key: `before` and `after` are undefined where it is absent. */
+/** Comparison of one key. `before` and `after` are undefined if the key is absent. */
 const RULES: Readonly<Record<Group, (before: unknown, after: unknown) => boolean>> = {
   same: (before, after) => before === after,
   atMost: (before, after) => before === undefined || (isNumber(before) && isNumber(after) && after <= before),
@@ -30,8 +30,8 @@ const RULES: Readonly<Record<Group, (before: unknown, after: unknown) => boolean
 };
 
 /**
- * Whether nothing that `after` allows was refused by `before`; equal ones are. What cannot be read is not narrower: it
- * may come from another version of the daemon.
+ * Returns true if `before` also allowed everything that `after` allows; equal scopes count as narrower. An unreadable
+ * scope does not, since it may come from another version of the daemon.
  */
 export function isNarrower(before: Values, after: Values): boolean {
   const groups = Object.keys(RULES) as Group[];
@@ -45,7 +45,7 @@ export function isNarrower(before: Values, after: Values): boolean {
   });
 }
 
-/** A bound that is new must be one. */
+/** True if a new value has a valid type for its group. */
 function isSound(group: Group, value: unknown): boolean {
   if (value === undefined) return true;
   if (group === 'same') return ['string', 'number', 'boolean'].includes(typeof value);

@@ -1,21 +1,24 @@
-/** What the service is asked for, by resource: only filters that its interface has for the call, or that are learned. */
+/**
+ * Filters of requests, by resource: only filters that the call's interface has, or that the daemon learns from
+ * callbacks.
+ */
 import { z } from 'zod';
 import { FAILURE_FUNCTION_STATES } from '#foundation/domain/workflow-dlq.ts';
 import { always, durationSetting } from '#foundation/platform/settings.ts';
 
-/** A filter value goes into a comma-separated list on the wire: a comma would make two filters of one. */
+/** Value of a filter. The request separates values by commas, so a comma would split one value into two. */
 const filterValue = z
   .string()
   .min(1)
-  .regex(/^[^,]*$/, 'a comma would make two filters of this value; write two values');
+  .regex(/^[^,]*$/, 'a comma splits the value into two; write two values');
 const filterValues = (of: string) => z.array(filterValue).min(1).exactOptional().describe(of);
 
 const within = durationSetting({ min: '1m' }).exactOptional().describe('Only entries that failed within this time.');
 const before = durationSetting({ min: '1s' })
   .exactOptional()
-  .describe('Only entries that failed longer ago than this.');
+  .describe('Only entries whose failure is older than this.');
 
-/** A value that is no duration is still text when this is asked, and has its own complaint. */
+/** Checks the times against each other. An invalid duration is still a string here; it has its own error. */
 function refineTimes(
   select: { readonly failedWithin?: number; readonly failedBefore?: number },
   context: z.RefinementCtx,
@@ -25,7 +28,7 @@ function refineTimes(
   context.addIssue({
     code: 'custom',
     path: ['failedBefore'],
-    message: 'must be shorter than failedWithin; as it is nothing can match',
+    message: 'must be shorter than failedWithin, otherwise nothing can match',
   });
 }
 
@@ -35,7 +38,7 @@ const callerIp = filterValues('Entries that came from any of these addresses.');
 
 export const workflowDlqSelect = z
   .strictObject({
-    resource: z.literal('workflow-dlq').describe('What is acted on.'),
+    resource: z.literal('workflow-dlq').describe('Resource of the policy.'),
     anyLabel,
     workflowUrl: filterValues('Entries of any of these workflows.'),
     flowControlKey,
@@ -51,7 +54,7 @@ export const workflowDlqSelect = z
   .superRefine(refineTimes, always);
 
 const letterFilters = {
-  resource: z.literal('message-dlq').describe('What is acted on.'),
+  resource: z.literal('message-dlq').describe('Resource of the policy.'),
   anyLabel,
   url: filterValues('Dead messages to any of these URLs.'),
   topicName: filterValues('Dead messages of any of these URL Groups.'),
@@ -60,11 +63,11 @@ const letterFilters = {
     .array(z.int().min(100).max(599))
     .min(1)
     .exactOptional()
-    .describe('Dead messages whose last attempt was answered with any of these statuses.'),
+    .describe('Dead messages whose last attempt had a response with any of these statuses.'),
   failedWithin: within,
 };
 
-/** Of dead messages that failure callbacks told of: what a callback tells. */
+/** Filters of dead messages: the fields of a failure callback. */
 export const deadLetterSelect = z
   .strictObject({ ...letterFilters, failedBefore: before })
   .superRefine(refineTimes, always);
@@ -80,7 +83,7 @@ const PRUNE_FILTERS = [
   'responseStatus',
 ] as const;
 
-/** The entries go unseen: an upper bound in time, and a filter or the word for all of them. */
+/** Selection of a prune, which lists no entries. It needs an upper bound in time, and a filter or `everything`. */
 export const pruneSelect = z
   .strictObject({
     ...letterFilters,
@@ -88,12 +91,12 @@ export const pruneSelect = z
     flowControlKey,
     callerIp,
     failedBefore: durationSetting({ min: '1h' }).describe(
-      'Only entries that failed longer ago than this; at least 1h.',
+      'Only entries whose failure is older than this; at least 1h.',
     ),
     everything: z
-      .literal(true, 'expected true; leave it out where there is a filter')
+      .literal(true, 'expected true; remove it if there is a filter')
       .exactOptional()
-      .describe('Written out where every old entry is meant.'),
+      .describe('Selects every old entry. Required if there is no filter.'),
   })
   .superRefine((select, context) => {
     refineTimes(select, context);
@@ -101,7 +104,7 @@ export const pruneSelect = z
     if (filters.length === 0 && select.everything === undefined) {
       context.addIssue({
         code: 'custom',
-        message: 'nothing but a time says what is deleted; add a filter, or everything: true if all of it is meant',
+        message: 'the selection has only a time; add a filter, or everything: true to delete all old entries',
         params: { missing: [...PRUNE_FILTERS, 'everything'] },
       });
     }
@@ -109,11 +112,11 @@ export const pruneSelect = z
       context.addIssue({
         code: 'custom',
         path: ['everything'],
-        message: `${filters[0]} narrows what everything widens; keep one of them`,
+        message: `everything and ${filters[0]} exclude each other; remove one of them`,
       });
     }
   }, always);
 
 export const budgetSelect = z.strictObject({
-  resource: z.literal('account-budget').describe('What is acted on.'),
+  resource: z.literal('account-budget').describe('Resource of the policy.'),
 });

@@ -1,4 +1,4 @@
-/** The language of policies: five actions, each with the keys that mean something for it, and no others. */
+/** Settings of policies: five actions, each with the keys that apply to it and no others. */
 import { z } from 'zod';
 import { POLICY_MODES } from '#foundation/domain/plan.ts';
 import { always, durationSetting, toldApart } from '#foundation/platform/settings.ts';
@@ -18,40 +18,40 @@ const name = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, 'expected lower-case letters, digits and hyphens, at most 64');
 
-/** What every policy may say. */
+/** Keys of every policy. */
 const keys = {
   name: name.describe('Name of the policy, unique in the configuration.'),
-  description: z.string().exactOptional().describe('For people.'),
+  description: z.string().exactOptional().describe('Description for readers.'),
   owner: name.exactOptional().describe('Team that owns the policy.'),
-  account: z.string().min(1).describe('Name of the account it acts on.'),
+  account: z.string().min(1).describe('Name of the account that the policy acts on.'),
   mode: z
     .enum(POLICY_MODES)
     .default('audit')
-    .describe('off: nothing; audit: decide and record; approve: wait for a person; enforce: act.'),
+    .describe('off: do nothing. audit: decide and record. approve: wait for an operator. enforce: act.'),
   ...whenKeys,
   preconditions: z
     .array(
       z.strictObject({
-        name: z.string().min(1).max(64).describe('What is told when it does not hold.'),
-        expr: z.string().min(1).describe('CEL expression over facts; false or unknown holds the run.'),
+        name: z.string().min(1).max(64).describe('Name that messages show if the precondition is false or unknown.'),
+        expr: z.string().min(1).describe('CEL expression over facts. A false or unknown result holds the run.'),
       }),
     )
     .default([])
     .superRefine((list, context) => {
-      // What is no list is told of as that.
+      // Another check reports a value that is not a list.
       for (const [index, one] of Array.isArray(list) ? list.entries() : []) {
         if (!list.slice(0, index).some((other) => other?.name !== undefined && other.name === one?.name)) continue;
-        const message = 'another precondition has this name; give each a name of its own';
+        const message = 'another precondition has this name; rename one of them';
         context.addIssue({ code: 'custom', path: [index, 'name'], message });
       }
     }, always)
-    .describe('What must hold besides the built-in guards.'),
+    .describe('Conditions for a run, in addition to the built-in guards.'),
 };
 
 const whereSetting = z.string().min(1);
-const action = <T extends z.ZodType>(schema: T): T => schema.describe('What is done.');
+const action = <T extends z.ZodType>(schema: T): T => schema.describe('Action of the policy.');
 const select = <T extends z.ZodType>(schema: T): T =>
-  schema.describe('What the service is asked for: it can only narrow.');
+  schema.describe('Filters of the request to the service. Each filter narrows the selection.');
 const limits = <T extends z.ZodType>(schema: T) => schema.describe('Limits; all are finite.');
 
 const MAX_AMPLIFICATION = 20;
@@ -65,21 +65,23 @@ const resumeSettings = z
       .describe('CEL expression over `entry` that an entry must meet.'),
     action: action(resumeAction),
     limits: limits(resumeLimits.prefault({})),
-    ramp: rampSettings.prefault({}).describe('A bulk repair begins small and grows with what is verified.'),
+    ramp: rampSettings
+      .prefault({})
+      .describe('Growth of a bulk repair: it starts with a small step and grows after verified steps.'),
   })
   .superRefine(refineWhen(false), always)
   .superRefine((policy, context) => {
     const max = policy.limits?.attempts?.max;
     const retries = policy.action?.retries;
     if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
-    // Whatever of the two is written: at its default neither is too much by itself.
+    // Reports the key that differs from its default; if both do, `action.retries`.
     const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
     context.addIssue({
       code: 'custom',
       path,
       message:
-        `a run would be tried up to ${max * (1 + retries)} times (${max} resumes of ${1 + retries} tries each), ` +
-        `and ${MAX_AMPLIFICATION} is the most; lower limits.attempts.max or action.retries`,
+        `a run could have up to ${max * (1 + retries)} attempts (${max} resumes of ${1 + retries} attempts each), ` +
+        `and the maximum is ${MAX_AMPLIFICATION}; lower limits.attempts.max or action.retries`,
     });
   }, always);
 
@@ -116,7 +118,7 @@ const budgetRaiseSettings = z
   .strictObject({
     ...keys,
     select: select(budgetSelect),
-    where: whereSetting.describe('CEL expression over `spend` and `budget` that asks for a raise.'),
+    where: whereSetting.describe('CEL expression over `spend` and `budget`. A true result requests a raise.'),
     action: action(budgetAction),
     limits: limits(budgetLimits.prefault({})),
   })
@@ -134,45 +136,49 @@ export const engineSettings = z.strictObject({
   mode: z
     .enum(POLICY_MODES)
     .default('enforce')
-    .describe('Ceiling for the mode of every policy; OPSD_MODE in the environment can only lower it.'),
+    .describe('Upper limit for the mode of every policy. The environment variable OPSD_MODE can only lower it.'),
   protectedLabels: z
     .array(z.string().min(1))
     .default(['no-auto', 'legal-hold'])
-    .describe('Entries with any of these labels are never acted on, save by a prune, which sees no entry.'),
-  killSwitchFile: z.string().min(1).exactOptional().describe('While this file exists nothing is done.'),
+    .describe('Labels of entries that no policy acts on. Exception: a prune, which lists no entries.'),
+  killSwitchFile: z.string().min(1).exactOptional().describe('Path of a file. While the file exists, no policy acts.'),
   approvals: z
     .strictObject({
       expireAfter: durationSetting({ min: '1m', max: '7d' })
         .prefault('4h')
-        .describe('How long a plan waits for its approval.'),
+        .describe('Time after which a pending plan expires.'),
     })
     .prefault({})
-    .describe('Plans that wait for a person.'),
+    .describe('Pending plans.'),
   caps: z
     .strictObject({
-      perHour: z.int().min(1).default(5_000).describe('Acts of a sliding hour, all policies together.'),
-      perDay: z.int().min(1).default(20_000).describe('Acts of a sliding day, all policies together.'),
-      deletesPerDay: z.int().min(1).default(1_000).describe('Deletes of a sliding day, all policies together.'),
+      perHour: z.int().min(1).default(5_000).describe('Maximum number of actions of all policies in a sliding hour.'),
+      perDay: z.int().min(1).default(20_000).describe('Maximum number of actions of all policies in a sliding day.'),
+      deletesPerDay: z
+        .int()
+        .min(1)
+        .default(1_000)
+        .describe('Maximum number of deletes of all policies in a sliding day.'),
       spendUsdPerDay: z
         .number()
         .gt(0)
         .default(5)
-        .describe('Dollars that the acts of a sliding day may cost, where a price is known.'),
+        .describe('Maximum cost of all actions in a sliding day, in dollars. Applies if a price is known.'),
     })
     .prefault({})
-    .describe('Limits over all policies.'),
+    .describe('Limits for all policies together.'),
 });
 
 export type PolicySettings = z.output<typeof policySettings>;
 export type EngineSettings = z.output<typeof engineSettings>;
 
-/** The settings of one action. */
+/** Settings of one action. */
 export type SettingsOf<T extends PolicySettings['action']['type']> = Extract<
   PolicySettings,
   { readonly action: { readonly type: T } }
 >;
 
-/** TypeScript does not tell a union apart by what stands inside of a key. */
+/** Type guard: TypeScript does not discriminate a union by a nested key. */
 export function isOf<T extends PolicySettings['action']['type']>(
   settings: PolicySettings,
   type: T,

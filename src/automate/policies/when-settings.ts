@@ -1,11 +1,11 @@
-/** When a policy runs, and when it may act. */
+/** Settings that say when a policy runs, and when it may act. */
 import { z } from 'zod';
 import { always } from '#foundation/platform/settings.ts';
 import { refineSchedule, scheduleKeys } from '#foundation/scheduler/settings.ts';
 import { daysOf, minutesOf } from './window.ts';
 
 const written = (what: string) =>
-  z.literal(true, 'expected true; leave it out where it is not meant').exactOptional().describe(what);
+  z.literal(true, 'expected true; remove the key instead of setting it to false').exactOptional().describe(what);
 
 const onSettings = z
   .strictObject({
@@ -13,17 +13,17 @@ const onSettings = z
       .string()
       .min(1)
       .exactOptional()
-      .describe('Name of an alert: a run for each time it begins to fire for the account.'),
-    failureCallback: written('A run after failure callbacks came.'),
-    hand: written('Only when an operator asks for it.'),
+      .describe('Name of an alert. The policy runs each time the alert starts to fire for the account.'),
+    failureCallback: written('Run after failure callbacks.'),
+    hand: written('Run only at an operator’s command.'),
   })
   .superRefine((value, context) => {
     const given = ['alert', 'failureCallback', 'hand'].filter((key) => value[key as keyof typeof value] !== undefined);
     if (given.length === 1) return;
     const message =
       given.length === 0
-        ? 'nothing is named; add alert: NAME, failureCallback: true or hand: true'
-        : `${given.join(' and ')} exclude each other; keep one of them, or write two policies`;
+        ? 'no event; add alert: NAME, failureCallback: true or hand: true'
+        : `${given.join(' and ')} exclude each other; remove one of them, or write two policies`;
     context.addIssue({
       code: 'custom',
       message,
@@ -43,21 +43,21 @@ const windowSettings = z
       .string('expected days such as mon-fri or sat,sun')
       .refine((text) => daysOf(text) !== undefined, 'expected days such as mon-fri or sat,sun')
       .default('mon-sun')
-      .describe('Days on which the window begins.'),
-    from: time('When it opens.').default('00:00'),
-    to: time('When it closes; earlier than `from`, it is of the day after.').default('24:00'),
+      .describe('Days on which the window opens.'),
+    from: time('Time when the window opens.').default('00:00'),
+    to: time('Time when the window closes. A time before `from` is on the next day.').default('24:00'),
     timezone: scheduleKeys.timezone.unwrap().default('UTC').describe('IANA time zone of the times.'),
   })
   .superRefine((window, context) => {
     if (window.from !== window.to) return;
-    const message = 'is the same as from, and the window is never open; write 24:00 for the end of the day';
+    const message = 'equals from, so the window never opens; write 24:00 for the end of the day';
     context.addIssue({ code: 'custom', path: ['to'], message });
   }, always);
 
 export const whenKeys = {
   ...scheduleKeys,
-  on: onSettings.exactOptional().describe('What else makes it run, with or without an interval.'),
-  windows: z.array(windowSettings).default([]).describe('Times at which it may act; without any, always.'),
+  on: onSettings.exactOptional().describe('Event that starts a run, with or without an interval.'),
+  windows: z.array(windowSettings).default([]).describe('Windows in which the policy may act. Default: always.'),
 };
 
 interface When {
@@ -67,19 +67,19 @@ interface When {
   readonly on?: { readonly hand?: true };
 }
 
-/** @param mustBeSaid there is no interval that is right for all */
+/** @param mustBeSaid true if no default interval suits every policy */
 export function refineWhen(mustBeSaid: boolean) {
   return (value: When, context: z.RefinementCtx): void => {
     refineSchedule(value, context);
     const given = (['every', 'schedule'] as const).filter((key) => value[key] !== undefined);
     if (value.on?.hand !== undefined && given.length > 0) {
-      const message = `${given.join(', ')} and on.hand exclude each other; keep one of them`;
+      const message = `${given.join(', ')} and on.hand exclude each other; remove one of them`;
       context.addIssue({ code: 'custom', path: ['on', 'hand'], message });
     }
     if (mustBeSaid && given.length === 0 && value.on === undefined) {
       context.addIssue({
         code: 'custom',
-        message: 'nothing says when it runs; add every, schedule or on',
+        message: 'the policy has no trigger; add every, schedule or on',
         params: { missing: ['every', 'schedule', 'on'] },
       });
     }

@@ -1,9 +1,9 @@
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { PolicyWhen } from './policy.ts';
 
-/** When a policy runs, in words: `every 5m, and on alert BillingDown`. */
+/** Returns when a policy runs, as text: `every 5m, and on alert BillingDown`. */
 export function whenText(when: PolicyWhen): string {
-  if ('byHand' in when) return 'by hand';
+  if ('byHand' in when) return 'manually';
   const parts = [
     'every' in when && `every ${formatDuration(when.every)}`,
     'cron' in when && `${when.cron} ${when.timezone}`,

@@ -1,16 +1,16 @@
 /**
- * When a policy may act. A window is wall-clock time of its zone: where clocks go forward it is shorter, where they go
- * back it is longer or opens twice. One that goes over midnight belongs to the day it begins on.
+ * Windows of a policy. A window is wall-clock time of its zone: it is shorter when clocks go forward. It is longer, or
+ * opens twice, when they go back. A window over midnight belongs to the day on which it opens.
  */
 import type { PolicyWindow } from './policy.ts';
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A window that a change of the clocks leaves out opens a week later. */
+/** A window skipped by a clock change opens a week later. */
 const LOOK_AHEAD_DAYS = 15;
 
-/** `mon-fri`, `sat,sun`, `fri-mon`; 0 is Sunday. Undefined when the text names no days. */
+/** Days of a text such as `mon-fri`, `sat,sun` or `fri-mon`; 0 is Sunday. Undefined if the text is invalid. */
 export function daysOf(text: string): readonly number[] | undefined {
   const days = new Set<number>();
   for (const part of text.toLowerCase().split(',')) {
@@ -24,7 +24,7 @@ export function daysOf(text: string): readonly number[] | undefined {
   return [...days].sort((a, b) => a - b);
 }
 
-/** Minutes since midnight of `06:00`, up to `24:00`; undefined when the text is no such time. */
+/** Minutes since midnight for `06:00`, up to `24:00`; undefined if the text is invalid. */
 export function minutesOf(text: string): number | undefined {
   const parts = /^(\d\d?):(\d\d)$/.exec(text);
   if (parts === null) return undefined;
@@ -34,13 +34,13 @@ export function minutesOf(text: string): number | undefined {
 
 /**
  * @param now epoch milliseconds
- * @returns undefined inside of a window, or where there are none; else when the next one opens
+ * @returns undefined inside a window or without windows; else when the next window opens
  */
 export function outsideWindow(windows: readonly PolicyWindow[], now: number): string | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return undefined;
   const next = Math.min(...windows.map((window) => nextOpening(window, now)));
-  if (next === Infinity) return 'outside of its windows; none opens within two weeks';
-  return `outside of its windows; the next one opens at ${new Date(next).toISOString().replace('.000Z', 'Z')}`;
+  if (next === Infinity) return 'outside its windows; none opens within two weeks';
+  return `outside its windows; the next one opens at ${new Date(next).toISOString().replace('.000Z', 'Z')}`;
 }
 
 function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean {
@@ -50,11 +50,11 @@ function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean
   return (isToday && from <= minute) || (days.includes((day + 6) % 7) && minute < to);
 }
 
-/** A window opens at its time, which may come twice or never, or where the clocks jump into it. */
+/** Next opening of a window. Its time can occur twice or never, and a clock change can jump into the window. */
 function nextOpening(window: PolicyWindow, now: number): number {
   const { timezone, from } = window;
   let best = Infinity;
-  // What a later day finds is later than its beginning.
+  // Later days can only find later openings.
   for (let day = -1; day <= LOOK_AHEAD_DAYS && best > now + day * DAY_MS; day++) {
     const start = now + day * DAY_MS;
     const offsets = [offsetAt(timezone, start), offsetAt(timezone, start + DAY_MS)] as const;
@@ -68,7 +68,7 @@ function nextOpening(window: PolicyWindow, now: number): number {
   return best;
 }
 
-/** The moment between two at which the clocks change. */
+/** Time between two others at which the clocks change. */
 function changeBetween(timezone: string, from: number, to: number): number {
   const before = offsetAt(timezone, from);
   let [low, high] = [from, to];
@@ -83,7 +83,7 @@ function changeBetween(timezone: string, from: number, to: number): number {
 interface Civil {
   readonly day: number;
   readonly minute: number;
-  /** The wall clock as if it were UTC, whole minutes, epoch milliseconds. */
+  /** Wall clock as if it were UTC, in whole minutes, as epoch milliseconds. */
   readonly asUtc: number;
 }
 
@@ -109,7 +109,7 @@ function civil(timezone: string, at: number): Civil {
   return { day: new Date(asUtc).getUTCDay(), minute: hour * 60 + minute, asUtc };
 }
 
-/** Milliseconds that the wall clock is ahead of UTC. */
+/** Offset of the wall clock from UTC, in milliseconds. */
 function offsetAt(timezone: string, at: number): number {
   return civil(timezone, at).asUtc - Math.floor(at / MINUTE_MS) * MINUTE_MS;
 }

@@ -1,5 +1,6 @@
 /**
- * What was expected against what was found. Texts may hold `*`. Of a mapping only what is named counts; lists are whole.
+ * Comparison of expected and actual values. Texts may contain `*`. Only the listed keys of a mapping are compared;
+ * lists are compared completely.
  */
 import { matchesGlob } from '#foundation/domain/glob.ts';
 
@@ -7,13 +8,13 @@ export interface Difference {
   /** `skipped`, `requests[0].overrides` */
   readonly path: string;
   readonly expected: unknown;
-  /** Undefined: nothing of this kind was there. */
+  /** Undefined: nothing of this kind was found. */
   readonly found: unknown;
 }
 
-/** Lists whose order says nothing. */
+/** Lists whose order is irrelevant. */
 const UNORDERED = new Set(['skipped', 'campaigns']);
-/** Lists of which each expected item must be there, beside others. */
+/** Lists that must contain each expected item, but may contain others. */
 const AMONG_OTHERS = new Set(['notes']);
 /** Mappings that must have no other keys. */
 const WHOLE = new Set(['overrides', 'filter', 'flowControl']);
@@ -46,7 +47,7 @@ function compareLists(
   if (expected.length !== found.length) return whole;
   if (!UNORDERED.has(key)) {
     const inner = expected.flatMap((one, index) => compare(one, found[index], `${path}[${index}]`, ''));
-    // One that differs is told by itself, several as the whole list.
+    // One differing item is reported alone, several as the whole list.
     return inner.length > 1 ? whole : inner;
   }
   const left = [...found];

@@ -1,6 +1,6 @@
 /**
- * The service as the engine meets it, without a network: it lists what is given, does what it is told as far as the
- * test says, and keeps every request. Requests are made by the real actions, and what must never be sent ends here too.
+ * Fake of the service, without a network. It lists the given entries, responds as the test says, and records every
+ * request. The real actions make the requests, so forbidden requests end here as well.
  */
 import { createActions, type Actions } from '../actions/index.ts';
 import { isPrune, type ActionRequest, type ActResult, type ResumeRequest } from '../actions/action.ts';
@@ -21,9 +21,9 @@ const PAGE = 100;
 
 export class FakeService {
   readonly entries = new Map<string, WorkflowDlqEntry>();
-  /** Answers of the next requests. */
+  /** Responses to the next requests. */
   readonly answers: ServiceAnswer[] = [];
-  /** Messages that prunes may delete; undefined: always as many as are asked for. */
+  /** Number of messages that prunes can delete; undefined: as many as each prune requests. */
   messages: number | undefined;
   readonly actions: Actions;
   readonly #clock: Clock;
@@ -43,20 +43,20 @@ export class FakeService {
       hear: async () => undefined,
       findMessage: async () => undefined,
       describe: (proposal, options) => real.describe(proposal, options),
-      // Nothing is written in a test: the archive is taken to be there.
+      // A test writes no files: the archive counts as written.
       prepare: async () => undefined,
       act: async (request) => this.#act(request),
     };
   }
 
-  /** The requests since it was last asked. */
+  /** Returns the requests since the previous call. */
   takeSent(): readonly ActionRequest[] {
     const sent = this.#sent;
     this.#sent = [];
     return sent;
   }
 
-  /** The run that a resume brought to life fails. @returns why it cannot */
+  /** Makes the run that a resume started fail again. @returns the reason why this is impossible */
   failAgain(dlqId: string): string | undefined {
     const resumed = this.#resumed.get(dlqId);
     if (resumed === undefined) return `${dlqId} was not resumed, so it cannot fail again`;
@@ -81,14 +81,14 @@ export class FakeService {
     const answer = this.answers.shift() ?? 'good';
     switch (answer) {
       case 'refused':
-        return { outcome: 'rejected', code: 'client_error', detail: 'the service refused it' };
+        return { outcome: 'rejected', code: 'client_error', detail: 'the service rejected it' };
       case 'rate_limited':
-        return { outcome: 'rejected', code: 'rate_limited', detail: 'the service answered 429' };
+        return { outcome: 'rejected', code: 'rate_limited', detail: 'the service responded with 429' };
       case 'never_arrived':
-        return { outcome: 'unknown', code: 'connection', detail: 'reset before an answer' };
+        return { outcome: 'unknown', code: 'connection', detail: 'reset before a response' };
       case 'lost':
         this.#do(request);
-        return { outcome: 'unknown', code: 'connection', detail: 'reset before an answer' };
+        return { outcome: 'unknown', code: 'connection', detail: 'reset before a response' };
       case 'too_many': {
         const done = this.#do(request);
         return done.outcome === 'accepted' ? { ...done, done: done.done + 1 } : done;
@@ -105,7 +105,7 @@ export class FakeService {
       if (this.messages !== undefined) this.messages -= done;
       return { outcome: 'accepted', done };
     }
-    // Dead messages are known by their ids alone.
+    // Dead messages have only ids here.
     if (request.operation === 'delete-dlq') return { outcome: 'accepted', done: 1 };
     const [dlqId] = request.dlqIds;
     const entry = this.entries.get(dlqId);

@@ -1,4 +1,4 @@
-/** The facts of a test in the engine's words. What the test does not say is not known. */
+/** Facts of a test, converted for the engine. Facts that the test does not state are unknown. */
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import { budgetDoubt, knownBudget, type BudgetAssertion } from '#foundation/domain/known-budget.ts';
 import type { EngineFacts } from '../engine/engine-deps.ts';
@@ -9,7 +9,7 @@ import type { KnownBudget } from '../policies/facts.ts';
 import type { FakeService } from './fake-service.ts';
 import type { TestFacts } from './settings.ts';
 
-/** Facts as they were told, with the moment of it: what was `5m ago` then is longer ago now. */
+/** Facts with the time when the test stated them: `5m ago` counts from that time. */
 export interface ToldFacts {
   readonly facts: TestFacts;
   readonly at: number;
@@ -44,7 +44,7 @@ export function engineFacts(
 
   return {
     deliveries: (_account, host) => deliveries(host),
-    // A test says what failed again by putting it into the DLQ.
+    // A test makes a run fail again by adding it to the DLQ.
     resumeEnded: () => false,
     refusedAt() {
       const { facts, at } = told();
@@ -76,7 +76,7 @@ export function engineFacts(
       const budget = known(account);
       const { spend } = told().facts;
       const says = asserted();
-      // A test has told of every raise that there was.
+      // The test states all raises, so none is missing.
       const of = budget && { known: budget, since: -Infinity, now: clock.now() };
       const doubt = of && budgetDoubt(says, ledger.raises(account, 0), of);
       return {

@@ -1,4 +1,4 @@
-/** What a test gives, as the engine finds it: entries, dead messages, and a past that the ledger remembers. */
+/** Given part of a test, converted for the engine: entries, dead messages, and past actions in the ledger. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
@@ -10,7 +10,7 @@ import type { PolicyTest, TestEntry } from './settings.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** One entry, or as many as `count` says. */
+/** One entry, or the number that `count` states. */
 export function entriesOf(given: TestEntry, now: number): WorkflowDlqEntry[] {
   const { dlqId, count, workflowRunId, failedAgo, status, attempts: _attempts, ...same } = given;
   return Array.from({ length: count }, (_, index) => {
@@ -33,7 +33,7 @@ export function letterOf(
   return { ...same, account, messageId: messageId ?? `msg-${same.dlqId}`, learnedAt: now - learnedAgo };
 }
 
-/** Writes acts of the past into the ledger, as runs of their policy would have. */
+/** Writes past actions into the ledger, as runs of their policy would have. */
 export class Past {
   readonly #ledger: Runs & Intents;
   readonly #now: number;
@@ -44,7 +44,7 @@ export class Past {
     this.#now = now;
   }
 
-  /** Resumes that brought this run back, the last one `lastAgo` before now. */
+  /** Resumes of this run that failed again, the last one `lastAgo` before now. */
   attempts(policy: Policy, entry: WorkflowDlqEntry, { count, lastAgo }: NonNullable<TestEntry['attempts']>): void {
     const { workflowRunId, workflowUrl } = entry;
     for (let attempt = 1; attempt <= count; attempt++) {
@@ -124,7 +124,7 @@ export class Past {
     const { plan } = new Draft(policy, context).finish({});
     const runId = this.#ledger.beginRun(plan, at);
     const reservation = this.#ledger.reserve(runId, proposal, at, []);
-    if (!reservation.ok) throw new Error(`what is given of the past contradicts itself: ${reservation.reason}`);
+    if (!reservation.ok) throw new Error(`the given past actions contradict each other: ${reservation.reason}`);
     this.#ledger.finishRun(runId, {
       at,
       outcome: 'acted',

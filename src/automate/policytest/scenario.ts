@@ -1,6 +1,5 @@
 /**
- * One unit test of policies: the engine of the daemon, whole, over a service without a network, an empty ledger and a
- * clock that is moved by hand.
+ * Unit test of policies: the complete engine over a service without a network, with an empty ledger and a manual clock.
  */
 import type { Trigger } from '#foundation/domain/plan.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
@@ -26,21 +25,23 @@ export interface TestedPolicy {
   readonly source: string;
 }
 
-/** What a step came to, where it was not what was expected. */
+/** Result of a step that differs from the expected one. */
 export interface FailedStep {
-  /** From 0; -1 for what is given. */
+  /** Index from 0; -1 for the given part. */
   readonly step: number;
-  /** A step that could not be taken. */
+  /** Error that kept the step from running. */
   readonly problem?: string;
   readonly differences: readonly Difference[];
 }
 
 const NEVER = new AbortController().signal;
 const MINUTE_MS = 60_000;
-/** A day's worth of settling, and what lies between is learned at its own time. */
+/** Maximum settlings in one advance: one for each minute of a day. Each result is still learned at its own time. */
 const MOST_SETTLINGS = 1_440;
 
-/** Ends with the first step that fails: what comes after follows from it. @param createLedger creates an empty one */
+/**
+ * Runs a test until the first failed step, since later steps depend on it. @param createLedger creates an empty ledger
+ */
 export async function runPolicyTest(
   test: PolicyTest,
   policies: readonly TestedPolicy[],
@@ -100,19 +101,20 @@ class Scenario {
       killSwitch: () => undefined,
       listEveryMs: 0,
       guards: GUARDS,
-      // A test says itself what runs, and when.
+      // The steps of a test start all runs.
       runSoon: () => undefined,
     });
     this.#give(test);
   }
 
-  /** @returns what was not as expected */
+  /** @returns differences from the expected result */
   async take(step: TestStep): Promise<readonly Difference[]> {
     const { advance, entries, remove, deadLetters, facts, failAgain, pause, unpause, approve, answers } = step;
     if (advance !== undefined) await this.#advance(advance);
     this.#addEntries(entries ?? []);
     for (const dlqId of remove ?? []) {
-      if (!this.#service.entries.delete(dlqId)) throw new Error(`there is no entry ${dlqId} to remove`);
+      if (!this.#service.entries.delete(dlqId))
+        throw new Error(`entry ${dlqId} does not exist, so it cannot be removed`);
     }
     this.#addLetters(deadLetters ?? []);
     if (facts !== undefined) this.#tell(facts);
@@ -138,7 +140,9 @@ class Scenario {
     return differences(expect, viewOf(planned.plan, { result, sent: this.#service.takeSent() }));
   }
 
-  /** The daemon settles every few seconds; here as often as can tell a difference. */
+  /**
+   * Advances the clock in slices. The daemon settles every few seconds; one settling a minute gives the same results.
+   */
   async #advance(ms: number): Promise<void> {
     const slices = Math.min(MOST_SETTLINGS, Math.max(1, Math.ceil(ms / MINUTE_MS)));
     for (let slice = 1; slice <= slices; slice++) {
@@ -148,7 +152,7 @@ class Scenario {
     }
   }
 
-  /** What a collector does: the whole workflow DLQ as a complete batch. */
+  /** Publishes the whole workflow DLQ as a complete batch, as the collector does. */
   #observe(): void {
     const rows = [...this.#service.entries.values()];
     for (const account of this.#service.actions.accounts) {
@@ -216,7 +220,7 @@ class Scenario {
 
   #approve(name: string): void {
     const waiting = this.#ledger.storedPlans(['waiting'], this.#clock.now()).find(({ plan }) => plan.policy === name);
-    if (waiting === undefined) throw new Error(`no plan of ${name} waits for approval`);
+    if (waiting === undefined) throw new Error(`no plan of ${name} is pending approval`);
     const decided = this.#engine.approve(waiting.plan.id, { by: 'test' });
     if (!decided.ok) throw new Error(decided.message);
   }
@@ -225,17 +229,17 @@ class Scenario {
     return this.#policies.find((policy) => policy.name === name)!;
   }
 
-  /** The one that is meant where none is named. */
+  /** Named policy, or the only policy with the action. */
   #policyOr(name: string | undefined, action?: Policy['action']['type']): Policy {
     if (name !== undefined) return this.#policy(name);
     const fitting = this.#policies.filter((policy) => action === undefined || policy.action.type === action);
     const [only] = fitting;
-    if (fitting.length > 1) throw new Error('what is given needs the name of its policy, since there are several');
-    if (only === undefined) throw new Error(`what is given needs a policy of ${action}, and there is none`);
+    if (fitting.length > 1) throw new Error('the given item names no policy, and the file has several; add policy');
+    if (only === undefined) throw new Error(`the given item needs a policy with the action ${action}; add one`);
     return only;
   }
 
-  /** Who resumed a run before: it may be a policy that is not tested here. */
+  /** Policy that resumed a run earlier; the test may not contain it. */
   #resumer(): Policy {
     const [first] = this.#policies;
     return this.#policies.find(isResume) ?? { ...first!, name: 'another' };
@@ -250,7 +254,7 @@ function termsOf({ mode, dlqRetention, priceUsdPer100kMessages }: PolicyTest['ac
   };
 }
 
-/** What makes the policy run in the daemon. */
+/** Trigger that starts the policy in the daemon. */
 function triggerOf({ when }: Policy): Trigger {
   if ('alert' in when) return { kind: 'alert', name: when.alert, key: 'test' };
   if ('failureCallback' in when) return { kind: 'callback', key: 'test' };

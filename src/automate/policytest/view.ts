@@ -1,13 +1,13 @@
-/** A plan and what came of it, in the words in which a test says what it expects. */
+/** Plan and results of a run, in the format of the expected values. */
 import { isPrune, type ActionRequest } from '../actions/action.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { RunResult } from '../engine/run-result.ts';
 import type { Expected } from './settings.ts';
 
-/** A key that can be expected can be found: the compiler holds one against the other. */
+/** View with every key that a test can expect: the compiler checks that none is missing. */
 type View = { readonly [Key in keyof Expected]-?: unknown };
 
-/** @param ran absent where nothing was to be done */
+/** @param ran absent if the step only makes a plan */
 export function viewOf(
   plan: Plan,
   ran?: { readonly result: RunResult; readonly sent: readonly ActionRequest[] },
@@ -44,7 +44,7 @@ function requestView(request: ActionRequest): object {
   return { operation, dlqIds: request.dlqIds };
 }
 
-/** Times as people write them. */
+/** Converts times to text. */
 function readable(filter: object): object {
   return Object.fromEntries(
     Object.entries(filter).map(([key, value]) => [

@@ -59,7 +59,7 @@ describe('listing', () => {
 
   test.each([
     ['a failed page', (s: ReturnType<typeof stage>) => (s.dlq.failOnPage = 1), 'server_error: the service failed'],
-    ['a cursor that comes twice', (s) => (s.dlq.repeatCursor = true), 'a cursor came twice'],
+    ['a cursor that comes twice', (s) => (s.dlq.repeatCursor = true), 'the service repeated a cursor'],
     ['too many pages', (s) => Array.from({ length: 20 }, () => s.dlq.add()), 'more than 4 pages'],
   ] as [string, (s: ReturnType<typeof stage>) => unknown, string][])(
     'is incomplete after %s',

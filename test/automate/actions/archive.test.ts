@@ -273,8 +273,8 @@ describe('credentials', () => {
 describe('an entry is not deleted', () => {
   test('that is gone, required or not', async () => {
     const s = await stage([{ ...ROW, dlqId: 'another' }]);
-    expect(await s.prepare()).toBe('the entry is not in the DLQ any more');
-    expect(await s.prepare({}, { require: false })).toBe('the entry is not in the DLQ any more');
+    expect(await s.prepare()).toBe('the entry is no longer in the DLQ');
+    expect(await s.prepare({}, { require: false })).toBe('the entry is no longer in the DLQ');
     expect(filesIn(s.dir)).toEqual([]);
   });
 
@@ -335,9 +335,9 @@ describe('an entry is not deleted', () => {
     for (const require of [true, false]) {
       const options = { archive: { dir: s.dir, require } };
       const stopped = await s.actions.prepare(PROPOSAL, options, AbortSignal.abort(new Error('stopping')));
-      expect(stopped).toBe('the daemon stops; the entry is not archived yet');
+      expect(stopped).toBe('the daemon is stopping; the entry is not archived yet');
     }
-    expect(await s.actions.prepare(PROPOSAL, {}, NEVER)).toBe('a delete needs an archive, and none is set');
+    expect(await s.actions.prepare(PROPOSAL, {}, NEVER)).toBe('a delete needs an archive; set action.archive');
     expect(await s.prepare({ account: 'nobody' })).toBe('cannot be archived: the account has no message API');
     expect(filesIn(s.dir)).toEqual([]);
   });

@@ -133,7 +133,7 @@ describe('over the embedded service', () => {
     // Once more, as recovery may: the entry is gone, and that is no error.
     expect(await s.act(proposal)).toEqual({ outcome: 'accepted', done: 0 });
     expect(await s.actions.prepare(proposal, { archive: { dir, require: true } }, NEVER)).toMatch(
-      'not in the DLQ any more',
+      'no longer in the DLQ',
     );
   });
 
@@ -303,14 +303,14 @@ describe('never sent', () => {
     ['a prune of none', pruned({ count: 0 }), 'from 1 to 100'],
     ['a prune of too many', pruned({ count: 101 }), 'from 1 to 100'],
     ['a prune of half a message', pruned({ count: 1.5 }), 'from 1 to 100'],
-    ['a prune without bound in time', pruned({ toDate: undefined }), 'needs toDate'],
+    ['a prune without bound in time', pruned({ toDate: undefined }), 'toDate of a prune must be'],
     ['a prune of the future', pruned({ toDate: now + 1 }), 'in the future'],
     ['a prune of the last hour', pruned({ toDate: now - HOUR + 1 }), 'within the last hour'],
     ['a prune in seconds', pruned({ toDate: Math.floor(now / 1_000) - 7_200 }), 'between 2015 and 2100'],
     ['a prune of no time', pruned({ fromDate: now }), 'after its toDate'],
     ['a prune with an empty filter', pruned({ label: [] }), 'empty list'],
-    ['a prune with a blank filter', pruned({ label: ['a', ' '] }), 'may mean none'],
-    ['a prune with ids', pruned({ dlqIds: ['a'] }), 'takes no dlqIds'],
+    ['a prune with a blank filter', pruned({ label: ['a', ' '] }), 'may match everything'],
+    ['a prune with ids', pruned({ dlqIds: ['a'] }), 'must not have dlqIds'],
     ['a prune with an unknown filter', pruned({ labels: ['a'] }), 'not one of'],
     ['a budget of nothing', { ...budget, dollars: 0 }, 'from 20 to 10000'],
     ['a budget that is no number', { ...budget, dollars: Number.NaN }, 'from 20 to 10000'],
@@ -318,8 +318,8 @@ describe('never sent', () => {
     ['a budget beyond all', { ...budget, dollars: 10_001 }, 'from 20 to 10000'],
     ['the known budget', { ...budget, aboveUsd: 40 }, 'not above the known budget'],
     ['a lower budget', { ...budget, aboveUsd: 50 }, 'not above the known budget'],
-    ['a budget above an unknown one', { ...budget, aboveUsd: Number.NaN }, 'is not known'],
-    ['a budget in the place of no limit', { ...budget, aboveUsd: 0 }, 'is not known'],
+    ['a budget above an unknown one', { ...budget, aboveUsd: Number.NaN }, 'is unknown'],
+    ['a budget in the place of no limit', { ...budget, aboveUsd: 0 }, 'is unknown'],
     ['a budget below no limit', { ...budget, aboveUsd: Infinity }, 'not above the known budget'],
     ['another operation', { ...byId, operation: 'publish' }, 'no action sends'],
     ['an unknown account', { ...byId, account: 'nobody' }, 'has no message API'],

@@ -192,11 +192,11 @@ describe('an amount that may be out of date', () => {
     expect(plan).toMatchObject({
       needsApproval: { guard: 'known_budget', reason: 'the assertion is more than 7 days old, with no raise since' },
       notes: expect.arrayContaining([
-        'The request sets the budget to $120, whatever it is: a higher budget set elsewhere would be lowered.',
+        'The request sets the budget to $120, whatever its current value: a higher budget set elsewhere would be lowered.',
       ]) as string[],
     });
     expect(a.w.engine.conditions().find(({ key }) => key === 'approval/raise')?.detail).toContain(
-      'The request sets the budget to $120, whatever it is',
+      'The request sets the budget to $120, whatever its current value',
     );
   });
 

@@ -71,14 +71,14 @@ describe('a run in enforce', () => {
     expect(w.runs()).toEqual(['nothing']);
   });
 
-  test('leaves what the service lists by creation but failed outside of the time asked for', async () => {
+  test('leaves what the service lists by creation but failed outside the selected time', async () => {
     const w = world({ policy: { select: { resource: 'workflow-dlq', failedBefore: '30m' } } });
     w.dlq.add({ createdAt: START - MINUTE, workflowCreatedAt: START - HOUR });
     w.dlq.ignoreFilters = true;
     const plan = await planOf(w);
     expect(plan).toMatchObject({
       state: 'nothing',
-      skipped: [{ guard: 'select', reason: 'failed outside of the time asked for', count: 1 }],
+      skipped: [{ guard: 'select', reason: 'failed outside the selected time', count: 1 }],
     });
   });
 
@@ -225,7 +225,7 @@ describe('a plan', () => {
     });
     const reason = new Error('the client left');
     await expect(w.engine.plan('resume-billing', ASKED, AbortSignal.abort(reason))).rejects.toBe(reason);
-    await expect(w.engine.run('nobody', NEVER)).rejects.toThrow('no policy nobody');
+    await expect(w.engine.run('nobody', NEVER)).rejects.toThrow('policy nobody does not exist');
   });
 
   test('while paused shows what would be done, and that it is held', async () => {
@@ -263,7 +263,7 @@ describe('a listing that cannot be trusted leads to zero acts', () => {
       'incomplete',
       (w) => Array.from({ length: 150 }, () => w.dlq.add()),
     ],
-    ['a row that could not be understood', 'sanity', 'aborted', (w) => (w.dlq.droppedRows = 1)],
+    ['a row that could not be parsed', 'sanity', 'aborted', (w) => (w.dlq.droppedRows = 1)],
     ['a clock that differs', 'sanity', 'aborted', (w) => (w.dlq.clockSkewMs = -61_000)],
     ['seconds for milliseconds', 'sanity', 'aborted', (w) => w.dlq.add({ createdAt: START / 1_000 })],
     ['a time far ahead', 'sanity', 'aborted', (w) => w.dlq.add({ workflowCreatedAt: START + 48 * HOUR })],
@@ -374,7 +374,7 @@ describe('caps', () => {
     const w = world({ policies: [policyOf()], ledger });
     w.dlq.add();
     await run(w);
-    const reason = 'all count as used: the store is an old copy; `opsd state adopt --reason TEXT` ends it';
+    const reason = 'all caps count as used: the store is an old copy; `opsd state adopt --reason TEXT` ends this state';
     expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', reason } });
     const planned = await w.engine.plan('resume-billing', ASKED, NEVER);
     if (!planned.ok) throw new Error(planned.message);
@@ -480,7 +480,7 @@ describe('what ends a run', () => {
     expect(w.lastRun().stopped).toEqual({
       guard: 'kill_switch',
       reason:
-        'more_than_asked: 2 entries were acted on where 1 was asked for (dlq-001); `opsd unpause --reason TEXT` lifts it',
+        'more_than_asked: the service acted on 2 entries; the request allowed 1 (dlq-001); `opsd unpause --reason TEXT` lifts it',
     });
     expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
     expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: more_than_asked/);
@@ -700,7 +700,7 @@ describe('unclear outcomes', () => {
     await run(w);
     expect(w.ledger.recentActions(1)[0]).toMatchObject({
       outcome: 'unknown',
-      detail: 'the answer names no resumed run',
+      detail: 'the response names no resumed run',
     });
   });
 

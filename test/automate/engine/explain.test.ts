@@ -66,7 +66,7 @@ describe('what each policy would do', () => {
   test.each([
     [{ mode: 'audit' }, { guard: 'mode', reason: 'the mode is audit: nothing is sent' }],
     [{ mode: 'off' }, { guard: 'mode', reason: 'the mode is off: nothing is sent' }],
-    [{ mode: 'approve' }, { guard: 'approval', reason: 'waits for the approval of a person' }],
+    [{ mode: 'approve' }, { guard: 'approval', reason: 'waits for approval by an operator' }],
   ])('does not claim to act where it would send nothing: %j', async (policy, denial) => {
     const w = world({ policy, guards: GUARDS });
     w.dlq.add();
@@ -152,7 +152,7 @@ describe('an id that nothing knows', () => {
     w.dlq.add();
     const said = await w.engine.explain('nosuch', NEVER);
     expect(said).toMatchObject({ ok: false, code: 'unknown_id' });
-    expect(!said.ok && said.message).toMatch(/^Nothing is known of nosuch: .* \(accounts: production\)\.$/);
+    expect(!said.ok && said.message).toMatch(/^The id nosuch is unknown: .* \(accounts: production\)\.$/);
   });
 
   test.each([

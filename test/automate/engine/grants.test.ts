@@ -94,7 +94,7 @@ test('an approval of resumes is none of deletes by a policy of the same name', a
   w.restart({ policies: [deletes] });
   expect(w.engine.approve(id, ME)).toMatchObject({
     ok: false,
-    message: `The policy of plan ${id} has been changed since. \`opsd plan billing\` makes a new one.`,
+    message: `The policy of plan ${id} has changed since. \`opsd plan billing\` makes a new one.`,
   });
   w.restart({ policies: [policyOf('workflow-dlq.resume', common)] });
   w.engine.approve(id, ME);

@@ -57,7 +57,7 @@ describe('a prune', () => {
     expect(planned).toMatchObject({
       plan: {
         notes: expect.arrayContaining([
-          'Protected labels are not seen either: no-auto, legal-hold are deleted as the rest.',
+          'Protected labels have no effect: messages with no-auto, legal-hold are deleted as well.',
         ]) as string[],
       },
     });
@@ -208,7 +208,7 @@ describe('a delete of messages', () => {
     expect(planned).toMatchObject({
       plan: {
         chosen: [{ target: 'm-10000' }],
-        notes: expect.arrayContaining(['The newest 10000 are looked at, none before them.']) as string[],
+        notes: expect.arrayContaining(['Only the newest 10000 are checked.']) as string[],
       },
     });
   });
@@ -236,7 +236,7 @@ test('a delete of a message whose answer is lost is not sent once more while a p
   await w.engine.settle(NEVER);
   expect(w.dlq.pruned).toEqual([['m-1'], ['m-1']]);
   expect(w.ledger.pauses()).toMatchObject([
-    { scope: 'engine', reason: 'more_than_asked: 100 entries were acted on where 1 was asked for (m-1)' },
+    { scope: 'engine', reason: 'more_than_asked: the service acted on 100 entries; the request allowed 1 (m-1)' },
   ]);
 });
 

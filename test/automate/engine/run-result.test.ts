@@ -45,7 +45,7 @@ test('a policy whose books do not balance is paused until somebody has looked', 
   w.dlq.add();
   await w.engine.run('resume-billing', NEVER);
   expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
-  expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: 2 planned are not 1 acted/);
+  expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: 2 planned, but 1 acted/);
   expect(w.dlq.sent).toHaveLength(1);
 });
 

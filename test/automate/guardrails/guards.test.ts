@@ -148,7 +148,7 @@ test('precondition names what is false and what is not known', () => {
         ],
       }),
     ),
-  ).toBe('a is not known, b is false');
+  ).toBe('a is unknown, b is false');
 });
 
 test.each([
@@ -160,7 +160,8 @@ test.each([
 ])('min_interval: %s', (_what, over, passes) => {
   const said = minInterval(run(over));
   if (passes) expect(said).toBeUndefined();
-  else expect(said).toBe('the last act was at 2025-11-20T11:00:00.001Z, the next may be at 2025-11-20T12:00:00.001Z');
+  else
+    expect(said).toBe('the last action was at 2025-11-20T11:00:00.001Z, the next may be at 2025-11-20T12:00:00.001Z');
 });
 
 test.each([
@@ -169,7 +170,7 @@ test.each([
   ['just long enough', { lastUnknownAt: NOW - HOUR }, true],
 ])('cool_down after a prune of which nobody knows: %s', (_what, over, passes) => {
   const reason =
-    'what the prune at 2025-11-20T11:00:00.001Z deleted is not known; the next may be at 2025-11-20T12:00:00.001Z';
+    'the result of the prune at 2025-11-20T11:00:00.001Z is unknown; the next prune is allowed at 2025-11-20T12:00:00.001Z';
   expect(coolDown(run(over))).toBe(passes ? undefined : reason);
 });
 
@@ -193,13 +194,13 @@ test('mode, probation and approval say what they wait for', () => {
   expect(mode(authority({ mode: 'off' }))).toBe('the mode is off: nothing is sent');
   expect(probation(authority({ probationLeft: 1 }))).toBe('on probation: 1 more run in audit');
   expect(probation(authority({ probationLeft: 3 }))).toBe('on probation: 3 more runs in audit');
-  expect(approval(authority({ mode: 'approve' }))).toBe('waits for the approval of a person');
-  expect(approval(authority({ needsApproval: '9 of 10' }))).toBe('waits for the approval of a person: 9 of 10');
+  expect(approval(authority({ mode: 'approve' }))).toBe('waits for approval by an operator');
+  expect(approval(authority({ needsApproval: '9 of 10' }))).toBe('waits for approval by an operator: 9 of 10');
 });
 
 test('complete_read says why', () => {
   expect(completeRead(read())).toBeUndefined();
-  expect(completeRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is not complete: timeout');
+  expect(completeRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is incomplete: timeout');
 });
 
 describe('echo_check', () => {
@@ -231,7 +232,7 @@ describe('echo_check', () => {
 });
 
 test.each([
-  [undefined, 'the service has not answered since the daemon started, so the local clock is not checked'],
+  [undefined, 'no response from the service since the daemon started, so the local clock is not checked'],
   [0, undefined],
   [60_000, undefined],
   [-60_000, undefined],
@@ -250,17 +251,17 @@ describe('sanity', () => {
     [{ clockSkewMs: 60_001 }, "the local clock is 60 s ahead of the service's"],
     [{ clockSkewMs: 61_000 }, "the local clock is 61 s ahead of the service's"],
     [{ clockSkewMs: -3_600_000 }, "the local clock is 3600 s behind the service's"],
-    [{ dropped: 1 }, '1 listed entry could not be understood'],
-    [{ dropped: 2 }, '2 listed entries could not be understood'],
-    [{ entries: [entry({ dlqId: '' })] }, 'an entry without dlqId was listed'],
-    [{ entries: [entry({ workflowRunId: '' })] }, 'an entry without workflowRunId was listed'],
-    [{ entries: [entry({ workflowUrl: '' })] }, 'an entry without workflowUrl was listed'],
-    [{ entries: [entry(), entry({ createdAt: 1 })] }, 'createdAt of dlq-1 cannot be: 1'],
-    [{ entries: [entry({ createdAt: Number.NaN })] }, 'createdAt of dlq-1 cannot be: NaN'],
+    [{ dropped: 1 }, '1 listed entry could not be parsed'],
+    [{ dropped: 2 }, '2 listed entries could not be parsed'],
+    [{ entries: [entry({ dlqId: '' })] }, 'the listing has an entry without dlqId'],
+    [{ entries: [entry({ workflowRunId: '' })] }, 'the listing has an entry without workflowRunId'],
+    [{ entries: [entry({ workflowUrl: '' })] }, 'the listing has an entry without workflowUrl'],
+    [{ entries: [entry(), entry({ createdAt: 1 })] }, 'createdAt of dlq-1 is out of range: 1'],
+    [{ entries: [entry({ createdAt: Number.NaN })] }, 'createdAt of dlq-1 is out of range: NaN'],
     [{ entries: [entry({ createdAt: NOW + 24 * HOUR })] }, undefined],
-    [{ entries: [entry({ createdAt: NOW + 24 * HOUR + 1 })] }, /createdAt of dlq-1 cannot be/],
+    [{ entries: [entry({ createdAt: NOW + 24 * HOUR + 1 })] }, /createdAt of dlq-1 is out of range/],
     [{ entries: [entry({ timesIn: 'seconds' })] }, 'the times of dlq-1 are in seconds, not milliseconds'],
-    [{ entries: [entry({ workflowCreatedAt: Date.UTC(2014, 0) })] }, /workflowCreatedAt of dlq-1 cannot be/],
+    [{ entries: [entry({ workflowCreatedAt: Date.UTC(2014, 0) })] }, /workflowCreatedAt of dlq-1 is out of range/],
   ] as [Partial<ReadFacts>, string | RegExp | undefined][])('%o', (facts, reason) => {
     const said = sanity(read(facts));
     if (reason instanceof RegExp) expect(said).toMatch(reason);
@@ -319,17 +320,17 @@ describe('attempts', () => {
     [
       'refused a moment ago',
       { rejections: 5, lastRejectedAt: NOW },
-      { reason: 'refused by the service, backing off', until: NOW + 2 * HOUR },
+      { reason: 'rejected by the service, backing off', until: NOW + 2 * HOUR },
     ],
     [
       'a label with a comma',
       { entry: entry({ labels: ['a,b'] }) },
-      { reason: 'a label cannot be sent again beside the stamp' },
+      { reason: 'a label cannot be sent again together with the stamp' },
     ],
     [
       'a label that no header can carry',
       { entry: entry({ labels: ['größe'] }) },
-      { reason: 'a label cannot be sent again beside the stamp' },
+      { reason: 'a label cannot be sent again together with the stamp' },
     ],
     ['labels with spaces and signs', { entry: entry({ labels: ['tenant 14 (a=b)', '-', 'opsd:x:y:1'] }) }, undefined],
   ] as [string, Partial<Candidate>, unknown][])('%s', (_what, over, expected) => {
@@ -347,7 +348,7 @@ test('attempts: a delete counts none, but waits where it was refused', () => {
   expect(attempts(candidate({ attempts: 3, lastAttemptAt: NOW }), DELETES)).toBeUndefined();
   expect(attempts(candidate({ entry: entry({ labels: ['a,b'] }) }), DELETES)).toBeUndefined();
   expect(attempts(candidate({ rejections: 1, lastRejectedAt: NOW }), DELETES)).toEqual({
-    reason: 'refused by the service, backing off',
+    reason: 'rejected by the service, backing off',
     until: NOW + HOUR,
   });
 });
@@ -402,7 +403,7 @@ describe('grace', () => {
       'one moment short',
       { firstMatchedAt: NOW - HOUR + 1 },
       rules,
-      { reason: 'matched a short time ago', until: NOW + 1 },
+      { reason: 'within the grace period', until: NOW + 1 },
     ],
     ['just long enough', { firstMatchedAt: NOW - HOUR }, rules, undefined],
     ['no grace', {}, DELETES, undefined],
@@ -417,9 +418,9 @@ describe('quota', () => {
   test.each([
     [{}, undefined],
     [{ refusedAt: NOW - 10 * MINUTE }, undefined],
-    [{ refusedAt: NOW - 10 * MINUTE + 1 }, /^the service refused a request with 429 .* at 2025-11-20T11:50:00.001Z$/],
-    [{ refusedAt: NOW + MINUTE }, /^the service refused/],
-    [{ refusedAt: NOW, action: 'workflow-dlq.delete' }, /^the service refused/],
+    [{ refusedAt: NOW - 10 * MINUTE + 1 }, /^the service rejected a request with 429 .* at 2025-11-20T11:50:00.001Z$/],
+    [{ refusedAt: NOW + MINUTE }, /^the service rejected/],
+    [{ refusedAt: NOW, action: 'workflow-dlq.delete' }, /^the service rejected/],
     [{ refusedAt: NOW, action: 'budget.raise', recentArrivals: { all: 1, quota: 1 } }, undefined],
     [{ recentArrivals: { all: 10, quota: 2 } }, undefined],
     [{ recentArrivals: { all: 10, quota: 3 } }, /^3 of 10 runs that failed in the last 15 minutes failed with 429$/],
@@ -499,22 +500,13 @@ describe('destination', () => {
       { allowed: 1, reason: '19 of 19, too few: one canary', passed: false },
     ],
     [{ deliveries: { delivered: 0, all: 0 } }, { allowed: 1, reason: '0 of 0, too few: one canary', passed: false }],
-    [{}, { allowed: 1, reason: 'not known: one canary', passed: false }],
-    [{ matched: 1 }, { allowed: 1, reason: 'not known: one canary', passed: true }],
-    [{ matched: 0 }, { allowed: 0, reason: 'not known: one canary', passed: true }],
-    [{ deliveries: { delivered: 17, all: 20, isPartial: true } }, { allowed: 0, reason: '0.85 of 20', passed: false }],
-    [
-      { deliveries: { delivered: 20, all: 20, isPartial: true } },
-      { allowed: 1, reason: 'not known: one canary', passed: false },
-    ],
-    [
-      { deliveries: { delivered: 0, all: 19, isPartial: true } },
-      { allowed: 1, reason: 'not known: one canary', passed: false },
-    ],
+    [{}, { allowed: 1, reason: 'unknown: one canary', passed: false }],
+    [{ matched: 1 }, { allowed: 1, reason: 'unknown: one canary', passed: true }],
+    [{ matched: 0 }, { allowed: 0, reason: 'unknown: one canary', passed: true }],
     [{ deliveries: { delivered: Number.NaN, all: 20 } }, { allowed: 0, reason: 'NaN of 20', passed: false }],
     [
       { ...DELETE, deliveries: { delivered: 0, all: 20 } },
-      { allowed: 7, reason: 'not asked', passed: true },
+      { allowed: 7, reason: 'not applicable', passed: true },
     ],
   ] as [Partial<GroupFacts>, unknown][])('%o', (over, expected) => {
     expect(destination(group(over))).toEqual(expected);
@@ -572,7 +564,7 @@ describe('arrivals', () => {
   ])('%o', (facts, expected) => {
     expect(arrivals(group({ arrivals: facts }))).toEqual(expected);
     const asked = arrivals(group({ arrivals: facts, action: 'workflow-dlq.delete' }));
-    expect(asked).toEqual({ allowed: 7, reason: 'not asked', passed: true });
+    expect(asked).toEqual({ allowed: 7, reason: 'not applicable', passed: true });
   });
 });
 
@@ -600,7 +592,7 @@ describe('ramp', () => {
     ],
     [
       { ...begun, state: 'audit', reason: 'x' },
-      { allowed: 0, reason: 'in audit until a person lifts it: x', passed: false },
+      { allowed: 0, reason: 'in audit until an operator lifts it: x', passed: false },
     ],
     [
       { ...begun, state: 'ended' },
@@ -638,14 +630,14 @@ test('caps: what is not a number allows nothing', () => {
 test('more_than_asked: no more than was named', () => {
   expect(moreThanAsked({ asked: 1, done: 1 })).toBeUndefined();
   expect(moreThanAsked({ asked: 100, done: 0 })).toBeUndefined();
-  expect(moreThanAsked({ asked: 1, done: 2 })).toBe('2 entries were acted on where 1 was asked for');
-  expect(moreThanAsked({ asked: 100, done: 101 })).toBe('101 entries were acted on where 100 were asked for');
+  expect(moreThanAsked({ asked: 1, done: 2 })).toBe('the service acted on 2 entries; the request allowed 1');
+  expect(moreThanAsked({ asked: 100, done: 101 })).toBe('the service acted on 101 entries; the request allowed 100');
 });
 
 test('books: each planned act is somewhere, once', () => {
   const even: BooksFacts = { planned: 15, acted: 5, skipped: 4, failed: 3, unknown: 2, left: 1 };
   expect(books(even)).toBeUndefined();
-  expect(books({ ...even, planned: 16 })).toBe('16 planned are not 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left');
+  expect(books({ ...even, planned: 16 })).toBe('16 planned, but 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left');
   for (const part of ['acted', 'skipped', 'failed', 'unknown', 'left'] as const) {
     expect(books({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
   }
@@ -677,10 +669,10 @@ describe('raises of the budget', () => {
   });
 
   test.each([
-    [unknown, 'the budget is not known'],
-    [{ ...facts, now: NOW + 1 }, 'what is known of the budget is too old'],
-    [{ ...facts, spend: { ...spend, fresh: false } }, 'the spend of the month is not known'],
-    [{ ...facts, spend: noMonth }, 'the spend of the month is not known'],
+    [unknown, 'the budget is unknown'],
+    [{ ...facts, now: NOW + 1 }, 'the known budget is too old'],
+    [{ ...facts, spend: { ...spend, fresh: false } }, 'the spend of the month is unknown'],
+    [{ ...facts, spend: noMonth }, 'the spend of the month is unknown'],
     [{ ...facts, spend: { ...spend, monthUsd: 110.01 } }, 'the spend of $110.01 proves that the budget is not $100'],
   ])('known_budget: %#', (facts, reason) => {
     expect(knownBudget({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
@@ -703,11 +695,11 @@ describe('raises of the budget', () => {
   });
 
   test.each([
-    [unknown, 'what it would be raised to is not known'],
+    [unknown, 'the new budget is unknown'],
     [{ ...facts, toUsd: 121 }, '$121 is above the ceiling of $120'],
     [{ ...facts, toUsd: 100 }, '$100 cannot be raised: the ceiling is $120'],
     [{ ...facts, toUsd: Number.NaN }, '$NaN is above the ceiling of $120'],
-    [{ ...facts, raisesThisMonth: 3 }, '3 of 3 raises of the month are made'],
+    [{ ...facts, raisesThisMonth: 3 }, '3 of 3 raises of the month are used'],
     [{ ...facts, raisedThisMonthUsd: 131 }, '$151 would be added in this month, more than $150'],
   ])('raise_limits: %#', (facts, reason) => {
     expect(raiseLimits({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
@@ -715,8 +707,8 @@ describe('raises of the budget', () => {
 
   test.each([
     [{ ...spend, last24hUsd: 25.01 }, '$25.01 in 24 hours, more than 2.5 times the usual $10.00; 5.0 hours left'],
-    [noMedian, 'the usual spend of a day is not known; 5.0 hours left'],
-    [own(11), '11 of 100 messages of the last day come from acts of this daemon; 5.0 hours left'],
+    [noMedian, 'the usual spend of a day is unknown; 5.0 hours left'],
+    [own(11), '11 of 100 messages of the last day come from actions of this daemon; 5.0 hours left'],
   ])('surge: %#', (spend, reason) => {
     expect(surge({ ...facts, spend })).toEqual({ verdict: 'approve', reason });
     expect(surge({ ...facts, spend, isApproved: true })).toBeUndefined();

@@ -102,7 +102,7 @@ describe('evaluation', () => {
     expect(result.matched.map((one) => one.dlqId)).toEqual(['dlq-1']);
     expect(result.errors).toBe(1);
     expect(result.left).toEqual([
-      { guard: 'select', reason: 'failed outside of the time asked for', dlqId: 'late' },
+      { guard: 'select', reason: 'failed outside the selected time', dlqId: 'late' },
       { guard: 'where', reason: 'permanent 422', dlqId: 'gone' },
       { guard: 'where', reason: 'transient 503', dlqId: 'tried' },
       { guard: 'where', reason: 'the expression failed', dlqId: 'odd' },

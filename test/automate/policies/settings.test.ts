@@ -212,14 +212,14 @@ describe('amplification', () => {
 
   test('is at most 20 tries of one run', () => {
     expect(tries(10, 1)).not.toThrow();
-    expect(tries(11, 1)).toThrow('and 20 is the most');
+    expect(tries(11, 1)).toThrow('and the maximum is 20');
     expect(tries(20, 0)).not.toThrow();
-    expect(tries(2, 10)).toThrow('and 20 is the most');
+    expect(tries(2, 10)).toThrow('and the maximum is 20');
   });
 
   test('counts the default where nothing is said', () => {
     expect(tries(10)).not.toThrow();
-    expect(tries(11)).toThrow('and 20 is the most');
+    expect(tries(11)).toThrow('and the maximum is 20');
   });
 });
 

@@ -11,7 +11,7 @@ function window(days: string, from: string, to: string, timezone = 'Europe/Berli
 }
 
 function next(windows: readonly PolicyWindow[], now: string): string | undefined {
-  return outsideWindow(windows, Date.parse(now))?.replace('outside of its windows; the next one opens at ', '');
+  return outsideWindow(windows, Date.parse(now))?.replace('outside its windows; the next one opens at ', '');
 }
 
 describe('days and times as they are written', () => {

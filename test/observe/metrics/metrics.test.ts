@@ -299,7 +299,7 @@ describe('the workflow DLQ', () => {
 });
 
 describe('URL groups', () => {
-  test('are not counted where a part of the answer could not be understood', async () => {
+  test('are not counted where a part of the answer could not be parsed', async () => {
     const { board, clock, scrape } = world();
     const rows = [{ name: 'g', updatedAt: clock.now(), endpoints: [{ url: 'https://a.example' }] }];
     const batch = { account: 'prod', collector: 'urlGroups', rows, at: clock.now() } as const;

@@ -244,7 +244,7 @@ policies:
     ['resume', 'audit', 'every 5m'],
     ['muted', 'off', 'every 5m'],
     ['delete', 'audit', 'every 12h'],
-    ['by-hand', 'audit', 'by hand'],
+    ['by-hand', 'audit', 'manually'],
     ['prune', 'audit', 'every 1h'],
     ['budget', 'audit', 'every 15m'],
   ]);

@@ -124,7 +124,7 @@ const PLANS: Readonly<Record<string, Plan>> = {
     selected: 2,
     matched: 2,
     skipped: [{ guard: 'select', reason: 'not selected', count: 40 }],
-    notes: ['No operation lists these messages: their ids are those that failure callbacks told of.'],
+    notes: ['No operation lists these messages: their ids come from failure callbacks.'],
     chosen: [1, 2].map((index) => ({
       ...BASE,
       group: '',
@@ -149,7 +149,7 @@ const PLANS: Readonly<Record<string, Plan>> = {
       { scope: 'engine deletes', window: 'day', used: 0, limit: 1_000 },
     ],
     notes: [
-      'The entries go unseen: no operation lists them, and the service tells only how many it deleted.',
+      'The messages cannot be listed: the service only returns how many it deleted.',
       'At most 200 messages that failed before 2026-11-04T10:30Z; the DLQ holds 4211 in all.',
     ],
     chosen: [1, 100, 99].map((items, index) => ({
@@ -171,7 +171,7 @@ const PLANS: Readonly<Record<string, Plan>> = {
     matched: 1,
     caps: [{ scope: 'policy', window: 'hour', used: 0, limit: 1 }],
     needsApproval: { guard: 'surge', reason: '24 hours cost $41.00, 3.1 times the median day' },
-    notes: ['The budget is taken to be $200: asserted in the configuration, 17d ago.', 'Hours left at this pace: 6.4.'],
+    notes: ['The known budget is $200: asserted in the configuration, 17d ago.', 'Hours left at this pace: 6.4.'],
     chosen: [{ ...BASE, group: '', action: 'budget.raise', target: 'budget/240', fromUsd: 200, toUsd: 240 }],
   },
 };

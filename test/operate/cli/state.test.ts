@@ -206,7 +206,7 @@ describe('opsd audit verify', () => {
     const cut = await opsd(['audit', 'verify', ...args]);
     expect(cut.code).toBe(3);
     expect(cut.stdout).toContain(
-      `${auditPath}:3: the log ends with record 2, and record 3 was there: its end was cut off`,
+      `${auditPath}:3: the log ends with record 2, but record 3 existed: the end of the log was cut off`,
     );
   });
 });

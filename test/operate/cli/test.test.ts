@@ -100,8 +100,8 @@ describe('opsd test', () => {
 
   test.each([
     ['a step that cannot be', '- { failAgain: [a] }', 'a was not resumed, so it cannot fail again'],
-    ['an approval that nobody waits for', '- { approve: resume }', 'no plan of resume waits for approval'],
-    ['an entry that is not there', '- { remove: [zz] }', 'there is no entry zz to remove'],
+    ['an approval that nobody waits for', '- { approve: resume }', 'no plan of resume is pending approval'],
+    ['an entry that is not there', '- { remove: [zz] }', 'entry zz does not exist, so it cannot be removed'],
   ])('says why: %s', async (_what, step, why) => {
     const { code, stdout } = await tested(`  - name: x\n    steps:\n      ${step}\n`);
     expect(stdout).toContain(`x: step 1 (a_test.yaml:10)\n      ${why}\n`);
@@ -112,7 +112,7 @@ describe('opsd test', () => {
     ['an unknown key', 'run: resume, expct: {}', 'a_test.yaml:10:24', 'did you mean expect?'],
     ['a policy that is not there', 'run: resum', 'a_test.yaml:10:16', 'did you mean resume?'],
     ['an expectation of nothing', 'advance: 5m, expect: {}', 'a_test.yaml:10:24', 'add plan or run'],
-    ['requests of a plan', 'plan: resume, expect: { requestCount: 0 }', 'requestCount', 'write run in place of plan'],
+    ['requests of a plan', 'plan: resume, expect: { requestCount: 0 }', 'requestCount', 'replace plan by run'],
     ['two decisions', 'plan: resume, run: resume', 'a_test.yaml:10:17', 'write two steps'],
     ['a step in which nothing happens', 'answers: [lost]', 'a_test.yaml:10', 'add one of advance'],
   ])('refuses %s, at its place', async (_what, step, place, help) => {
