@@ -22,12 +22,15 @@ export function target(more: Partial<Omit<CollectorTarget, 'settings'>> & { read
   return made;
 }
 
-export function context<N extends CollectorName>(more: Partial<CollectorContext<N>> = {}): CollectorContext<N> {
+export function context<N extends CollectorName>({
+  stores = memoryStores(),
+  ...more
+}: Partial<CollectorContext<N>> = {}): CollectorContext<N> {
   return {
     target: target(),
     clock: new ManualClock(Date.UTC(2026, 10, 20, 10)),
     signal: new AbortController().signal,
-    stores: memoryStores(),
+    stores,
     admit: (_label, value) => value,
     actedOn: () => undefined,
     ...more,

@@ -53,6 +53,7 @@ test(
           log.entries.push({ messageId, time: START + at * SECOND, state: 'CREATED', labels: [] });
         }
         const store = new MemoryFoldStore();
+        const stores = { ...memoryStores(), log: store };
         const watched = target({ settings: { logs: { pageBudget } } });
         let previous: Batch<'logs'> | undefined;
         for (let poll = 0; poll < 48; poll += 1) {
@@ -61,7 +62,6 @@ test(
             if (failing.includes(poll) && (poll % 2 === 0 || cursor !== undefined))
               throw new FakeServiceError('timeout');
           };
-          const stores = { ...memoryStores(), log: store };
           const at = context<'logs'>({ target: watched, clock, stores, ...(previous && { previous }) });
           const collected = await logs.collect(log.client, at).catch((error: unknown) => {
             if (!(error instanceof FakeServiceError)) throw error;

@@ -27,6 +27,7 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock, ...options });
   const store = new MemoryFoldStore();
+  const stores = { ...memoryStores(), log: store };
   const reads: EndedAttemptsRead[] = [];
   const resets: { readonly from: number; readonly to: number }[] = [];
   let previous: Batch<'logs'> | undefined;
@@ -43,7 +44,7 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
         signal,
         target: watched,
         clock,
-        stores: { ...memoryStores(), log: store },
+        stores,
         lines: deliveryLines,
         onAttempts: (read) => void reads.push(read),
         onSetBack: (from, to) => void resets.push({ from, to }),

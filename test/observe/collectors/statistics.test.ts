@@ -56,6 +56,7 @@ async function watched(): Promise<Watched> {
     await client[Symbol.asyncDispose]();
     store[Symbol.dispose]();
   });
+  const others = memoryStores();
   return {
     emulator,
     now: () => emulator.control.clock().now,
@@ -64,7 +65,7 @@ async function watched(): Promise<Watched> {
       const watchedTarget = target({ accountId: ID, hasMessageApi: false });
       await collectors.accountStats.collect(
         client,
-        context<'accountStats'>({ target: watchedTarget, stores: { ...memoryStores(), series } }),
+        context<'accountStats'>({ target: watchedTarget, stores: { ...others, series } }),
       );
     },
     restart() {
