@@ -6,6 +6,7 @@
 import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from '../state/account-state.ts';
 import { defaultBackoff } from '../delivery/backoff.ts';
+import { createMessage } from '../delivery/new-message.ts';
 import type { Fact } from '../statistics/facts.ts';
 import { replayHistory, type History } from './history.ts';
 import { randomId } from '../state/ids.ts';
@@ -148,19 +149,15 @@ class PastMessages {
   message(workflow: boolean, createdAt: number): Message {
     const { state, random } = this.#options;
     const which = Math.floor(random() * PLACES.length);
-    const message: Message = {
-      id: randomId('msg_', random),
-      accountId: state.accountId,
-      url: `https://shop.example/${workflow ? 'flows' : 'hooks'}/${PLACES[which]}`,
-      delivery: this.#deliveries[which]!,
-      createdAt,
-      notBefore: createdAt,
-      ...(workflow && { workflow: { runId: randomId('wfr_', random), createdAt } }),
-      state: 'CREATED',
-      attempts: 0,
-      cancelRequested: false,
-    };
-    return message;
+    const run = workflow && { runId: randomId('wfr_', random), createdAt, isNew: true };
+    return createMessage(
+      {
+        url: `https://shop.example/${workflow ? 'flows' : 'hooks'}/${PLACES[which]}`,
+        delivery: this.#deliveries[which]!,
+        ...(run && { workflow: run }),
+      },
+      { accountId: state.accountId, now: createdAt, random },
+    );
   }
 
   #create(minute: number, workflow: boolean): void {

@@ -6,9 +6,10 @@ import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from '../state/account-state.ts';
 import { callbackBody, callbackDelivery, failureFunctionOf } from '../delivery/callbacks.ts';
 import type { Engine } from '../delivery/engine.ts';
+import { createMessage } from '../delivery/new-message.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { FailureFunctionState } from '../state/failure-function-state.ts';
-import { orderedId, randomId } from '../state/ids.ts';
+import { randomId } from '../state/ids.ts';
 import type { LogEntry } from '../state/log-chunk.ts';
 import type { Delivery, Message, Outcome, State } from '../state/message.ts';
 import type { Statistics } from '../statistics/statistics.ts';
@@ -109,18 +110,12 @@ class Past {
   begin(of: { readonly url: string; readonly delivery: Delivery; readonly workflow: boolean }): Message {
     const { state, random } = this.#bed;
     const at = this.#at;
-    const message: Message = {
-      id: orderedId('msg_', at, random),
-      accountId: state.accountId,
-      url: of.url,
-      delivery: of.delivery,
-      createdAt: at,
-      notBefore: at,
-      ...(of.workflow && { workflow: { runId: randomId('wfr_', random), createdAt: at } }),
-      state: 'CREATED',
-      attempts: 0,
-      cancelRequested: false,
-    };
+    const { url, delivery } = of;
+    const workflow = of.workflow && { runId: randomId('wfr_', random), createdAt: at, isNew: true };
+    const message = createMessage(
+      { url, delivery, ...(workflow && { workflow }) },
+      { accountId: state.accountId, now: at, random },
+    );
     state.messages.set(message.id, message);
     this.#enter(message, 'CREATED');
     this.#count({ kind: 'created', at, workflow: of.workflow, run: of.workflow, bytes: of.delivery.body.length });

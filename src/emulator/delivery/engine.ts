@@ -73,7 +73,7 @@ export class Engine {
   submit(accountId: string, request: NewMessage): Message {
     const now = this.#clock.now();
     const { random, compact } = this.#options;
-    const message = createMessage(request, { accountId, now, random, compact });
+    const message = createMessage({ ...request, url: compact.text(request.url) }, { accountId, now, random });
     const state = this.#stateOf(message);
     state.messages.set(message.id, message);
     const delayed = message.notBefore > now;

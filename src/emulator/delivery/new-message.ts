@@ -1,6 +1,5 @@
 /** Builds a message in its initial state. */
 import type { Random } from '#foundation/platform/random.ts';
-import type { Compact } from '../state/compact.ts';
 import { orderedId } from '../state/ids.ts';
 import { KeptMessage } from '../state/kept-message.ts';
 import type { Delivery, Message, WorkflowRunRef } from '../state/message.ts';
@@ -23,14 +22,12 @@ interface Beginning {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly random: Random;
-  readonly compact: Compact;
 }
 
-export function createMessage(request: NewMessage, { accountId, now, random, compact }: Beginning): Message {
+export function createMessage(request: NewMessage, { accountId, now, random }: Beginning): Message {
   const { workflow, ...rest } = request;
   return new KeptMessage({
     ...rest,
-    url: compact.text(request.url),
     id: orderedId('msg_', now, random),
     accountId,
     createdAt: now,

@@ -52,7 +52,7 @@ test('memory stays where it was while many times the retention passes, though so
             callerIp: '127.0.0.1',
           },
         },
-        { accountId: 'acc-1', now, random, compact },
+        { accountId: 'acc-1', now, random },
       );
       state.messages.set(message.id, message);
       const enter = (next: State): void => {
