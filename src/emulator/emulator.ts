@@ -3,11 +3,11 @@
  * messages, and its statistics result from these deliveries. Its time is the given clock, or its own clock that tests
  * move.
  */
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { AccountBook } from './state/account-book.ts';
 import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
 import { controlRoutes } from './control/control-routes.ts';
 import { EmulatorControl } from './control/control.ts';
-import type { PortOf } from './delivery/delivery.ts';
 import type { EmulatorOptions } from './emulator-options.ts';
 import type { FactListener } from './statistics/facts.ts';
 import { Faults } from './http/faults.ts';
@@ -17,7 +17,8 @@ import { failedRuns, viewOf, type FailedRunView, type MessageView } from './stat
 import { RequestRecorder } from './control/request-recorder.ts';
 import { createScriptedDestinations, type ScriptedDestinations } from './control/scripted-destinations.ts';
 import { startServer } from './http/server.ts';
-import { createService } from './service.ts';
+import type { ServiceFrame } from './service-frame.ts';
+import { createService, type Service } from './service.ts';
 import { SigningKeyRing, type SigningKeys } from './state/signing-keys.ts';
 import type { Statistics } from './statistics/statistics.ts';
 import { SteerableClock } from './control/steerable-clock.ts';
@@ -74,14 +75,10 @@ const RECORDED_REQUESTS = 1_000;
  * @throws {DataFolderError} when the data folder is unusable
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
-  const { random, startAt, time = options.control === true ? 'real' : undefined } = options;
-  if (options.dataFolder !== undefined && time !== undefined) {
-    throw new DataFolderError(
-      'a service with movable time cannot use a data folder: its records could be in the future of its next start. Omit the data folder, or `time` and `control`.',
-    );
-  }
-  const ownTime = time && new SteerableClock({ base: options.clock, mode: time, startAt });
+  const { random } = options;
+  const ownTime = ownTimeOf(options);
   const clock = ownTime ?? options.clock;
+
   const listeners = new Set<FactListener>();
   const onError = options.onError ?? (() => undefined);
   const switches = { ...DEFAULT_SWITCHES, ...options.switches };
@@ -89,18 +86,18 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     for (const listener of listeners) listener(accountId, fact);
   };
   const signingKeys = new SigningKeyRing(options.accounts);
-  const { headerPrefix } = options;
+
   const destinations = createScriptedDestinations({
     clock,
-    headerPrefix,
+    headerPrefix: options.headerPrefix,
     onHeld: () => service.engine.inProgress.lookAgain(),
   });
-  const fixedPort = portsByHost(options.hosts ?? {});
-  const portOf: PortOf = (url) => destinations.hosts(url) ?? fixedPort(url);
-  const isMapped = (url: URL): boolean => destinations.knows(url.hostname) || fixedPort(url) !== undefined;
+  const ports = portsOf(destinations, options.hosts ?? {});
+
   const store = options.dataFolder === undefined ? undefined : new Store(options.dataFolder, onError);
   using opening = new DisposableStack();
   opening.defer(() => store?.close());
+
   const faults = new Faults({ clock: options.clock, now: () => clock.now(), random });
   const requests = new RequestRecorder(RECORDED_REQUESTS);
   const advance = createAdvance({
@@ -128,8 +125,9 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
       faults,
       requests,
     });
+
   const extraRoutes = control !== undefined && options.control === true ? controlRoutes(control, destinations) : [];
-  const frame = { options, store, clock, switches, signingKeys, portOf, isMapped, extraRoutes, onFact, onError };
+  const frame = { options, store, clock, switches, signingKeys, ...ports, extraRoutes, onFact, onError };
   let service = createService(frame);
   const server = await startServer({
     clock,
@@ -161,33 +159,55 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     store?.close();
   };
   let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopping ??= stopOnce());
-
-  return {
+  return emulatorOf({
     url: server.url,
+    service: () => service,
+    clock,
+    listeners,
+    destinations,
+    signingKeys,
+    advance,
+    control,
+    stop: () => (stopping ??= stopOnce()),
+  });
+}
+
+interface RunningParts extends Pick<Emulator, 'url' | 'destinations' | 'advance' | 'stop'> {
+  readonly service: () => Service;
+  readonly clock: Clock;
+  readonly listeners: Set<FactListener>;
+  readonly signingKeys: SigningKeyRing;
+  readonly control: EmulatorControl | undefined;
+}
+
+/** Returns what the holder of a running emulator sees. A reset exchanges the service behind it. */
+function emulatorOf({ url, service, clock, listeners, ...parts }: RunningParts): Emulator {
+  const { destinations, signingKeys, advance, control, stop } = parts;
+  return {
+    url,
     get accounts() {
-      return service.accounts;
+      return service().accounts;
     },
     get statistics() {
-      return service.statistics;
+      return service().statistics;
     },
     get indexes() {
-      return service.indexes;
+      return service().indexes;
     },
     destinations,
     onFact: (listener) => {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
-    messages: (accountId) => [...(service.states.get(accountId)?.messages.values() ?? [])].map(viewOf),
-    workflowDlq: (accountId) => failedRuns(service.states.get(accountId)?.workflowDlq, clock.now()),
+    messages: (accountId) => [...(service().states.get(accountId)?.messages.values() ?? [])].map(viewOf),
+    workflowDlq: (accountId) => failedRuns(service().states.get(accountId)?.workflowDlq, clock.now()),
     signingKeys: (accountId) => signingKeys.of(accountId),
     rollSigningKeys: (accountId) => signingKeys.roll(accountId),
     cancelMessage: (accountId, messageId) => {
-      const message = service.states.get(accountId)?.messages.get(messageId);
-      return message !== undefined && service.engine.cancel(message);
+      const message = service().states.get(accountId)?.messages.get(messageId);
+      return message !== undefined && service().engine.cancel(message);
     },
-    idle: () => service.engine.inProgress.idleBut((attempt) => destinations.holds(attempt)),
+    idle: () => service().engine.inProgress.idleBut((attempt) => destinations.holds(attempt)),
     advance,
     get control() {
       if (control === undefined) throw new Error(NO_OWN_TIME);
@@ -198,7 +218,26 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   };
 }
 
-function portsByHost(hosts: Readonly<Record<string, number>>): PortOf {
-  const ports = new Map(Object.entries(hosts).map(([host, port]) => [host.toLowerCase(), port]));
-  return ({ hostname }) => ports.get(hostname);
+/** @throws {DataFolderError} when time can be moved and a data folder is given */
+function ownTimeOf({ clock, control, dataFolder, startAt, time }: EmulatorOptions): SteerableClock | undefined {
+  const mode = time ?? (control === true ? 'real' : undefined);
+  if (mode === undefined) return undefined;
+  if (dataFolder !== undefined) {
+    throw new DataFolderError(
+      'a service with movable time cannot use a data folder: its records could be in the future of its next start. Omit the data folder, or `time` and `control`.',
+    );
+  }
+  return new SteerableClock({ base: clock, mode, startAt });
+}
+
+/** Returns which hosts live on a loopback port, and where: those with a script, then those of `hosts`. */
+function portsOf(
+  destinations: ScriptedDestinations,
+  hosts: Readonly<Record<string, number>>,
+): Pick<ServiceFrame, 'portOf' | 'isMapped'> {
+  const fixed = new Map(Object.entries(hosts).map(([host, port]) => [host.toLowerCase(), port]));
+  return {
+    portOf: (url) => destinations.hosts(url) ?? fixed.get(url.hostname),
+    isMapped: ({ hostname }) => destinations.knows(hostname) || fixed.has(hostname),
+  };
 }

@@ -4,25 +4,17 @@
  * alive.
  */
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { PortOf } from '../delivery/delivery.ts';
 import { attemptId } from '../state/message.ts';
-import { readSteps, ScriptError, type ScriptedStep, type StepLike } from './scripted-steps.ts';
+import { HeldAttempts } from './held-attempts.ts';
+import { playStep } from './scripted-answer.ts';
+import { readPlace, ScriptedHosts, type ScriptedRequest } from './scripted-hosts.ts';
+import { readSteps, ScriptError, type StepLike } from './scripted-steps.ts';
 import { deliveryHeaderNames } from '../delivery/wire-names.ts';
-
-interface ScriptedRequest {
-  /** Epoch milliseconds of the service's clock. */
-  readonly at: number;
-  readonly method: string;
-  /** Path and query as received. */
-  readonly path: string;
-  /** Headers by lower-case name. */
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
 
 export interface ScriptedDestinations {
   /**
@@ -46,21 +38,6 @@ export interface ScriptedDestinations {
   stop(): Promise<void>;
 }
 
-interface Script {
-  readonly steps: readonly ScriptedStep[];
-  /** Number of requests received, which selects the next step. */
-  done: number;
-}
-
-interface Host {
-  /** Scripts by path. The empty path is the whole host. */
-  readonly scripts: Map<string, Script>;
-  readonly requests: ScriptedRequest[];
-}
-
-const MAX_REQUESTS = 1_000;
-/** Number of parts of a slow body. */
-const PIECES = 10;
 /** Loopback port without a listener. */
 const NOBODY = 1;
 
@@ -76,9 +53,8 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
   const { clock } = options;
   const names = deliveryHeaderNames(options.headerPrefix ?? 'Svc');
   const [idHeader, retriedHeader] = [names.messageId.toLowerCase(), names.retried.toLowerCase()];
-  const hosts = new Map<string, Host>();
-  /** Held attempts, each with its timer. An attempt that never gets a response has no timer. */
-  const held = new Map<string, Timer | undefined>();
+  const hosts = new ScriptedHosts();
+  const held = new HeldAttempts(clock, () => options.onHeld?.());
   let port: number | undefined;
   let starting: Promise<void> | undefined;
   let stopped = false;
@@ -87,85 +63,15 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
   });
   server.on('connection', (socket) => socket.unref());
 
-  function hostOf(name: string): Host {
-    const host = hosts.get(name) ?? { scripts: new Map<string, Script>(), requests: [] };
-    hosts.set(name, host);
-    return host;
-  }
-
-  /** Waits on the service's clock. Never resolves if the attempt is aborted first. */
-  async function wait(attempt: string, ms: number): Promise<void> {
-    if (ms === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = clock.after(ms, () => {
-        held.delete(attempt);
-        resolve();
-      });
-      hold(attempt, timer);
-    });
-  }
-
-  function hold(attempt: string, timer?: Timer): void {
-    held.set(attempt, timer);
-    options.onHeld?.();
-  }
-
-  function release(attempt: string): void {
-    held.get(attempt)?.cancel();
-    held.delete(attempt);
-  }
-
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const host = hosts.get(new URL(`http://${request.headers.host}`).hostname);
+    const { method = '', url: path = '/', headers } = request;
+    const host = new URL(`http://${headers.host}`).hostname;
     const body = await buffer(request);
-    const path = request.url ?? '/';
-    const script = host && scriptOf(host, path);
-    // Another request may have taken the previous step in between. If this step is a refusal, it breaks the connection.
-    const step: ScriptedStep = script === undefined ? { status: 404 } : take(script);
-    if (host !== undefined) {
-      host.requests.push({ at: clock.now(), method: request.method ?? '', path, headers: request.headers, body });
-      if (host.requests.length > MAX_REQUESTS) host.requests.shift();
-    }
-    const { [idHeader]: id, [retriedHeader]: retried } = request.headers;
-    const attempt = attemptId(String(id), Number(retried) + 1);
-    response.on('close', () => release(attempt));
-    await play(step, attempt, response);
-  }
-
-  async function play(step: ScriptedStep, attempt: string, response: ServerResponse): Promise<void> {
-    const { fault } = step;
-    if (response.destroyed) return;
-    await wait(attempt, step.afterMs ?? 0);
-    if (fault === 'hang') {
-      hold(attempt);
-      return;
-    }
-    if (fault === 'reset' || fault === 'refuse') {
-      response.socket?.resetAndDestroy();
-      return;
-    }
-    const body = Buffer.from(step.body ?? '');
-    // A response without a body is complete with its headers.
-    const bodyMs = body.length === 0 ? 0 : (step.bodyMs ?? 0);
-    response.writeHead(step.status ?? 200, {
-      ...step.headers,
-      ...(step.retryAfter !== undefined && { 'Retry-After': String(step.retryAfter) }),
-      ...(step.nonRetryable === true && { [names.nonRetryable]: 'true' }),
-      // One byte more than the body, so that every cut is detectable.
-      'Content-Length': body.length + (fault === 'cut' ? 1 : 0),
-    });
-    response.flushHeaders();
-    if (bodyMs > 0) await arrival();
-    const end = fault === 'cut' ? Math.floor(body.length / 2) : body.length;
-    const pieces = bodyMs === 0 ? 1 : PIECES;
-    for (let piece = 0; piece < pieces && !response.destroyed; piece++) {
-      await wait(attempt, bodyMs / pieces);
-      response.write(body.subarray(Math.floor((end * piece) / pieces), Math.floor((end * (piece + 1)) / pieces)));
-      if (bodyMs > 0) await arrival();
-    }
-    // The written bytes are sent before the connection breaks.
-    if (fault === 'cut') response.socket?.destroySoon();
-    else response.end();
+    const step = hosts.take(host, path) ?? { status: 404 };
+    hosts.record(host, { at: clock.now(), method, path, headers, body });
+    const attempt = attemptId(String(headers[idHeader]), Number(headers[retriedHeader]) + 1);
+    response.on('close', () => held.release(attempt));
+    await playStep(step, { attempt, held, response, nonRetryableHeader: names.nonRetryable });
   }
 
   async function listen(): Promise<void> {
@@ -178,27 +84,23 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
   return {
     async script(place, steps) {
       const read = readSteps(steps);
-      const { host, path } = readPlace(place);
+      const where = readPlace(place);
       if (stopped) throw new ScriptError('the scripted destinations have stopped');
       await (starting ??= listen());
-      hostOf(host).scripts.set(path, { steps: read, done: 0 });
+      hosts.script(where, read);
     },
-    knows: (host) => hosts.has(host.toLowerCase()),
+    knows: (host) => hosts.knows(host),
     holds: (attempt) => held.has(attempt),
-    requests: (host) => [...(hosts.get(host.toLowerCase())?.requests ?? [])],
+    requests: (host) => hosts.requests(host),
     hosts: ({ hostname, pathname }) => {
-      const host = hosts.get(hostname);
-      if (host === undefined) return undefined;
-      const script = scriptOf(host, pathname);
-      if (script === undefined || stepAt(script).fault !== 'refuse') return port;
-      script.done++;
-      return NOBODY;
+      if (!hosts.knows(hostname)) return undefined;
+      return hosts.takeRefusal(hostname, pathname) ? NOBODY : port;
     },
-    clear: (host) => (host === undefined ? hosts.clear() : void hosts.delete(host.toLowerCase())),
+    clear: (host) => hosts.clear(host),
     async stop() {
       if (stopped) return;
       stopped = true;
-      for (const timer of held.values()) timer?.cancel();
+      held.stop();
       if (starting === undefined) return;
       await starting;
       const closed = once(server, 'close');
@@ -207,42 +109,4 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
       await closed;
     },
   };
-}
-
-/** Waits two turns of the event loop. The receiver runs in this process and has then read the written bytes. */
-async function arrival(): Promise<void> {
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-function readPlace(place: string): { readonly host: string; readonly path: string } {
-  const [host, path] = [place.split('/', 1)[0]!.toLowerCase(), place.slice(place.indexOf('/') + 1)];
-  if (URL.parse(`http://${host}/`)?.hostname !== host) {
-    throw new ScriptError(`a place is a host name, or a host name with a path, not ${place.slice(0, 200)}`);
-  }
-  return { host, path: place.includes('/') ? `/${path}`.replace(/\/+$/, '') : '' };
-}
-
-/** Returns the script of the path, or of its nearest ancestor. */
-function scriptOf(host: Host, target: string): Script | undefined {
-  let path = target.split('?', 1)[0]!.replace(/\/+$/, '');
-  for (;;) {
-    const script = host.scripts.get(path);
-    if (script !== undefined || path === '') return script;
-    path = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-  }
-}
-
-function stepAt({ steps, done }: Script): ScriptedStep {
-  let left = done;
-  for (const step of steps) {
-    left -= step.times ?? 1;
-    if (left < 0) return step;
-  }
-  return steps.at(-1)!;
-}
-
-function take(script: Script): ScriptedStep {
-  const step = stepAt(script);
-  script.done++;
-  return step;
 }

@@ -7,7 +7,7 @@ import { indexWorkload, type IndexWorkload, type WorkloadOperation } from './ind
 import { DAY_MS, dayOf, daysOfMonth, formatPointTime, MINUTE_MS, nameOfDay } from './point-time.ts';
 import type { FractionDigits } from '../state/switches.ts';
 import { pointGrid, type StatsPeriodName } from './statistics-period.ts';
-import type { WirePoint } from './statistics.ts';
+import type { WirePoint } from './account-stats.ts';
 
 /** Dollars for 100,000 queries or updates, for 1,000 reranks, and per GB stored for a month. */
 const USD_PER_100K_REQUESTS = 0.4;

@@ -1,7 +1,7 @@
 /** Accounts that tests control: accounts added at run time, and their signing keys. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { AccountStatsJson } from '#emulator/statistics/statistics.ts';
+import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { ACCOUNT, READ_ONLY_TOKEN, START, TOKEN, world, type World } from '../world.ts';

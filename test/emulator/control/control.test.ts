@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AccountStatsJson } from '#emulator/statistics/statistics.ts';
+import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { ACCOUNT, allLogs, START, statesOf, world, type World } from '../world.ts';

@@ -1,7 +1,7 @@
 /** Seeded failures: log, statistics and queues treat them as any others. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AccountStatsJson } from '#emulator/statistics/statistics.ts';
+import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { ACCOUNT, allLogs, START, statesOf, world, type World } from '../world.ts';
 

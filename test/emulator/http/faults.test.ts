@@ -3,7 +3,7 @@ import { EmulatorControl } from '#emulator/control/control.ts';
 import type { EmulatorOptions } from '#emulator/emulator-options.ts';
 import { Faults, type FaultRule } from '#emulator/http/faults.ts';
 import type { ApiRequest, Route } from '#emulator/http/route.ts';
-import type { AccountStatsJson } from '#emulator/statistics/statistics.ts';
+import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';

@@ -4,7 +4,8 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Fact } from '#emulator/statistics/facts.ts';
 import { formatPointTime } from '#emulator/statistics/point-time.ts';
 import { STATS_PERIOD_NAMES, type StatsPeriodName } from '#emulator/statistics/statistics-period.ts';
-import { createStatistics, type AccountStatsJson, type WirePoint } from '#emulator/statistics/statistics.ts';
+import type { AccountStatsJson, WirePoint } from '#emulator/statistics/account-stats.ts';
+import { createStatistics } from '#emulator/statistics/statistics.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15, 250);
 const MINUTE = 60_000;
