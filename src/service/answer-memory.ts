@@ -1,16 +1,16 @@
 /**
- * The memory of answers that are being read, of all connections of the process together: answers that are each within
- * `client.maxResponseBytes` can be more than the process has. When they are too much, the largest is given up, so that
- * no account waits for another.
+ * Limits the memory of responses that are being read, over all connections of the process. Responses that are each
+ * within `client.maxResponseBytes` can together exceed the memory of the process. Above the limit, the largest one is
+ * abandoned, so that no account waits for another.
  */
 
 const MOST_BYTES = 67_108_864;
 
-/** One answer that is being read; disposed once its bytes are no longer needed. */
+/** Response that is being read. Dispose it when its bytes are no longer needed. */
 export interface AnswerReading extends Disposable {
-  /** Counts bytes that came. */
+  /** Counts received bytes. */
   add(bytes: number): void;
-  /** Called when this answer must be given up, with the reason. */
+  /** Called with the reason when this response must be abandoned. */
   onTooMuch: (reason: string) => void;
 }
 
@@ -44,10 +44,10 @@ export class AnswerMemory {
   }
 
   #giveUpLargest(): void {
-    // One that is alone has a limit of its own.
+    // A single response has its own limit.
     if (this.#total <= this.#most || this.#bytes.size < 2) return;
     const [largest] = [...this.#bytes].reduce((a, b) => (b[1] > a[1] ? b : a));
     largest[Symbol.dispose]();
-    largest.onTooMuch(`answers take more than ${this.#most} bytes together, and this is the largest of them`);
+    largest.onTooMuch(`responses use more than ${this.#most} bytes in total, and this is the largest of them`);
   }
 }

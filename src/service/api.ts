@@ -1,9 +1,9 @@
 /**
- * The service as methods, named after its operations (interface, section 4). These interfaces are what the rest of the
- * daemon knows of it; URLs, headers and wire JSON stay behind them.
+ * API of the service as methods named after its operations (interface, section 4). The rest of the daemon uses only
+ * these interfaces. URLs, headers and wire JSON are hidden behind them.
  *
- * Every method rejects with a `ServiceError` (see service-error.ts), with an `InvalidRequestError` when an argument
- * cannot be expressed, or with the signal's reason when that is aborted while nothing is on its way.
+ * Every method rejects with a `ServiceError` (see service-error.ts), or with an `InvalidRequestError` if an argument is
+ * invalid. It rejects with the signal's reason if that is aborted while nothing is being sent.
  */
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import type { InvalidLogRow, LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
@@ -13,33 +13,36 @@ import type { UrlGroup } from '#foundation/domain/url-group.ts';
 import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-dlq.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 
-/** A list that cannot be empty: an empty list of ids would serialise to no filter, and a bulk call without filter acts on everything. */
+/**
+ * Non-empty list. An empty list of ids would serialize to no filter, and a bulk call without a filter acts on
+ * everything.
+ */
 export type NonEmpty<T> = readonly [T, ...T[]];
 
 export interface CallOptions {
   readonly signal: AbortSignal;
 }
 
-/** What an answer said beside its payload. */
+/** Response with its metadata. */
 export interface Answer<T> {
   readonly value: T;
-  /** Rows that could not be understood and were left out (and counted). */
+  /** Number of invalid rows that were dropped. */
   readonly dropped: number;
-  /** The service's clock (its `Date` header), epoch milliseconds; absent when it sent none. */
+  /** Service's clock (its `Date` header), in epoch milliseconds; absent if it sent none. */
   readonly servedAt?: number;
 }
 
 export interface Page<T> extends Answer<readonly T[]> {
-  /** Absent at the end: an empty cursor of the service is the same. */
+  /** Absent at the end. An empty cursor counts as absent. */
   readonly cursor?: string;
 }
 
 export interface LogPage extends Page<LogEntry> {
-  /** Of the rows that were dropped, those that can be recognized. */
+  /** Dropped rows that can be recognized. */
   readonly invalid?: readonly InvalidLogRow[];
 }
 
-/** Values of the log `state` filter. FAILED is not among them. */
+/** Value of the log's `state` filter. FAILED is not supported. */
 export type LogStateFilter = Exclude<MessageState, 'FAILED'> | 'IN_PROGRESS';
 
 export interface LogQuery {
@@ -59,7 +62,7 @@ export interface LogQuery {
   readonly label?: NonEmpty<string>;
 }
 
-/** Filters of the workflow DLQ (values of one filter are alternatives; filters narrow each other). */
+/** Filters of the workflow DLQ. Values of one filter are alternatives; several filters must all match. */
 export interface WorkflowDlqFilter {
   /** Epoch milliseconds, inclusive. */
   readonly fromDate?: number;
@@ -81,7 +84,7 @@ export interface WorkflowDlqQuery extends WorkflowDlqFilter {
   readonly count?: number;
 }
 
-/** An entry as it is understood, and its whole row as the service told it. */
+/** Parsed entry with its complete original row. */
 export interface WholeWorkflowDlqEntry {
   readonly entry: WorkflowDlqEntry;
   readonly row: Readonly<Record<string, unknown>>;
@@ -95,11 +98,11 @@ export interface FlowControl {
   readonly period?: number;
 }
 
-/** `Svc-Callback-<Setting>` and `Svc-Failure-Callback-<Setting>`. */
+/** Headers `Svc-Callback-<Setting>` and `Svc-Failure-Callback-<Setting>`. */
 export interface CallbackRequest {
   readonly url: string;
   readonly method?: HttpMethod;
-  /** As the service writes durations: `30s`, `1h30m`. */
+  /** Duration in the service's format: `30s`, `1h30m`. */
   readonly timeout?: string;
   readonly retries?: number;
   readonly retryDelay?: string;
@@ -110,10 +113,10 @@ export interface CallbackRequest {
 type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 interface DeliveryOptions {
-  /** Forwarded to the destination with the prefix stripped. */
+  /** Headers forwarded to the destination without the prefix. */
   readonly forwardHeaders?: Readonly<Record<string, string>>;
   readonly retries?: number;
-  /** An expression in `retried` (interface 4.1.1). */
+  /** Expression in `retried` (interface 4.1.1). */
   readonly retryDelay?: string;
   readonly delay?: string;
   /** Unix seconds; takes precedence over `delay`. */
@@ -138,7 +141,7 @@ export interface PublishRequest extends DeliveryOptions {
 export interface PublishResult {
   readonly messageId: string;
   readonly deduplicated: boolean;
-  /** The endpoint, when the destination was a URL Group and the service said. */
+  /** Endpoint, if the destination was a URL Group and the response names it. */
   readonly url?: string;
 }
 
@@ -148,7 +151,7 @@ export interface TriggerRequest extends DeliveryOptions {
   readonly failureCallback?: Pick<CallbackRequest, 'url' | 'forwardHeaders'>;
 }
 
-/** What a resumed run shall have instead of what it had. */
+/** Settings of a resumed run that replace its original ones. */
 export interface ResumeOverrides {
   readonly retries?: number;
   readonly delay?: string;
@@ -158,7 +161,7 @@ export interface ResumeOverrides {
   readonly failureCallback?: string;
 }
 
-/** A prune of the message DLQ without ids: an upper bound in time and a page size are mandatory. */
+/** Filter for a prune of the message DLQ without ids. An upper bound in time and a page size are mandatory. */
 export interface DlqFilter {
   /** Epoch milliseconds, inclusive. */
   readonly toDate: number;
@@ -179,8 +182,8 @@ export interface DlqFilter {
 }
 
 /**
- * The message API. Resume and delete of workflow DLQ entries take ids only: the service's filter-based forms act on
- * sets that nobody has seen, so there is no way to say them here.
+ * Message API. Resume and delete of workflow DLQ entries take ids only. The service's filter-based forms act on sets
+ * that no one has inspected, so this interface does not offer them.
  */
 export interface MessageApi {
   addEndpoints(
@@ -190,13 +193,13 @@ export interface MessageApi {
   ): Promise<void>;
   listUrlGroups(call: CallOptions): Promise<Answer<readonly UrlGroup[]>>;
   listLogs(query: LogQuery, call: CallOptions): Promise<LogPage>;
-  /** One result, or one for each endpoint of a URL Group. */
+  /** Publishes a message. Returns one result, or one per endpoint of a URL Group. */
   publish(destination: string, request: PublishRequest, call: CallOptions): Promise<readonly PublishResult[]>;
   trigger(workflowUrl: string, request: TriggerRequest, call: CallOptions): Promise<WorkflowRun>;
   listWorkflowDlq(query: WorkflowDlqQuery, call: CallOptions): Promise<Page<WorkflowDlqEntry>>;
   /**
-   * The same rows, each also whole as the service told it, for the archive alone: they hold the headers and bodies of
-   * other people's messages.
+   * Returns the same rows, each with its complete original. Only for the archive: they contain headers and bodies of
+   * users' messages.
    */
   listWholeWorkflowDlq(query: WorkflowDlqQuery, call: CallOptions): Promise<Page<WholeWorkflowDlqEntry>>;
   resumeWorkflowDlq(
@@ -212,24 +215,27 @@ export interface MessageApi {
   getFlowControl(flowControlKey: string, call: CallOptions): Promise<Answer<FlowControlKey>>;
 }
 
-/** What a token rotation answers (interface 2.7): the only place where secrets come out of the client. */
+/** Response to a token rotation (interface 2.7). It is the only place where secrets leave the client. */
 export interface RotatedAccount {
   readonly id: string;
   readonly token: Secret;
-  /** Absent when the answer had none that could be read: the new token must not be lost for that. */
+  /** Absent if the response had no readable one. The new token must not be lost because of that. */
   readonly readOnlyToken?: Secret;
-  /** Dollars a month; 0 is no limit. */
+  /** US dollars per month; 0 is unlimited. */
   readonly budget?: number;
-  /** The rest of the record, without secrets. */
+  /** Other fields of the record, without secrets. */
   readonly record: Readonly<Record<string, unknown>>;
 }
 
 export interface ManagementApi {
   moveToTeam(request: { readonly accountId: string; readonly targetTeamId: string }, call: CallOptions): Promise<void>;
-  /** `plan`: `paid`, or `<product>_fixed_1m`, `…_10m`, `…_100m` as the installation spells it. */
+  /** Sets the plan: `paid`, or `<product>_fixed_1m`, `…_10m`, `…_100m` as named by the installation. */
   setPlan(accountId: string, plan: string, call: CallOptions): Promise<void>;
   rotateToken(accountId: string, call: CallOptions): Promise<RotatedAccount>;
-  /** Whole dollars a month, 20 to 10000. No limit (0 on the wire) must be said in words. */
+  /**
+   * Sets the budget in whole US dollars per month, 20 to 10000. Unlimited (0 on the wire) must be passed as
+   * `unlimited`.
+   */
   updateBudget(accountId: string, dollars: number | 'unlimited', call: CallOptions): Promise<void>;
   getAccountStats(accountId: string, period: StatsPeriod, call: CallOptions): Promise<Answer<AccountStats>>;
   createIndex(
@@ -243,9 +249,9 @@ export interface ManagementApi {
 }
 
 export interface ServiceClient extends AsyncDisposable {
-  /** Absent when the account has no such API configured: what needs it is off. */
+  /** Absent if the account has no such API configured. Everything that needs it is off. */
   readonly message?: MessageApi;
   readonly management?: ManagementApi;
-  /** Requests sent since the start of the UTC day, and what the daemon allows itself. */
+  /** Returns the requests sent since the start of the UTC day, and the daemon's own maximum. */
   usage(api: 'message' | 'management'): { readonly usedToday: number; readonly allowedPerDay: number };
 }

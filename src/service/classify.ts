@@ -1,6 +1,6 @@
 /**
- * From what happened on the wire to a `ServiceError`: its code, whether the request may have had an effect, and a
- * message that says what, where and what to do.
+ * Converts the result of an exchange to a `ServiceError`: its code, the possible effect of the request, and a message.
+ * The message says what happened, where, and what to do.
  */
 import { redact } from '#foundation/domain/redact.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
@@ -11,7 +11,7 @@ import { AnswerTooLarge, type ExchangeError } from './transport.ts';
 
 const MAX_SERVICE_TEXT = 200;
 
-/** Statuses of a 4xx that a proxy or a server may give after the request was passed on. */
+/** 4xx statuses that a proxy or server may return after it passed on the request. */
 const UNCLEAR_REFUSALS: ReadonlySet<number> = new Set([408, 425, 499]);
 
 const ADVICE: Readonly<Record<ServiceErrorCode, string>> = {
@@ -20,26 +20,27 @@ const ADVICE: Readonly<Record<ServiceErrorCode, string>> = {
   tls: 'check the certificate of the service, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)',
   timeout: 'raise client.timeout if the service is that slow',
   unauthorized: 'check the token, or the user and password, of the account',
-  forbidden: 'the credential is known but may not do this; a read-only token cannot write',
+  forbidden: 'the credential is valid but lacks this permission; a read-only token cannot write',
   not_found: 'check the id or name, and the base URL of the account',
   rate_limited: 'lower client.requestsPerSecond if this happens often',
-  client_error: 'the service does not take the request as it is',
-  server_error: 'the service failed; wait, and look at its status page if it lasts',
-  too_large: 'raise client.maxResponseBytes, or ask for less at once',
-  malformed: 'check that the base URL of the account is that of the service',
-  redirect: 'redirects are not followed, since the credential would travel; set the base URL to the final address',
+  client_error: 'the service rejects the request as invalid',
+  server_error: 'the service failed; wait, and check its status page if it continues',
+  too_large: 'raise client.maxResponseBytes, or request less at once',
+  malformed: 'check that the base URL of the account is the URL of the service',
+  redirect:
+    'redirects are not followed because they would receive the credential; set the base URL to the final address',
   cursor_loop: 'the listing would never end; try again later',
   budget: 'raise client.requestsPerDay, or lengthen the intervals',
-  aborted: 'it was stopped from here',
+  aborted: 'the daemon stopped the request',
 };
 
-/** Where a request went, for messages: no query, and of a destination only the origin. */
+/** Destination of a request, for messages: no query, and only the origin of a message's destination. */
 export interface Place {
   readonly operation: string;
   readonly method: string;
-  /** URL as it may be shown. */
+  /** URL that is safe to show. */
   readonly url: string;
-  /** Texts that must not stand in a message, whatever the service answers. */
+  /** Texts that must not appear in a message, regardless of the service's response. */
   readonly hidden: readonly string[];
 }
 
@@ -47,7 +48,7 @@ interface Failure {
   readonly code: ServiceErrorCode;
   readonly what: string;
   readonly effect: RequestEffect;
-  /** What to do, where it is not what the code advises. */
+  /** Advice that replaces the one for the code. */
   readonly advice?: string;
   readonly status?: number;
   readonly retryAfterMs?: number;
@@ -58,9 +59,11 @@ export function serviceError(place: Place, failure: Failure): ServiceError {
   const unsure = failure.effect === 'possible' && place.method !== 'GET';
   const parts = [
     failure.what,
-    ...(failure.retryAfterMs === undefined ? [] : [`it asks for ${Math.ceil(failure.retryAfterMs / 1_000)} s of rest`]),
+    ...(failure.retryAfterMs === undefined
+      ? []
+      : [`it requests a wait of ${Math.ceil(failure.retryAfterMs / 1_000)} s`]),
     failure.advice ?? ADVICE[failure.code],
-    ...(unsure ? ['it may have taken effect: look before sending it again'] : []),
+    ...(unsure ? ['it may have taken effect: check before you send it again'] : []),
   ];
   const { code, effect, status, retryAfterMs, cause } = failure;
   return new ServiceError(`${place.operation} (${place.method} ${place.url}): ${parts.join('; ')}`, {
@@ -73,7 +76,7 @@ export function serviceError(place: Place, failure: Failure): ServiceError {
   });
 }
 
-/** An answer that is not a 2xx. `text` is the service's own error text. */
+/** Creates the error for a response that is not a 2xx. `text` is the service's error text. */
 export function statusError(
   place: Place,
   status: number,
@@ -90,7 +93,9 @@ export function statusError(
   });
 }
 
-/** An exchange that did not end in an answer. `stopped` is the caller's signal, apart from the deadline. */
+/**
+ * Creates the error for an exchange without a response. `stopped` is the caller's signal, separate from the deadline.
+ */
 export function exchangeError(
   place: Place,
   error: ExchangeError,
@@ -105,16 +110,16 @@ export function exchangeError(
   return serviceError(place, {
     code,
     what: sent ? what : `${what}; the request was not sent`,
-    // A refusal stands once its status is known, even when its text was cut off.
+    // A rejection is valid once its status is known, even if its text was cut off.
     effect: sent && (status === undefined || effectOfStatus(status) === 'possible') ? 'possible' : 'none',
     ...(advice !== undefined && { advice }),
     ...(status !== undefined && { status }),
-    // A parser error of undici carries the raw answer.
+    // A parser error of undici contains the raw response.
     ...(!(cause instanceof Error && 'data' in cause) && { cause }),
   });
 }
 
-/** What a body says went wrong: `error` or `message` of an object, else plain text. */
+/** Returns the error text of a body: `error` or `message` of an object, else plain text. */
 export function serviceText(body: Buffer): string {
   const raw = body.toString('utf8').trim();
   if (raw.startsWith('<')) return '';
@@ -129,7 +134,7 @@ export function serviceText(body: Buffer): string {
   }
 }
 
-/** Hidden texts first, whole and then cut: a secret that straddles the cut must not leave its first half. */
+/** Replaces hidden texts first and then truncates: a secret at the truncation must not leave its first half. */
 function shortened(place: Place, text: string): string {
   let clean = text;
   for (const hidden of place.hidden) {
@@ -154,40 +159,40 @@ function effectOfStatus(status: number): RequestEffect {
 }
 
 function explain(cause: unknown, stopped: AbortSignal): { readonly code: ServiceErrorCode; readonly what: string } {
-  if (stopped.aborted && cause === stopped.reason) return { code: 'aborted', what: 'stopped before the answer came' };
+  if (stopped.aborted && cause === stopped.reason)
+    return { code: 'aborted', what: 'stopped before the response arrived' };
   if (cause instanceof TimeoutError)
-    return { code: 'timeout', what: cause.message.replace('result', 'complete answer') };
+    return { code: 'timeout', what: cause.message.replace('result', 'complete response') };
   if (cause instanceof AnswerTooLarge) return { code: 'too_large', what: cause.message };
   const code = codeOf(cause);
   if (/^(?:ENOTFOUND|EAI_)/.test(code)) return { code: 'dns', what: `the host name does not resolve (${code})` };
   if (/^(?:UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/.test(code)) {
-    return { code: 'timeout', what: `no answer in time (${code})` };
+    return { code: 'timeout', what: `no response in time (${code})` };
   }
   if (cause instanceof Error && cause.name === 'HTTPParserError') {
-    return { code: 'malformed', what: 'the answer is not HTTP' };
+    return { code: 'malformed', what: 'the response is not HTTP' };
   }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return { code: 'too_large', what: 'the headers of the answer are too large' };
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { code: 'too_large', what: 'the response headers are too large' };
   if (/CERT|TLS|SSL|UNABLE_TO|EPROTO/.test(code)) return { code: 'tls', what: `no trusted connection (${code})` };
   return { code: 'connection', what: `the connection failed (${code === '' ? 'closed' : code})` };
 }
 
-/** Returns what to do where the scheme of the URL is likely the wrong one. */
+/** Returns advice if the scheme of the URL is probably wrong. */
 function schemeAdvice(code: ServiceErrorCode, { url }: Place, cause: unknown): string | undefined {
   if (code === 'tls' && NO_TLS.test(codeOf(cause))) {
-    return 'the port speaks no TLS; name the port that does, or write http:// where the network is your own';
+    return 'the port does not use TLS; set a port that does, or use http:// on a private network';
   }
   const isClosed = code === 'connection' && /^(?:|UND_ERR_SOCKET|ECONNRESET)$/.test(codeOf(cause));
   if (url.startsWith('http:') && (isClosed || code === 'malformed')) {
-    return 'write https:// in the URL of the account if this port speaks TLS';
+    return 'use https:// in the URL of the account if this port uses TLS';
   }
   return undefined;
 }
 
-/** Codes of OpenSSL for an answer that is not TLS. */
+/** OpenSSL error codes for a response that is not TLS. */
 const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|EPROTO/;
 
-/** The system's or undici's code; with several addresses tried, that of the first. */
+/** Returns the error code of the system or undici. If several addresses were tried, returns the code of the first. */
 function codeOf(cause: unknown): string {
   if (cause instanceof AggregateError && !('code' in cause)) return codeOf(cause.errors[0]);
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return '';

@@ -1,6 +1,6 @@
 /**
- * One API of one account: credentials, the daily budget, the token bucket, the deadline, the retries, and an event for
- * each request. Reads and writes are two methods, so that nothing can make a write repeat itself.
+ * Connection to one API of an account: credentials, daily budget, token bucket, deadline, retries, and an event for
+ * each request. Reads and writes are separate methods, so that a write can never be repeated.
  */
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -25,23 +25,23 @@ import { TokenBucket } from './token-bucket.ts';
 import { exchange, ExchangeError, type Exchange, type RawAnswer } from './transport.ts';
 
 const CONNECTIONS = 32;
-/** undici's own limits on silence are only a net below the deadline, which is on the injected clock. */
+/** Timeout of undici itself. It is only a safety net below the deadline, which uses the injected clock. */
 const SILENCE_MS = 600_000;
 const USER_AGENT = 'msgsvc-opsd';
 
-/** One call as an operation describes it. */
+/** Call as described by an operation. */
 export interface Call<T> {
-  /** As in `opsd api`: `list-logs`. */
+  /** Name as in `opsd api`, such as `list-logs`. */
   readonly operation: string;
-  /** From `/v2` on, encoded, query included. */
+  /** Path from `/v2` on, encoded, with the query. */
   readonly path: string;
-  /** The path for messages where the real one may hold secrets; default: the path without its query. */
+  /** Path for messages if the real one may contain secrets. Default: the path without its query. */
   readonly shownPath?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Texts of this request that must not come back in a message. */
+  /** Texts of this request that must not appear in a message. */
   readonly hidden?: readonly string[];
-  /** @throws {MalformedAnswer} when the answer is not what the interface promises */
+  /** @throws {MalformedAnswer} if the response does not match the interface */
   readonly parse: (body: Buffer, drops: Drops) => T;
 }
 
@@ -52,7 +52,7 @@ export interface WriteCall<T> extends Call<T> {
 export interface Parsed<T> {
   readonly value: T;
   readonly dropped: number;
-  /** The service's clock, epoch milliseconds. */
+  /** Service's clock, in epoch milliseconds. */
   readonly servedAt?: number;
 }
 
@@ -68,13 +68,13 @@ export interface ConnectionDeps {
   readonly clock: Clock;
   readonly events: EventBus;
   readonly random: Random;
-  /** Where the daily count of requests outlives the process; without it each process counts for itself. */
+  /** Store of the daily request count. Without it, each process counts separately. */
   readonly requestUse?: RequestUseStore;
-  /** Shared by all connections of the process. */
+  /** Memory limit shared by all connections of the process. */
   readonly answers?: AnswerMemory;
 }
 
-/** A call made ready: the method, and where it goes. */
+/** Call with its method. */
 interface Ready<T> extends Call<T> {
   readonly method: Exchange['method'];
 }
@@ -84,7 +84,7 @@ export class ApiConnection implements AsyncDisposable {
   readonly #deps: ConnectionDeps;
   readonly #pool: Pool;
   readonly #origin: string;
-  /** Path prefix of the base URL, without a slash at its end. */
+  /** Path prefix of the base URL, without a trailing slash. */
   readonly #prefix: string;
   readonly #bucket: TokenBucket;
   readonly #budget: DailyBudget;
@@ -103,7 +103,7 @@ export class ApiConnection implements AsyncDisposable {
     this.#answers = deps.answers ?? new AnswerMemory();
     this.#pool = new Pool(url.origin, {
       connections: CONNECTIONS,
-      // One request at a time on a connection: a pipelined write could not tell whether it was read.
+      // One request at a time per connection: it would be unknown if a pipelined write was read.
       pipelining: 1,
       allowH2: false,
       connect: { timeout: options.limits.timeout },
@@ -113,10 +113,10 @@ export class ApiConnection implements AsyncDisposable {
   }
 
   /**
-   * Sends a GET, and repeats it when that may help.
+   * Sends a GET and retries it if that may help.
    *
    * @throws {ServiceError}
-   * @throws the signal's reason when it was aborted while nothing was on its way
+   * @throws the signal's reason if it was aborted while nothing was being sent
    */
   async read<T>(call: Call<T>, signal: AbortSignal): Promise<Parsed<T>> {
     const { clock, events, random } = this.#deps;
@@ -133,7 +133,7 @@ export class ApiConnection implements AsyncDisposable {
     );
   }
 
-  /** Sends a write, once. Throws as `read` does. */
+  /** Sends a write once. Throws as `read` does. */
   async write<T>(call: WriteCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
     return this.#attempt(call, signal);
   }
@@ -142,7 +142,7 @@ export class ApiConnection implements AsyncDisposable {
     return { usedToday: this.#budget.usedToday, allowedPerDay: this.#budget.allowedPerDay };
   }
 
-  /** Waits for requests under way, which the deadline bounds, and closes the connections. Idempotent. */
+  /** Waits for current requests, which the deadline bounds, and closes the connections. Idempotent. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closed ??= Promise.allSettled(this.#underWay).then(() => {
       this.#budget.close();
@@ -154,9 +154,10 @@ export class ApiConnection implements AsyncDisposable {
   async #attempt<T>(call: Ready<T>, signal: AbortSignal): Promise<Parsed<T>> {
     signal.throwIfAborted();
     const place = this.#placeOf(call);
-    // Asked before the wait, so that nobody queues for nothing; counted after it, so that who leaves costs nothing.
+    // The budget is checked before the wait, so that no call queues in vain. It is charged after the wait, so that an
+    // aborted call costs nothing.
     if (!this.#budget.isLeft) throw this.#budgetError(place);
-    // A write is one entry of a repair: it need not queue behind a listing of fifty pages.
+    // A write is one entry of a repair. It does not have to queue behind a listing of fifty pages.
     const waitMs = await this.#bucket.take(signal, call.method !== 'GET');
     const { account, api } = this.#options;
     if (waitMs > 0) this.#deps.events.emit({ type: 'api.throttled', account, api, waitMs });
@@ -181,7 +182,7 @@ export class ApiConnection implements AsyncDisposable {
     }
   }
 
-  /** One request that is counted, whatever comes of it. */
+  /** Sends one request and counts it, regardless of its result. */
   async #request<T>(
     call: Ready<T>,
     place: Place,
@@ -222,7 +223,7 @@ export class ApiConnection implements AsyncDisposable {
       if (!(error instanceof ExchangeError)) throw error;
       const failed = exchangeError(place, error, signal);
       finish(error.status ?? 'error', error.bytes, failed instanceof ServiceError ? failed.code : 'client_error');
-      // Nothing was on its way: for the caller this is as if the call had never begun.
+      // Nothing was being sent. For the caller, the call never started.
       if (!error.sent && signal.aborted && error.cause === signal.reason) throw signal.reason;
       throw failed;
     }
@@ -254,7 +255,7 @@ export class ApiConnection implements AsyncDisposable {
       value = call.parse(body, drops);
     } catch (error) {
       if (!(error instanceof MalformedAnswer)) throw error;
-      const what = `the answer (status ${status}, ${body.length} bytes) is not what the interface promises: ${error.message}`;
+      const what = `the response (status ${status}, ${body.length} bytes) does not match the interface: ${error.message}`;
       throw serviceError(place, { code: 'malformed', what, effect: 'possible', status });
     }
     if (drops.count > 0) {
@@ -316,8 +317,8 @@ export class ApiConnection implements AsyncDisposable {
 }
 
 /**
- * A count that cannot be saved goes on in memory, and that is reported. One that cannot be read is unknown: no request
- * is sent on the assumption that it is 0.
+ * Keeps the daily count. If the count cannot be saved, counting continues in memory and the failure is reported. If it
+ * cannot be read, it is unknown, and no request is sent on the assumption that it is 0.
  */
 function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: ConnectionDeps): KeptUse | undefined {
   if (requestUse === undefined) return undefined;
@@ -334,7 +335,7 @@ function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: Co
   };
 }
 
-/** All answers of a second carry the same text. */
+/** Parser of dates. All responses of one second have the same text. */
 const timeOf = memoByText(16, Date.parse);
 
 function servedAtOf(answer: RawAnswer): number | undefined {
@@ -342,7 +343,10 @@ function servedAtOf(answer: RawAnswer): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** An answer was written at some moment of its request: what was long under way is not taken for a clock that is ahead. */
+/**
+ * Returns the clock skew. A response was written at some time during its request, so a long request is not mistaken for
+ * a clock that is ahead.
+ */
 function skewOf(ahead: number, durationMs: number): number {
   return ahead > 0 ? Math.max(0, ahead - durationMs) : ahead;
 }

@@ -1,4 +1,4 @@
-/** The service's client for one account: one connection for each API that is configured, closed together. */
+/** Creates the service's client for one account: one connection for each configured API, closed together. */
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ServiceClient } from './api.ts';
 import { ApiConnection, type ConnectionDeps } from './connection.ts';
@@ -9,16 +9,18 @@ import type { ClientSettings, WireSettings } from './settings.ts';
 import { wireNames } from './wire-names.ts';
 
 export interface ClientOptions {
-  /** Name in the configuration: label of events. */
+  /** Name in the configuration, used as label of events. */
   readonly account: string;
-  /** `actionToken`, when given, is used for writes alone. */
+  /** `actionToken`, if given, is used only for writes. */
   readonly messageApi?: { readonly url: string; readonly token: Secret; readonly actionToken?: Secret };
   readonly managementApi?: { readonly url: string; readonly username: string; readonly password: Secret };
   readonly wire: WireSettings;
   readonly limits: ClientSettings;
 }
 
-/** Opens no connection before the first request. Dispose it once nothing calls it any more. */
+/**
+ * Creates the client. No connection is opened before the first request. Dispose the client when it is no longer used.
+ */
 export function createClient(options: ClientOptions, deps: ConnectionDeps): ServiceClient {
   const { account, limits, messageApi, managementApi } = options;
   const names = wireNames(options.wire);

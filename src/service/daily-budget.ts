@@ -1,16 +1,16 @@
 /**
- * How many requests the daemon allows itself in a UTC day, for one API. Where the count is kept, a restart goes on with
- * it: it is written ahead, some requests at once, so that a crash forgets none and costs the rest of those at most.
+ * Limits the daemon's own requests per UTC day, for one API. If the count is stored, a restart continues it. It is
+ * stored some requests in advance. A crash therefore never loses requests, and costs at most the rest of the advance.
  */
 import type { RequestUse } from '#foundation/domain/request-use.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 
 const DAY_MS = 86_400_000;
-/** Of what is allowed, this part is written ahead, and so many requests at most: each writing waits for the disk. */
+/** Advance of the stored count: a share of the daily maximum, with an upper limit. Each write waits for the disk. */
 const AHEAD_SHARE = 1 / 1_000;
 const MOST_AHEAD = 100;
 
-/** Where the count outlives the process; what fails there is its own to tell, and stops no request. */
+/** Store of the count. It reports its own failures, which block no request. */
 export interface KeptUse {
   load(): RequestUse | undefined;
   save(use: RequestUse): void;
@@ -22,7 +22,7 @@ export class DailyBudget {
   readonly #kept: KeptUse | undefined;
   #day: number;
   #used = 0;
-  /** What is written down as used. */
+  /** Stored count. */
   #written = 0;
 
   constructor(allowedPerDay: number, clock: Clock, kept?: KeptUse) {
@@ -31,7 +31,7 @@ export class DailyBudget {
     this.#kept = kept;
     this.#day = this.#today();
     const before = kept?.load();
-    // A day to come was written under a clock that was wrong: it counts as today, so that tomorrow starts anew.
+    // A later day was stored while the clock was wrong. It counts as today, so that tomorrow starts at 0.
     if (before !== undefined && before.day >= this.#day) this.#written = this.#used = before.used;
   }
 
@@ -40,7 +40,7 @@ export class DailyBudget {
     return this.#used;
   }
 
-  /** Milliseconds until the count starts again. */
+  /** Returns milliseconds until the count restarts. */
   get resetsInMs(): number {
     return DAY_MS - (this.#clock.now() % DAY_MS);
   }
@@ -49,7 +49,7 @@ export class DailyBudget {
     return this.usedToday < this.allowedPerDay;
   }
 
-  /** Counts one request; false, and nothing counted, when none is left. */
+  /** Counts one request. Returns false and counts nothing if none is left. */
   take(): boolean {
     if (!this.isLeft) return false;
     this.#used += 1;
@@ -60,7 +60,7 @@ export class DailyBudget {
     return true;
   }
 
-  /** Gives back what was written ahead and not used. */
+  /** Returns the unused part of the advance. */
   close(): void {
     if (this.#written > this.usedToday) this.#write(this.#used);
   }
@@ -70,7 +70,7 @@ export class DailyBudget {
     this.#kept?.save({ day: this.#day, used });
   }
 
-  /** Only a later day starts anew: a clock that is set back must not hand out a day twice. */
+  /** Starts a new count only for a later day: a clock that is set back must not grant a day twice. */
   #turn(): void {
     const today = this.#today();
     if (today <= this.#day) return;

@@ -1,4 +1,4 @@
-/** Request headers of publish, trigger and resume (interface 4.1), checked value by value. */
+/** Request headers of publish, trigger and resume (interface 4.1), each value checked. */
 import type { CallbackRequest, FlowControl, PublishRequest, ResumeOverrides, TriggerRequest } from './api.ts';
 import {
   checkInteger,
@@ -46,7 +46,7 @@ const CALLBACK_MEMBERS = ['url', 'method', 'timeout', 'retries', 'retryDelay', '
 /** Headers by their name on the wire. */
 export type RequestHeaders = Record<string, string>;
 
-/** Collects the headers of one request; every value is checked on its way in. */
+/** Collects the headers of one request and checks every value. */
 class HeaderSet {
   readonly headers: RequestHeaders = {};
   readonly #operation: string;
@@ -92,7 +92,7 @@ class HeaderSet {
   forward(prefix: string, forwarded: Readonly<Record<string, string>> | undefined): void {
     for (const [name, value] of Object.entries(forwarded ?? {})) {
       if (!HEADER_NAME.test(name)) {
-        throw new InvalidRequestError(this.#operation, `a name in ${prefix}… headers is not a header name`);
+        throw new InvalidRequestError(this.#operation, `a name in ${prefix}… headers is not a valid header name`);
       }
       this.own(`${prefix}${name}`, value);
     }
@@ -187,16 +187,19 @@ export function resumeHeaders(operation: string, names: WireNames, overrides: Re
   return set.headers;
 }
 
-/** Header values are latin1 on the wire: anything else, and whatever could end the line, is refused. */
+/**
+ * Checks a header value. Values are latin1 on the wire; other characters, and characters that could end the line, are
+ * rejected.
+ */
 function checkHeaderValue(operation: string, name: string, value: unknown): string {
   if (typeof value !== 'string') throw new InvalidRequestError(operation, `the header ${name} must be text`);
   if (/[\r\n\0]/.test(value)) {
-    throw new InvalidRequestError(operation, `the header ${name} holds a line break or NUL`);
+    throw new InvalidRequestError(operation, `the header ${name} contains a line break or NUL`);
   }
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     throw new InvalidRequestError(
       operation,
-      `the header ${name} holds a character that no HTTP header can carry: encode it`,
+      `the header ${name} contains a character that is not valid in an HTTP header: encode it`,
     );
   }
   return value;

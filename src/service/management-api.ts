@@ -1,4 +1,4 @@
-/** The management API (interface 4.2): accounts, statistics, search and vector indexes. */
+/** Management API (interface 4.2): accounts, statistics, search and vector indexes. */
 import { STATS_PERIODS } from '#foundation/domain/statistics.ts';
 import type { ManagementApi } from './api.ts';
 import { checkInteger, checkOneOf, checkText } from './arguments.ts';
@@ -12,7 +12,9 @@ import { pathSegment } from './path.ts';
 import { buildQuery } from './query.ts';
 import type { WireNames } from './wire-names.ts';
 
-/** Dollars a month. 0 means no limit on the wire, so it can only be said in words here. */
+/**
+ * Range of the budget in US dollars per month. 0 means unlimited on the wire; callers must pass `unlimited` instead.
+ */
 const BUDGET = { min: 20, max: 10_000 };
 
 export function createManagementApi(connection: ApiConnection, names: WireNames): ManagementApi {

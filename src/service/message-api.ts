@@ -1,4 +1,4 @@
-/** The message API (interface 4.1): each operation's path, query, headers and answer. */
+/** Message API (interface 4.1): path, query, headers and response of each operation. */
 import type {
   CallOptions,
   DlqFilter,
@@ -215,7 +215,7 @@ function bodyOf(operation: string, body: unknown): { readonly body?: string | Ui
   return { body };
 }
 
-/** What a message carries for its receiver must not come back in an error text. */
+/** Returns the content of a message, which must not appear in an error text. */
 function payloadOf(destination: string, request: PublishRequest | TriggerRequest): readonly string[] {
   const url = URL.parse(destination);
   const callbacks = [request.failureCallback, 'callback' in request ? request.callback : undefined];
@@ -227,20 +227,23 @@ function payloadOf(destination: string, request: PublishRequest | TriggerRequest
   ];
 }
 
-/** Ids of one bulk call: at least one, since none would mean all, and at most as many as a page holds. */
+/** Returns the query with the ids of one bulk call: at least one, since none would mean all, and at most one page. */
 function idsQuery(operation: string, dlqIds: NonEmpty<string>): string {
   return buildQuery(operation, [['dlqIds', checkTexts(operation, 'dlqIds', dlqIds, MAX_COUNT)]]);
 }
 
 function dlqSelection(operation: string, selection: { readonly dlqIds: NonEmpty<string> } | DlqFilter): string {
   if ('dlqIds' in selection) {
-    // Beside ids the service ignores filters, so a caller that gives both is mistaken about what is deleted.
+    // With ids, the service ignores filters. A caller that passes both is mistaken about the deletion.
     checkMembers(operation, selection, ['dlqIds']);
     return idsQuery(operation, selection.dlqIds);
   }
   for (const needed of ['toDate', 'count'] as const) {
     if (selection[needed] === undefined) {
-      throw new InvalidRequestError(operation, `without dlqIds, ${needed} is needed: nobody sees what is deleted`);
+      throw new InvalidRequestError(
+        operation,
+        `without dlqIds, ${needed} is required, because no one inspects the entries before their deletion`,
+      );
     }
   }
   return filterQuery(operation, selection, DLQ_QUERY);
@@ -251,7 +254,7 @@ function checkEndpoints(
   endpoints: Parameters<MessageApi['addEndpoints']>[1],
 ): readonly { readonly url: string; readonly name?: string }[] {
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
-    throw new InvalidRequestError(operation, 'endpoints must be a list of at least one');
+    throw new InvalidRequestError(operation, 'endpoints must be a list with at least one endpoint');
   }
   return endpoints.map((endpoint: { readonly url: string; readonly name?: string }) => {
     checkMembers(operation, endpoint, ['url', 'name']);

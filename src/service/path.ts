@@ -1,11 +1,11 @@
 /**
- * Paths of the service. A destination of publish and trigger is appended as it is, query included; every other value
- * is one encoded segment that cannot climb out of its place.
+ * Builds paths of the service. The destination of publish and trigger is appended unchanged, with its query. Every
+ * other value is one encoded segment that cannot leave its place.
  */
 import { checkText, checkUrl } from './arguments.ts';
 import { InvalidRequestError } from './service-error.ts';
 
-/** One path segment: a slash inside is encoded, `.` and `..` are refused. */
+/** Returns one path segment. A slash inside is encoded; `.` and `..` are rejected. */
 export function pathSegment(operation: string, name: string, value: unknown): string {
   const text = checkText(operation, name, value);
   if (text === '.' || text === '..') {
@@ -14,16 +14,21 @@ export function pathSegment(operation: string, name: string, value: unknown): st
   return encodeURIComponent(text);
 }
 
-/** Where a message goes: a URL as it is, or the name of a URL Group as one segment. */
+/** Returns the destination of a message: a URL unchanged, or the name of a URL Group as one segment. */
 export function destinationPath(operation: string, name: string, value: unknown): string {
   if (typeof value === 'string' && /^https?:\/\//.test(value)) return checkUrl(operation, name, value);
   if (typeof value === 'string' && /^[a-z][a-z0-9+.-]*:\/\//i.test(value)) {
-    throw new InvalidRequestError(operation, `${name} must begin with http:// or https://, or name a URL Group`);
+    throw new InvalidRequestError(
+      operation,
+      `${name} must start with http:// or https://, or be the name of a URL Group`,
+    );
   }
   return pathSegment(operation, name, value);
 }
 
-/** A destination for error texts: paths, queries and user names of URLs may be secret, the origin is not. */
+/**
+ * Returns a destination for error texts: only the origin, because paths, queries and user names of URLs may be secret.
+ */
 export function shownDestination(value: string): string {
   const url = URL.parse(value);
   return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')

@@ -1,16 +1,16 @@
 /**
- * Queries of the service. The danger is a filter that gets lost on the way: a bulk call without filters acts on
- * everything. So whatever is given must reach the wire as it was meant, or the call is refused.
+ * Builds queries of the service. The danger is a lost filter: a bulk call without filters acts on everything. Every
+ * given filter must therefore reach the wire as intended, or the call is rejected.
  */
 import { checkCount, checkListItem, checkMembers, checkOneOf, checkText, checkTexts, checkTime } from './arguments.ts';
 import { InvalidRequestError } from './service-error.ts';
 
 export type QueryValue = string | number | readonly (string | number)[];
 
-/** Checks one parameter and gives it in the form that is sent. */
+/** Checks a parameter and returns it in the form to send. */
 export type QueryCheck = (operation: string, name: string, value: unknown) => QueryValue;
 
-/** The parameters that an operation has, by name. */
+/** Parameters of an operation, by name. */
 export type QueryTable = Readonly<Record<string, QueryCheck>>;
 
 export const text: QueryCheck = checkText;
@@ -22,7 +22,7 @@ export function oneOf(allowed: readonly string[]): QueryCheck {
   return (operation, name, value) => checkOneOf(operation, name, value, allowed);
 }
 
-/** HTTP statuses; 0 is the service's word for no answer. */
+/** Checks HTTP statuses. The service uses 0 for a missing response. */
 export const statuses: QueryCheck = (operation, name, value) => {
   if (!Array.isArray(value) || value.length === 0) {
     throw new InvalidRequestError(operation, `${name} must be a list of at least one status`);
@@ -31,13 +31,13 @@ export const statuses: QueryCheck = (operation, name, value) => {
     if (Number.isInteger(status) && (status === 0 || ((status as number) >= 100 && (status as number) <= 599))) {
       return status as number;
     }
-    throw new InvalidRequestError(operation, `${name} must hold HTTP statuses`);
+    throw new InvalidRequestError(operation, `${name} must contain HTTP statuses`);
   });
 };
 
 /**
- * The query of a typed filter. A member that is absent is not sent; one that is present and undefined, or that the
- * operation does not have, is refused.
+ * Returns the query of a typed filter. An absent member is not sent. A member that is present and undefined, or that
+ * the operation does not have, is rejected.
  *
  * @returns `?a=1&b=2`, or the empty string
  */
@@ -50,9 +50,9 @@ export function filterQuery(operation: string, filter: object, table: QueryTable
 }
 
 /**
- * Serialises parameters in the order given; lists by repeating the parameter.
+ * Serializes parameters in the given order. Lists repeat the parameter.
  *
- * @returns `?a=1&b=2`, or the empty string when there are none
+ * @returns `?a=1&b=2`, or the empty string if there are none
  */
 export function buildQuery(operation: string, parameters: Iterable<readonly [string, QueryValue]>): string {
   const parts: string[] = [];
@@ -78,6 +78,6 @@ function pair(name: string, value: string): string {
 }
 
 function number(operation: string, name: string, value: number): string {
-  if (!Number.isSafeInteger(value)) throw new InvalidRequestError(operation, `${name} must be a whole number`);
+  if (!Number.isSafeInteger(value)) throw new InvalidRequestError(operation, `${name} must be an integer`);
   return String(value);
 }

@@ -1,15 +1,15 @@
 /**
- * What an answer says about limits: `Retry-After`, and remaining and reset of the two windows, `Burst-RateLimit-*`
- * (per second) and `RateLimit-*` (per day). Values that cannot be read are as if absent.
+ * Reads the limits of a response: `Retry-After`, and remaining and reset of two windows. The windows are
+ * `Burst-RateLimit-*` (per second) and `RateLimit-*` (per day). Unreadable values count as absent.
  */
 
-/** Answer headers by lower-case name. */
+/** Response headers by lower-case name. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface RateLimits {
-  /** How long the service asks to be left alone. */
+  /** Wait that the service requests, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Requests left, by window. */
+  /** Remaining requests, by window. */
   readonly remaining: readonly { readonly window: 'burst' | 'day'; readonly remaining: number }[];
 }
 
@@ -18,13 +18,14 @@ const WINDOWS = [
   { window: 'day', prefix: 'ratelimit' },
 ] as const;
 
-/** Below: seconds from now. Between: Unix seconds. From the second on: Unix milliseconds. */
+/**
+ * Thresholds of the reset value: seconds from now below the first, Unix seconds between them, Unix milliseconds from
+ * the second on.
+ */
 const UNIX_SECONDS_FROM = 1e8;
 const UNIX_MILLISECONDS_FROM = 1e11;
 
-/**
- * @param now the moment of the answer on the service's clock where it sent a `Date`, else on ours; epoch milliseconds
- */
+/** @param now epoch milliseconds of the response, on the service's clock if it sent a `Date`, else on ours */
 export function readRateLimits(headers: AnswerHeaders, now: number): RateLimits {
   const windows = WINDOWS.map(({ window, prefix }) => ({
     window,
@@ -44,8 +45,8 @@ interface LimitWindow {
 }
 
 /**
- * A window with requests left is not why we were refused: its reset says nothing. Of the exhausted ones the longest
- * counts; when none says what remains, the soonest.
+ * Returns the wait until the reset. A window with remaining requests did not cause the rejection, so its reset is
+ * ignored. Among exhausted windows the longest reset counts; if no window reports its remaining requests, the soonest.
  */
 function longestReset(windows: readonly LimitWindow[]): number | undefined {
   const resets = (remaining: number | undefined): number[] =>

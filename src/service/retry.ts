@@ -1,6 +1,6 @@
 /**
- * The one owner of retries. Only reads come here: a write is never sent again by the HTTP layer, since a lost answer
- * does not tell whether it took effect.
+ * Retries requests; no other code does. Only reads pass here. The HTTP layer never repeats a write, because a lost
+ * response does not show if the write took effect.
  */
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -11,7 +11,7 @@ import { ServiceError } from './service-error.ts';
 const MAX_REPEATS = 2;
 const BASE_MS = 200;
 const CAP_MS = 5_000;
-/** A longer wait is the caller's business: it gets the error and how long the service asked for. */
+/** Maximum wait. For a longer one, the caller gets the error with the wait that the service requested. */
 const PATIENCE_MS = 30_000;
 
 const PASSING: ReadonlySet<ServiceErrorCode> = new Set(['dns', 'connection', 'timeout', 'rate_limited']);
@@ -21,12 +21,15 @@ export interface RetryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Whether another request may be sent at all. */
+  /** Returns true if another request may be sent. */
   readonly mayRepeat: () => boolean;
   readonly onRepeat: (delayMs: number) => void;
 }
 
-/** Runs `attempt` and, when its failure may pass, up to twice more after a wait. Rejects with the last failure. */
+/**
+ * Runs `attempt`. If its failure may be temporary, runs it up to two more times after a wait. Rejects with the last
+ * failure.
+ */
 export async function withRetries<T>(options: RetryOptions, attempt: () => Promise<T>): Promise<T> {
   for (let repeats = 0; ; repeats += 1) {
     try {
@@ -41,7 +44,10 @@ export async function withRetries<T>(options: RetryOptions, attempt: () => Promi
   }
 }
 
-/** Full jitter, but never sooner than the service asked; undefined when it asked for more than our patience. */
+/**
+ * Returns a wait with full jitter, but at least the one that the service requested. Undefined if that exceeds the
+ * maximum.
+ */
 export function waitBeforeRepeat(error: ServiceError, repeats: number, random: Random): number | undefined {
   const asked = error.retryAfterMs ?? 0;
   if (asked > PATIENCE_MS) return undefined;

@@ -1,21 +1,21 @@
 /**
- * How a call to the service fails: a `ServiceError` when a request was, or might have been, sent, and an
- * `InvalidRequestError` when the arguments cannot be put on the wire. Neither ever holds a credential or a body.
+ * Errors of a call to the service. `ServiceError`: a request was, or might have been, sent. `InvalidRequestError`: the
+ * arguments are not valid on the wire. Neither contains a credential or a body.
  */
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 
 /**
- * Whether the service may have acted on the request. `none` is said only when it is provable: nothing was sent, or the
- * service refused with a 4xx other than 408, 425 and 499.
+ * Possible effect of a request. `none` requires proof: nothing was sent, or the service rejected it with a 4xx other
+ * than 408, 425 and 499.
  */
 export type RequestEffect = 'none' | 'possible';
 
 export interface ServiceErrorDetails {
   readonly code: ServiceErrorCode;
   readonly operation: string;
-  /** HTTP status, when an answer began. */
+  /** HTTP status, if a response began. */
   readonly status?: number;
-  /** How long the service asks to be left alone. */
+  /** Wait that the service requests, in milliseconds. */
   readonly retryAfterMs?: number;
   readonly effect: RequestEffect;
   readonly cause?: unknown;
@@ -25,7 +25,7 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ServiceErrorCode;
   readonly operation: string;
-  // Declared, not defined: absent members are truly absent.
+  // Declared, not defined, so that absent members do not exist.
   declare readonly status?: number;
   declare readonly retryAfterMs?: number;
   readonly effect: RequestEffect;
@@ -40,14 +40,14 @@ export class ServiceError extends Error {
   }
 }
 
-/** An argument that cannot be expressed on the wire, or must not be: refused before anything was sent. */
+/** Error for an argument that is invalid or not allowed on the wire. Nothing was sent. */
 export class InvalidRequestError extends Error {
   override readonly name = 'InvalidRequestError';
   readonly code = 'invalid_request';
   readonly effect: RequestEffect = 'none';
   readonly operation: string;
 
-  /** @param problem names the argument and what it must be, never its value */
+  /** @param problem names the argument and its requirement, never its value */
   constructor(operation: string, problem: string) {
     super(`${operation}: ${problem}; nothing was sent`);
     this.operation = operation;

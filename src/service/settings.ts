@@ -7,12 +7,12 @@ export const secret = (what: string) =>
   z
     .string()
     .min(1)
-    .describe(`${what}. Prefer the file: a value here is read by whoever reads this file.`)
+    .describe(`${what}. Prefer the file: a value here is visible to every reader of this file.`)
     .meta({ writeOnly: true });
 export const secretFile = (what: string) =>
-  z.string().min(1).describe(`File that holds ${what}; read again when it changes.`);
+  z.string().min(1).describe(`File that contains ${what}; read again when it changes.`);
 
-/** At most one of `name` and `nameFile`, and one of them when it is needed. */
+/** Requires at most one of `name` and `nameFile`, and exactly one if `need` is `needed`. */
 export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') {
   return (value: Record<string, unknown>, context: z.RefinementCtx): void => {
     const file = `${name}File`;
@@ -21,12 +21,12 @@ export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') 
       context.addIssue({
         code: 'custom',
         path: [name],
-        message: `${name} and ${file} exclude each other; keep ${file}`,
+        message: `${name} and ${file} are mutually exclusive; keep ${file}`,
       });
     } else if (given.length === 0 && need === 'needed') {
       context.addIssue({
         code: 'custom',
-        message: `no ${name}; give ${file}, the path of a file that holds it, or ${name}`,
+        message: `no ${name}; set ${file} to the path of a file that contains it, or set ${name}`,
         params: { missing: [name, file] },
       });
     }
@@ -36,13 +36,13 @@ export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') 
 export const messageApiSettings = z
   .strictObject({
     url: baseUrlSetting({ or: 'embedded' }).describe(
-      'Base URL of the message API, region included; `embedded` starts the embedded service for this account.',
+      'Base URL of the message API, including the region; `embedded` starts the embedded service for this account.',
     ),
     token: secret('Token of the message API').exactOptional(),
     tokenFile: secretFile('the token of the message API').exactOptional(),
-    actionToken: secret('Token used for writes alone').exactOptional(),
+    actionToken: secret('Token used only for writes').exactOptional(),
     actionTokenFile: secretFile(
-      'a token used for writes alone, so that reading needs a read-only token at most',
+      'a token used only for writes, so that reading needs only a read-only token',
     ).exactOptional(),
   })
   .superRefine((value, context) => {
@@ -53,14 +53,14 @@ export const messageApiSettings = z
 export const managementApiSettings = z
   .strictObject({
     url: baseUrlSetting().describe('Base URL of the management API.'),
-    accountId: z.string().min(1).describe('Id of the account (a uuid on most installations).'),
+    accountId: z.string().min(1).describe('Id of the account (a UUID on most installations).'),
     username: z.string().min(1).describe('User of the basic authentication.'),
     password: secret('Password, or API key, of the basic authentication').exactOptional(),
     passwordFile: secretFile('the password').exactOptional(),
   })
   .superRefine(oneSecret('password'), always);
 
-/** Bytes of each: what the service calls bandwidth comes in one of them. */
+/** Units of bandwidth. The service reports bandwidth in one of them. */
 export const BANDWIDTH_UNITS = ['B', 'kB', 'KiB', 'MB', 'MiB', 'GB', 'GiB'] as const;
 
 export const wireSettings = z.strictObject({
@@ -68,22 +68,22 @@ export const wireSettings = z.strictObject({
     .string()
     .regex(HEADER_PREFIX.form, `expected ${HEADER_PREFIX.expected}`)
     .default('Svc')
-    .describe('Brand prefix of the service’s own headers: `Svc` makes `Svc-Retries`.'),
+    .describe('Brand prefix of the service’s own headers; `Svc` gives `Svc-Retries`.'),
   product: z
     .string()
     .regex(PRODUCT.form, `expected ${PRODUCT.expected}`)
     .default('msgsvc')
-    .describe('Brand name in management paths, fields and plan names: `/v2/msgsvc/stats`.'),
+    .describe('Brand name in management paths, fields and plan names, as in `/v2/msgsvc/stats`.'),
   integrationEmailField: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected letters, digits and underscores')
     .default('integration_email')
-    .describe('Field of a search index that has the e-mail of a partner integration; only whether it is set is read.'),
+    .describe('Field of a search index with the e-mail of a partner integration. Only its presence is read.'),
   bandwidthUnit: z
     .enum(BANDWIDTH_UNITS)
     .default('B')
     .describe(
-      'Unit of the bandwidths by day and by point in the statistics, which the service does not show; the other ones are bytes.',
+      'Unit of daily bandwidths and bandwidth points in the statistics, which the service does not document. Other bandwidths are in bytes.',
     ),
 });
 
@@ -93,16 +93,16 @@ export const clientSettings = z.strictObject({
     .positive()
     .max(1_000)
     .default(10)
-    .describe('Requests a second that the daemon allows itself, for each API.'),
+    .describe('Maximum requests per second that the daemon sends to each API.'),
   requestsPerDay: z
     .int()
     .positive()
     .default(200_000)
-    .describe('Requests a UTC day that the daemon allows itself, for each API.'),
+    .describe('Maximum requests per UTC day that the daemon sends to each API.'),
   timeout: durationSetting({ min: '100ms', max: '5m' })
     .prefault('10s')
-    .describe('Time within which an answer must be complete.'),
-  maxResponseBytes: z.int().min(1_024).default(33_554_432).describe('Largest answer that is read, in bytes.'),
+    .describe('Maximum time until a response is complete.'),
+  maxResponseBytes: z.int().min(1_024).default(33_554_432).describe('Maximum size of a response, in bytes.'),
 });
 
 export type MessageApiSettings = z.output<typeof messageApiSettings>;

@@ -1,13 +1,13 @@
 /**
- * The daemon's own rate limit for one API: a token bucket on the monotonic clock. Waiters are served first come, first
- * served, urgent ones before the others. A 429 halves the rate; good answers bring it back by a twentieth of the configured rate each.
+ * Rate limit of the daemon for one API: a token bucket on the monotonic clock. Waiters are served in order of arrival,
+ * urgent ones first. A 429 halves the rate. Each successful response restores a twentieth of the configured rate.
  */
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 
-/** However often the service says 429, this share of the configured rate remains. */
+/** Minimum share of the configured rate, regardless of the number of 429s. */
 const LOWEST_SHARE = 1 / 32;
 const RECOVERY_SHARE = 1 / 20;
-/** A timer that fires exactly when a token is whole may find 0.9999…: count that as whole. */
+/** Tolerance for rounding: a timer that fires exactly when a token is complete may find 0.9999… */
 const ROUNDING = 1e-6;
 
 interface Waiter {
@@ -25,7 +25,7 @@ export class TokenBucket {
   #slowedAt = -Infinity;
   #timer: Timer | undefined;
 
-  /** @param rate tokens a second; the bucket holds that many, at least one, and begins full */
+  /** @param rate tokens per second; the bucket holds this many, at least one, and starts full */
   constructor(rate: number, clock: Clock) {
     this.#configured = rate;
     this.#rate = rate;
@@ -34,16 +34,16 @@ export class TokenBucket {
     this.#refilledAt = clock.monotonic();
   }
 
-  /** Tokens a second at present. */
+  /** Returns the current number of tokens per second. */
   get rate(): number {
     return this.#rate;
   }
 
   /**
-   * Takes one token, waiting for it in order of arrival; an urgent one only waits for its like.
+   * Takes one token, waiting in order of arrival. An urgent waiter waits only for other urgent ones.
    *
    * @returns milliseconds waited
-   * @throws the signal's reason; a waiter that leaves takes no token
+   * @throws the signal's reason; an aborted waiter takes no token
    */
   take(signal: AbortSignal, urgent = false): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -77,9 +77,9 @@ export class TokenBucket {
   }
 
   /**
-   * Halves the rate. Requests that were under way when it was last halved say nothing new and do not count.
+   * Halves the rate. Responses to requests that were sent before the last halving do not count.
    *
-   * @param sentAt monotonic time at which the request that was refused was sent
+   * @param sentAt monotonic time when the rejected request was sent
    */
   slowDown(sentAt: number): void {
     if (sentAt < this.#slowedAt) return;
@@ -87,7 +87,7 @@ export class TokenBucket {
     this.#setRate(Math.max(this.#configured * LOWEST_SHARE, this.#rate / 2));
   }
 
-  /** A step back towards the configured rate. */
+  /** Raises the rate by one step toward the configured rate. */
   recover(): void {
     if (this.#rate < this.#configured) {
       this.#setRate(Math.min(this.#configured, this.#rate + this.#configured * RECOVERY_SHARE));

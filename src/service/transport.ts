@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange over undici, and whether its request began to be written: the fact on which it depends if a
- * failed write may have taken effect. Follows no redirect, repeats nothing.
+ * Performs one HTTP exchange with undici and reports if the request began to be written. That fact decides if a failed
+ * write may have taken effect. Follows no redirects and retries nothing.
  */
 import type { Dispatcher } from 'undici';
 import { GatheredBytes } from '#foundation/platform/gathered-bytes.ts';
@@ -9,7 +9,7 @@ import type { AnswerHeaders } from './rate-limit-headers.ts';
 
 export interface Exchange {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path and query exactly as they shall stand in the request line. */
+  /** Path and query exactly as in the request line. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -18,20 +18,20 @@ export interface Exchange {
 export interface RawAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
-  /** Bytes of the body that came. */
+  /** Number of body bytes received. */
   readonly bytes: number;
-  /** Empty if it is that of an error and long. Whoever has read it frees it. */
+  /** Body; empty for a long error body. The reader must free it. */
   readonly body: Buffer<ArrayBuffer>;
 }
 
-/** The exchange did not end in a whole answer. `cause` is the signal's reason when that stopped it. */
+/** Error for an exchange without a complete response. `cause` is the signal's reason if that stopped it. */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError';
-  /** False: not a byte of the request was, or will be, written. */
+  /** False if no byte of the request was, or will be, written. */
   readonly sent: boolean;
-  /** Status of the answer, when it began. */
+  /** Status of the response, if it began. */
   readonly status: number | undefined;
-  /** Bytes of the answer's body that had come. */
+  /** Number of body bytes received. */
   readonly bytes: number;
 
   constructor(
@@ -45,7 +45,7 @@ export class ExchangeError extends Error {
   }
 }
 
-/** Bytes of an error that are kept; what is longer is a page for people. */
+/** Maximum size of an error body. A longer one is an HTML page. */
 const MOST_ERROR_BYTES = 65_536;
 
 export class AnswerTooLarge extends Error {
@@ -53,7 +53,8 @@ export class AnswerTooLarge extends Error {
 }
 
 /**
- * @param limits `maxBytes` of the answer's body, whose memory `reading` counts; `signal` ends the exchange at once
+ * @param limits `maxBytes` of the response body, whose memory `reading` counts; `signal` aborts the exchange
+ * immediately
  * @throws {ExchangeError}
  */
 export function exchange(
@@ -93,8 +94,8 @@ export function exchange(
     signal.addEventListener('abort', onAbort, { once: true });
 
     const handler: Dispatcher.DispatchHandler = {
-      // Called right before the first byte is written. A request that waited for its connection while it was stopped
-      // must not be written any more, and one that was written once must not be written again.
+      // Called right before the first byte is written. A request that was stopped while it waited for its connection
+      // must not be written. A request that was written once must not be written again.
       onRequestStart(started) {
         if (settled || controller !== undefined) started.abort(new Error('this request must not be sent'));
         else controller = started;
@@ -120,7 +121,7 @@ export function exchange(
         fail(error);
       },
     };
-    const tooLarge = (reason = `the answer is larger than ${maxBytes} bytes`): void => {
+    const tooLarge = (reason = `the response is larger than ${maxBytes} bytes`): void => {
       const error = new AnswerTooLarge(reason);
       fail(error);
       controller?.abort(error);

@@ -1,25 +1,25 @@
 /**
- * What differs on the wire from one installation to the other: the names that carry its brand (headers, management
- * paths, fields and plans named after the product), and the unit of its bandwidths. Nothing else in the client knows.
+ * Differences on the wire between installations. They are the names that contain the brand (headers, management paths,
+ * fields and plans named after the product), and the unit of bandwidths. No other part of the client knows them.
  */
 import type { BANDWIDTH_UNITS, WireSettings } from './settings.ts';
 
 export interface WireNames {
-  /** `Retries` → `Svc-Retries`. */
+  /** Returns the name of a header: `Retries` → `Svc-Retries`. */
   header(name: string): string;
-  /** `stats` → `/v2/msgsvc/stats`. */
+  /** Returns a management path: `stats` → `/v2/msgsvc/stats`. */
   managementPath(action: string): string;
-  /** Field that names the account in bodies: `msgsvc_id`. */
+  /** Name of the account field in bodies: `msgsvc_id`. */
   readonly accountIdField: string;
   /** Series of message counts in the account statistics: `daily_msgsvc_messages`. */
   readonly dailyMessagesField: string;
   /** Field of a search index that names a partner: `integration_email`. */
   readonly integrationEmailField: string;
-  /** What a bandwidth without a unit of its own is to be multiplied with. */
+  /** Factor for bandwidths without a defined unit. */
   readonly bytesOfBandwidth: number;
-  /** Values that set-plan takes. */
+  /** Values that set-plan accepts. */
   readonly plans: readonly string[];
-  /** Names of forwarded and own headers as they may come back in entries, in lower case. */
+  /** Lower-case names of forwarded and own headers as they may appear in entries. */
   readonly stored: {
     readonly forwardPrefix: string;
     readonly flowControlKey: string;

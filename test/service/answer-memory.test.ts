@@ -16,7 +16,7 @@ test('the largest of the answers under way is given up, whoever adds the last by
   small.add(10);
   expect(givenUp).toEqual([]);
   small.add(1);
-  expect(givenUp).toEqual(['large: answers take more than 100 bytes together, and this is the largest of them']);
+  expect(givenUp).toEqual(['large: responses use more than 100 bytes in total, and this is the largest of them']);
   small.add(89);
   large.add(50);
   expect(givenUp).toHaveLength(1);

@@ -197,7 +197,7 @@ describe('no answer', () => {
     const client = await clientUnderTest({ url: sink.url.replace('http:', 'https:') });
     const error = await serviceErrorOf(resume(client));
     expect(error).toMatchObject({ code: 'tls', effect: 'none' });
-    expect(error.message).toContain('the port speaks no TLS');
+    expect(error.message).toContain('the port does not use TLS');
     expect(error.message).not.toContain('certificate');
   });
 

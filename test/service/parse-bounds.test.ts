@@ -26,7 +26,7 @@ describe('an answer is malformed', () => {
     expect(logs(`{"time":${T},"messageId":"m","header":${nested(61)}}`).rows).toHaveLength(1);
     expect(() => logs(`{"time":${T},"messageId":"m","header":${nested(62)}}`)).toThrow(MalformedAnswer);
     expect(() => logs(`{"time":${T},"messageId":"m","header":${nested(2_000_000)}}`)).toThrow(
-      'nests more than 64 deep',
+      'it has more than 64 levels',
     );
   });
 
@@ -57,7 +57,7 @@ describe('an answer is malformed', () => {
   test('and it is counted, and its text tells why', async () => {
     const { message, eventsOf } = await clientUnderTest({ answer: json(`{"logs":[${nested(100)}]}`) });
     const error = await failureOf(message.listLogs({}, call));
-    expect(error).toMatchObject({ code: 'malformed', message: expect.stringContaining('nests more than 64 deep') });
+    expect(error).toMatchObject({ code: 'malformed', message: expect.stringContaining('it has more than 64 levels') });
     expect(eventsOf('api.request').at(-1)).toMatchObject({ failure: 'malformed', code: 200 });
   });
 });

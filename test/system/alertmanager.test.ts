@@ -113,7 +113,7 @@ test('an alert that Alertmanager repeats makes its policy run once', async ({ sk
   await until({ what: 'its end has come', timeoutMs: 30_000 }, async () => (await received('resolved')) >= 1);
   expect(await value('opsd_policy_triggers_total', { policy: 'on-alert', trigger: 'alert' })).toBe(1);
   expect(await value('opsd_hook_requests_total', { hook: 'alertmanager', code: '202' })).toBeGreaterThanOrEqual(4);
-  const runs = daemon.log().filter((line) => line['msg'] === 'a policy is triggered');
+  const runs = daemon.log().filter((line) => line['msg'] === 'policy triggered');
   expect(runs).toMatchObject([{ policy: 'on-alert', kind: 'alert', name: 'BillingDown' }]);
   expect(String(runs[0]!['key'])).toMatch(/^main\/[0-9a-f]{16}\/20/);
 

@@ -101,7 +101,7 @@ policies:
     url: `/${NOTIFY}`,
     headers: { authorization: `Bearer ${NOTIFY_TOKEN}`, 'x-key': NOTIFY_HEADER },
   });
-  await daemon.logged('notifications cannot be delivered; they wait');
+  await daemon.logged('notification delivery failed, will retry');
 
   const seen: Record<string, string> = { arguments: readFileSync(`/proc/${daemon.pid}/cmdline`, 'utf8') };
   for (const path of ['/metrics', '/', '/api/v1/status', '/api/v1/policies', '/api/v1/actions']) {

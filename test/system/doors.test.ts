@@ -69,7 +69,7 @@ test('certificates and users are taken up without a connection lost; what is bad
   const { 'server.key': wrong } = await pairOf(ca);
   put(world, { 'server.key': wrong });
   const bad = await until({ what: 'it is told' }, () =>
-    said(daemon, 'the configuration cannot be used; the one before stays').at(-1),
+    said(daemon, 'configuration reload failed, keeping the previous configuration').at(-1),
   );
   expect(bad).toMatchObject({ by: 'the files changed', auditOnly: false });
   expect(String(bad['problems'])).toMatch(/web\.yaml:1:\d+: tls_server_config\.key_file: this key does not belong/);
@@ -87,7 +87,7 @@ test('certificates and users are taken up without a connection lost; what is bad
   expect((await fresh()(`${url}/metrics`, { authorization: basic('bob', PASSWORD) })).status).toBe(200);
   await until({ what: 'the last loading was good' }, async () => (await metricsBy()).value(OK) === 1);
   expect(said(daemon, 'the daemon runs')).toHaveLength(1);
-  expect(said(daemon, 'the web configuration file has changed; it holds from now on').length).toBeGreaterThan(0);
+  expect(said(daemon, 'web configuration changed, applying it').length).toBeGreaterThan(0);
 
   // Who is taken out loses access, though the configuration still gives him a role; who stands alone is not taken out.
   put(world, { 'web.yaml': TLS + USERS });
@@ -187,9 +187,12 @@ test('no password, hash or key in logs, pages, metrics, errors, the store or the
   };
   for (const [what, text] of Object.entries(broken)) {
     put(world, { 'web.yaml': text });
-    const failed = said(daemon, 'the configuration cannot be used; the one before stays').length;
+    const failed = said(daemon, 'configuration reload failed, keeping the previous configuration').length;
     daemon.kill('SIGHUP');
-    await until({ what }, () => said(daemon, 'the configuration cannot be used; the one before stays').length > failed);
+    await until(
+      { what },
+      () => said(daemon, 'configuration reload failed, keeping the previous configuration').length > failed,
+    );
     seen[`conditions with ${what}`] = (await ask(`${url}/api/v1/conditions`, { authorization: ADMIN })).text;
     const check = opsd(['check', join(world.folder, 'opsd.yaml')]);
     expect((await check.ended).code).toBe(1);

@@ -94,7 +94,7 @@ test.each([
   const again = world.run(config);
   const url = await addressOf(again);
   expect(
-    await again.logged('actions of an earlier process have no known outcome; they are resolved by reading'),
+    await again.logged('actions of an earlier process have unknown outcomes, resolving them by reading'),
   ).toMatchObject({
     unknown: 1,
   });

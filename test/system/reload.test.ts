@@ -96,7 +96,7 @@ test('SIGHUP takes up a changed configuration in the same process, on the same a
 
   // Nothing has changed: nothing happens but that it was good.
   daemon.kill('SIGHUP');
-  await daemon.logged('the configuration was loaded again; nothing has changed');
+  await daemon.logged('configuration reloaded without changes');
   await metricsUntil(url, 'the time moves on', (metrics) => metrics.value(GOOD_AT, {})! > after.value(GOOD_AT, {})!);
   expect(starts(daemon)).toBe(2);
   daemon.kill('SIGTERM');
@@ -132,10 +132,9 @@ test('opsd reload waits until the change is taken up, and tells what is wrong; o
   expect([(await post()).status, (await post('look')).status]).toEqual([401, 403]);
   const answer = await post('admin-token');
   expect([answer.status, await answer.json()]).toMatchObject([422, { error: { code: 'bad_configuration' } }]);
-  expect(said(daemon, 'the configuration cannot be used; the one before stays').map((line) => line['by'])).toEqual([
-    'local',
-    'boss',
-  ]);
+  expect(
+    said(daemon, 'configuration reload failed, keeping the previous configuration').map((line) => line['by']),
+  ).toEqual(['local', 'boss']);
   world.write(config);
   expect(await (await post('admin-token')).json()).toMatchObject({ changed: true });
   await hasStarted(daemon, 3);
@@ -155,7 +154,7 @@ test('a typo in a policy file: those of before run in audit, it is told, and a f
 
   // The stop was meant, and is misspelt. Nobody asks for a reload: the file is looked at.
   writeFileSync(file, policies.replace('mode: enforce', 'mode: of'));
-  const line = await daemon.logged('the configuration cannot be used; the one before stays');
+  const line = await daemon.logged('configuration reload failed, keeping the previous configuration');
   expect(line).toMatchObject({ by: 'the files changed', auditOnly: true });
   expect(String(line['problems'])).toMatch(/policies\/billing\.yaml:4:11: policies\[0\]\.mode:/);
   const held = await metricsUntil(url, 'the policy is in audit', (metrics) => modes(metrics).includes('audit'));
@@ -191,7 +190,7 @@ test('a bad configuration changes nothing; nor does one whose address is taken',
   const config = repairConfig(world, { mode: 'enforce', every: '1h' });
   const daemon = world.run(config);
   const url = await addressOf(daemon);
-  const failed = () => said(daemon, 'the configuration cannot be used; the one before stays');
+  const failed = () => said(daemon, 'configuration reload failed, keeping the previous configuration');
   world.write(config.replace('newSeriesZeroFor: 0s', 'newSeriesZeroFor: soon'));
   daemon.kill('SIGHUP');
   await until({ what: 'it is refused' }, () => failed().length === 1);

@@ -1,7 +1,6 @@
 /**
- * A bulk repair is a release: one campaign for each policy and group, which outlives runs and restarts. It begins
- * with few entries, waits until it is known what became of them, and grows or halts. The rules are in
- * guardrails/campaign.ts; this is what is kept.
+ * State of a campaign. A bulk repair is a release: one campaign per policy and group, which survives runs and restarts.
+ * It starts with few entries, waits for their outcomes, and grows or halts. guardrails/campaign.ts has the rules.
  */
 
 export interface Campaign {
@@ -11,31 +10,34 @@ export interface Campaign {
   readonly account: string;
   readonly group: string;
   /**
-   * `ready`: the next step may go. `settling`: a step is out and not judged. `halted`: the breaker is open until
-   * `until`. `audit`: fell back after three halts in a row, until a person lifts it. `ended`: drained.
+   * `ready`: the next step can start. `settling`: a step was sent and is not judged. `halted`: the breaker is open
+   * until `until`. `audit`: fell back after three consecutive halts, until an operator lifts it. `ended`: drained.
    */
   readonly state: 'ready' | 'settling' | 'halted' | 'audit' | 'ended';
-  /** 1 for the first step. Of a step under way its own number, else that of the next. */
+  /** Number of the current step, else of the next one. 1 for the first step. */
   readonly step: number;
-  /** Most entries of that step. */
+  /** Maximum entries of that step. */
   readonly size: number;
   /** Epoch milliseconds when the campaign began. */
   readonly begunAt: number;
-  /** Epoch milliseconds when the last act of the step under way was sent. */
+  /** Epoch milliseconds when the last action of the current step was sent. */
   readonly sentAt?: number;
-  /** Epoch milliseconds: `settling`: not judged before; `halted`: the breaker stays open. */
+  /** Epoch milliseconds. `settling`: the step is not judged earlier. `halted`: the breaker stays open until then. */
   readonly until?: number;
-  /** Milliseconds: `ramp.settle` as someone overruled it for the step under way. Absent: the policy's own. */
+  /** Milliseconds of `ramp.settle` that an operator set for the current step. Absent: the policy's own. */
   readonly settle?: number;
-  /** Halts in a row, without a verified step between. */
+  /** Number of consecutive halts without a verified step in between. */
   readonly halts: number;
-  /** The last results, oldest first, at most 50: true is verified. */
+  /** Last results, oldest first, at most 50. True means verified. */
   readonly recent: readonly boolean[];
-  /** Judged in all. */
+  /** Total number of judged entries. */
   readonly judged: number;
   readonly verified: number;
-  /** Epoch milliseconds when the last step was found verified; absent after a bad one, a halt, and before the first. */
+  /**
+   * Epoch milliseconds when the last step was verified. Absent after a failed step or a halt, and before the first
+   * step.
+   */
   readonly verifiedAt?: number;
-  /** Why it halted or fell back. */
+  /** Reason for the halt or fallback. */
   readonly reason?: string;
 }

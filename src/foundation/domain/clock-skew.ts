@@ -1,17 +1,17 @@
-/** How far the local clock may be from the service's, and what follows from it for limits in time. */
+/** Maximum offset of the local clock from the service's clock, and its effect on limits in time. */
 
 const MINUTE_MS = 60_000;
 
-/** Largest difference between the local clock and the service's at which the daemon acts, in milliseconds. */
+/** Largest offset of the local clock at which the daemon acts, in milliseconds. */
 const MAX_CLOCK_SKEW_MS = MINUTE_MS;
 
 /**
- * Milliseconds that a window is counted longer when the time was set within it. Two acts may then be dated with errors
- * of MAX_CLOCK_SKEW_MS in opposite directions, each measured with a request that took up to 30 seconds.
+ * Milliseconds added to a window if the clock was set within it. The dates of two actions may then have errors of
+ * MAX_CLOCK_SKEW_MS in opposite directions. Each error is measured with a request of up to 30 seconds.
  */
 export const CLOCK_MARGIN_MS = 3 * MINUTE_MS;
 
-/** Returns why a clock that differs so much from the service's cannot be used; undefined when it can. */
+/** Returns why a clock with this offset is unusable; undefined if it is usable. */
 export function clockFault(skewMs: number): string | undefined {
   if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1_000);

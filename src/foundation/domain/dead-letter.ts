@@ -1,18 +1,20 @@
-/** A message in the DLQ, as a failure callback told of it: no operation lists them. Bodies stay at the parser. */
+/**
+ * Dead letter of a message, as reported by a failure callback, since no operation lists them. The parser drops bodies.
+ */
 
 export interface DeadLetter {
   readonly account: string;
   readonly dlqId: string;
   readonly messageId: string;
-  /** Epoch milliseconds: when the callback came. */
+  /** Epoch milliseconds when the callback arrived. */
   readonly learnedAt: number;
-  /** Epoch milliseconds: when the message was created. */
+  /** Epoch milliseconds when the message was created. */
   readonly createdAt?: number;
   readonly url?: string;
   readonly topicName?: string;
   readonly scheduleId?: string;
   readonly retried?: number;
-  /** Status of the last attempt; absent when there was no answer. */
+  /** Status of the last attempt; absent if there was no response. */
   readonly status?: number;
   readonly labels: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Durations as people write them (`30s`, `5m`, `1h30m`, `7d`), in milliseconds inside. */
+/** Durations in readable form (`30s`, `5m`, `1h30m`, `7d`), in milliseconds internally. */
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -13,7 +13,7 @@ const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy;
 /**
  * Parses a duration such as `500ms`, `30s`, `1h30m` or `7d`.
  *
- * @returns milliseconds, or undefined when the text is not a duration
+ * @returns milliseconds, or undefined if the text is not a duration
  */
 export function parseDuration(text: string): number | undefined {
   if (text === '') return undefined;
@@ -26,7 +26,7 @@ export function parseDuration(text: string): number | undefined {
   return end === text.length && Number.isFinite(total) ? total : undefined;
 }
 
-/** Milliseconds as the shortest text of at most two units: `90000` is `1m30s`, `86400000` is `1d`. */
+/** Formats milliseconds with at most two units: `90000` becomes `1m30s`, `86400000` becomes `1d`. */
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) return String(ms);
   if (ms < 0) return `-${formatDuration(-ms)}`;

@@ -1,37 +1,37 @@
 import type { Stamp } from './lineage.ts';
 
-/** Attempts of one minute towards one host that ended, by the service's log. */
+/** Delivery attempts to one host that ended in one minute, from the service's log. */
 export interface EndedAttempts {
-  /** With its port where that is not the scheme's own. */
+  /** Host, with its port if it is not the scheme's default. */
   readonly host: string;
-  /** Epoch milliseconds at which the minute of the entries' own time begins. */
+  /** Epoch milliseconds of the start of the minute, in the entries' own time. */
   readonly minute: number;
   readonly delivered: number;
   readonly failed: number;
-  /** Epoch milliseconds of the first failed one; Infinity where none failed. */
+  /** Epoch milliseconds of the first failed attempt; Infinity if none failed. */
   readonly failedFrom: number;
-  /** Messages that failed for good. */
+  /** Number of messages that finally failed. */
   readonly lost: number;
   /** Failed attempts by reason: `HTTP 503`, `timeout`, … */
   readonly reasons: ReadonlyMap<string, number>;
 }
 
-/** A message of a resumed run, by the stamp that it carries. */
+/** Message of a resumed run, identified by its stamp. */
 export interface ResumedMessage extends Stamp {
-  /** Where it was to go. */
+  /** Destination of the message. */
   readonly url: string;
 }
 
-/** How a message of a resumed run ended: `failed` is for good. */
+/** End of a message of a resumed run. `failed` is final. */
 export interface ResumeEnd extends ResumedMessage {
   readonly end: 'failed' | 'delivered';
 }
 
-/** What one commit of the log's reading counted of them. */
+/** Ended attempts that one commit of the log reading counted. */
 export interface EndedAttemptsRead {
-  /** Epoch milliseconds: the log is counted up to here. */
+  /** End of the counted log, in epoch milliseconds. */
   readonly watermark: number;
-  /** Epoch milliseconds: the window that was read begins here. */
+  /** Start of the window that was read, in epoch milliseconds. */
   readonly from: number;
   readonly attempts: readonly EndedAttempts[];
   readonly resumeEnds: readonly ResumeEnd[];

@@ -1,20 +1,20 @@
-/** The engine at one moment beside its policies, as the metrics show it. Times are epoch milliseconds. */
+/** Readings of the engine for the metrics, without its policies. Times are epoch milliseconds. */
 export interface EngineReadings {
-  /** Acts of which nobody knows yet what they did. */
+  /** Number of actions whose outcome is unknown. */
   readonly unknownOutcomes: number;
-  /** When the oldest act was begun whose last word is not spoken; absent when there is none. */
+  /** Start of the oldest action without a final outcome; absent if there is none. */
   readonly oldestIntentAt?: number;
-  /** Plans that wait for a person. */
+  /** Plans that are pending approval. */
   readonly approvals: readonly { readonly account: string; readonly policy: string; readonly since: number }[];
-  /** What the sliding windows still allow. */
+  /** Remaining amounts of the sliding windows. */
   readonly caps: readonly {
     /** `engine`, `engine deletes`, `account/NAME`, `policy/NAME`. */
     readonly scope: string;
     readonly window: string;
     readonly remaining: number;
   }[];
-  /** `engine`, and `policy/NAME` of each policy. */
+  /** Pause states of `engine` and of `policy/NAME` for each policy. */
   readonly paused: ReadonlyMap<string, boolean>;
-  /** This process is the store's one executor. */
+  /** True if this process is the only executor of the store. */
   readonly isLeader: boolean;
 }

@@ -1,11 +1,11 @@
-/** Live state of a flow-control key (interface 2.6). */
+/** Current state of a flow-control key (interface 2.6). */
 export interface FlowControlKey {
   readonly flowControlKey: string;
   readonly waitListSize: number;
-  /** Absent when no parallelism is set. */
+  /** Absent if no parallelism is set. */
   readonly parallelismMax?: number;
   readonly parallelismCount?: number;
-  /** Absent when no rate is set. */
+  /** Absent if no rate is set. */
   readonly rateMax?: number;
   readonly rateCount?: number;
   /** Seconds. */
@@ -17,13 +17,13 @@ export interface FlowControlKey {
   readonly isPaused?: boolean;
 }
 
-/** A key that is watched. */
+/** Key that the daemon watches. */
 export interface WatchedFlowControlKey extends FlowControlKey {
-  /** It is watched because entries carry it; absent where it is configured. */
+  /** True if the key was discovered in entries; absent if it is configured. */
   readonly isDiscovered?: true;
 }
 
-/** What a publish or a resume may ask for: at least one of parallelism and rate. */
+/** Flow control of a publish or resume: at least one of parallelism and rate. */
 export interface FlowControlSpec {
   readonly key: string;
   readonly parallelism?: number;

@@ -1,4 +1,7 @@
-/** `*` is any text, `?` one character, all else itself. Takes time in proportion to both lengths, whatever the glob. */
+/**
+ * Matches a glob: `*` is any text, `?` one character, all others match themselves. The time is proportional to both
+ * lengths for any glob.
+ */
 export function matchesGlob(glob: string, text: string): boolean {
   let at = 0;
   let globAt = 0;

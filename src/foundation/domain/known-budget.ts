@@ -1,37 +1,37 @@
 /**
- * What is known of an account's monthly budget, which no operation of the service reads: it was asserted in the
- * configuration, or last set by the daemon itself; the newer one counts. Everybody who asks for it asks here.
+ * Known monthly budget of an account, which no operation of the service reads. It was asserted in the configuration or
+ * last set by the daemon itself; the newer one counts. All code that needs the budget uses this module.
  */
 
-/** As the configuration says it. */
+/** Budget from the configuration. */
 export interface BudgetAssertion {
-  /** Dollars; 0 when there is no limit. */
+  /** US dollars; 0 if unlimited. */
   readonly knownUsd: number;
-  /** Epoch milliseconds at which the day begins on which it was known to be so. */
+  /** Epoch milliseconds of the start of the day when the assertion was made. */
   readonly assertedOn?: number;
   /** Milliseconds. */
   readonly maxAge: number;
 }
 
-/** A raise by the daemon that may have had an effect. */
+/** Raise by the daemon that may have had an effect. */
 export interface BudgetRaise {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly fromUsd: number;
   readonly toUsd: number;
-  /** Of the ledger; absent while the request is under way. */
+  /** Outcome in the ledger; absent while the request is in progress. */
   readonly outcome?: string;
 }
 
 export const BUDGET_ORIGINS = ['configuration', 'ledger'] as const;
 
 export interface BudgetKnowledge {
-  /** Infinity when there is no limit. */
+  /** Infinity if unlimited. */
   readonly knownUsd: number;
   readonly origin: (typeof BUDGET_ORIGINS)[number];
-  /** Epoch milliseconds; absent where the configuration does not say it. */
+  /** Epoch milliseconds; absent if the configuration has no date. */
   readonly assertedAt?: number;
-  /** Milliseconds after which nobody acts on it. */
+  /** Milliseconds after which the budget is too old to act on. */
   readonly maxAgeMs: number;
 }
 
@@ -44,7 +44,7 @@ export interface BudgetDoubt {
 const EFFECTIVE: ReadonlySet<string | undefined> = new Set(['accepted', 'verified', 'confirmed_applied']);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Time by which a day begins earlier than in UTC in the easternmost zone, and ends later in the westernmost. */
+/** Maximum offset of the start and end of a day from UTC, in the easternmost and the westernmost zone. */
 const EAST_MS = 14 * HOUR_MS;
 const WEST_MS = 12 * HOUR_MS;
 /** Age at which an assertion needs an operator: someone may have set another budget since. */
@@ -52,8 +52,8 @@ const OLD_ASSERTION_MS = 7 * DAY_MS;
 const DEFAULT_MAX_AGE_MS = 45 * DAY_MS;
 
 /**
- * Returns true if the configuration asserts a later budget than this raise set. It names a day without a zone. Where the
- * raise may be of that day, only a higher amount is later, since a raise goes up from what was asserted before it.
+ * Returns true if the configuration asserts a later budget than this raise set. The configuration names a day without a
+ * time zone. If the raise may be of that day, only a higher amount is later, because a raise only increases the budget.
  */
 export function isOvertaken(
   asserted: BudgetAssertion | undefined,
@@ -64,14 +64,16 @@ export function isOvertaken(
   return at < begins || (at < ends && dollarsOf(asserted) > toUsd);
 }
 
-/** The earliest beginning and the latest end of a day whose zone is not known. */
+/** Returns the earliest start and the latest end of a day in any time zone. */
 function spanOf(day: number): { readonly begins: number; readonly ends: number } {
   return { begins: day - EAST_MS, ends: day + DAY_MS + WEST_MS };
 }
 
 /**
+ * Returns the known budget.
+ *
  * @param raises oldest first
- * @returns undefined when nobody knows: also after a raise of which nobody can tell whether it had an effect
+ * @returns undefined if the budget is unknown, including after a raise whose outcome is unknown
  */
 export function knownBudget(
   asserted: BudgetAssertion | undefined,
@@ -94,11 +96,11 @@ export function knownBudget(
 }
 
 /**
- * Returns why the known budget may be wrong. No operation reads a budget and a raise sets an absolute amount, so a raise
- * on wrong knowledge can lower the budget.
+ * Returns why the known budget may be wrong. No operation reads a budget, and a raise sets an absolute amount. A raise
+ * based on a wrong budget can therefore lower the budget.
  *
- * @param of.known as `knownBudget` returns it
- * @param of.since epoch milliseconds; the store has every raise of the account since then. Undefined when not known
+ * @param of.known budget as returned by `knownBudget`
+ * @param of.since epoch milliseconds since when the store has every raise of the account; undefined if unknown
  */
 export function budgetDoubt(
   asserted: BudgetAssertion | undefined,
@@ -106,30 +108,30 @@ export function budgetDoubt(
   of: { readonly known: BudgetKnowledge; readonly since: number | undefined; readonly now: number },
 ): BudgetDoubt | undefined {
   const { known, since, now } = of;
-  if (since === undefined) return hold('the store does not know yet since when it watches this account');
+  if (since === undefined) return hold('the store has not recorded yet since when it observes this account');
   if (known.origin === 'ledger') {
-    if (known.assertedAt! < since) return hold(`the last raise is older: ${knownSince(since)}; ${ASSERT_ANEW}`);
+    if (known.assertedAt! < since) return hold(`the last raise is too old: ${knownSince(since)}; ${ASSERT_ANEW}`);
     if (!isEdited(asserted, raises)) return undefined;
-    return hold(
-      `the configuration says $${asserted!.knownUsd}, which is no amount of the raises since; ${ASSERT_ANEW}`,
-    );
+    return hold(`the configuration has $${asserted!.knownUsd}, which matches no raise since then; ${ASSERT_ANEW}`);
   }
   const day = known.assertedAt ?? -Infinity;
   const { begins, ends } = spanOf(day);
   if (begins > now) return hold(`the budget is asserted for a day that has not begun; ${ASSERT_ANEW}`);
-  if (ends <= since) return hold(`the assertion is older: ${knownSince(since)}; ${ASSERT_ANEW}`);
-  if (begins < since) return approve(`the assertion may be older: ${knownSince(since)}`);
+  if (ends <= since) return hold(`the assertion is too old: ${knownSince(since)}; ${ASSERT_ANEW}`);
+  if (begins < since) return approve(`the assertion may be too old: ${knownSince(since)}`);
   if (now - day > OLD_ASSERTION_MS) return approve('the assertion is more than 7 days old, with no raise since');
   return undefined;
 }
 
 function knownSince(at: number): string {
-  return `this store knows the raises of this account since ${new Date(at).toISOString()}`;
+  return `this store has the raises of this account only since ${new Date(at).toISOString()}`;
 }
 
 const ASSERT_ANEW = 'read the budget in the console and set budget.knownUsd and budget.assertedOn';
 
-/** Returns true if the asserted amount was edited without its day: no raise since that day started from it or set it. */
+/**
+ * Returns true if the asserted amount was edited without its day: no raise since that day started from it or set it.
+ */
 function isEdited(asserted: BudgetAssertion | undefined, raises: readonly BudgetRaise[]): boolean {
   if (asserted?.assertedOn === undefined) return false;
   const { begins } = spanOf(asserted.assertedOn);

@@ -1,6 +1,6 @@
 /**
- * A lineage is one failed run across its repairs: a resume gives it a new run id, and a new failure a new dlqId.
- * The stamp travels as a label with the run, so that attempts are known even when the store is lost.
+ * Lineage: one failed run across its repairs. A resume gives the run a new run id, and a new failure gives it a new
+ * dlqId. The stamp is a label of the run, so that attempts are known even if the store is lost.
  */
 
 export interface Stamp {
@@ -17,7 +17,7 @@ export function formatStamp(stamp: Stamp): string {
 }
 
 export function parseStamp(label: string): Stamp | undefined {
-  // Asked of every label of every entry, of which few are stamps.
+  // Called for every label of every entry; few labels are stamps.
   if (!isStamp(label)) return undefined;
   const match = STAMP.exec(label);
   if (match === null) return undefined;
@@ -25,9 +25,9 @@ export function parseStamp(label: string): Stamp | undefined {
 }
 
 /**
- * Returns the newest stamp: where the service adds labels instead of replacing them, older ones stand beside it.
+ * Returns the newest stamp. If the service adds labels instead of replacing them, older stamps are present, too.
  *
- * @param instance whose stamps count; absent: all
+ * @param instance only its stamps count; default: all
  */
 export function newestStamp(labels: readonly string[], instance?: string): Stamp | undefined {
   let newest: Stamp | undefined;
@@ -39,7 +39,7 @@ export function newestStamp(labels: readonly string[], instance?: string): Stamp
   return newest;
 }
 
-/** Whether a label is the daemon's own mark: such labels are kept out of metrics. */
+/** Returns true if a label is the daemon's own stamp. Metrics exclude such labels. */
 export function isStamp(label: string): boolean {
   return label.startsWith('opsd:');
 }

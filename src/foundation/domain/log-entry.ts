@@ -1,4 +1,4 @@
-/** One entry of the service's message log (interface 2.3): a message at one moment of its life. */
+/** Entry of the service's message log (interface 2.3): a message at one moment of its life. */
 
 export const MESSAGE_STATES = [
   'CREATED',
@@ -19,7 +19,7 @@ export interface LogEntry {
   /** Epoch milliseconds. */
   readonly time: number;
   readonly messageId: string;
-  /** Absent where the service does not send it; then only the filter of the query knows. */
+  /** Absent if the service does not send it. The state then follows from the filter of the query. */
   readonly state?: MessageState;
   readonly url?: string;
   readonly topicName?: string;
@@ -28,25 +28,25 @@ export interface LogEntry {
   readonly scheduleId?: string;
   readonly method?: string;
   readonly error?: string;
-  /** HTTP status of the attempt this entry tells of. */
+  /** HTTP status of the attempt that this entry reports. */
   readonly responseStatus?: number;
   /** Epoch milliseconds. */
   readonly nextDeliveryTime?: number;
   readonly maxRetries?: number;
   /** Union of `label` and `labels`. */
   readonly labels: readonly string[];
-  /** W3C traceparent of the producer, from the forwarded headers, as it was sent (not validated). */
+  /** W3C traceparent of the producer from the forwarded headers, as sent (not validated). */
   readonly traceparent?: string;
   readonly flowControlKey?: string;
   readonly workflowRunId?: string;
-  /** By what the publisher put off the first attempt; absent when the entry does not carry that header. */
+  /** Setting that postponed the first attempt. Absent if the entry does not have that header. */
   readonly postponedBy?: Postponement;
 }
 
-/** A row of the log that could not be parsed, as far as it can be recognized when it is listed again. */
+/** Invalid row of the log, with the facts that identify it when it is listed again. */
 export interface InvalidLogRow {
-  /** Epoch milliseconds; absent if that is what could not be parsed. */
+  /** Epoch milliseconds; absent if the time is the invalid part. */
   readonly time?: number;
-  /** The same text for the same row, and for no other. */
+  /** Text that is the same for the same row, and unique to it. */
   readonly identity: string;
 }

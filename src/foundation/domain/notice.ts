@@ -1,27 +1,27 @@
-/** A notice tells people of a condition that lasts: once when it begins, once when it ends. */
+/** Condition that operators are notified of: once when it becomes active, once when it is resolved. */
 
-/** Most urgent last. */
+/** Severities, most urgent last. */
 export const NOTICE_SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type NoticeSeverity = (typeof NOTICE_SEVERITIES)[number];
 
 export interface Notice {
   /**
-   * Names the condition for good, after a restart too: `held/POLICY`, `halted/POLICY/GROUP`; its first part is its kind.
-   * Said again while it lasts it changes the texts; ending what has not begun says nothing.
+   * Permanent name of the condition, also after a restart: `held/POLICY`, `halted/POLICY/GROUP`. The first part is its
+   * kind. Raising an active condition again updates its texts. Resolving a condition that is not active has no effect.
    */
   readonly key: string;
   readonly severity: NoticeSeverity;
   readonly policy?: string;
   readonly account?: string;
-  /** Of the policy: who is told. */
+  /** Owner of the policy, who is notified. */
   readonly owner?: string;
   readonly group?: string;
   readonly guard?: string;
-  /** One line, without secrets, bodies or addresses of people. */
+  /** One line without secrets, bodies or personal addresses. */
   readonly summary: string;
-  /** What is so, and what to do. */
+  /** Description of the condition, and what to do. */
   readonly detail: string;
-  /** Epoch milliseconds: when it began, or ended. */
+  /** Epoch milliseconds when the condition became active or was resolved. */
   readonly at: number;
   readonly isResolved: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * An observation is what one collector saw in one run: the fact that exporters and policies both read.
- * A batch is complete or it does not exist; a newer batch replaces an older one as a whole.
+ * Observation: the result of one run of a collector, which exporters and policies read. A batch is complete or does not
+ * exist. A newer batch replaces an older one as a whole.
  */
 import type { WatchedFlowControlKey } from './flow-control.ts';
 import type { SearchIndex } from './search-index.ts';
@@ -8,20 +8,20 @@ import type { AccountReading, VectorStats } from './statistics.ts';
 import type { UrlGroup } from './url-group.ts';
 import type { WorkflowDlqEntry } from './workflow-dlq.ts';
 
-/** How far the log has been read and counted. The counts themselves live in the fold's store. */
+/** Progress of reading and counting the log. The counts are in the fold's store. */
 export interface LogProgress {
-  /** Epoch milliseconds: entries up to here are counted. */
+  /** End of the counted log, in epoch milliseconds. */
   readonly watermark: number;
-  /** Whether the log tells each change of state or a message's present state; absent while that is not known. */
+  /** Entry mode of the log: an entry for each change of state, or one per message. Absent while unknown. */
   readonly form?: 'transitions' | 'present';
-  /** By destination, as it came. Absent where it cannot be known. */
+  /** Messages in flight by original destination. Absent if unknown. */
   readonly inFlight?: readonly InFlightMessages[];
 }
 
 export interface InFlightMessages {
   readonly destination: string;
   readonly messages: number;
-  /** Epoch milliseconds when the oldest of those that are due became due; absent when none is. */
+  /** Epoch milliseconds of the due time of the longest overdue message; absent if none is due. */
   readonly oldestDueAt?: number;
 }
 
@@ -51,9 +51,9 @@ export type CollectorName = (typeof COLLECTOR_NAMES)[number];
 export interface Batch<N extends CollectorName = CollectorName> {
   readonly account: string;
   readonly collector: N;
-  /** Epoch milliseconds when the read that made this batch was finished. */
+  /** Epoch milliseconds of the end of the reading. */
   readonly at: number;
   readonly rows: readonly Observations[N][];
-  /** Rows of the answer that could not be understood and are not in `rows`. */
+  /** Number of invalid rows of the response, which are not in `rows`. */
   readonly dropped: number;
 }

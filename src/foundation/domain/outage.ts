@@ -1,18 +1,18 @@
-/** A destination that fails nearly every attempt to deliver to it, by the service's log. Times are epoch milliseconds. */
+/** Destination that fails nearly every delivery attempt, from the service's log. Times are epoch milliseconds. */
 export interface Outage {
-  /** With its port where that is not the scheme's own. */
+  /** Host, with its port if it is not the scheme's default. */
   readonly host: string;
   /** First failed attempt. */
   readonly since: number;
-  /** False: they may have begun earlier, before the daemon could see them. */
+  /** False if attempts may have failed earlier, before the daemon observed them. */
   readonly isSinceKnown: boolean;
   /** Minute of the newest failure. */
   readonly lastAt: number;
-  /** Attempts since then. */
+  /** Attempts since the first failure. */
   readonly failed: number;
   readonly delivered: number;
-  /** Messages that failed for good since then. */
+  /** Messages that finally failed since then. */
   readonly lost: number;
-  /** Most first: `HTTP 503`, `timeout`, … */
+  /** Reasons, most frequent first: `HTTP 503`, `timeout`, … */
   readonly reasons: readonly { readonly reason: string; readonly count: number }[];
 }

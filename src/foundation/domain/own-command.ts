@@ -1,9 +1,12 @@
-/** Commands that run as they are printed: by npm where npm started this process, and with the daemon that is meant. */
+/**
+ * Formats a command so that it runs as printed: with npm if npm started this process, and with the options of the right
+ * daemon.
+ */
 export type OwnCommand = (text: string) => string;
 
 /**
- * @param env `npm_lifecycle_event` names the script of npm that runs
- * @param daemon options that name the daemon: `--socket`, `/run/opsd.sock`
+ * @param env `npm_lifecycle_event` is the name of the running npm script
+ * @param daemon options that select the daemon: `--socket`, `/run/opsd.sock`
  */
 export function ownCommand(env: Readonly<Record<string, string | undefined>>, daemon: readonly string[]): OwnCommand {
   const isByNpm = ['opsd', 'start'].includes(env['npm_lifecycle_event'] ?? '');
@@ -13,8 +16,8 @@ export function ownCommand(env: Readonly<Record<string, string | undefined>>, da
 }
 
 /**
- * Rewrites the commands in all texts of a JSON value. A text from the daemon has its commands in backquotes, such as
- * `opsd plan NAME`: the daemon does not know how its reader starts the program.
+ * Rewrites the commands in all texts of a JSON value. Texts from the daemon have commands in backquotes, such as `opsd
+ * plan NAME`, because the daemon does not know how its reader starts the program.
  */
 export function withOwnCommands<T>(value: T, command: OwnCommand): T {
   const rewrite = (part: unknown): unknown => {
@@ -28,7 +31,7 @@ export function withOwnCommands<T>(value: T, command: OwnCommand): T {
   return rewrite(value) as T;
 }
 
-/** As a shell takes it for one word: whoever names a workflow must not write commands that people copy. */
+/** Returns the text quoted as one shell word. A workflow's name must not inject commands that operators copy. */
 export function shellWord(text: string): string {
   return /^[\w%+,./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,11 +1,14 @@
-/** What a policy would do, and why not more: the value that the engine makes, the page shows and `opsd plan` prints. */
+/**
+ * Plan of a policy: its proposed actions, and the reasons for not doing more. The engine creates it, the page shows it
+ * and `opsd plan` prints it.
+ */
 import type { Campaign } from './campaign.ts';
 import type { FlowControlSpec } from './flow-control.ts';
 
 export const POLICY_MODES = ['off', 'audit', 'approve', 'enforce'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-/** The least of several modes: a policy acts only as far as every authority above it allows. */
+/** Returns the lowest of several modes. A policy acts only as far as every authority above it allows. */
 export function leastMode(...modes: readonly PolicyMode[]): PolicyMode {
   return POLICY_MODES[Math.min(...modes.map((mode) => POLICY_MODES.indexOf(mode)))]!;
 }
@@ -23,13 +26,13 @@ interface ProposalBase {
   readonly policy: string;
   readonly account: string;
   /**
-   * What the act claims: of two acts with one target at most one may have had an effect. The dlqId of an entry,
-   * `prune/RUN/PAGE`, or `budget/USD/RUN`.
+   * Claim of the action: of two actions with one target, at most one may have had an effect. It is the dlqId of an
+   * entry, `prune/RUN/PAGE`, or `budget/USD/RUN`.
    */
   readonly target: string;
-  /** Ramp, breaker and arrivals are kept by group: the workflow's URL, the destination, or `` where all is one. */
+  /** Group of the ramp, breaker and arrivals: the workflow's URL, the destination, or `` if there is only one. */
   readonly group: string;
-  /** Number of entries that it may touch: what it takes from the caps. */
+  /** Maximum number of entries that the action affects, charged to the caps. */
   readonly items: number;
 }
 
@@ -40,7 +43,7 @@ interface RunProposal extends ProposalBase {
   readonly lineage: string;
   /** Epoch milliseconds. */
   readonly failedAt: number;
-  /** Epoch milliseconds; absent where the retention of the DLQ is not known. */
+  /** Epoch milliseconds; absent if the retention of the DLQ is unknown. */
   readonly expiresAt?: number;
   /** Labels without the daemon's own stamps. */
   readonly labels: readonly string[];
@@ -50,18 +53,21 @@ interface RunProposal extends ProposalBase {
 
 export interface ResumeProposal extends RunProposal {
   readonly action: 'workflow-dlq.resume';
-  /** The attempt this act would be: 1 for the first. */
+  /** Number of the attempt that this action would be: 1 for the first. */
   readonly attempt: number;
-  /** Hash of workflow, method and body of the entry; absent where another listed entry has the same. */
+  /** Hash of workflow, method and body of the entry; absent if another listed entry has the same. */
   readonly fingerprint?: string;
-  /** Other entries of the run that were listed before this act: none of them can be its return. Absent when empty. */
+  /**
+   * Other entries of the run that were listed before this action and therefore cannot be its new failure. Absent if
+   * empty.
+   */
   readonly listedBefore?: readonly string[];
   readonly flowControlKey?: string;
-  /** Retries of each step of the resumed run; absent: what the run had. 0 in the first step of a campaign. */
+  /** Retries of each step of the resumed run; default: the original number. 0 in the first step of a campaign. */
   readonly retries?: number;
-  /** Sent only where the entry has no flow control of its own. */
+  /** Flow control, sent only if the entry has none of its own. */
   readonly flowControl?: FlowControlSpec;
-  /** Which step of which campaign it belongs to; absent until it is sent. */
+  /** Campaign and step of the action; absent until it is sent. */
   readonly campaign?: { readonly id: string; readonly step: number };
 }
 
@@ -79,9 +85,11 @@ export interface MessageDeleteProposal extends ProposalBase {
   readonly status?: number;
 }
 
-/** Filters of a prune beside its bound in time. Values of one filter are alternatives; filters narrow each other. */
+/**
+ * Filters of a prune, with its bound in time. Values of one filter are alternatives; several filters must all match.
+ */
 export interface PruneFilter {
-  /** Epoch milliseconds, inclusive: nothing that failed later. */
+  /** Epoch milliseconds, inclusive: entries that failed later are excluded. */
   readonly toDate: number;
   readonly fromDate?: number;
   readonly url?: NonEmptyTexts;
@@ -96,37 +104,40 @@ export interface PruneFilter {
 
 export type NonEmptyTexts = readonly [string, ...string[]];
 
-/** One page of a prune: `items` is its `count`, 1 to 100. */
+/** Page of a prune. `items` is its `count`, 1 to 100. */
 export interface PruneProposal extends ProposalBase {
   readonly action: 'message-dlq.prune';
-  /** 1 for the first. */
+  /** 1 for the first page. */
   readonly page: number;
   readonly filter: PruneFilter;
 }
 
-/** Whole dollars a month. `items` is 1. */
+/** Raise of a budget in whole US dollars per month. `items` is 1. */
 export interface BudgetProposal extends ProposalBase {
   readonly action: 'budget.raise';
   readonly fromUsd: number;
   readonly toUsd: number;
 }
 
-/** One act that a policy proposes. */
+/** Action that a policy proposes. */
 export type Proposal = ResumeProposal | WorkflowDeleteProposal | MessageDeleteProposal | PruneProposal | BudgetProposal;
 
-/** Why an entry, or a whole run, was stopped. `guard` is the metric's label, the ledger's field and the word on the page. */
+/**
+ * Reason why an entry was denied, or a run was held or aborted. `guard` is the label of the metric, the field in the
+ * ledger and the word on the page.
+ */
 export interface Denial {
   readonly guard: string;
   readonly reason: string;
 }
 
-/** An alert that began to fire, or a failure callback. It is pending until a run dealt with it. */
+/** Alert that began to fire, or a failure callback. It is pending until a run has processed it. */
 export type EventTrigger =
   /** `key`: receiver, fingerprint and start of the alert. */
   | { readonly kind: 'alert'; readonly name: string; readonly key: string }
   | { readonly kind: 'callback'; readonly key: string };
 
-/** What can make a policy run. */
+/** Kinds of causes of a policy run. */
 export const TRIGGER_KINDS = [
   'schedule',
   'campaign',
@@ -135,58 +146,58 @@ export const TRIGGER_KINDS = [
   'callback',
 ] as const satisfies readonly Trigger['kind'][];
 
-/** What made a policy run. */
+/** Cause of a policy run. */
 export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | EventTrigger;
 
-/** `held`: a guard holds the whole run, it may pass later. `aborted`: what was read cannot be trusted. */
+/** `held`: a guard holds the whole run, possibly temporarily. `aborted`: the reading cannot be trusted. */
 export type PlanState = 'nothing' | 'changes' | 'held' | 'aborted';
 
 export interface Plan {
   /** First characters of `hash`. */
   readonly id: string;
-  /** sha256, hexadecimal, over policy, account, mode of acting and the chosen acts in order. */
+  /** SHA-256 in hexadecimal over policy, account, acting mode and the chosen actions in order. */
   readonly hash: string;
   readonly policy: string;
   readonly account: string;
   readonly action: ActionType;
-  /** Where the policy is written: `file:line`. */
+  /** Position of the policy in the configuration: `file:line`. */
   readonly source: string;
   /** Epoch milliseconds. */
   readonly at: number;
   readonly trigger: Trigger;
   readonly state: PlanState;
   readonly mode: PolicyMode;
-  /** The least of policy, account, engine and pause. */
+  /** Lowest mode of policy, account, engine and pause. */
   readonly effectiveMode: PolicyMode;
-  /** Why the run as a whole is held or aborted. */
+  /** Reason why the whole run is held or aborted. */
   readonly stopped?: Denial;
-  /** Where the tripwire, or facts that ask for a person, turned the plan into one for approval: why. */
+  /** Reason why the plan needs approval: the tripwire, or facts that require an operator. */
   readonly needsApproval?: Denial;
-  /** Limits that a person overruled for this plan alone, and why. */
+  /** Limits that an operator overrode for this plan only, and the reason. */
   readonly overruled?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
   /** Absent for actions that list nothing. */
   readonly read?: PlanRead;
-  /** What was asked of groups and facts, and what they said: `destination app.example.com 0.97 of 312`. */
+  /** Checks of groups and facts with their results: `destination app.example.com 0.97 of 312`. */
   readonly checks: readonly { readonly guard: string; readonly passed: boolean; readonly reason: string }[];
-  /** Entries that select and where left over, before guards. */
+  /** Number of entries that passed select and where, before guards. */
   readonly selected: number;
-  /** Entries that the guards of entries allow. */
+  /** Number of entries that the entry guards allow. */
   readonly matched: number;
-  /** Acted on now, in order. */
+  /** Actions to execute now, in order. */
   readonly chosen: readonly Proposal[];
-  /** Allowed by the guards for each entry, but over what one run may do; left for later. */
+  /** Number of entries that the entry guards allow and that exceed the limit of one run. They are left for later. */
   readonly backlog: number;
-  /** The first of the backlog, at most 50, so that a held plan shows its entries. Absent when empty. */
+  /** First entries of the backlog, at most 50, so that a held plan shows its entries. Absent if empty. */
   readonly waiting?: readonly Proposal[];
-  /** Entries left out, by guard and reason, most first. */
+  /** Denied entries, by guard and reason, most frequent first. */
   readonly skipped: readonly { readonly guard: string; readonly reason: string; readonly count: number }[];
-  /** Entries on which the expression failed. */
+  /** Number of entries whose evaluation failed. */
   readonly evaluationErrors: number;
   readonly campaigns: readonly PlanCampaign[];
   readonly caps: readonly PlanCap[];
-  /** How long the rest will take, and what expires before that. */
+  /** Estimated duration of the rest, and the number of entries that expire before it is done. */
   readonly drain?: { readonly ms: number; readonly expiring: number };
-  /** Plain sentences for the reader: `The entries go unseen: …`. */
+  /** Complete sentences for the reader: `The entries go unseen: …`. */
   readonly notes: readonly string[];
 }
 
@@ -195,27 +206,27 @@ interface PlanRead {
   readonly entries: number;
   readonly complete: boolean;
   readonly echoChecked: number;
-  /** Entries of the collector's last whole listing; absent when there is none. */
+  /** Number of entries in the collector's last complete listing; absent if there is none. */
   readonly population?: number;
-  /** Local clock minus the service's, in milliseconds; absent when the service sent no Date. */
+  /** Local clock minus the service's clock, in milliseconds; absent if the service sent no Date. */
   readonly clockSkewMs?: number;
 }
 
-/** A group's campaign as this plan finds it. */
+/** Campaign of a group as this plan found it. */
 export interface PlanCampaign {
   readonly group: string;
   readonly state: Campaign['state'];
-  /** The step that this plan would send. */
+  /** Step that this plan would send. */
   readonly step: number;
   readonly now: number;
-  /** Sizes of the two steps after it. */
+  /** Sizes of the two following steps. */
   readonly next: readonly number[];
   readonly verified: number;
   readonly judged: number;
   readonly matched: number;
-  /** Epoch milliseconds until which the step settles or the halt lasts. */
+  /** Epoch milliseconds until the step settles or the halt ends. */
   readonly until?: number;
-  /** Why the group waits. */
+  /** Reason why the group waits. */
   readonly held?: Denial;
 }
 
@@ -224,7 +235,7 @@ export interface PlanCap {
   readonly window: string;
   readonly used: number;
   readonly limit: number;
-  /** Why all of it counts as used, whatever was done. */
+  /** Reason why the whole cap counts as used, regardless of the actions. */
   readonly why?: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Why an attempt or a run failed, in the vocabulary of metrics and policies. Bounded: error texts never become
+ * Reasons why an attempt or a run failed, as used by metrics and policies. The set is bounded: error texts never become
  * labels.
  */
 
@@ -7,10 +7,10 @@ export const FAILURE_REASONS = ['dns', 'tls', 'connection', 'timeout', 'http', '
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 export const FAILURE_CAUSES = ['transient', 'permanent', 'quota', 'unknown'] as const;
-/** What a repair may expect: only `transient` is worth trying again unchanged. */
+/** Expectation for a repair: only `transient` is worth an unchanged retry. */
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
-/** Ordered: the first pattern that matches the error text names the reason. */
+/** Ordered patterns: the first one that matches the error text determines the reason. */
 const PATTERNS: readonly (readonly [RegExp, FailureReason])[] = [
   [/ENOTFOUND|EAI_AGAIN|no such host|\bdns\b|getaddrinfo/i, 'dns'],
   [/\btls\b|\bssl\b|certificate|x509|handshake/i, 'tls'],
@@ -19,8 +19,8 @@ const PATTERNS: readonly (readonly [RegExp, FailureReason])[] = [
 ];
 
 /**
- * @param status HTTP status of the last answer; undefined or 0 when there was none
- * @param error the service's error text, when it gave one
+ * @param status HTTP status of the last response; undefined or 0 if there was none
+ * @param error the service's error text, if any
  */
 export function failureReason(status: number | undefined, error: string | undefined): FailureReason {
   if (status !== undefined && status >= 100) return 'http';

@@ -1,35 +1,37 @@
 /**
  * Removes credentials from everything that leaves the process: errors, logs, the API, pages, notifications, spans,
- * audit records, metric labels, and what the commands print. Ids, hosts and paths stay.
+ * audit records, metric labels, and command output. Ids, hosts and paths stay.
  */
 import { isCredentialName, mayNameCredential } from './credential-names.ts';
 
 export const MASK = '[secret]';
 
-/** A part of a text that must not be shown, and what is shown in its place. */
+/** Part of a text that must not be shown, and its replacement. */
 export interface CredentialSpan {
   readonly start: number;
   readonly end: number;
   readonly shown: string;
 }
 
-/** Longer texts are cut. Each pattern below is bounded, so that the cost grows with the length and no faster. */
+/**
+ * Maximum length; longer texts are truncated. Each pattern below is bounded, so that the cost is linear in the length.
+ */
 const LONGEST_TEXT = 65_536;
 
-/** Most texts have none of these, and are not looked into further. */
+/** Characters and forms that most texts lack. A text without them is not searched further. */
 const SUSPECT = /[=:@]/;
 const FORM_START = /\$2|eyJ|-----BEGIN|[srp]k_(?:live|test)_|gh[pousr]_|github_pat_|xox|glpat-|sig_|AKIA|AIza/;
 const SCHEME_WORD = /\b(bearer|hawk|digest|basic|negotiate|token)\s{1,3}(?=\S)/gi;
 
-/** Returns the text without its credentials. URLs have no query and no fragment in it. */
+/** Returns the text without its credentials. URLs lose their query and fragment. */
 export function redact(text: string): string {
   if (text.length <= LONGEST_TEXT) return replaced(text, credentialSpans(text));
-  // The cut must not leave the first half of a credential, which nothing would recognize.
+  // The truncation must not leave the first half of a credential, which would not be recognized.
   const end = Math.max(0, text.lastIndexOf(' ', LONGEST_TEXT));
   return `${redact(text.slice(0, end))}…`;
 }
 
-/** Returns plain data with each of its texts redacted. Values of fields that are named like credentials are hidden. */
+/** Returns plain data with all texts redacted. Values of fields with credential names are hidden. */
 export function redactData<T>(data: T): T {
   return redactValue(data) as T;
 }
@@ -39,7 +41,7 @@ function redactValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if ('toJSON' in value && typeof value.toJSON === 'function') return redactValue(value.toJSON());
   if (Array.isArray(value)) {
-    // A header as a pair: its name, its value.
+    // Header as a pair: name and value.
     const isPair = value.length === 2 && typeof value[0] === 'string' && isCredentialName(value[0]);
     return isPair ? [value[0], hidden(value[1])] : value.map(redactValue);
   }
@@ -59,7 +61,7 @@ interface Field {
   readonly isCredential: boolean;
 }
 
-/** Names of fields are few, and each is looked into once. */
+/** Cache of field names, which are few. */
 const FIELDS = new Map<string, Field>();
 const MOST_FIELDS = 1_000;
 
@@ -100,7 +102,7 @@ function replaced(text: string, spans: readonly CredentialSpan[]): string {
   return shown + text.slice(at);
 }
 
-/** Sorts spans, and makes one of those that overlap. */
+/** Sorts spans and merges those that overlap. */
 function merged(spans: readonly CredentialSpan[]): readonly CredentialSpan[] {
   if (spans.length < 2) return spans;
   const list: CredentialSpan[] = [];
@@ -121,7 +123,7 @@ const HOST_END = /[\s"'`<>\\/?#]/g;
 const QUERY = /[\s"'`<>?#]/g;
 const SCHEME = /[a-z][a-z\d+.-]{0,30}:[\\/]{2,4}/gi;
 
-/** User info, query and fragment of each URL, of a URL inside of the path of another one too. */
+/** Finds user info, query and fragment of each URL, including a URL inside the path of another one. */
 function urlSpans(text: string): CredentialSpan[] {
   const spans: CredentialSpan[] = [];
   let end = 0;
@@ -140,7 +142,7 @@ function urlSpans(text: string): CredentialSpan[] {
   return spans;
 }
 
-/** The length of `user:password@`. A slash in the password is a mistake that people make. */
+/** Returns the length of `user:password@`. A slash in the password is a common mistake. */
 function userInfoLength(url: string, hostEnd: number): number {
   const authority = url.slice(0, hostEnd);
   if (authority.includes('@')) return authority.lastIndexOf('@') + 1;
@@ -156,14 +158,14 @@ function loginSpans(text: string): CredentialSpan[] {
   return Array.from(text.matchAll(LOGIN), ({ index, 0: all }) => span(index, index + all.length, `${MASK}@`));
 }
 
-/** Separates a name from its value. */
+/** Separator between a name and its value. */
 const SEPARATOR = /=>|[=:]/g;
 const NAME_BEFORE = /([?&;]?)([\w.%-]{1,80})(?:\\{0,4}["'`])?\]?\s{0,3}$/;
-/** Written in place of a value. */
+/** Placeholder of a value. */
 const NO_VALUE =
   /^(?:\$\{|(?:\[secret\]?|\*{3}|REDACTED(?::[\da-f]{64})?|null|undefined|none|true|false)(?=[\s"'`,;.:)}\]&<>@\\]|$))/i;
 
-/** Values of names: `token=…`, `"password": "…"`, `Authorization: Bearer …`, `?key=…`. */
+/** Finds values of names: `token=…`, `"password": "…"`, `Authorization: Bearer …`, `?key=…`. */
 function pairSpans(text: string): CredentialSpan[] {
   const spans: CredentialSpan[] = [];
   SEPARATOR.lastIndex = 0;
@@ -179,7 +181,7 @@ function pairSpans(text: string): CredentialSpan[] {
       /^[\t\r\n ]{0,40}/.exec(text.slice(SEPARATOR.lastIndex, SEPARATOR.lastIndex + 40))![0].length;
     const rest = text.slice(at, at + 60);
     if (NO_VALUE.test(rest.replace(/^\\{0,4}["'`]/, ''))) continue;
-    // `accounts[0].token: required key is missing` is about a key, and has no value.
+    // `accounts[0].token: required key is missing` describes a key and contains no value.
     if (name.includes('.') && found[0] === ':' && /^[a-z]+,? [a-z]/.test(rest)) continue;
     const value = valueAt(text, at, name);
     if (value.end > value.start) spans.push(value);
@@ -221,14 +223,14 @@ function quoteEnd(text: string, start: number, [all, escapes, quote]: RegExpExec
 const PROSE =
   /^(?:auth\w*|tokens?|credentials?|realm|schemes?|headers?|challenge|is|was|are|has|and|or|of|for|in|on|to|the|an?|not|required|missing|invalid|expired|rejected|refused|error)\b/i;
 
-/** Forms of a value behind the name of its scheme. Other words there are prose. */
+/** Forms of a value after the name of its scheme. Other words there are prose. */
 const SCHEME_VALUE: Readonly<Record<string, RegExp>> = {
   basic: /^(?=.*[\dA-Z+=])[\w+/=-]{6,}$/,
   negotiate: /^(?=.*[\dA-Z+=])[\w+/=-]{6,}$/,
   token: /^(?=.*\d)(?=.*[a-z])[\w+/.=~-]{8,}$/i,
 };
 
-/** `Bearer …` and `Basic …` without a name before them. */
+/** Finds `Bearer …` and `Basic …` without a preceding name. */
 function schemeSpans(text: string): CredentialSpan[] {
   return Array.from(text.matchAll(SCHEME_WORD)).flatMap((match) => {
     const start = match.index + match[0].length;
@@ -240,7 +242,7 @@ function schemeSpans(text: string): CredentialSpan[] {
   });
 }
 
-/** Credentials that are known by their form. */
+/** Credentials that are recognized by their form. */
 const FORMS: readonly RegExp[] = [
   /(?<![\w-])eyJ[\w-]{4,4096}\.[\w-]{1,8192}(?:\.[\w-]{0,4096})?/g,
   /(?<![\w-])(?:[srp]k_(?:live|test)_|gh[pousr]_|github_pat_|xox[abposr]-|glpat-|sig_|AKIA|AIza)[\w-]{12,255}/g,
@@ -254,7 +256,7 @@ function formSpans(text: string): CredentialSpan[] {
   );
 }
 
-/** Credentials that show only once a part of the text is decoded. That part is shown decoded. */
+/** Finds credentials that are visible only after decoding. The decoded part replaces the original. */
 function encodedSpans(text: string, direct: readonly CredentialSpan[]): CredentialSpan[] {
   const spans: CredentialSpan[] = [];
   let first = 0;
@@ -273,7 +275,7 @@ function encodedSpans(text: string, direct: readonly CredentialSpan[]): Credenti
   return spans;
 }
 
-/** Decodes up to three times, which is more than anybody does by mistake. */
+/** Decodes up to three times, more than any accidental encoding. */
 function redactedDecoded(run: string): string | undefined {
   const levels: string[] = [];
   for (let text = run; levels.length < 3 && text.includes('%');) levels.unshift((text = decoded(text)));
@@ -298,7 +300,7 @@ function runEnd(text: string, from: number, stop: RegExp): number {
   return stop.exec(text)?.index ?? text.length;
 }
 
-/** The number of characters before `end` that end a sentence or a bracket rather than a value. */
+/** Returns the number of characters before `end` that end a sentence or a bracket rather than a value. */
 function punctuationBefore(text: string, start: number, end: number): number {
   let at = end;
   while (at > start && ').,:;]}'.includes(text[at - 1]!)) at--;

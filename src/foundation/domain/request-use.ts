@@ -1,4 +1,4 @@
-/** How many requests of a day an API of an account has had: what outlives the process of the daily budget. */
+/** Daily number of requests to an API of an account, stored across restarts. */
 
 export interface RequestUse {
   /** Days since 1970-01-01 UTC. */
@@ -7,12 +7,12 @@ export interface RequestUse {
 }
 
 export interface RequestUseStore {
-  /** @throws {Error} when it cannot be read */
+  /** @throws {Error} if it cannot be read */
   load(account: string, api: string): RequestUse | undefined;
   /**
-   * Durable on return.
+   * Saves the number. Durable on return.
    *
-   * @throws {Error} when it cannot be written
+   * @throws {Error} if it cannot be written
    */
   save(account: string, api: string, use: RequestUse): void;
 }

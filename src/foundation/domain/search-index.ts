@@ -1,8 +1,8 @@
 import type { DataPoint } from './statistics.ts';
 
-/** A search index record (interface 2.8), without its tokens. Limits of -1 (unlimited) are Infinity here. */
+/** Search index record (interface 2.8), without its tokens. Limits of -1 (unlimited) become Infinity. */
 export interface SearchIndex {
-  /** The configured id of the index. */
+  /** Configured id of the index. */
   readonly index: string;
   readonly name: string;
   /** `free`, `payg` or `fixed`. */
@@ -21,7 +21,7 @@ export interface SearchIndex {
   /** Epoch milliseconds. */
   readonly createdAt?: number;
   readonly inputEnrichmentEnabled?: boolean;
-  /** Whether it came of a partner's integration; whose address that is, nobody here needs to know. */
+  /** True if the index belongs to a partner integration. The address is not kept. */
   readonly hasIntegration?: boolean;
   readonly throughput?: readonly DataPoint[];
 }

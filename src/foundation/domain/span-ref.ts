@@ -1,4 +1,4 @@
-/** Names a span, so that an exemplar of a metric can lead to it. */
+/** Reference to a span, for exemplars of metrics. */
 export interface SpanRef {
   /** 32 lower-case hex digits. */
   readonly traceId: string;

@@ -1,4 +1,4 @@
-/** Statistics as the service serves them (interface 2.9 to 2.11). */
+/** Statistics as returned by the service (interface 2.9 to 2.11). */
 import type { MessageState } from './log-entry.ts';
 
 export interface DataPoint {
@@ -7,7 +7,7 @@ export interface DataPoint {
   readonly value: number;
 }
 
-/** A point of `daily_requests`. */
+/** Point of `daily_requests`. */
 export interface RequestsPoint extends DataPoint {
   readonly workflowMessages?: number;
   readonly workflowRuns?: number;
@@ -18,19 +18,19 @@ export interface NamedSeries {
   readonly points: readonly DataPoint[];
 }
 
-/** Account statistics (2.11). An array the answer left out is absent, not empty. */
+/** Account statistics (2.11). An array that the response lacks is absent, not empty. */
 export interface AccountStats {
   readonly days?: readonly string[];
-  /** Messages held in the message DLQ. */
+  /** Messages in the message DLQ. */
   readonly dlqMessages?: number;
-  /** Dollars. */
+  /** US dollars. */
   readonly monthBillingUsd?: number;
-  /** Dollars a day. */
+  /** US dollars per day. */
   readonly dailyBillings?: readonly DataPoint[];
-  /** Bytes a day. */
+  /** Bytes per day. */
   readonly dailyBandwidths?: readonly DataPoint[];
   readonly dailyRequests?: readonly RequestsPoint[];
-  /** Points of the asked period. */
+  /** Points of the requested period. */
   readonly used?: readonly DataPoint[];
   readonly usedWorkflow?: readonly DataPoint[];
   /** Bytes. */
@@ -39,34 +39,34 @@ export interface AccountStats {
   readonly workflowMessages?: readonly NamedSeries[];
 }
 
-/** How far a series of points is counted. */
+/** Counting state of a series of points. */
 export interface FoldedSeries {
   readonly source: string;
-  /** As it stands in labels; empty for a source that is one series. */
+  /** Label value; empty for a source with a single series. */
   readonly series: string;
-  /** Epoch milliseconds: the time of the newest point that was counted. */
+  /** Epoch milliseconds of the newest counted point. */
   readonly at: number;
 }
 
-/** Where the spend of the month is going. What cannot be known is absent. */
+/** Projected spend of the month. Unknown values are absent. */
 export interface Spend {
-  /** Billed in the month so far; dollars. */
+  /** Amount billed in the month so far, in US dollars. */
   readonly monthUsd?: number;
-  /** Of today, and as much of yesterday as makes 24 hours, taking its billing as even; dollars. */
+  /** Amount of today plus the part of yesterday that completes 24 hours, as if evenly distributed; US dollars. */
   readonly last24hUsd?: number;
   /** Median of the last 14 whole days; absent while fewer than 3 of them are known. */
   readonly medianDayUsd?: number;
-  /** Dollars a day, by the last whole days. */
+  /** US dollars per day, from the last whole days. */
   readonly paceUsd?: number;
-  /** Requests of the last 24 hours, as `last24hUsd`. */
+  /** Requests of the last 24 hours, computed as `last24hUsd`. */
   readonly requestsLastDay?: number;
-  /** Dollars at the end of the month. */
+  /** Forecast for the end of the month, in US dollars. */
   readonly forecastUsd?: number;
-  /** Epoch milliseconds when the known budget is used up; absent when that is not this month. */
+  /** Epoch milliseconds when the known budget is exhausted; absent if that is not this month. */
   readonly exhaustedAt?: number;
 }
 
-/** Today's points together, beside what the daily arrays say of today. */
+/** Comparison of the sum of today's points with today's value in the daily arrays. */
 export interface PointsCheck {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -74,40 +74,40 @@ export interface PointsCheck {
     readonly source: string;
     readonly points: number;
     readonly day: number;
-    /** They differ by more than late points explain. */
+    /** True if they differ by more than late points explain. */
     readonly isWrong: boolean;
   }[];
 }
 
-/** What the log and the statistics say of a whole hour. */
+/** Counts of the log and of the statistics for a whole hour. */
 export interface Reconciled {
   readonly state: MessageState;
   /** Epoch milliseconds at which the hour begins. */
   readonly hour: number;
   readonly logs: number;
   readonly statistics: number;
-  /** They differ by no more than rounding explains. */
+  /** True if they differ by no more than rounding explains. */
   readonly agrees: boolean;
-  /** They do not, nor did they in the hour before, to the same side. */
+  /** True if they disagree, and disagreed to the same side in the previous hour. */
   readonly isLasting: boolean;
 }
 
-/** What a run of the collector read, and what became of it. */
+/** Statistics of a collector run, and the results of counting them. */
 export interface AccountReading extends AccountStats {
   readonly folded?: readonly FoldedSeries[];
   readonly spend?: Spend;
-  /** The last one; of an hour ago at most, while it could be made. */
+  /** Last check; at most an hour old while checks succeed. */
   readonly pointsCheck?: PointsCheck;
-  /** Of the newest whole hour that can be compared, by state; absent where the log is not read. */
+  /** Comparison for the newest whole hour, by state; absent if the log is not read. */
   readonly reconciled?: readonly Reconciled[];
 }
 
 export const VECTOR_OPERATIONS = ['query', 'update', 'embed', 'rerank'] as const;
 type VectorOperation = (typeof VECTOR_OPERATIONS)[number];
 
-/** Vector index statistics (2.10). Latencies are in the unit the service uses, which the interface does not show. */
+/** Vector index statistics (2.10). Latencies are in the unit of the service, which the interface does not define. */
 export interface VectorStats {
-  /** The configured id of the index. */
+  /** Configured id of the index. */
   readonly index: string;
   readonly vectors?: number;
   readonly pendingVectors?: number;
@@ -120,15 +120,15 @@ export interface VectorStats {
   readonly monthReranks?: number;
   readonly monthBandwidthBytes?: number;
   readonly monthCostUsd?: number;
-  /** Bytes a day, of the last days. */
+  /** Bytes per day, for the last days. */
   readonly dailyBandwidths?: readonly DataPoint[];
-  /** Points of the asked period; in the unit the service uses, which the interface does not show. */
+  /** Points of the requested period, in the unit of the service, which the interface does not define. */
   readonly dataSize?: readonly DataPoint[];
   readonly latencyMean: Readonly<Partial<Record<VectorOperation, readonly DataPoint[]>>>;
   readonly latencyP99: Readonly<Partial<Record<VectorOperation, readonly DataPoint[]>>>;
   readonly throughput: Readonly<Partial<Record<'query' | 'update', readonly DataPoint[]>>>;
 }
 
-/** The `period` of both statistics operations. */
+/** `period` of both statistics operations. */
 export const STATS_PERIODS = ['1h', '3h', '12h', '1d', '3d', '7d', '30d'] as const;
 export type StatsPeriod = (typeof STATS_PERIODS)[number];

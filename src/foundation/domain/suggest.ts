@@ -1,6 +1,6 @@
-/** Did you mean? The nearest of several words. */
+/** Finds the nearest of several words, for suggestions. */
 
-/** The one of `candidates` that `word` was most likely meant to be; undefined when none is near. */
+/** Returns the candidate that `word` most likely means; undefined if none is near. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const plain = fold(word);
   let best: string | undefined;
@@ -18,15 +18,15 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return longer.length === 1 ? longer[0] : undefined;
 }
 
-/** Letters of a word that is taken for the end of a longer one: `label` for `anyLabel`. */
+/** Minimum length of a word that may be the end of a longer one: `label` for `anyLabel`. */
 const SHORTEST_PART = 4;
 
-/** `token_file`, `token-file` and `TokenFile` are one word. */
+/** Normalizes a word: `token_file`, `token-file` and `TokenFile` are equal. */
 function fold(word: string): string {
   return word.replace(/[-_\s]/g, '').toLowerCase();
 }
 
-/** Letters added, left out, changed, or swapped with their neighbour. */
+/** Returns the number of letters that were added, removed, changed, or swapped with their neighbor. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,4 +1,4 @@
-/** The answer to a name that no policy has: a stop with a typo in it must not look like a stop. */
+/** Returns the error for an unknown policy name. A stop command with a typo must not look successful. */
 import { nearest } from './suggest.ts';
 
 const LONGEST_NAME = 200;

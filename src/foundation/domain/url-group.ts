@@ -1,4 +1,4 @@
-/** A URL Group and its endpoints (interface 2.1). */
+/** URL Group with its endpoints (interface 2.1). */
 export interface UrlGroup {
   readonly name: string;
   /** Epoch milliseconds. */

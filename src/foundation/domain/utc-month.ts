@@ -1,12 +1,12 @@
-/** Months as numbers, in UTC: the service bills by them. */
+/** Months as numbers in UTC, the service's billing periods. */
 
-/** The UTC month of a moment in epoch milliseconds, counted from the year 0. */
+/** Returns the UTC month of a time in epoch milliseconds, counted from the year 0. */
 export function monthOf(at: number): number {
   const date = new Date(at);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** Epoch milliseconds at which a month begins. */
+/** Returns the epoch milliseconds of the start of a month. */
 export function startOfMonth(month: number): number {
   return Date.UTC(Math.floor(month / 12), month % 12, 1);
 }

@@ -1,4 +1,4 @@
-/** A failed workflow run held in the workflow DLQ (interface 2.4). Bodies and headers stay at the parser. */
+/** Failed workflow run in the workflow DLQ (interface 2.4). The parser drops bodies and headers. */
 
 export interface WorkflowDlqEntry {
   readonly dlqId: string;
@@ -6,24 +6,24 @@ export interface WorkflowDlqEntry {
   readonly workflowUrl: string;
   /** Epoch milliseconds. */
   readonly workflowCreatedAt?: number;
-  /** Epoch milliseconds: when the run failed and entered the DLQ. */
+  /** Epoch milliseconds when the run failed and entered the DLQ. */
   readonly createdAt: number;
-  /** Unit in which the service wrote a time of this row; absent where it is that of its dates, milliseconds. */
+  /** Unit of a time in this row. Absent if it is milliseconds, the unit of the service's dates. */
   readonly timesIn?: 'seconds' | 'microseconds' | 'nanoseconds';
   readonly url?: string;
   readonly method?: string;
   readonly maxRetries?: number;
   readonly callerIp?: string;
-  /** A hash over workflow, method and body: the same for a run and what a resume made of it. Absent without a body. */
+  /** Hash over workflow, method and body: the same for a run and its resumed run. Absent without a body. */
   readonly fingerprint?: string;
   /** Union of `label` and `labels`. */
   readonly labels: readonly string[];
   readonly flowControlKey?: string;
-  /** A `CALLBACK_…` value, or absent when the workflow has no failure function. */
+  /** `CALLBACK_…` value; absent if the workflow has no failure function. */
   readonly failureFunctionState?: string;
-  /** Status of the last attempt; absent when there was no answer. */
+  /** Status of the last attempt; absent if there was no response. */
   readonly responseStatus?: number;
-  /** The first characters of the last answer's body: its reason, never shown as a label. */
+  /** First characters of the last response body, which contain its reason. Never used as a label. */
   readonly responseText?: string;
 }
 
@@ -37,6 +37,6 @@ export const FAILURE_FUNCTION_STATES = [
 
 export interface WorkflowRun {
   readonly workflowRunId: string;
-  /** Epoch milliseconds; absent when the service did not say. */
+  /** Epoch milliseconds; absent if the service did not return it. */
   readonly workflowCreatedAt?: number;
 }

@@ -1,4 +1,4 @@
-/** Events of the client of the service. */
+/** Events of the service's client. */
 import type { ServiceErrorCode } from '../domain/service-error.ts';
 
 export type Api = 'message' | 'management';
@@ -8,19 +8,22 @@ export type ClientEvent =
       readonly type: 'api.request';
       readonly account: string;
       readonly api: Api;
-      /** Name of the operation, as in `opsd api`: `list-logs`. */
+      /** Name of the operation as in `opsd api`: `list-logs`. */
       readonly operation: string;
-      /** HTTP status, or `error` when there was no answer. */
+      /** HTTP status, or `error` if there was no response. */
       readonly code: number | 'error';
-      /** Absent when the request succeeded. */
+      /** Absent if the request succeeded. */
       readonly failure?: ServiceErrorCode;
       readonly method: string;
-      /** Without its query, and without ids that may hold secrets. */
+      /** URL without its query, and without ids that may contain secrets. */
       readonly url: string;
       readonly durationMs: number;
-      /** Bytes of the answer's body. */
+      /** Bytes of the response body. */
       readonly bytes: number;
-      /** Local clock minus the service's, milliseconds, the nearest to zero that it can be; absent without a Date. */
+      /**
+       * Smallest possible difference of the local clock from the service's clock, in milliseconds; absent without a
+       * Date.
+       */
       readonly clockSkewMs?: number;
     }
   | {
@@ -46,11 +49,11 @@ export type ClientEvent =
       readonly example: string;
     }
   | {
-      /** A credential file is used for the first time, or its contents have changed. */
+      /** A credential file was used for the first time, or its contents changed. */
       readonly type: 'credential.read';
       readonly account: string;
       readonly credential: string;
-      /** When its file was last written, epoch milliseconds. */
+      /** Epoch milliseconds of the last write to the file. */
       readonly writtenAt: number;
       readonly isReplaced: boolean;
     };

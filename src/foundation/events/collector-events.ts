@@ -1,4 +1,4 @@
-/** Events of the collectors and of their checks. */
+/** Events of the collectors and their checks. */
 import type { CollectorName } from '../domain/observation.ts';
 
 export type CollectorEvent =
@@ -27,7 +27,7 @@ export type CollectorEvent =
   | {
       readonly type: 'statistics.checked';
       readonly account: string;
-      /** What they were compared with: the current element of the daily arrays, or the log of an hour. */
+      /** Reference of the comparison: the current element of the daily arrays, or the log of an hour. */
       readonly against: 'day' | 'log';
       /** Source of points, or state of the log. */
       readonly what: string;

@@ -1,4 +1,4 @@
-/** Events as log lines. */
+/** Logs events. */
 import type { Logger } from '../platform/logger.ts';
 import type { EventBus } from './events.ts';
 import { Lasting } from './lasting.ts';

@@ -1,6 +1,6 @@
 /**
- * What happened, emitted once. The logger and the exporters subscribe; the emitters do not know them.
- * Ids can be fields of events; they never become labels.
+ * Events of the daemon, each emitted once. The logger and the exporters subscribe; the emitters do not know them. Ids
+ * can be fields of events; they never become labels.
  */
 import type { ClientEvent } from './client-events.ts';
 import type { CollectorEvent } from './collector-events.ts';

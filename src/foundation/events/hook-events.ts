@@ -1,6 +1,6 @@
-/** Events of the hooks: what Alertmanager and the callbacks of the service send. */
+/** Events of the hooks that Alertmanager and the service's callbacks call. */
 
-/** Why a hook rejected a request. */
+/** Reasons why a hook rejected a request. */
 export const HOOK_REFUSALS = [
   'method',
   'unauthorized',
@@ -18,11 +18,11 @@ export type HookEvent =
       readonly type: 'hook.answered';
       /** `other`: a hook that is not configured. */
       readonly hook: 'alertmanager' | 'callbacks' | 'other';
-      /** Name of the receiver or account; absent when it is not configured. */
+      /** Name of the receiver or account; absent if it is not configured. */
       readonly name?: string;
       /** HTTP status. */
       readonly code: number;
-      /** Absent when the request was accepted. */
+      /** Absent if the request was accepted. */
       readonly refused?: HookRefusal;
     }
   | {
@@ -31,15 +31,15 @@ export type HookEvent =
       readonly receiver: string;
       readonly firing: number;
       readonly resolved: number;
-      /** Alerts that could not be parsed. */
+      /** Number of invalid alerts. */
       readonly dropped: number;
     }
   | {
       readonly type: 'callback.received';
       readonly account: string;
       readonly kind: 'callback' | 'failure_callback';
-      /** Class of the status that the destination answered with: `2xx`, or `none` without an answer. */
+      /** Class of the destination's response status: `2xx`, or `none` if there was no response. */
       readonly codeClass: string;
     }
-  /** An alert that triggers policies began to fire, and its account is not known. */
+  /** An alert that triggers policies began to fire, and its account is unknown. */
   | { readonly type: 'alert.unassigned'; readonly receiver: string; readonly name: string };

@@ -1,6 +1,6 @@
 /**
- * The log line of each event. The level names who must act: debug nobody, info nobody although it is worth knowing,
- * warn somebody soon, error somebody now. Messages are constant; what varies is in the fields.
+ * Log line of each event. The level says who must act: debug and info, no one; warn, an operator soon; error, an
+ * operator now. Messages are constant; variable data is in the fields.
  */
 import type { RunOutcome } from '../domain/plan.ts';
 import type { EventOf, OpsEvent } from './events.ts';
@@ -8,7 +8,7 @@ import type { Lasting } from './lasting.ts';
 
 type LogLine = readonly [level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: object];
 
-/** Returns the line of an event, or undefined when there is nothing new to log. `none`: the event is never logged. */
+/** Returns the line of an event, or undefined if there is nothing new to log. `none`: the event is never logged. */
 export type LineOf<T extends OpsEvent['type']> =
   | 'none'
   | ((event: EventOf<T>, lasting: Lasting) => LogLine | undefined);
@@ -27,23 +27,24 @@ const LEVEL_OF_RUN = {
   error: 'error',
 } as const satisfies Record<RunOutcome, string>;
 
-const POINTS_DISAGREE = 'points of the statistics do not add up to their day: see collectors.accountStats.points';
-const POINTS_AGREE = 'points of the statistics add up to their day again';
+const POINTS_DISAGREE =
+  'sum of statistics points differs from the value of their day, check collectors.accountStats.points';
+const POINTS_AGREE = 'sum of statistics points agrees with the value of their day again';
 
 export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
   'api.request': (event) => ['debug', 'request', event],
   'api.retry': (event) => ['debug', 'client waits', event],
   'api.throttled': (event) => ['debug', 'client waits', event],
   'api.rate_limit': (event) => ['debug', 'client waits', event],
-  'api.rows_dropped': (event) => ['warn', 'rows of an answer were not understood and left out', event],
+  'api.rows_dropped': (event) => ['warn', 'invalid rows dropped from a response', event],
   'credential.read': ({ account, credential, isReplaced }) =>
-    isReplaced ? ['info', 'credential file changed; it is used from now on', { account, credential }] : undefined,
+    isReplaced ? ['info', 'credential file changed, using the new credential', { account, credential }] : undefined,
 
   'collector.finished': collectorLine,
-  'collector.skipped': (event) => ['debug', 'collector run was skipped', event],
+  'collector.skipped': (event) => ['debug', 'collector run skipped', event],
   'log.set_back': ({ account, from, to }) => [
     'warn',
-    'log watermark was ahead of the local clock, reading the log again from an earlier time',
+    'log watermark was ahead of the local clock, resetting it and reading the log again',
     { account, from: new Date(from).toISOString(), to: new Date(to).toISOString() },
   ],
   'statistics.checked': checkLine,
@@ -55,31 +56,27 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
   ],
   'series.refused': ({ family, limit }) => [
     'warn',
-    'there are as many series as telemetry.metrics.maxSeries allows; new ones are not shown',
+    'series limit telemetry.metrics.maxSeries reached, rejecting new series',
     { family, limit },
   ],
   'spans.exported': (_event, lasting) => ended(lasting, 'spans'),
   'spans.waiting': 'none',
   'spans.dropped': ({ reason, count }, lasting) =>
-    lasting.isNews('spans', reason) ? ['warn', 'spans are being dropped', { reason, count }] : undefined,
+    lasting.isNews('spans', reason) ? ['warn', 'spans dropped', { reason, count }] : undefined,
   'deliveries.written': (_event, lasting) => ended(lasting, 'deliveries', 'dropped deliveries'),
   'deliveries.dropped': ({ count }, lasting) =>
     lasting.isNews('dropped deliveries', 'dropped')
-      ? ['warn', 'lines about deliveries are dropped: too many wait to be written', { count }]
+      ? ['warn', 'delivery events dropped, too many are waiting to be written', { count }]
       : undefined,
   'deliveries.failing': ({ reason }, lasting) => {
-    // A slow reader of the pipe shows as EAGAIN; the lines that wait for it are counted.
-    if (reason === 'EAGAIN') return ['debug', 'lines about deliveries wait', { reason }];
+    // A slow reader of the pipe causes EAGAIN. The waiting lines are counted.
+    if (reason === 'EAGAIN') return ['debug', 'delivery events are waiting to be written', { reason }];
     return lasting.isNews('deliveries', reason)
-      ? ['warn', 'lines about deliveries cannot be written; they wait in the store', { reason }]
+      ? ['warn', 'writing delivery events failed, keeping them in the store', { reason }]
       : undefined;
   },
 
-  'policy.triggered': ({ policy, account, trigger }) => [
-    'info',
-    'a policy is triggered',
-    { policy, account, ...trigger },
-  ],
+  'policy.triggered': ({ policy, account, trigger }) => ['info', 'policy triggered', { policy, account, ...trigger }],
   'policy.run': runLine,
   'action.outcome': ({ type: _type, durationMs, ...fields }) => [
     fields.outcome === 'unknown' ? 'warn' : 'info',
@@ -88,34 +85,34 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
   ],
   'archive.failed': ({ policy, account, dlqId, reason }) => [
     'warn',
-    'an entry was not archived; it is deleted nevertheless, since archive.require is false',
+    'archiving an entry failed, deleting it because archive.require is false',
     { policy, account, dlqId, reason },
   ],
   'campaign.changed': ({ type: _type, ...fields }) => [
     fields.state === 'halted' || fields.state === 'audit' ? 'warn' : 'info',
-    'a campaign goes on, or halts',
+    'campaign state changed',
     fields,
   ],
   'engine.paused': ({ scope, reason }) => [
     'error',
-    'paused: nothing is done until a person lifts it with opsd unpause',
+    'paused, no actions until an operator runs opsd unpause',
     { scope, reason },
   ],
-  'engine.unpaused': ({ lifted, reason }) => ['info', 'a person lifted the pauses', { lifted, reason }],
+  'engine.unpaused': ({ lifted, reason }) => ['info', 'pauses lifted by an operator', { lifted, reason }],
   'engine.recovered': ({ unknown }) =>
     unknown > 0
-      ? ['warn', 'actions of an earlier process have no known outcome; they are resolved by reading', { unknown }]
+      ? ['warn', 'actions of an earlier process have unknown outcomes, resolving them by reading', { unknown }]
       : undefined,
 
   'hook.answered': hookLine,
   'alerts.received': ({ type: _type, ...fields }) =>
     fields.dropped > 0
-      ? ['warn', 'alerts of a notification were not understood and left out', fields]
+      ? ['warn', 'invalid alerts dropped from a notification', fields]
       : ['debug', 'alerts received', fields],
   'callback.received': (event) => ['debug', 'callback received', event],
   'alert.unassigned': ({ receiver, name }) => [
     'warn',
-    'an alert without account triggers no policy',
+    'alert without account triggers no policy',
     {
       receiver,
       alert: name,
@@ -129,31 +126,27 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
       : [LEVEL_OF_SEVERITY[fields.severity], 'a person should know of this', fields],
   'notices.standing': 'none',
   'notification.sent': ({ receiver }, lasting) =>
-    lasting.end(`notifications ${receiver}`) ? ['info', 'notifications are delivered again', { receiver }] : undefined,
+    lasting.end(`notifications ${receiver}`) ? ['info', 'notification delivery recovered', { receiver }] : undefined,
   'notification.failed': ({ receiver, reason }, lasting) =>
     lasting.isNews(`notifications ${receiver}`, reason)
-      ? ['warn', 'notifications cannot be delivered; they wait', { receiver, reason }]
+      ? ['warn', 'notification delivery failed, will retry', { receiver, reason }]
       : undefined,
-  'notification.dropped': ({ type: _type, ...fields }) => ['error', 'notifications are lost', fields],
+  'notification.dropped': ({ type: _type, ...fields }) => ['error', 'notifications dropped', fields],
   'notifications.waiting': 'none',
 
-  'schedule.rearmed': ({ name, jumpMs }) => ['warn', 'the clock jumped; schedule was set anew', { name, jumpMs }],
+  'schedule.rearmed': ({ name, jumpMs }) => ['warn', 'clock jumped, schedule set again', { name, jumpMs }],
   'config.reloaded': ({ by, changed }) => [
     'info',
-    changed ? 'configuration changed, applying it' : 'the configuration was loaded again; nothing has changed',
+    changed ? 'configuration changed, applying it' : 'configuration reloaded without changes',
     { by },
   ],
   'config.reload_failed': ({ type: _type, ...fields }) => [
     'error',
-    'the configuration cannot be used; the one before stays',
+    'configuration reload failed, keeping the previous configuration',
     fields,
   ],
-  'web_config.changed': ({ listener }) => [
-    'info',
-    'the web configuration file has changed; it holds from now on',
-    { listener },
-  ],
-  'store.failed': ({ operation, message }) => ['error', 'the store failed', { operation, detail: message }],
+  'web_config.changed': ({ listener }) => ['info', 'web configuration changed, applying it', { listener }],
+  'store.failed': ({ operation, message }) => ['error', 'store operation failed', { operation, detail: message }],
   'backup.failed': ({ message }) => [
     'error',
     'scheduled backup failed, keeping the previous backups',
@@ -161,7 +154,7 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
   ],
 };
 
-/** Ends what lasts, without a line. */
+/** Ends conditions without a line. */
 function ended(lasting: Lasting, ...things: readonly string[]): undefined {
   for (const thing of things) lasting.end(thing);
 }
@@ -172,12 +165,12 @@ function collectorLine(
 ): LogLine {
   const thing = `collector ${account} ${collector}`;
   if (failure === undefined) {
-    if (lasting.end(thing)) return ['info', 'collector works again', { account, collector }];
-    // A run that was aborted because the daemon stops says nothing about the collector.
+    if (lasting.end(thing)) return ['info', 'collector recovered', { account, collector }];
+    // An abort because the daemon is stopping says nothing about the collector.
   } else if (failure.reason !== 'aborted' && lasting.isNews(thing, failure.reason)) {
-    return ['warn', 'collector is failing', { account, collector, ...failure }];
+    return ['warn', 'collector failed', { account, collector, ...failure }];
   }
-  return ['debug', 'collector ran', { account, collector, durationMs: Math.round(durationMs), ...failure }];
+  return ['debug', 'collector run finished', { account, collector, durationMs: Math.round(durationMs), ...failure }];
 }
 
 function checkLine(
@@ -192,7 +185,7 @@ function checkLine(
     return ['info', isDay ? POINTS_AGREE : 'log and statistics agree again', fields];
   }
   const level = lasting.isNews(thing, 'wrong') ? 'warn' : 'debug';
-  return [level, isDay ? POINTS_DISAGREE : 'log and statistics do not agree on the last hours', fields];
+  return [level, isDay ? POINTS_DISAGREE : 'log and statistics disagree for the last hours', fields];
 }
 
 /** Returns the line of a run. A run that acted is always logged; one that repeats the last outcome only at debug. */
@@ -215,13 +208,13 @@ function runLine(event: EventOf<'policy.run'>, lasting: Lasting): LogLine {
   return [isQuiet && !isAct ? 'debug' : level, 'policy run finished', fields];
 }
 
-/** Returns the line of a hook's answer. Strangers call an open address all day: only configured hooks are news. */
+/** Returns the line of a hook's response. Strangers call an open address all day, so only configured hooks are news. */
 function hookLine({ hook, name, code, refused }: EventOf<'hook.answered'>, lasting: Lasting): LogLine {
   const fields = { hook, ...(name !== undefined && { name }), code, ...(refused !== undefined && { refused }) };
   const thing = `hook ${hook} ${name}`;
   if (refused === undefined && name !== undefined) lasting.end(thing);
   else if (name !== undefined && refused !== 'method' && lasting.isNews(thing, String(refused))) {
-    return ['warn', 'a hook refuses what it is sent', fields];
+    return ['warn', 'hook rejected a request', fields];
   }
-  return ['debug', 'hook answered', fields];
+  return ['debug', 'hook request handled', fields];
 }

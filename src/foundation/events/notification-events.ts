@@ -1,12 +1,12 @@
-/** Events of the notices and of their delivery to receivers. */
+/** Events of conditions and of their notifications. */
 import type { Notice, NoticeSeverity } from '../domain/notice.ts';
 
-/** Why a notification is not delivered. */
+/** Reasons why a notification is not delivered. */
 export const NOTIFICATION_LOSSES = ['full', 'rejected', 'too_old', 'no_receiver'] as const;
 type NotificationLoss = (typeof NOTIFICATION_LOSSES)[number];
 
 export type NotificationEvent =
-  /** A notice becomes active, changes its words, or is resolved. */
+  /** A condition becomes active, changes its texts, or is resolved. */
   | ({ readonly type: 'notice' } & Notice)
   | { readonly type: 'notices.standing'; readonly bySeverity: Readonly<Record<NoticeSeverity, number>> }
   | { readonly type: 'notification.sent'; readonly receiver: string }
@@ -14,7 +14,7 @@ export type NotificationEvent =
       readonly type: 'notification.failed';
       /** `alertmanager`, `webhook`, or `webhook/OWNER`. */
       readonly receiver: string;
-      /** A status, or an error code: never an address, which may hold a secret. */
+      /** Status or error code, never an address, because addresses may contain a secret. */
       readonly reason: string;
     }
   | {

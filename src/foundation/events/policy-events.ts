@@ -11,7 +11,7 @@ export type PolicyEvent =
       /** Epoch milliseconds. */
       readonly at: number;
       readonly trigger: Trigger['kind'];
-      /** Absent where no plan was made. */
+      /** Absent if no plan was made. */
       readonly planId?: string;
       readonly outcome: RunOutcome;
       readonly matched: number;
@@ -19,7 +19,7 @@ export type PolicyEvent =
       readonly backlog: number;
       readonly denials: readonly { readonly guard: string; readonly count: number }[];
       readonly evaluationErrors: number;
-      /** Milliseconds until the backlog is drained, by the ramp and the caps; absent where nothing matched. */
+      /** Milliseconds until the backlog is drained at the limits of ramp and caps; absent if nothing matched. */
       readonly drainMs?: number;
       readonly stopped?: { readonly guard: string; readonly reason: string };
       readonly error?: string;
@@ -29,20 +29,20 @@ export type PolicyEvent =
       readonly policy: string;
       readonly account: string;
       readonly action: string;
-      /** A dlqId, or the page or amount that was acted on. */
+      /** A dlqId, or the page or amount of the action. */
       readonly target: string;
-      /** The run that was acted on; absent when only its entry is known. */
+      /** Run of the action; absent if only its entry is known. */
       readonly workflowRunId?: string;
       readonly outcome: string;
-      /** Entries that it was to act on: more than one for a page of a prune. */
+      /** Number of entries in the request: more than one for a prune page. */
       readonly items: number;
-      /** Entries that the service reports it acted on. */
+      /** Number of entries that the service acted on, according to its response. */
       readonly done?: number;
       readonly durationMs: number;
       readonly detail?: string;
     }
   | {
-      /** An entry is deleted without its archive, as its policy allows. */
+      /** An entry is deleted without an archive, as its policy allows. */
       readonly type: 'archive.failed';
       readonly policy: string;
       readonly account: string;

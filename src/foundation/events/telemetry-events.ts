@@ -1,4 +1,4 @@
-/** Events of the daemon's own output: series, spans, lines about deliveries. */
+/** Events of the daemon's own output: series, spans, delivery events. */
 
 export type TelemetryEvent =
   /** An OTEL_* variable cannot be parsed. */
@@ -7,7 +7,7 @@ export type TelemetryEvent =
   | {
       readonly type: 'spans.exported';
       readonly count: number;
-      /** From their creation until they were acknowledged; absent for those of the daemon itself. */
+      /** Time between creation and acknowledgment; absent for the daemon's own spans. */
       readonly lagMs?: number;
     }
   | {
@@ -18,4 +18,4 @@ export type TelemetryEvent =
   | { readonly type: 'spans.waiting'; readonly spans: number; /** Epoch milliseconds. */ readonly oldestAt?: number }
   | { readonly type: 'deliveries.written'; readonly count: number }
   | { readonly type: 'deliveries.dropped'; readonly count: number }
-  | { readonly type: 'deliveries.failing'; /** An error code of the system. */ readonly reason: string };
+  | { readonly type: 'deliveries.failing'; /** Error code of the system. */ readonly reason: string };

@@ -1,15 +1,15 @@
 /**
- * The time that decisions use. It starts with the local clock and continues on the monotonic clock, so that a jump of
- * the local clock changes nothing. It is set again only to a local time that the `Date` of an answer confirms.
+ * Clock for decisions. It starts with the local clock and continues on the monotonic clock, so that a jump of the local
+ * clock has no effect. It is set again only to a local time that the `Date` of a response confirms.
  */
 import { clockFault } from '../domain/clock-skew.ts';
 import type { Clock, Timer } from '../platform/clock.ts';
 import type { Api, EventBus } from './events.ts';
 
-/** Difference from the local clock that is worth setting the time for, in milliseconds. */
+/** Minimum difference from the local clock for setting the time, in milliseconds. */
 const WORTH_SETTING_MS = 1_000;
 
-/** The last answer of an API that carried the service's time. */
+/** Last response of an API with the service's time. */
 interface Reading {
   readonly account: string;
   readonly skewMs: number;
@@ -21,9 +21,9 @@ export class VerifiedClock implements Clock, Disposable {
   readonly #local: Clock;
   readonly #subscription: Disposable;
   readonly #readings = new Map<string, Reading>();
-  /** Accounts that have answered, with or without the service's time. */
+  /** Accounts that have responded, with or without the service's time. */
   readonly #heard = new Set<string>();
-  /** The moment at which the time was set last. */
+  /** Time when the clock was last set. */
   #wall: number;
   #monotonic: number;
 
@@ -32,7 +32,7 @@ export class VerifiedClock implements Clock, Disposable {
     this.#wall = local.now();
     this.#monotonic = local.monotonic();
     this.#subscription = events.subscribe((event) => {
-      // A request that was not answered, or not sent, says nothing about time.
+      // A request without a response says nothing about time.
       if (event.type !== 'api.request' || event.code === 'error') return;
       this.#heard.add(event.account);
       if (event.clockSkewMs !== undefined) this.#take(event.account, event.api, event.clockSkewMs);
@@ -43,7 +43,7 @@ export class VerifiedClock implements Clock, Disposable {
     return Math.round(this.#wall + this.#local.monotonic() - this.#monotonic);
   }
 
-  /** Time that was noted before this moment may differ by MAX_CLOCK_SKEW_MS more than time that is noted now. */
+  /** Returns when the clock was last set. Earlier recorded times may have an additional error of MAX_CLOCK_SKEW_MS. */
   get steadySince(): number {
     return this.#wall;
   }
@@ -57,9 +57,9 @@ export class VerifiedClock implements Clock, Disposable {
   }
 
   /**
-   * Returns how far the local clock is ahead of the service of an account, in milliseconds. Where its two APIs disagree,
-   * or this clock and the local one, it is the larger difference. Of a service that sends no `Date` it is how far the
-   * local clock was set since the start. Undefined before the first answer.
+   * Returns how far the local clock is ahead of an account's service, in milliseconds. If its two APIs disagree, or
+   * this clock and the local one, returns the larger difference. If the service sends no `Date`, returns how far the
+   * local clock was set since the start. Undefined before the first response.
    */
   skewMs(account: string): number | undefined {
     if (!this.#heard.has(account)) return undefined;
@@ -73,7 +73,7 @@ export class VerifiedClock implements Clock, Disposable {
     return skews.reduce((worst, skew) => (Math.abs(skew) > Math.abs(worst) ? skew : worst));
   }
 
-  /** Whether an answer of the service confirms the local clock at present. */
+  /** Returns true if a response of the service currently confirms the local clock. */
   isVerified(): boolean {
     return [...this.#heard].some((account) => clockFault(this.skewMs(account)!) === undefined);
   }

@@ -1,6 +1,6 @@
 /**
- * Time, handed in. Nothing outside `platform/` reads the machine's clock or sets a timer, so that tests and the
- * embedded service can own time (`manual-clock.ts`).
+ * Clock passed as a dependency. Code outside `platform/` never reads the machine's clock or sets a timer. So tests and
+ * the embedded service can control time (`manual-clock.ts`).
  */
 
 export interface Timer extends Disposable {
@@ -9,15 +9,15 @@ export interface Timer extends Disposable {
 }
 
 export interface Clock {
-  /** Wall time, epoch milliseconds. It may jump. */
+  /** Wall-clock time in epoch milliseconds. It may jump. */
   now(): number;
-  /** Milliseconds since an arbitrary moment; never goes back. */
+  /** Milliseconds since an arbitrary moment; never decreases. */
   monotonic(): number;
-  /** Calls `run` once, no earlier than `ms` from now on the monotonic clock. The timer does not keep the process alive. */
+  /** Calls `run` once, at least `ms` from now on the monotonic clock. The timer does not keep the process alive. */
   after(ms: number, run: () => void): Timer;
 }
 
-/** Node clamps longer timers to 1 ms: wait in pieces instead. */
+/** Longest timer. Node clamps longer ones to 1 ms, so longer waits are split. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {

@@ -2,20 +2,20 @@ import { lstatSync, statSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Returns why a switch made of a file is set; undefined while there is no such file. A link that leads nowhere is set,
- * and so is everything that is not a plain "no such file": a switch that stops must not fail open.
+ * Returns why a file switch is set; undefined if the file does not exist. A dangling link counts as set, and so does
+ * every error other than "no such file". A stop switch must not fail open.
  */
 export function fileSwitch(path: string): string | undefined {
   try {
     if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return `${path} exists`;
     const link = danglingParent(path);
-    return link && `${path} cannot be looked at: ${link} is a link that leads nowhere`;
+    return link && `${path} cannot be checked: ${link} is a dangling link`;
   } catch (error) {
-    return `${path} cannot be looked at (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+    return `${path} cannot be checked (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
   }
 }
 
-/** The link that keeps a file from being found. */
+/** Returns the dangling link that prevents access to a file. */
 function danglingParent(path: string): string | undefined {
   const folder = dirname(path);
   const entry: Stats | undefined = lstatSync(folder, { throwIfNoEntry: false });

@@ -1,7 +1,7 @@
 /**
- * A body put together from the chunks in which it comes. They are copied into blocks: a chunk of one byte would cost an
- * object of its own, and keep what it was cut from. A block is never copied into a larger one, so that a large body
- * needs its own size alone until it is whole.
+ * Collects a body from its chunks. The chunks are copied into blocks, because a chunk of one byte would need an object
+ * of its own and keep its source in memory. A block is never copied into a larger one. A large body therefore needs
+ * only its own size until it is complete.
  */
 
 const FIRST_BYTES = 16_384;
@@ -9,7 +9,7 @@ const MOST_BLOCK_BYTES = 1_048_576;
 
 export class GatheredBytes {
   readonly #blocks: Buffer<ArrayBuffer>[] = [];
-  /** Bytes used of the last block. */
+  /** Used bytes of the last block. */
   #used = 0;
   #length = 0;
 
@@ -28,7 +28,7 @@ export class GatheredBytes {
     }
   }
 
-  /** Returns all that came; nothing may be added afterwards. */
+  /** Returns all bytes. No bytes may be added afterwards. */
   take(): Buffer<ArrayBuffer> {
     const [first, ...more] = this.#blocks;
     if (first === undefined || more.length === 0) return (first ?? Buffer.alloc(0)).subarray(0, this.#length);
@@ -39,12 +39,16 @@ export class GatheredBytes {
     return whole;
   }
 
-  /** Frees the memory at once, without waiting for the garbage collector; nothing may be added or taken afterwards. */
+  /**
+   * Frees the memory immediately, without waiting for the garbage collector. The object must not be used afterwards.
+   */
   discard(): void {
     for (const { buffer } of this.#blocks.splice(0)) buffer.transfer(0);
   }
 
-  /** The last block, with room for at least one byte. Blocks grow with the body, so that there are few of them. */
+  /**
+   * Returns the last block, with space for at least one byte. Blocks grow with the body, so that there are few of them.
+   */
   #room(): Buffer {
     const last = this.#blocks.at(-1);
     if (last !== undefined && this.#used < last.length) return last;
@@ -56,8 +60,8 @@ export class GatheredBytes {
 }
 
 /**
- * Frees the memory of what `take` returned, once it was read. The garbage collector takes its time with memory outside
- * its heap: without this a process that reads much grows by tens of megabytes.
+ * Frees the memory of the result of `take` after it was read. The garbage collector is slow to free memory outside its
+ * heap. Without this, a process that reads much grows by tens of megabytes.
  */
 export function freeBytes(taken: Buffer<ArrayBuffer>): void {
   taken.buffer.transfer(0);

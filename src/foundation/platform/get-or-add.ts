@@ -1,4 +1,4 @@
-/** The value of a key, made and kept when there is none. */
+/** Returns the value of a key, creating and storing it if there is none. */
 export function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));

@@ -1,4 +1,6 @@
-/** One POST to somebody else's server: bounded in time and in what is read of the answer; follows no redirect. */
+/**
+ * Sends a POST to an external server, with limits on the time and on the size of the response. Follows no redirects.
+ */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from './clock.ts';
@@ -6,14 +8,14 @@ import { withTimeout } from './sleep.ts';
 
 export interface PostAnswer {
   readonly status: number;
-  /** How long the receiver wants to be left alone. */
+  /** Wait that the receiver requests, in milliseconds. */
   readonly retryAfterMs?: number;
   readonly contentType: string;
   readonly body: Buffer;
 }
 
 export interface HttpPost extends Disposable {
-  /** Rejects when there was no whole answer in time. */
+  /** Sends a POST. Rejects if there was no complete response in time. */
   send(
     url: string,
     message: { readonly headers: Readonly<Record<string, string | number>>; readonly body: Uint8Array },
@@ -33,7 +35,7 @@ export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): Http
   const plain = { request: httpRequest, agent: new HttpAgent({ keepAlive: true }) };
   let secure: Promise<typeof plain> | undefined;
 
-  /** TLS is loaded when it is needed. */
+  /** Loads TLS on demand. */
   async function loadSecure(): Promise<typeof plain> {
     const https = await import('node:https');
     return { request: https.request, agent: new https.Agent({ keepAlive: true, ...tls }) };
@@ -92,7 +94,7 @@ async function read(response: IncomingMessage): Promise<RawAnswer> {
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
 }
 
-/** Seconds or a date; undefined when it is neither. */
+/** Returns the wait from seconds or a date; undefined if it is neither. */
 function retryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1_000;

@@ -1,14 +1,14 @@
 /**
- * Bounds on JSON from elsewhere, checked on its bytes before a parser builds objects. Nested lists take more than 200
- * times their bytes.
+ * Bounds on external JSON, checked on its bytes before a parser builds objects. Nested lists take more than 200 times
+ * their bytes.
  *
- * The scan and the parser agree on what is a text up to the first syntax error, and the parser stops there.
+ * The scan and the parser agree on the extent of texts up to the first syntax error, where the parser stops.
  */
 
 export interface JsonBounds {
-  /** Objects and lists inside each other, at most. */
+  /** Maximum nesting of objects and lists. */
   readonly depth: number;
-  /** Objects, lists, and their members after the first, at most. */
+  /** Maximum number of objects, lists, and their members after the first. */
   readonly values: number;
 }
 
@@ -19,9 +19,9 @@ const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{') as unkno
   number,
   number,
 ];
-/** Both closing signs come two after the opening ones. */
+/** Distance of a closing character from its opening character, for both kinds. */
 const CLOSING = 2;
-/** Longer texts are left to a search of the system's, which costs more to begin. */
+/** Maximum length of a text that is scanned byte by byte. For longer ones, the native search pays for its start. */
 const SHORT_TEXT = 48;
 
 /** Describes the bound that the JSON exceeds; undefined if it exceeds none. */
@@ -37,7 +37,7 @@ export function exceededJsonBound(json: Buffer, bounds: JsonBounds): string | un
     } else if (byte === BRACE || byte === BRACKET) {
       values += 1;
       depth += 1;
-      if (depth > bounds.depth) return `it nests more than ${bounds.depth} deep`;
+      if (depth > bounds.depth) return `it has more than ${bounds.depth} levels`;
     } else if (byte === BRACE + CLOSING || byte === BRACKET + CLOSING) {
       depth -= 1;
     }
@@ -46,7 +46,7 @@ export function exceededJsonBound(json: Buffer, bounds: JsonBounds): string | un
   return undefined;
 }
 
-/** Returns the place of the quote that ends the text, or the length of a text that is cut off. */
+/** Returns the position of the quote that ends the text, or the length of a truncated text. */
 function endOfText(json: Buffer, start: number): number {
   const soon = Math.min(json.length, start + SHORT_TEXT);
   let at = start;
@@ -54,7 +54,7 @@ function endOfText(json: Buffer, start: number): number {
     if (json[at] === QUOTE) return at;
     if (json[at] === BACKSLASH) at += 1;
   }
-  // Where quotes are escaped, many are: only texts without them are worth a search.
+  // A text with one escaped quote usually has many. Only texts without them are worth a search.
   const quote = json.indexOf(QUOTE, at);
   if (quote === -1) return json.length;
   if (json[quote - 1] !== BACKSLASH || quote === at) return quote;

@@ -1,4 +1,4 @@
-/** Keeps the process from ending while something is waited for that does not keep it itself: timers of a Clock do not. */
+/** Keeps the process alive during a wait that does not do so itself, since timers of a Clock do not. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export function keepAlive(): Disposable {

@@ -1,17 +1,17 @@
 /**
- * Tells the names by which a server is meant to be reached from all others. A page of another site can point its own
- * name at this machine (DNS rebinding), and would then be of the same origin as the server.
+ * Distinguishes the intended host names of a server from all others. A page of another site can point its own name at
+ * this machine (DNS rebinding), and would then have the same origin as the server.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
-/** Names that nobody can register: of this machine, and of the network that it is in. */
+/** Names that cannot be registered: names of this machine and of its network. */
 const PRIVATE_NAME = /^(?:[^.]+|(?:.+\.)?(?:localhost|svc|cluster\.local|internal|home\.arpa))$/;
 
 /**
- * Returns true for an IP address, a private name, the name of this machine, and each of `names`. A name may begin with
- * `*.`, which stands for one or more labels. No page has an IP address as its own name, so addresses are safe.
+ * Returns true for an IP address, a private name, the name of this machine, and each of `names`. A name may start with
+ * `*.`, which matches one or more labels. No page has an IP address as its own name, so addresses are safe.
  */
 export function isKnownHost(host: string, names: readonly string[]): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
@@ -28,7 +28,7 @@ export function hostOf({ rawHeaders, url = '' }: IncomingMessage): string | unde
     (_value, index) => index % 2 === 1 && rawHeaders[index - 1]!.toLowerCase() === 'host',
   );
   if (given.length > 1) throw new HostError('The request has several Host headers; send one.');
-  // A target with a host of its own takes the place of the header.
+  // A target that contains a host overrides the header.
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? given[0];
   if (authority === undefined || authority === '') return undefined;
   const parsed = /^(\[[\da-f:.]+\]|[\w.-]{1,253})(?::\d{0,5})?$/i.exec(authority);
@@ -36,7 +36,7 @@ export function hostOf({ rawHeaders, url = '' }: IncomingMessage): string | unde
   return parsed[1];
 }
 
-/** A request that does not say which host it is for. */
+/** Error for a request whose host is unclear. */
 export class HostError extends Error {
   override readonly name = 'HostError';
 }

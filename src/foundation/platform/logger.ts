@@ -1,4 +1,4 @@
-/** Structured logs: pino to stderr, as JSON unless a person watches. Each line is redacted as a whole. */
+/** Structured logs: pino to stderr, as JSON unless the output is a terminal. Each line is redacted as a whole. */
 import { pino, stdTimeFunctions, type Logger } from 'pino';
 import { redactData } from '../domain/redact.ts';
 
@@ -12,7 +12,7 @@ export interface LoggerOptions {
   readonly destination: { write(line: string): void };
   /** Called with the level of each line written. */
   readonly onLine?: (level: string) => void;
-  /** What every line has besides its own fields, asked when it is written. */
+  /** Returns fields that are added to every line, read at the time of writing. */
   readonly fields?: () => Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,7 @@ export function createLogger(options: LoggerOptions): Logger {
   );
 }
 
-/** The line without credentials, whichever field, message or cause of an error has them. */
+/** Returns the line without credentials, regardless of the field, message or error cause that contains them. */
 function redactedLine(line: string): string {
   return `${JSON.stringify(redactData(JSON.parse(line)))}\n`;
 }

@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its missing parents, one level at a time. Node's own recursive form never returns on file
- * systems that answer ENOENT below an existing folder, such as `/proc`.
+ * Creates a folder and its missing parents, one level at a time. Node's recursive form never returns on file systems
+ * that return ENOENT below an existing folder, such as `/proc`.
  *
- * @returns the highest folder that was created; undefined when the folder existed
+ * @returns the highest folder that was created; undefined if the folder existed
  */
 export function makeFolder(path: string, mode: number): string | undefined {
   const first = makeOne(path, mode);

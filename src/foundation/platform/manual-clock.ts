@@ -1,4 +1,4 @@
-/** A clock that stands still until it is moved: for tests, and for the embedded service's virtual time. */
+/** Clock that only moves on command, for tests and for the embedded service's virtual time. */
 import type { Clock, Timer } from './clock.ts';
 
 interface Waiting {
@@ -32,23 +32,23 @@ export class ManualClock implements Clock {
     return { cancel, [Symbol.dispose]: cancel };
   }
 
-  /** How many timers wait. */
+  /** Returns the number of pending timers. */
   get timers(): number {
     return this.#waiting.size;
   }
 
-  /** Milliseconds until the next timer is due; undefined when none waits. */
+  /** Returns milliseconds until the next timer is due; undefined if none is pending. */
   get nextIn(): number | undefined {
     const next = this.#next(Infinity);
     return next === undefined ? undefined : next.due - this.#monotonic;
   }
 
-  /** Moves the wall clock alone, as a step of NTP or of a person would: timers do not notice. */
+  /** Moves only the wall clock, as NTP or an operator would. Timers are not affected. */
   jump(ms: number): void {
     this.#wall += ms;
   }
 
-  /** Moves time on, firing each timer at its own moment, and lets promises settle in between. */
+  /** Advances time, fires each timer at its own moment, and lets promises settle in between. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await settle();
@@ -80,7 +80,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** A turn of the event loop: promises that were ready have run their continuations. */
+/** Waits one turn of the event loop: promises that were ready have run their continuations. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,10 +1,10 @@
-/** What follows from a text and is asked for again and again: found out once, kept for as many texts as told. */
+/** Caches a function of a text, up to a given number of texts. */
 import { ownText } from './own-text.ts';
 
-/** Longer texts are not remembered. */
+/** Maximum length of a cached text. */
 const LONGEST = 512;
 
-/** @param limit texts that are remembered; past it all are forgotten, which costs time and nothing else */
+/** @param limit maximum number of cached texts; above it the cache is cleared, which only costs time */
 export function memoByText<T>(limit: number, find: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {
@@ -13,7 +13,7 @@ export function memoByText<T>(limit: number, find: (text: string) => T): (text: 
     const found = find(text);
     if (text.length > LONGEST) return found;
     if (known.size >= limit) known.clear();
-    // A slice would keep alive what it was cut from.
+    // A slice would keep its whole source text in memory.
     known.set(ownText(text), found);
     return found;
   };

@@ -1,9 +1,9 @@
-/** Randomness, handed in: seeded where a run must be repeatable. */
+/** Random source passed as a dependency; seeded if a run must be reproducible. */
 export type Random = () => number;
 
 export const systemRandom: Random = Math.random;
 
-/** mulberry32: small, fast, good enough for jitter and sample traffic; never for secrets. */
+/** Returns a mulberry32 generator: small, fast, sufficient for jitter and sample traffic, never for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

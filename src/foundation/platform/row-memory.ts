@@ -1,12 +1,16 @@
 /**
- * A bound on the memory of rows that are kept together while a listing is read. The number of pages is no bound:
- * a page has as much as its service wants.
+ * Limit on the memory of rows that are kept during a listing. The number of pages is not a limit, because the service
+ * determines the size of a page.
  */
 import { getHeapStatistics } from 'node:v8';
 
-/** A part of the heap: the listing before is kept while the next one is read, and a page is parsed meanwhile. */
+/**
+ * Share of the heap. The previous listing is kept while the next one is read, and pages are parsed at the same time.
+ */
 export const MOST_ROW_BYTES = getHeapStatistics().heap_size_limit / 4;
-/** Characters of a row that are not looked at: most rows have no more, and none of them is wide. */
+/**
+ * Number of characters of a row that are counted without inspection. Most rows have no more, and none of them is wide.
+ */
 const FEW = 400;
 
 export class RowMemory {
@@ -17,7 +21,7 @@ export class RowMemory {
     this.most = most;
   }
 
-  /** Counts the texts of rows. Returns false if they are more than may be kept. */
+  /** Counts the texts of rows. Returns false if they exceed the limit. */
   keep(rows: readonly object[]): boolean {
     for (const row of rows) {
       const characters = sumOf(row, (text) => text.length);
@@ -27,7 +31,7 @@ export class RowMemory {
   }
 }
 
-/** Sums up the texts of a row, and those in lists. */
+/** Sums the texts of a row, including those in lists. */
 function sumOf(value: object, measure: (text: string) => number): number {
   let sum = 0;
   for (const key in value) {
@@ -38,7 +42,7 @@ function sumOf(value: object, measure: (text: string) => number): number {
   return sum;
 }
 
-/** V8 takes one byte a character, or two once a character needs it. */
+/** Returns the size of a text. V8 uses one byte per character, or two if any character needs it. */
 function bytesOf(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

@@ -1,14 +1,14 @@
-/** A secret that cannot be printed by accident, and that is read again when its file changes. */
+/** Secret that cannot be printed by accident and is read again when its file changes. */
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 const HIDDEN = '[secret]';
 
-/** Contents of a secret file that are in use from now on. */
+/** Contents of a secret file that came into use. */
 export interface SecretRead {
-  /** When the file was last written, epoch milliseconds: its contents are at least as old. */
+  /** Epoch milliseconds of the last write to the file, the minimum age of its contents. */
   readonly writtenAt: number;
-  /** Other contents were in use before. */
+  /** True if other contents were in use before. */
   readonly isReplaced: boolean;
 }
 
@@ -24,11 +24,12 @@ export class Secret {
   }
 
   /**
-   * The trimmed contents of a file. Its identity (inode, size, times) is looked at on every use, so a rotated
-   * credential counts from the next request on; mounted Secrets are swapped by a link, which changes the inode.
+   * Creates a secret from the trimmed contents of a file. The file's identity (inode, size, times) is checked on every
+   * use, so a rotated credential applies from the next request on. Mounted Secrets are replaced by a link, which
+   * changes the inode.
    *
-   * @param onRead told of contents at their first use; not of a file that was written anew with the same ones
-   * @throws {Error} naming the path, never the contents, when the file cannot be read or is empty
+   * @param onRead called at the first use of contents, not if a file was rewritten with the same contents
+   * @throws {Error} with the path, never the contents, if the file cannot be read or is empty
    */
   static fromFile(path: string, onRead: (read: SecretRead) => void = () => undefined): Secret {
     let identity = '';
@@ -49,7 +50,7 @@ export class Secret {
     });
   }
 
-  /** The secret itself: only ever for a request header, for TLS, or to check who calls. */
+  /** Returns the secret itself, only for a request header, for TLS, or to authenticate a caller. */
   reveal(): string {
     return this.#read();
   }

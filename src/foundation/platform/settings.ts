@@ -1,17 +1,17 @@
 /**
- * Building blocks of every room's `settings.ts`: one way to write a duration, a secret, a listen address.
+ * Building blocks of every room's `settings.ts`: one form for durations, secrets and listen addresses.
  *
- * A message begins in small letters and says what is expected ("expected …", to which the file's value is added) or
- * what is wrong; after a semicolon it may say what to do.
+ * A message starts in lower case. It says what is expected ("expected …", followed by the value in the file) or what is
+ * wrong. After a semicolon it may say what to do.
  */
 import { z } from 'zod';
 import { parseDuration } from '../domain/duration.ts';
 
 const DURATION = 'expected a duration such as 30s, 5m, 1h30m or 7d';
 const LISTEN = 'expected an address such as 127.0.0.1:10777';
-const BASE_URL = 'expected a URL that begins with http:// or https://';
+const BASE_URL = 'expected a URL that starts with http:// or https://';
 
-/** `30s`, `5m`, `1h30m`, `7d`; milliseconds after parsing. Zero is refused unless `min` allows it. */
+/** Duration setting: `30s`, `5m`, `1h30m`, `7d`, parsed to milliseconds. Zero is rejected unless `min` allows it. */
 export function durationSetting(options: { readonly min?: string; readonly max?: string } = {}) {
   const min = parseDuration(options.min ?? '1ms')!;
   const max = options.max === undefined ? Infinity : parseDuration(options.max)!;
@@ -26,7 +26,7 @@ export function durationSetting(options: { readonly min?: string; readonly max?:
     });
 }
 
-/** `host:port`, or `:port` for every address; `[::1]:80` for IPv6. Port 0 lets the system choose. */
+/** Listen address: `host:port`, or `:port` for all addresses; `[::1]:80` for IPv6. Port 0 lets the system choose. */
 export function listenSetting() {
   return z
     .string(LISTEN)
@@ -45,7 +45,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** An http or https URL without user info, query or fragment: a base that paths are appended to; or the word `or`. */
+/** Base URL: http or https without user info, query or fragment, so that paths can be appended; or the word `or`. */
 export function baseUrlSetting(options: { readonly or?: string } = {}) {
   const expected = options.or === undefined ? BASE_URL : `${BASE_URL}, or ${options.or}`;
   return z.string(expected).superRefine((text, context) => {
@@ -56,23 +56,26 @@ export function baseUrlSetting(options: { readonly or?: string } = {}) {
     } else if (url.username !== '' || url.password !== '') {
       context.addIssue({
         code: 'custom',
-        message: 'credentials in a URL; remove the part before the @ and use the keys for them',
+        message: 'credentials in a URL; remove the part up to the @ and use the keys for credentials',
       });
     } else if (url.search !== '' || url.hash !== '') {
-      context.addIssue({ code: 'custom', message: 'a query or fragment in a base URL; end it before the ? or #' });
+      context.addIssue({
+        code: 'custom',
+        message: 'a query or fragment in a base URL; remove the part from the ? or # on',
+      });
     }
   });
 }
 
-/** For `superRefine`: rules between keys are told even when one of the keys is wrong in itself. */
+/** Option for `superRefine`: checks between keys run even if one of the keys is invalid itself. */
 export const always: z.core.$ZodSuperRefineParams = {
   when: (payload) => typeof payload.value === 'object' && payload.value !== null,
 };
 
-/** Paths by whose literals the members of a union are told apart, the first one first. */
+/** Paths whose literals distinguish the members of a union, the first path first. */
 export const discriminators = z.registry<{ readonly paths: readonly (readonly string[])[] }>();
 
-/** A union of mappings whose complaints are those of the member that is meant. */
+/** Returns a union of mappings that reports the errors of the intended member. */
 export function toldApart<T extends z.ZodUnion>(paths: readonly (readonly string[])[], union: T): T {
   discriminators.add(union, { paths });
   return union;

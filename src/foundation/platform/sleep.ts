@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Resolves after `ms`; rejects with the signal's reason when that is aborted first. */
+/** Resolves after `ms`. Rejects with the signal's reason if that is aborted first. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -20,8 +20,8 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 /**
- * Runs `work` with a signal that is aborted by `parent`, or after `ms` with a `TimeoutError`.
- * The work's own rejection is what the caller sees; a work that ignores its signal is not abandoned.
+ * Runs `work` with a signal that is aborted by `parent`, or after `ms` with a `TimeoutError`. The caller sees the
+ * rejection of `work`. Work that ignores its signal is not abandoned.
  */
 export async function withTimeout<T>(
   clock: Clock,

@@ -1,11 +1,11 @@
-/** The unix socket of a daemon lies beside its store, so that whoever knows the one finds the other. */
+/** The Unix socket of a daemon is beside its store, so that each can be found from the other. */
 
-/** Returns the path of the socket on which the daemon of a store listens. */
+/** Returns the path of the socket of a store's daemon. */
 export function socketPathOf(storePath: string): string {
   return `${storePath}.sock`;
 }
 
-/** Returns the path of the store of a socket; undefined if no daemon gives its socket such a path. */
+/** Returns the path of the store of a socket; undefined if the path is not that of a daemon's socket. */
 export function storeOfSocket(socketPath: string): string | undefined {
   return socketPath.endsWith('.sock') ? socketPath.slice(0, -'.sock'.length) : undefined;
 }

@@ -1,4 +1,4 @@
-/** Log lines for a person at a terminal: time, level, message, then what varies as key=value. */
+/** Log lines for a terminal: time, level, message, then the fields as key=value. */
 
 export interface TextSink {
   write(text: string): unknown;
@@ -8,7 +8,7 @@ const COLORS: Readonly<Record<string, string>> = { warn: '\u001B[33m', error: '\
 const DIM = '\u001B[2m';
 const RESET = '\u001B[0m';
 
-/** A pino destination that rewrites each JSON line as text. A line that is not JSON passes as it is. */
+/** Returns a pino destination that rewrites each JSON line as text. A line that is not JSON passes unchanged. */
 export function textLog(sink: TextSink, options: { readonly color: boolean }): { write(line: string): void } {
   return { write: (line) => void sink.write(`${textOf(line, options.color)}\n`) };
 }
@@ -33,7 +33,10 @@ function textOf(line: string, color: boolean): string {
     .trimEnd();
 }
 
-/** Quoted where it is not one plain word, so that control characters of foreign texts cannot reach the terminal. */
+/**
+ * Quotes a value that is not a single plain word, so that control characters in external texts cannot reach the
+ * terminal.
+ */
 function printable(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /^[\w.:/@+-]+$/.test(text) ? text : JSON.stringify(text);

@@ -1,25 +1,23 @@
 /**
- * Slots of a cron expression, computed for any moment instead of waited for: node-cron reads the expression and knows
- * which days match; the timers stay with the scheduler and its clock. Pure.
+ * Slots of a cron expression, computed for any time. node-cron parses the expression and matches days. The scheduler
+ * and its clock own the timers. Pure.
  *
- * In a zone with daylight saving time an expression that names hours is a time of day: it runs once a day, at the
- * first pass when the hour is repeated, at the moment of the change when its time is left out. An expression whose
- * hour is `*` is an interval: it runs at every match of either pass, so the distance of its slots never grows.
+ * In a zone with daylight saving time, an expression that names hours is a time of day and runs once a day. If the hour
+ * is repeated, it runs at the first pass. If its time is skipped, it runs at the moment of the change. An expression
+ * whose hour is `*` is an interval. It runs at every match of either pass, so the distance of its slots never grows.
  */
 import { createTask, parse } from 'node-cron';
 
 export interface CronSlots {
-  /**
-   * The first slot later than `after` (both epoch milliseconds); undefined when none comes within 40 years.
-   */
+  /** Returns the first slot after `after` (both epoch milliseconds); undefined if none exists within 40 years. */
   next(after: number): number | undefined;
 }
 
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** 29 February on a given weekday comes back after 40 years at the latest. */
+/** Search horizon: 29 February on a given weekday recurs within 40 years. */
 const HORIZON_MS = 40 * 366 * DAY_MS;
-/** No zone turns its clock back by more than this. */
+/** Maximum time that any zone turns its clock back. */
 const LONGEST_REPEAT_MS = 3 * 3_600_000;
 
 const silent = { info: ignore, warn: ignore, error: ignore, debug: ignore };
@@ -27,7 +25,7 @@ const silent = { info: ignore, warn: ignore, error: ignore, debug: ignore };
 /**
  * @param expression five fields (minute hour day month weekday), or six with seconds first
  * @param timezone IANA name
- * @throws {Error} when the expression is not valid
+ * @throws {Error} if the expression is invalid
  */
 export function cronSlots(expression: string, timezone: string): CronSlots {
   const fields = parse(expression);
@@ -51,9 +49,9 @@ export function cronSlots(expression: string, timezone: string): CronSlots {
         const slot = civil.first(from + offset, end + offset);
         if (slot !== undefined) return slot - offset;
         const change = offsetAt(end) - offset;
-        // Clocks go forward: the times in between do not exist today.
+        // Clocks move forward: the skipped times do not exist today.
         if (isTimeOfDay && change > 0 && civil.first(end + offset, end + offset + change) !== undefined) return end;
-        // Clocks go back: the times that follow have been.
+        // Clocks move back: the following times have already occurred.
         from = isTimeOfDay && change < 0 ? end - change : end;
       }
       return undefined;
@@ -61,13 +59,13 @@ export function cronSlots(expression: string, timezone: string): CronSlots {
   };
 }
 
-/** Within the second pass of a repeated hour, its end; else `from` or something before it. */
+/** Returns the end of a repeated hour within its second pass; else `from` or an earlier time. */
 function endOfRepeat(from: number, offsetAt: (instant: number) => number): number {
   const back = offsetAt(from - LONGEST_REPEAT_MS) - offsetAt(from);
   return back > 0 ? endOfOffset(from - LONGEST_REPEAT_MS, offsetAt) + back : from;
 }
 
-/** The moment after `from` when the zone's offset changes, or the same time a day later when it does not. */
+/** Returns the next change of the zone's offset after `from`, or one day later if it does not change. */
 function endOfOffset(from: number, offsetAt: (instant: number) => number): number {
   const offset = offsetAt(from);
   let same = from;
@@ -88,7 +86,7 @@ interface CivilFields {
   readonly matchesDay: (midnight: number) => boolean;
 }
 
-/** Slots in a time without zone: local readings of the clock, written as milliseconds as if they were UTC. */
+/** Slots in a time without a zone: local clock readings, written as milliseconds as if they were UTC. */
 function civilSlots(fields: CivilFields): { first(from: number, end: number): number | undefined } {
   const firstOfDay = (from: number, midnight: number): number | undefined => {
     for (const hour of fields.hours) {
@@ -117,11 +115,14 @@ function civilSlots(fields: CivilFields): { first(from: number, end: number): nu
   };
 }
 
-/** Asks node-cron, which knows `L`, `15W` and `1#2`, about days alone. The task is never started: it has no timer. */
+/**
+ * Returns a day matcher of node-cron, which supports `L`, `15W` and `1#2`. The task is never started, so it has no
+ * timer.
+ */
 function dayMatcher(expression: string): (midnight: number) => boolean {
   const day = expression.trim().split(/\s+/).slice(-3).join(' ');
   const task = createTask(`* * * ${day}`, ignore, { timezone: 'UTC', logger: silent });
-  // Only the registry of node-cron lets go of it: `match` needs nothing of that.
+  // Removes the task only from node-cron's registry, which `match` does not need.
   void task.destroy();
   let last: { readonly midnight: number; readonly matches: boolean } | undefined;
   return (midnight) => {
@@ -130,7 +131,7 @@ function dayMatcher(expression: string): (midnight: number) => boolean {
   };
 }
 
-/** Local time minus UTC at a moment, in milliseconds. */
+/** Returns local time minus UTC at a time, in milliseconds. */
 function offsets(timezone: string): (instant: number) => number {
   if (timezone === 'UTC') return () => 0;
   const format = new Intl.DateTimeFormat('en-US', {
@@ -157,5 +158,5 @@ function sorted(values: readonly number[]): number[] {
 }
 
 function ignore(): void {
-  // Nothing to say.
+  // Discards the message.
 }

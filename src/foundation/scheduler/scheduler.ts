@@ -1,10 +1,10 @@
 /**
- * When things run. A task never overlaps itself: a tick that comes while the run before goes on is skipped and
- * counted. Stopping waits for runs in progress.
+ * Runs tasks on schedule. A task never overlaps itself: if a run is due while the previous one is active, it is skipped
+ * and counted. Stopping waits for active runs.
  *
- * All timers are this file's own and count on the monotonic clock. `every` tasks keep to a grid laid at their first
- * run; a cron task waits for its next slot on the wall clock, and a watchdog lays the wait anew when the wall clock
- * was set. Whatever was missed (a blocked event loop, a jump ahead) is made good by one run, never by several.
+ * The scheduler owns all timers, which use the monotonic clock. `every` tasks follow a grid that starts at their first
+ * run. A cron task waits for its next slot on the wall clock, and a watchdog restarts the wait when the wall clock was
+ * set. Missed runs (a blocked event loop, a jump ahead) are replaced by one run, never by several.
  */
 import type { Clock, Timer } from '../platform/clock.ts';
 import type { EventBus } from '../events/events.ts';
@@ -17,23 +17,23 @@ export interface Task {
   /** Unique within a scheduler. */
   readonly name: string;
   readonly schedule: Schedule;
-  /** A run that takes longer is aborted. */
+  /** Time limit of a run; then it is aborted. */
   readonly timeoutMs: number;
-  /** How far the first run may be put off, as a share (0 to 1) of the interval or of a second, whichever is less. */
+  /** Maximum delay of the first run, as a share (0 to 1) of the interval or of one second, whichever is less. */
   readonly jitter: number;
-  /** A cron task also runs soon after the start, as `every` tasks do. */
+  /** True for a cron task that also runs soon after the start, as `every` tasks do. */
   readonly runAtStart?: boolean;
-  /** A run may ask to be repeated before its next slot, as one does that failed. */
+  /** Runs the task. A run can request a repetition before its next slot, for example after a failure. */
   readonly run: (signal: AbortSignal) => Promise<void | RunAgain>;
   readonly onSkip?: (reason: 'overlap') => void;
   /**
-   * Called when a run that the schedule asked for rejects, unless its signal was aborted. A task that lacks it handles its
-   * failures itself: then a rejection is a bug and stays unhandled, for the process to see.
+   * Called when a scheduled run rejects, unless its signal was aborted. A task without it handles its failures itself.
+   * A rejection is then a bug and stays unhandled, so that the process sees it.
    */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Milliseconds from the end of the run; without effect when the next slot comes sooner. */
+/** Milliseconds after the end of the run. No effect if the next slot is earlier. */
 interface RunAgain {
   readonly againInMs: number;
 }
@@ -42,14 +42,14 @@ export interface SchedulerDeps {
   readonly clock: Clock;
   readonly events: EventBus;
   readonly random: Random;
-  /** How long `stop` waits for runs in progress before it aborts them, in milliseconds; default 10 s. */
+  /** Time that `stop` waits for active runs before it aborts them, in milliseconds. Default: 10 s. */
   readonly graceMs?: number;
 }
 
 const GRACE_MS = 10_000;
 const LONGEST_SPREAD_MS = 1_000;
 const WATCH_EVERY_MS = 5_000;
-/** A wall clock that is off by less than this since the last look was slewed or read late, not set. */
+/** Tolerated offset of the wall clock since the last check. A smaller one is slewing or a late check, not a jump. */
 const JUMP_MS = 1_000;
 const NO_REPEAT_MS = 60_000;
 
@@ -58,13 +58,13 @@ interface Entry {
   /** Absent for `every` tasks. */
   readonly slots?: CronSlots;
   timer?: Timer;
-  /** Cron: the slot waited for, epoch milliseconds. */
+  /** Next slot of a cron task, in epoch milliseconds. */
   slot?: number;
-  /** Cron: the slot last run. */
+  /** Last slot that a cron task ran. */
   lastSlot?: number;
-  /** The moment waited for on the monotonic clock: of an `every` task, or of a cron task's run at start. */
+  /** Monotonic due time of an `every` task, or of a cron task's run at start. */
   due?: number;
-  /** Waits to repeat a run that asked for it. */
+  /** Timer of a requested repetition. */
   again?: Timer;
   running?: Promise<void | RunAgain>;
 }
@@ -79,7 +79,7 @@ export class Scheduler implements AsyncDisposable {
   #state: 'new' | 'started' | 'stopped' = 'new';
   #stopped: Promise<void> | undefined;
   #watchdog: Timer | undefined;
-  /** Wall minus monotonic time at the last look. */
+  /** Wall-clock minus monotonic time at the last check. */
   #wallOffset = 0;
 
   constructor(deps: SchedulerDeps) {
@@ -90,12 +90,12 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /**
-   * Before or after the start; a task that comes after it starts at once.
+   * Adds a task. After the start of the scheduler, the task starts immediately.
    *
-   * @throws {Error} when the name is taken, the cron expression is not valid, or the scheduler was stopped
+   * @throws {Error} if the name is taken, the cron expression is invalid, or the scheduler was stopped
    */
   add(task: Task): void {
-    if (this.#state === 'stopped') throw new Error(`task ${task.name} came after the scheduler was stopped`);
+    if (this.#state === 'stopped') throw new Error(`task ${task.name} was added after the scheduler was stopped`);
     if (this.#entries.has(task.name)) throw new Error(`there are two tasks named ${task.name}`);
     const entry: Entry =
       'every' in task.schedule ? { task } : { task, slots: cronSlots(task.schedule.cron, task.schedule.timezone) };
@@ -111,7 +111,7 @@ export class Scheduler implements AsyncDisposable {
     for (const entry of this.#entries.values()) this.#begin(entry);
   }
 
-  /** Epoch milliseconds of the next run; undefined when none is planned. */
+  /** Returns the epoch milliseconds of the next run; undefined if none is scheduled. */
   nextRunAt(name: string): number | undefined {
     const entry = this.#entries.get(name);
     if (entry?.due !== undefined) return this.#clock.now() + Math.max(0, entry.due - this.#clock.monotonic());
@@ -119,9 +119,9 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /**
-   * Runs a task now, beside its schedule. A run in progress is not doubled: then this one is skipped and counted.
+   * Runs a task now, in addition to its schedule. If a run is active, this one is skipped and counted.
    *
-   * @throws what the run rejects with
+   * @throws the rejection of the run
    */
   async runNow(name: string): Promise<void> {
     const entry = this.#entries.get(name);
@@ -130,7 +130,7 @@ export class Scheduler implements AsyncDisposable {
     await this.#run(entry, { forgiveAbort: false });
   }
 
-  /** No new runs; those in progress are aborted after the grace. Resolves when all have ended. */
+  /** Starts no new runs, and aborts active ones after the grace period. Resolves when all have ended. */
   stop(): Promise<void> {
     this.#stopped ??= this.#drain();
     return this.#stopped;
@@ -151,7 +151,7 @@ export class Scheduler implements AsyncDisposable {
     }
     if (running.length === 0) return;
     using _grace = this.#clock.after(this.#graceMs, () => {
-      this.#abort.abort(new DOMException('the scheduler stops', 'AbortError'));
+      this.#abort.abort(new DOMException('the scheduler is stopping', 'AbortError'));
     });
     await Promise.allSettled(running);
   }
@@ -175,7 +175,7 @@ export class Scheduler implements AsyncDisposable {
     const { schedule } = entry.task;
     this.#disarm(entry);
     if ('every' in schedule) {
-      // The next moment of the grid that is still to come: those missed in between are left out.
+      // The next future moment of the grid; missed ones are skipped.
       const passed = Math.floor((this.#clock.monotonic() - due) / schedule.every);
       this.#armDue(entry, due + (passed + 1) * schedule.every);
     } else {
@@ -187,7 +187,7 @@ export class Scheduler implements AsyncDisposable {
   #armSlot(entry: Entry): void {
     const now = this.#clock.now();
     const { lastSlot = now } = entry;
-    // A clock that was set back a little does not repeat a slot; one set back far does not silence the task.
+    // A clock that was set back slightly does not repeat a slot. One that was set back far does not silence the task.
     const after = lastSlot > now && lastSlot - now <= NO_REPEAT_MS ? lastSlot : now;
     const slot = entry.slots?.next(after);
     if (slot === undefined) return;
@@ -197,7 +197,7 @@ export class Scheduler implements AsyncDisposable {
 
   #awaitSlot(entry: Entry, slot: number): void {
     entry.timer = this.#clock.after(slot - this.#clock.now(), () => {
-      // Early by the wall clock: it was slewed or set back while this waited.
+      // The wall clock is early: it was slewed or set back during the wait.
       if (this.#clock.now() < slot) {
         this.#awaitSlot(entry, slot);
         return;
@@ -226,7 +226,10 @@ export class Scheduler implements AsyncDisposable {
     });
   }
 
-  /** The wall clock was set: slots are where it says now. One that was jumped over is run, once. */
+  /**
+   * Restarts the waits after the wall clock was set, with the slots of the new time. A slot that was jumped over runs
+   * once.
+   */
   #rearm(jumpMs: number): void {
     for (const entry of this.#entries.values()) {
       if (entry.slot === undefined) continue;
@@ -238,7 +241,7 @@ export class Scheduler implements AsyncDisposable {
     }
   }
 
-  /** A run that the schedule asks for. */
+  /** Starts a scheduled run. */
   #tick(entry: Entry): void {
     const { onError } = entry.task;
     const run = this.#run(entry, { forgiveAbort: true });

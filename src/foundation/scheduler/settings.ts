@@ -1,4 +1,4 @@
-/** When something runs: `every` on the monotonic clock, or `schedule` by cron. */
+/** Schedule settings: `every` on the monotonic clock, or `schedule` by cron. */
 import { validateDetailed } from 'node-cron';
 import { z } from 'zod';
 import { durationSetting } from '../platform/settings.ts';
@@ -14,7 +14,7 @@ const cronExpression = z
     for (const error of validateDetailed(text).errors) {
       const isNever = error.message.includes('impossible day of month');
       const fault = error.message.replace(' is a invalid expression for ', ' is not valid for the ');
-      const message = isNever ? 'never runs: no such month has such a day' : `not a cron expression: ${fault}`;
+      const message = isNever ? 'never runs: the day does not exist in that month' : `not a cron expression: ${fault}`;
       context.addIssue({ code: 'custom', message });
     }
   });
@@ -29,12 +29,12 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** Keys of a schedule, to be spread into an object of settings. `refineSchedule` says which go together. */
+/** Keys of a schedule, to be spread into a settings object. `refineSchedule` checks their combinations. */
 export const scheduleKeys = {
   every: durationSetting({ min: '1s', max: '31d' }).exactOptional().describe('Interval, on the monotonic clock.'),
   schedule: cronExpression
     .exactOptional()
-    .describe('Cron expression (UTC unless a timezone is given); day of month and weekday must both match.'),
+    .describe('Cron expression (UTC unless a timezone is given); the day of month and the weekday must both match.'),
   timezone: timezone.exactOptional().describe('IANA time zone of `schedule`.'),
 };
 
@@ -46,21 +46,21 @@ export function refineSchedule(
     context.addIssue({
       code: 'custom',
       path: ['schedule'],
-      message: 'every and schedule exclude each other; keep one of them',
+      message: 'every and schedule are mutually exclusive; keep one of them',
     });
   }
   if (value.timezone !== undefined && value.schedule === undefined) {
     context.addIssue({
       code: 'custom',
       path: ['timezone'],
-      message: 'a timezone means nothing without schedule; remove it, or write a schedule',
+      message: 'timezone has no effect without schedule; remove it, or set schedule',
     });
   }
 }
 
 export type Schedule = { readonly every: number } | { readonly cron: string; readonly timezone: string };
 
-/** The schedule that validated settings mean; `fallbackMs` when neither key is given. */
+/** Returns the schedule of validated settings; `fallbackMs` applies if neither key is set. */
 export function scheduleOf(
   value: { every?: number; schedule?: string; timezone?: string },
   fallbackMs: number,
@@ -70,14 +70,17 @@ export function scheduleOf(
 }
 
 const WEEK_MS = 7 * 86_400_000;
-/** Slots looked at to tell an expression's rhythm: a week of every ten minutes. */
+/** Number of slots to check for an expression's rhythm: one week of every ten minutes. */
 const LOOK_AHEAD = 1_010;
 
-/** The longest time between two runs, in milliseconds: of a cron expression, the longest found in a week or 1,000 slots. */
+/**
+ * Returns the longest time between two runs, in milliseconds. For a cron expression, the longest one within a week or
+ * 1,000 slots.
+ */
 export function intervalOf(schedule: Schedule): number {
   if ('every' in schedule) return schedule.every;
   const slots = cronSlots(schedule.cron, schedule.timezone);
-  // Any Monday will do: the rhythm counts, not the moment.
+  // Any Monday works, because only the rhythm matters.
   const start = Date.UTC(2026, 0, 5);
   let slot = slots.next(start);
   let longest = 0;
@@ -91,7 +94,7 @@ export function intervalOf(schedule: Schedule): number {
   return longest;
 }
 
-/** Runs a day: of a cron expression, as in the week or the 1,000 slots that are looked at. */
+/** Returns the runs per day. For a cron expression, the average over the same week or slots. */
 export function runsPerDay(schedule: Schedule): number {
   const DAY_MS = WEEK_MS / 7;
   if ('every' in schedule) return DAY_MS / schedule.every;
@@ -102,7 +105,7 @@ export function runsPerDay(schedule: Schedule): number {
     runs += 1;
     slot = slots.next(slot);
   }
-  // A slot less often than once a week counts as one a week: too many is what an estimate may say.
+  // A slot less often than once a week counts as one per week. The estimate may be too high.
   const span = runs < LOOK_AHEAD ? WEEK_MS : slot! - start;
   return (Math.max(1, runs) * DAY_MS) / span;
 }

@@ -1,4 +1,4 @@
-/** The account record that a token rotation answers (interface 2.7): the one answer whose secrets are kept. */
+/** Parses the account record of a token rotation (interface 2.7), the only response whose secrets are kept. */
 import { Secret } from '#foundation/platform/secret.ts';
 import type { RotatedAccount } from '../api.ts';
 import {
@@ -14,7 +14,9 @@ import {
 
 const SECRET_FIELD = /token|secret|password|credential|api_?key/i;
 
-/** The old token is dead by now: a record of which only the new one can be read is better than none. */
+/**
+ * Parses the record. The old token is already invalid, so a record with only a readable new token is better than none.
+ */
 export function parseRotatedAccount(body: Buffer, drops: Drops, accountId: string): RotatedAccount {
   const row = objectOf(parseJson(body), 'answer');
   const readOnlyToken = drops.field(() => requireText(row, 'read_only_token', LONGEST_TEXT));

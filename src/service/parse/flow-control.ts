@@ -1,4 +1,4 @@
-/** A flow-control key (interface 2.6). */
+/** Parses a flow-control key (interface 2.6). */
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import { compact, objectOf, optionalBoolean, optionalCount, parseJson, requireCount, requireText } from './reader.ts';
 import { optionalSecondsTime } from './time.ts';

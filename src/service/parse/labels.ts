@@ -3,7 +3,7 @@ import { notLonger, UnreadableField, type JsonObject } from './reader.ts';
 
 const NONE: readonly string[] = [];
 
-/** The parts of a `label`: the same few texts come with every row. */
+/** Parts of a `label`. The same few texts appear in every row. */
 const labelsIn = memoByText(2_000, (label): readonly string[] => [
   ...new Set(
     label
@@ -13,7 +13,7 @@ const labelsIn = memoByText(2_000, (label): readonly string[] => [
   ),
 ]);
 
-/** The union of `label`, which may hold several separated by commas, and `labels`. */
+/** Returns the union of `label`, which may contain several labels separated by commas, and `labels`. */
 export function labelsOf(row: JsonObject): readonly string[] {
   const { label, labels } = row as { readonly label?: unknown; readonly labels?: unknown };
   if (label !== undefined && label !== null && typeof label !== 'string') throw new UnreadableField('label: not text');

@@ -1,4 +1,4 @@
-/** Pages of the message log (interface 2.3). Bodies, and headers of callbacks, are not read. */
+/** Parses pages of the message log (interface 2.3). Bodies and headers of callbacks are not read. */
 import { hash } from 'node:crypto';
 import { MESSAGE_STATES, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import type { WireNames } from '../wire-names.ts';
@@ -35,7 +35,7 @@ const TEXTS = [
 
 export interface LogPage {
   readonly rows: readonly LogEntry[];
-  /** Of the rows that were dropped, those that can be recognized. */
+  /** Dropped rows that can be recognized. */
   readonly invalid: readonly InvalidLogRow[];
   readonly cursor?: string;
 }
@@ -43,14 +43,14 @@ export interface LogPage {
 export function parseLogPage(body: Buffer, drops: Drops, names: WireNames): LogPage {
   const { page, cursor } = parsePage(withoutBodies(body));
   const what = ['logs', 'events'].find((key) => page[key] !== undefined);
-  if (what === undefined) throw new MalformedAnswer('neither logs nor events is there');
+  if (what === undefined) throw new MalformedAnswer('it has neither logs nor events');
   const invalid: InvalidLogRow[] = [];
   const onDropped = (row: unknown): void => void invalid.push(...invalidRow(row));
   const rows = rowsOf(drops, page[what], { what, parse: (row) => parseEntry(row, names), onDropped });
   return { rows, invalid, ...(cursor !== undefined && { cursor }) };
 }
 
-/** A row without id and time is like any other such row. */
+/** Returns the identity of an invalid row. A row without id and time cannot be distinguished from others. */
 function invalidRow(row: unknown): InvalidLogRow[] {
   if (typeof row !== 'object' || row === null) return [];
   const { messageId } = row as { readonly messageId?: unknown };
@@ -61,7 +61,10 @@ function invalidRow(row: unknown): InvalidLogRow[] {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Field by field and not as a draft: a page has a hundred of these, and reading the log is mostly this. */
+/**
+ * Parses an entry field by field instead of as a draft. A page has a hundred entries, and this is most of the cost of
+ * reading the log.
+ */
 function parseEntry(row: JsonObject, names: WireNames): LogEntry {
   const entry: Mutable<LogEntry> = {
     time: requireTime(row, 'time'),
@@ -90,13 +93,15 @@ function parseEntry(row: JsonObject, names: WireNames): LogEntry {
   if (flowControlKey !== undefined) entry.flowControlKey = flowControlKey;
   const workflowRunId = entry.workflowRunId ?? headers.workflowRunId;
   if (workflowRunId !== undefined) entry.workflowRunId = workflowRunId;
-  // The service lets the time take precedence over the delay.
+  // In the service, the time takes precedence over the delay.
   if (headers.notBefore !== undefined) entry.postponedBy = 'not_before';
   else if (headers.delay !== undefined) entry.postponedBy = 'delay';
   return entry;
 }
 
-/** A state that we do not know must not pass for one that the entry does not carry: that would be read off the filter. */
+/**
+ * Returns the state. An unknown state is an error: it must not look like an absent one, which the filter would replace.
+ */
 function optionalState(row: JsonObject): MessageState | undefined {
   const state = optionalText(row, 'state');
   if (state === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Pages: rows and a cursor. */
+/** Parses pages: rows and a cursor. */
 import { notLonger, objectOf, parseJson, UnreadableField, type JsonObject } from './reader.ts';
 
 export interface RawPage {
@@ -7,17 +7,17 @@ export interface RawPage {
   readonly cursor?: string;
 }
 
-/** The reviver's third argument, which carries the text that a primitive was written as. */
+/** Reviver with the third argument, which has the source text of a primitive. */
 type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** Reads an answer that is an object with, perhaps, a cursor. */
+/** Parses a response that is an object with an optional cursor. */
 export function parsePage(body: Buffer): RawPage {
   const page = objectOf(parseJson(body), 'answer');
   const cursor = cursorOf(page, body);
   return { page, ...(cursor !== undefined && { cursor }) };
 }
 
-/** Cursors may exceed 2^53: one that came as a number is read again as the text it was written as. */
+/** Returns the cursor. Cursors may exceed 2^53, so a numeric one is parsed again as text. */
 function cursorOf(page: JsonObject, body: Buffer): string | undefined {
   const cursor = page['cursor'];
   if (cursor === undefined || cursor === null || cursor === '') return undefined;

@@ -1,8 +1,8 @@
-/** What a publish answers (interface 2.2): one result, or one for each endpoint of a URL Group. */
+/** Parses the response to a publish (interface 2.2): one result, or one for each endpoint of a URL Group. */
 import type { PublishResult } from '../api.ts';
 import { compact, objectOf, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
 
-/** An object, a list of them, or `{messages: [list]}`; with status 200 or 202. */
+/** Parses an object, a list of them, or `{messages: [list]}`, with status 200 or 202. */
 export function parsePublish(body: Buffer): readonly PublishResult[] {
   const json = parseJson(body);
   if (Array.isArray(json)) return json.map(parseResult);

@@ -1,33 +1,32 @@
 /**
- * Reading answers: JSON text to values, field by field. Only the fields that are asked for are looked at. Absent and
- * null are the same; a field that is there but of another kind is unreadable, never guessed. No message made here
- * holds content of an answer.
+ * Reads responses: JSON text to values, field by field. Only requested fields are read. Absent and null are equal. A
+ * field of another type is unreadable, and its value is never guessed. Error messages contain no content of a response.
  */
 import { exceededJsonBound } from '#foundation/platform/json-bounds.ts';
 
-/** A page of the interface has some ten thousand values, and nests six deep. */
+/** Bounds for a response. A page of the interface has about ten thousand values in at most six levels. */
 const JSON_BOUNDS = { depth: 64, values: 250_000 };
-/** Rows and fields of an answer that can be invalid before all of it is. Each costs an exception. */
+/** Maximum number of invalid rows and fields before the whole response is invalid. Each costs an exception. */
 const MOST_DROPS = 20_000;
-/** Characters of an id or a name, at most. They are kept by the hundred thousand. */
+/** Maximum length of an id or name in characters. Hundreds of thousands of them are kept. */
 const LONGEST_NAME = 1_024;
-/** Characters of any other text, at most. HTTP servers take no longer URL. */
+/** Maximum length of any other text in characters. HTTP servers accept no longer URL. */
 export const LONGEST_TEXT = 16_384;
 
-/** The answer as a whole is not what the interface promises. */
+/** Error for a whole response that does not match the interface. */
 export class MalformedAnswer extends Error {
   override readonly name: string = 'MalformedAnswer';
 }
 
-/** A field that is missing or of another kind. In a list it costs its row, elsewhere the answer. */
+/** Error for a missing field or one of another type. In a list it invalidates the row, elsewhere the response. */
 export class UnreadableField extends MalformedAnswer {
   override readonly name = 'UnreadableField';
 }
 
-/** Rows and fields that were left out of an answer. */
+/** Dropped rows and fields of a response. */
 export class Drops {
   count = 0;
-  /** The first of them: where, and what was expected. */
+  /** Description of the first one: its position, and the expected value. */
   example = '';
 
   add(description: string): void {
@@ -36,7 +35,7 @@ export class Drops {
     if (this.count > MOST_DROPS) throw new MalformedAnswer(`more than ${MOST_DROPS} rows or fields are invalid`);
   }
 
-  /** What `read` gives, or undefined and a count when the field is unreadable. */
+  /** Returns the result of `read`. If the field is unreadable, counts it and returns undefined. */
   field<T>(read: () => T): T | undefined {
     try {
       return read();
@@ -50,10 +49,10 @@ export class Drops {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Required members as they are, optional ones possibly undefined. */
+/** Required members, and optional ones that may be undefined. */
 export type Draft<T> = { [K in keyof T]-?: T[K] | (T extends Record<K, T[K]> ? never : undefined) };
 
-/** The draft without its undefined members. */
+/** Returns the draft without its undefined members. */
 export function compact<T extends object>(draft: Draft<T>): T {
   const result: Record<string, unknown> = {};
   for (const key in draft) {
@@ -73,8 +72,8 @@ export function parseJson(body: Buffer): unknown {
     // The parser's own message quotes the text.
     const start = text.trimStart();
     if (start === '') throw new MalformedAnswer('the body is empty');
-    if (start.startsWith('<')) throw new MalformedAnswer('a page instead of JSON');
-    throw new MalformedAnswer('not JSON, or cut off');
+    if (start.startsWith('<')) throw new MalformedAnswer('an HTML page instead of JSON');
+    throw new MalformedAnswer('not JSON, or truncated');
   }
 }
 
@@ -85,7 +84,7 @@ export function objectOf(value: unknown, what: string): JsonObject {
   return value as JsonObject;
 }
 
-/** The rows of a list; one that cannot be read is dropped and counted. A null list is an empty one. */
+/** Returns the rows of a list. An unreadable row is dropped and counted. A null list is empty. */
 export function rowsOf<T>(
   drops: Drops,
   list: unknown,
@@ -107,13 +106,13 @@ export function rowsOf<T>(
   return rows;
 }
 
-/** Text; empty is absent. */
+/** Returns a text; an empty one counts as absent. */
 export function optionalText(row: JsonObject, field: string, longest = LONGEST_NAME): string | undefined {
   const text = anyText(row, field);
   return text === undefined ? undefined : notLonger(text, field, longest);
 }
 
-/** Text for people, of which the beginning is enough; empty is absent. */
+/** Returns a readable text, truncated to the maximum length; an empty one counts as absent. */
 export function optionalProse(row: JsonObject, field: string): string | undefined {
   return anyText(row, field)?.slice(0, LONGEST_TEXT);
 }
@@ -129,13 +128,13 @@ function anyText(row: JsonObject, field: string): string | undefined {
   return value;
 }
 
-/** Texts are kept: in listings, in the store, in the query for the next page. */
+/** Checks the length of a text, because texts are kept in listings, in the store and in the query for the next page. */
 export function notLonger(text: string, field: string, longest = LONGEST_TEXT): string {
   if (text.length > longest) throw new UnreadableField(`${field}: longer than ${longest} characters`);
   return text;
 }
 
-/** A finite number, or the text of one. */
+/** Returns a finite number, also from its text form. */
 export function optionalNumber(row: JsonObject, field: string): number | undefined {
   const value = row[field];
   if (typeof value === 'number' && Number.isFinite(value)) return value;
@@ -149,7 +148,7 @@ export function requireNumber(row: JsonObject, field: string): number {
   return present(optionalNumber(row, field), field);
 }
 
-/** A whole number from 0 on. */
+/** Returns an integer of at least 0. */
 export function optionalCount(row: JsonObject, field: string): number | undefined {
   const number = optionalNumber(row, field);
   if (number === undefined) return undefined;
@@ -161,18 +160,18 @@ export function requireCount(row: JsonObject, field: string): number {
   return present(optionalCount(row, field), field);
 }
 
-/** A limit for which the interface says that -1 means unlimited. */
+/** Returns a limit; -1 means unlimited in the interface. */
 export function optionalLimit(row: JsonObject, field: string): number | undefined {
   return optionalNumber(row, field) === -1 ? Infinity : optionalCount(row, field);
 }
 
-/** An HTTP status; 0 is how some say that there was no answer. */
+/** Returns an HTTP status. Some services use 0 for a missing response. */
 export function optionalStatus(row: JsonObject, field: string): number | undefined {
   const status = optionalCount(row, field);
   return status === 0 ? undefined : status;
 }
 
-/** A boolean, or the text of one. */
+/** Returns a boolean, also from its text form. */
 export function optionalBoolean(row: JsonObject, field: string): boolean | undefined {
   const value = row[field];
   if (value === undefined || value === null || value === '') return undefined;

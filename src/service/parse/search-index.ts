@@ -1,4 +1,4 @@
-/** Search index records (interface 2.8). Their tokens, owners and addresses are not read. */
+/** Parses search index records (interface 2.8). Tokens, owners and addresses are not read. */
 import type { SearchIndex } from '#foundation/domain/search-index.ts';
 import type { WireNames } from '../wire-names.ts';
 import {
@@ -15,7 +15,7 @@ import {
 import { pointsOf } from './statistics.ts';
 import { optionalSecondsTime } from './time.ts';
 
-/** `asked`: the id that was asked for; a new index is named by the record. */
+/** Parses a record. `asked` is the requested id; the record names a new index. */
 export function parseSearchIndex(
   body: Buffer,
   drops: Drops,
@@ -45,7 +45,7 @@ export function parseSearchIndex(
   });
 }
 
-/** Undefined when the record does not have the field. */
+/** Returns undefined if the record does not have the field. */
 function isSet(row: JsonObject, field: string): boolean | undefined {
   const value = row[field];
   return value === undefined || value === null ? undefined : value !== '';

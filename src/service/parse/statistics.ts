@@ -1,6 +1,6 @@
 /**
- * Statistics of the account (interface 2.11) and of vector indexes (2.10). A field that cannot be read is left out and
- * counted; the rest of the answer stands.
+ * Parses statistics of the account (interface 2.11) and of vector indexes (2.10). An unreadable field is dropped and
+ * counted; the rest of the response is used.
  */
 import type {
   AccountStats,
@@ -48,7 +48,7 @@ export function parseAccountStats(body: Buffer, drops: Drops, names: WireNames):
   );
 }
 
-/** `index`: the id that was asked for. */
+/** Parses the statistics of an index. `index` is the requested id. */
 export function parseVectorStats(
   body: Buffer,
   drops: Drops,
@@ -94,7 +94,7 @@ export function parseVectorStats(
   };
 }
 
-/** Bandwidths of which the interface does not show the unit. */
+/** Converts bandwidths whose unit the interface does not define. */
 function inBytes(
   points: readonly DataPoint[] | undefined,
   { bytesOfBandwidth }: WireNames,
@@ -102,7 +102,7 @@ function inBytes(
   return points?.map(({ at, value }) => ({ at, value: value * bytesOfBandwidth }));
 }
 
-/** Points of a field that need not be there. */
+/** Returns the points of an optional field. */
 export function pointsOf(drops: Drops, row: JsonObject, field: string): readonly DataPoint[] | undefined {
   return listOf(drops, row, { field, parse: parsePoint });
 }
@@ -142,8 +142,11 @@ function optionalTexts(row: JsonObject, field: string): readonly string[] | unde
   return list;
 }
 
-/** An object without any of the fields is some other answer: taking it for one without figures would hide that. */
+/**
+ * Returns the statistics if at least one field is present. Otherwise the response is of another kind, which must not
+ * look like one without values.
+ */
 function notEmpty<T extends object>(stats: T): T {
-  if (Object.keys(stats).length === 0) throw new MalformedAnswer('none of the statistics is there');
+  if (Object.keys(stats).length === 0) throw new MalformedAnswer('it has none of the statistics');
   return stats;
 }

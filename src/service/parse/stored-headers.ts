@@ -1,4 +1,4 @@
-/** The few headers of a stored message that the daemon looks at; all others, which may be secret, stay behind. */
+/** Reads the few headers of a stored message that the daemon uses. All others may be secret and are ignored. */
 import type { WireNames } from '../wire-names.ts';
 
 export interface StoredHeaders {
@@ -17,31 +17,31 @@ const FIELDS = [
   'notBefore',
 ] as const satisfies readonly (keyof StoredHeaders)[];
 
-/** What a header name means: which field it is, if any, and whether the message forwards it. */
+/** Meaning of a header name: its field, if any, and if the message forwards it. */
 interface Meaning {
   readonly field: keyof StoredHeaders | undefined;
-  /** The field as a bit; 0 when it is none. */
+  /** Bit of the field; 0 if there is none. */
   readonly bit: number;
   readonly isForwarded: boolean;
 }
 
-/** Header names are few, short, and come with every row. */
+/** Limits of the cache of names. Header names are few and short, and appear in every row. */
 const REMEMBERED = 1_000;
 const LONGEST_NAME = 256;
-/** Longer values are no values. */
+/** Maximum length of a value. Longer values are ignored. */
 const LONGEST_VALUE = 1_024;
 const meanings = new WeakMap<WireNames, Map<string, Meaning>>();
 
 /**
- * Looks without case, with or without the forward prefix (a forwarded one wins: it is the producer's), at values that
- * are text or lists of it. Redacted values are no values.
+ * Finds headers regardless of case, with or without the forward prefix. A forwarded header takes precedence, because it
+ * is the producer's. Values are texts or lists of texts. Redacted values are ignored.
  */
 export function storedHeaders(header: unknown, names: WireNames): StoredHeaders {
   const found: StoredHeaders = {};
   if (typeof header !== 'object' || header === null) return found;
   let known = meanings.get(names);
   if (known === undefined) meanings.set(names, (known = new Map()));
-  // Bits of the fields, and no set: an entry has one such header or two.
+  // Bits instead of a set, because an entry has only one or two such headers.
   let forwarded = 0;
   for (const key in header) {
     if (key.length > LONGEST_NAME) continue;

@@ -1,14 +1,14 @@
-/** Moments as the service writes them, to epoch milliseconds. Whatever falls outside of 2015…2100 is refused. */
+/** Converts times of the service to epoch milliseconds. Times outside 2015 to 2100 are invalid. */
 import { optionalNumber, present, UnreadableField, type JsonObject } from './reader.ts';
 
 /** 2015-01-01 and 2100-01-01. */
 const EARLIEST_MS = 1_420_070_400_000;
 const LATEST_MS = 4_102_444_800_000;
 
-/** Milliseconds, seconds, microseconds, nanoseconds: their ranges for those years do not overlap. */
+/** Milliseconds, seconds, microseconds, nanoseconds. Their ranges for those years do not overlap. */
 const MS_PER_UNIT = [1, 1_000, 1e-3, 1e-6];
 
-/** A time whose unit the interface does not show: told by its magnitude. 0 is absent. */
+/** Returns a time whose unit the interface does not define: its magnitude determines the unit. 0 counts as absent. */
 export function optionalTime(row: JsonObject, field: string): number | undefined {
   const value = optionalNumber(row, field);
   if (value === undefined || value === 0) return undefined;
@@ -20,7 +20,7 @@ export function optionalTime(row: JsonObject, field: string): number | undefined
   throw new UnreadableField(`${field}: not a time between 2015 and 2100`);
 }
 
-/** The unit of a time, where it is another than milliseconds: that of the interface's dates. */
+/** Returns the unit of a time if it is not milliseconds, the unit of the interface's dates. */
 export function oddUnit(row: JsonObject, field: string): 'seconds' | 'microseconds' | 'nanoseconds' | undefined {
   const value = optionalNumber(row, field);
   if (value === undefined || value === 0 || isPlausible(value)) return undefined;
@@ -32,7 +32,7 @@ export function requireTime(row: JsonObject, field: string): number {
   return present(optionalTime(row, field), field);
 }
 
-/** A time that the interface gives in Unix seconds. 0 is absent. */
+/** Returns a time that the interface defines in Unix seconds. 0 counts as absent. */
 export function optionalSecondsTime(row: JsonObject, field: string): number | undefined {
   const value = optionalNumber(row, field);
   if (value === undefined || value === 0) return undefined;
@@ -43,7 +43,7 @@ export function optionalSecondsTime(row: JsonObject, field: string): number | un
 
 const POINT_TIME = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? \+0000 UTC$/;
 
-/** `x` of a data point: `YYYY-MM-DD hh:mm:ss[.fraction] +0000 UTC`; finer than milliseconds is cut. */
+/** Returns `x` of a data point: `YYYY-MM-DD hh:mm:ss[.fraction] +0000 UTC`. Digits below milliseconds are truncated. */
 export function pointTime(row: JsonObject): number {
   const text = row['x'];
   const match = typeof text === 'string' ? POINT_TIME.exec(text) : null;

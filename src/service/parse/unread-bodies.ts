@@ -1,20 +1,20 @@
 /**
- * Takes the bodies of messages and of their answers out of a page before it is parsed: they are most of its bytes, and
- * nobody reads them. What is left parses to the same, with empty texts in their place.
+ * Removes the bodies of messages and responses from a page before it is parsed. They are most of its bytes, and the
+ * daemon does not use them. The rest parses to the same values, with empty texts in their place.
  *
- * No grammar is needed to find them. A quote with no backslash before it begins or ends a text, and after one that ends
- * a text comes no letter: so `"body":"` with no backslash before it is a key and the beginning of its text, wherever it
- * stands. Nothing outside of such texts is touched, so what is not JSON, or is cut off, stays so. What stands inside is
- * not looked at: a wrong escape there costs no page.
+ * Finding them requires no grammar. A quote without a preceding backslash starts or ends a text, and no letter follows
+ * a quote that ends a text. So `"body":"` without a preceding backslash is always a key and the start of its text.
+ * Nothing outside of such texts is changed, so invalid or truncated JSON stays invalid. The content of the texts is not
+ * checked: a wrong escape in it does not invalidate the page.
  */
 
 const KEYS = ['"body"', '"responseBody"'].map((key) => Buffer.from(key));
-/** How each of them ends: one search finds both. */
+/** Common ending of the keys, so that one search finds both. */
 const KEYS_END = Buffer.from('ody":');
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
-/** Shorter ones are not worth a move. */
+/** Minimum size of a body that is removed. Moving bytes for a smaller one does not pay. */
 const WORTH_BYTES = 64;
 
 /** @returns the page in the memory of `page`, whose bytes are moved */
@@ -39,7 +39,7 @@ export function withoutBodies(page: Buffer): Buffer {
   return page.subarray(0, kept + page.length - from);
 }
 
-/** Whether one of the keys, quotes included, stands right before `end`. */
+/** Returns true if one of the keys, including its quotes, ends right at `end`. */
 function endsKey(page: Buffer, end: number): boolean {
   for (const key of KEYS) {
     const start = end - key.length;
@@ -50,11 +50,11 @@ function endsKey(page: Buffer, end: number): boolean {
   return false;
 }
 
-/** Where the quote is that ends the text; -1 when it is cut off. */
+/** Returns the position of the quote that ends the text; -1 if it is truncated. */
 function endOfText(page: Buffer, start: number): number {
   const quote = page.indexOf(QUOTE, start);
   if (quote === -1 || page[quote - 1] !== BACKSLASH) return quote;
-  // It has escapes: byte by byte, since where one quote is escaped most are.
+  // The text has escapes. It is scanned byte by byte, because a text with one escaped quote usually has many.
   for (let at = start; at < page.length; at += 1) {
     if (page[at] === QUOTE) return at;
     if (page[at] === BACKSLASH) at += 1;

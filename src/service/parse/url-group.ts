@@ -1,4 +1,4 @@
-/** URL Groups (interface 2.1). */
+/** Parses URL Groups (interface 2.1). */
 import type { UrlGroup } from '#foundation/domain/url-group.ts';
 import {
   compact,

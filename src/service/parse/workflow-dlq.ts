@@ -1,4 +1,4 @@
-/** The workflow DLQ (interface 2.4, 2.5): its pages, and what resume, trigger and the deletes answer. */
+/** Parses the workflow DLQ (interface 2.4, 2.5): its pages, and the responses to resume, trigger and the deletes. */
 import { hash } from 'node:crypto';
 import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-dlq.ts';
 import { ownText } from '#foundation/platform/own-text.ts';
@@ -55,12 +55,12 @@ export function parseWholeWorkflowDlqPage(
 
 function parseRows<Row>(body: Buffer, drops: Drops, parse: (row: JsonObject) => Row): WorkflowDlqPage<Row> {
   const { page, cursor } = parsePage(body);
-  if (page['messages'] === undefined) throw new MalformedAnswer('messages is missing');
+  if (page['messages'] === undefined) throw new MalformedAnswer('the field messages is missing');
   const rows = rowsOf(drops, page['messages'], { what: 'messages', parse });
   return { rows, ...(cursor !== undefined && { cursor }) };
 }
 
-/** What a write did is read whole or not at all: a run that cannot be read makes the answer malformed. */
+/** Parses the result of a resume completely or not at all: an unreadable run makes the response malformed. */
 export function parseResume(body: Buffer): ResumeAnswer {
   const { page, cursor } = parsePage(body);
   const list = page['workflowRuns'];
@@ -73,7 +73,7 @@ export function parseTrigger(body: Buffer): WorkflowRun {
   return parseRun(objectOf(parseJson(body), 'answer'));
 }
 
-/** Of both bulk deletes. */
+/** Parses the response to both bulk deletes. */
 export function parseDelete(body: Buffer): DeleteAnswer {
   const { page, cursor } = parsePage(body);
   return { deleted: requireCount(page, 'deleted'), ...(cursor !== undefined && { cursor }) };
@@ -110,7 +110,10 @@ function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
 
 const FINGERPRINT_LENGTH = 24;
 
-/** A body that the service redacts is a hash already, and as good as itself. */
+/**
+ * Returns the fingerprint of an entry. A body that the service redacted is already a hash, which serves the same
+ * purpose.
+ */
 function fingerprintOf(row: JsonObject): string | undefined {
   const plain = row['body'];
   const body = typeof plain === 'string' && plain !== '' ? plain : row['bodyBase64'];
@@ -119,7 +122,10 @@ function fingerprintOf(row: JsonObject): string | undefined {
   return hash('sha256', of).slice(0, FINGERPRINT_LENGTH);
 }
 
-/** Absent means that there is no failure function, which a guard lets pass: so anything unreadable costs the row. */
+/**
+ * Returns the state of the failure function. Absent means that there is none, which a guard accepts. An unreadable
+ * state therefore invalidates the row.
+ */
 function failureFunctionState(row: JsonObject): string | undefined {
   const own = optionalText(row, 'failureFunctionState');
   const info = row['failureCallbackInfo'];
@@ -134,7 +140,7 @@ function responseText(row: JsonObject): string | undefined {
   const encoded = row['responseBodyBase64'];
   let text = '';
   if (typeof plain === 'string' && plain !== '') text = plain;
-  // Four characters of base64 are three bytes, and a character of UTF-8 has at most four bytes.
+  // Four base64 characters are three bytes, and a UTF-8 character has at most four bytes.
   else if (typeof encoded === 'string') {
     text = Buffer.from(encoded.slice(0, RESPONSE_TEXT_LENGTH * 6), 'base64').toString('utf8');
   }

@@ -130,7 +130,7 @@ describe('a store that does not know all raises', () => {
     expect(await a.raise()).toEqual([150]);
     a.loseStore();
     expect(await a.raise()).toEqual([]);
-    expect(held(a.w)).toMatch(/^held: known_budget: the assertion is older: this store knows .* set budget.knownUsd/);
+    expect(held(a.w)).toMatch(/^held: known_budget: the assertion is too old: this store has .* set budget.knownUsd/);
     await a.w.clock.advance(DAY);
     a.assert(150, a.w.clock.now());
     expect(await a.raise()).toEqual([180]);
@@ -144,7 +144,7 @@ describe('a store that does not know all raises', () => {
     expect(await a.raise()).toEqual([]);
     expect(waiting(a.w, a.ledger())?.needsApproval).toMatchObject({
       guard: 'known_budget',
-      reason: expect.stringContaining('the assertion may be older') as string,
+      reason: expect.stringContaining('the assertion may be too old') as string,
     });
   });
 
@@ -162,7 +162,7 @@ describe('a store that does not know all raises', () => {
     a.setInConsole(500);
     a.anotherAccount('acc-2');
     expect(await a.raise()).toEqual([]);
-    expect(held(a.w)).toContain('the last raise is older');
+    expect(held(a.w)).toContain('the last raise is too old');
   });
 
   test('does not begin anew for an account that it knows', async () => {
@@ -215,7 +215,7 @@ describe('an amount that may be out of date', () => {
     a.setInConsole(300);
     a.assert(300, day);
     expect(await a.raise()).toEqual([]);
-    expect(held(a.w)).toContain('the configuration says $300, which is no amount of the raises since');
+    expect(held(a.w)).toContain('the configuration has $300, which matches no raise since then');
   });
 
   test('is not sent for a day that has not begun anywhere', async () => {

@@ -134,10 +134,13 @@ const insane = (fault: FaultRule['fault'], says: RegExp): Row => ({
 });
 
 const FAULTS: Readonly<Record<string, Row>> = {
-  'a page that ends in its middle': incomplete({ kind: 'truncated' }, /cut off/),
+  'a page that ends in its middle': incomplete({ kind: 'truncated' }, /truncated/),
   'a page whose connection breaks off': incomplete({ kind: 'truncated', how: 'connection' }, /is incomplete/),
   'a page that never comes': incomplete({ kind: 'lost' }, /is incomplete/),
-  'a page without its list': incomplete({ kind: 'missing-fields', fields: ['messages'] }, /not what the interface/),
+  'a page without its list': incomplete(
+    { kind: 'missing-fields', fields: ['messages'] },
+    /does not match the interface/,
+  ),
   '500 in the middle': incomplete({ kind: 'status', status: 500 }, /500/, { skip: 1 }),
   '429 in the middle': incomplete({ kind: 'rate-limit', form: 'burst' }, /429/, { skip: 1 }),
   '401 in the middle': incomplete({ kind: 'status', status: 401 }, /401/, { skip: 1 }),

@@ -20,8 +20,8 @@ const failed = { ...ran, failure: { reason: 'timeout', message: 'no answer withi
 
 test('a collector that fails says so once, and once when it works again', () => {
   expect(logOf(ran, failed, failed, failed, ran, ran).map(({ level, msg }) => `${level}: ${msg}`)).toEqual([
-    'warn: collector is failing',
-    'info: collector works again',
+    'warn: collector failed',
+    'info: collector recovered',
   ]);
   expect(logOf(failed)[0]).toMatchObject({ account: 'production', collector: 'logs', reason: 'timeout' });
 });
@@ -93,9 +93,9 @@ test('on a terminal a line is time, level, message and data; control characters 
   let text = '';
   const destination = textLog({ write: (more) => (text += more) }, { color: false });
   const logger = createLogger({ level: 'info', destination });
-  logger.warn({ account: 'production', error: 'bad \u001B[2J screen', n: 3 }, 'collector is failing');
+  logger.warn({ account: 'production', error: 'bad \u001B[2J screen', n: 3 }, 'collector failed');
   expect(text).toMatch(
-    /^\d\d:\d\d:\d\d WARN {2}collector is failing account=production error="bad \\u001b\[2J screen" n=3\n$/,
+    /^\d\d:\d\d:\d\d WARN {2}collector failed account=production error="bad \\u001b\[2J screen" n=3\n$/,
   );
 });
 
@@ -105,9 +105,9 @@ test('statistics that are wrong say so once, and once when they are right again'
   const right = { ...check, against: 'log', isWrong: false } as const;
   const log = logOf(right, wrong, wrong, right, right, { ...wrong, against: 'day', what: 'used' });
   expect(log.map(({ level, msg }) => `${level}: ${msg}`)).toEqual([
-    'warn: log and statistics do not agree on the last hours',
+    'warn: log and statistics disagree for the last hours',
     'info: log and statistics agree again',
-    'warn: points of the statistics do not add up to their day: see collectors.accountStats.points',
+    'warn: sum of statistics points differs from the value of their day, check collectors.accountStats.points',
   ]);
   expect(log[0]).toMatchObject({ account: 'a', what: 'DELIVERED', statistics: 5, log: 9 });
   expect(log[2]).toMatchObject({ account: 'a', what: 'used', statistics: 5, day: 9 });

@@ -33,7 +33,7 @@ test('a switch behind a folder that is a link which leads nowhere is set', () =>
   const folder = tempDir();
   symlinkSync(join(folder, 'none'), join(folder, 'mount'));
   const path = join(folder, 'mount', 'switches', 'PAUSE');
-  expect(fileSwitch(path)).toBe(`${path} cannot be looked at: ${join(folder, 'mount')} is a link that leads nowhere`);
+  expect(fileSwitch(path)).toBe(`${path} cannot be checked: ${join(folder, 'mount')} is a dangling link`);
   mkdirSync(join(folder, 'none'));
   expect(fileSwitch(path)).toBeUndefined();
 });
@@ -41,7 +41,7 @@ test('a switch behind a folder that is a link which leads nowhere is set', () =>
 test('a switch that cannot be looked at is set', async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'file'), '');
-  expect(fileSwitch(join(folder, 'file', 'PAUSE'))).toMatch(/cannot be looked at \(ENOTDIR\)/);
+  expect(fileSwitch(join(folder, 'file', 'PAUSE'))).toMatch(/cannot be checked \(ENOTDIR\)/);
   mkdirSync(join(folder, 'closed'));
   chmodSync(join(folder, 'closed'), 0o000);
   await unprivileged(() => expect(fileSwitch(join(folder, 'closed', 'PAUSE'))).toMatch(/\(EACCES\)/));

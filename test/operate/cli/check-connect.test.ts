@@ -93,13 +93,13 @@ test('TLS to a plain port names the scheme, not the certificate', async () => {
   const sink = await httpSink(GOOD);
   const { code, stdout } = await connect(sink.url.replace('http:', 'https:'));
   expect(code).toBe(1);
-  expect(stdout).toContain('the port speaks no TLS; name the port that does');
+  expect(stdout).toContain('the port does not use TLS; set a port that does');
   expect(stdout).not.toContain('certificate');
 });
 
 test.each([
   ['https', 'check the certificate of the service'],
-  ['http', 'write https:// in the URL of the account if this port speaks TLS'],
+  ['http', 'use https:// in the URL of the account if this port uses TLS'],
 ])('%s to a port with a certificate that nobody knows', async (scheme, said) => {
   const { cert, key } = await (await authority()).issue();
   const server = createServer({ cert, key }, (_request, response) => void response.end());

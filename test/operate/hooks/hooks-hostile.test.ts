@@ -293,7 +293,7 @@ test('no secret, body or query in any line of the log, in any event, or in the l
   await post(`/hooks/callbacks/production?token=${QUERY}`, BODY, { token: 'guess' });
   await post(`/hooks/${CALLBACK_TOKEN}`, '{}');
   const seen = { log: log.join(''), said: JSON.stringify(said), kept: JSON.stringify([letters, alerts]) };
-  expect(seen.log).toContain('hook answered');
+  expect(seen.log).toContain('hook request handled');
   for (const [place, text] of Object.entries(seen)) {
     for (const canary of [...CANARIES, BODY, QUERY, Buffer.from(BODY).toString('base64')]) {
       expect(text.includes(canary), `${canary} in ${place}`).toBe(false);

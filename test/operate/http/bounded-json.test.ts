@@ -23,7 +23,7 @@ describe.each([
     await expect(read(nested(32))).resolves.toBeDefined();
     await expect(read(nested(33))).rejects.toMatchObject({
       status: 400,
-      message: 'The JSON is too complex: it nests more than 32 deep.',
+      message: 'The JSON is too complex: it has more than 32 levels.',
     });
   });
 });
