@@ -71,7 +71,7 @@ describe('listing', () => {
     },
   );
 
-  test('is incomplete when it is aborted, and where there is no account or no message API', async () => {
+  test('is incomplete when aborted, and when the account or the message API is missing', async () => {
     const { dlq, actions, clock } = stage();
     dlq.add();
     const aborted = await actions.list('production', {}, AbortSignal.abort(new Error('stopping')));
@@ -109,7 +109,7 @@ describe('resuming', () => {
     });
   });
 
-  test('brings flow control only to an entry that has none', () => {
+  test('sets flow control only for entries without it', () => {
     const { actions } = stage();
     const flowControl = { key: 'opsd-p', parallelism: 2, rate: 5, period: 1 };
     const bare = actions.describe({ ...PROPOSAL, flowControl }, { instance: 'here' });
@@ -135,7 +135,7 @@ describe('resuming', () => {
     expect(dlq.sent).toHaveLength(1);
   });
 
-  test('rejects nothing: an account without the API is a refusal', async () => {
+  test('rejects nothing: an account without the API results in a rejection', async () => {
     const { actions } = stage();
     const request = actions.describe({ ...PROPOSAL, account: 'nobody' }, { instance: 'here' });
     expect(await actions.act(request)).toMatchObject({ outcome: 'rejected' });

@@ -1,4 +1,4 @@
-/** What is put on the disk before an entry is deleted, and when it must not be deleted. */
+/** Writes to the archive before an entry is deleted, and cases in which the entry must not be deleted. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -80,7 +80,7 @@ function filesIn(dir: string): string[] {
 const sha256 = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
 
 describe('the file', () => {
-  test('holds the whole row as the service told it, and no credential', async () => {
+  test('holds the whole row as the service returned it, and no credential', async () => {
     const s = await stage();
     expect(await s.prepare()).toBeUndefined();
     expect(filesIn(s.dir)).toEqual(['production/2025-11-20/dlq_1763600000000-0.json']);
@@ -97,13 +97,13 @@ describe('the file', () => {
     });
     expect(text).not.toContain(CANARY);
     expect(JSON.stringify([s.events, s.requests])).not.toContain(CANARY);
-    // One read of the entry's own run, and nothing else.
+    // The only request reads the entry's own run.
     expect(s.sink.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'GET /v2/workflows/dlq?workflowRunId=wfr_1&count=100',
     ]);
   });
 
-  test('can be read by the user of the daemon alone', async () => {
+  test("can be read only by the daemon's user", async () => {
     const s = await stage();
     await s.prepare();
     const path = join(s.dir, filesIn(s.dir)[0]!);
@@ -111,7 +111,7 @@ describe('the file', () => {
     for (let at = dirname(path); at !== dirname(s.dir); at = dirname(at)) expect(statSync(at).mode & 0o777).toBe(0o700);
   });
 
-  test('is synced before it gets its name, and its folders after', async () => {
+  test('is synced before the rename to its name, and its folders after', async () => {
     const s = await stage();
     const synced: string[] = [];
     const path = join(s.dir, 'production/2025-11-20', `${ROW.dlqId}.json`);
@@ -158,7 +158,7 @@ describe('the file', () => {
     expect(JSON.parse(readFileSync(join(s.dir, filesIn(s.dir)[0]!), 'utf8'))).toHaveProperty('dlqId', dlqId);
   });
 
-  test('names: any two ids have two names, and each is one harmless part of a path', () => {
+  test('names: any two ids have different names, and each is one harmless part of a path', () => {
     const ids = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string(),
@@ -198,7 +198,7 @@ describe('credentials', () => {
   ];
   const PREFIXES = ['', 'Svc-Forward-', 'Svc-Callback-Forward-', 'Svc-Failure-Callback-Forward-', 'X-Original-'];
 
-  test('of no header, in whatever case, prefix or form, are kept', () => {
+  test('of any header are not kept, in any case, prefix or form', () => {
     const recased = (name: string): fc.Arbitrary<string> =>
       fc.constantFrom(name, name.toLowerCase(), name.toUpperCase());
     fc.assert(
@@ -241,13 +241,13 @@ describe('credentials', () => {
     expect(kept).toContain('REDACTED:');
   });
 
-  test('are written as the service writes redacted values, and what it redacted stays', () => {
+  test('are written as the service writes redacted values, and already redacted values stay', () => {
     const before = sha256('known to the service');
     const row = redactCredentials({ header: { Cookie: ['a=b', before], 'X-Api-Key': '' } });
     expect(row).toEqual({ header: { Cookie: [sha256('a=b'), before], 'X-Api-Key': sha256('') } });
   });
 
-  test('are all that is taken away', () => {
+  test('are the only removed parts', () => {
     const row = {
       ...ROW,
       header: {
@@ -323,14 +323,14 @@ describe('an entry is not deleted', () => {
     if (existsSync(s.dir) && statSync(s.dir).isDirectory()) expect(filesIn(s.dir)).toEqual([]);
   });
 
-  test('when its folder may not be written, or cannot be', async () => {
+  test('when its folder is not writable, or cannot become so', async () => {
     const s = await stage();
     mkdirSync(s.dir, { mode: 0o500 });
     expect(await unprivileged(async () => s.prepare())).toMatch(/^cannot be archived: EACCES/);
     expect(await s.prepare({}, { dir: '/proc/archive' })).toMatch(/^cannot be archived: ENOENT/);
   });
 
-  test('when the daemon stops meanwhile, or where no archive is set', async () => {
+  test('when the daemon stops in the meantime, or no archive is set', async () => {
     const s = await stage();
     for (const require of [true, false]) {
       const options = { archive: { dir: s.dir, require } };
@@ -370,7 +370,7 @@ test('only deletes of workflow runs are prepared', async () => {
 
 type Method = (this: FileHandle, real: () => Promise<void>) => Promise<void>;
 
-/** Puts a method of every open file in the place of its own until the test ends. */
+/** Replaces a method of every open file until the test ends. */
 async function onHandles(name: 'sync' | 'writeFile', method: Method): Promise<void> {
   const handle = await open('/dev/null', 'r');
   const prototype = Object.getPrototypeOf(handle) as FileHandle;

@@ -1,4 +1,7 @@
-/** Each action over the real client: against the embedded service, and against answers that a good service never gives. */
+/**
+ * Each action over the real client: against the embedded service, and against responses that a correct service never
+ * sends.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -57,7 +60,7 @@ function actionsAt(url: string, clocks: { readonly client: Clock; readonly now: 
   return { actions, events };
 }
 
-/** The daemon is some hours ahead of the service, so that what failed just now is old. */
+/** The daemon's clock is some hours ahead of the service, so that recent failures count as old. */
 async function stage() {
   const destination = await httpSink((_request, response) => {
     response.statusCode = 404;
@@ -117,7 +120,7 @@ function pruneOf(count: number, over: Partial<PruneProposal['filter']> = {}): Pr
 }
 
 describe('over the embedded service', () => {
-  test('a run is deleted after its entry was archived, and its header is nowhere in clear', async () => {
+  test('a run is deleted after its entry was archived, and its header appears nowhere in plain text', async () => {
     const s = await stage();
     const proposal = await s.failRun();
     const dir = join(tempDir(), 'archive');
@@ -130,7 +133,7 @@ describe('over the embedded service', () => {
     expect(archived).toContain(proposal.workflowRunId);
     expect(archived).toContain('REDACTED:');
     expect(archived + JSON.stringify([result, s.events, proposal])).not.toContain(CANARY);
-    // Once more, as recovery may: the entry is gone, and that is no error.
+    // A repeated delete, as in recovery: the entry is gone, which is not an error.
     expect(await s.act(proposal)).toEqual({ outcome: 'accepted', done: 0 });
     expect(await s.actions.prepare(proposal, { archive: { dir, require: true } }, NEVER)).toMatch(
       'no longer in the DLQ',
@@ -177,7 +180,7 @@ describe('over the embedded service', () => {
     expect(s.emulator.accounts.byId(ACCOUNT)?.budgetUsd).toBe(120);
   });
 
-  test('an answer that is lost after the act is unknown, and nothing is sent again', async () => {
+  test('a response that is lost after the action results in unknown, and nothing is sent again', async () => {
     const s = await stage();
     await s.failMessages(2);
     const proposal = await s.failRun();
@@ -224,7 +227,7 @@ describe.each(REQUESTS.map((request) => [request.operation, request] as const))(
     ['a timeout of a proxy', (_r, response) => void response.writeHead(408).end(), { outcome: 'unknown' }],
     ['too early', (_r, response) => void response.writeHead(425).end(), { outcome: 'unknown' }],
     ['a client that left', (_r, response) => void response.writeHead(499).end(), { outcome: 'unknown' }],
-    ['a failure', (_r, response) => void response.writeHead(500).end(), { outcome: 'unknown', code: 'server_error' }],
+    ['a successful response that cannot be parsed', (_r, response) => void response.writeHead(500).end(), { outcome: 'unknown', code: 'server_error' }],
     ['a redirect', (_r, response) => void response.writeHead(307, { location: '/' }).end(), { outcome: 'unknown' }],
     [
       'a good answer that cannot be read',
@@ -249,7 +252,7 @@ describe.each(REQUESTS.map((request) => [request.operation, request] as const))(
     expect(await result).toMatchObject({ outcome: 'unknown', code: 'timeout' });
   });
 
-  test('an error text that quotes a header of the entry is told without it', async () => {
+  test('an error text that quotes a header of the entry is reported without it', async () => {
     const quotes = [
       `header Authorization: Bearer ${CANARY} is not allowed`,
       `{"Authorization":["Bearer ${CANARY}"]}`,
@@ -271,13 +274,13 @@ test.each([
   ['delete-workflow-dlq', REQUESTS[1]!],
   ['delete-dlq by id', REQUESTS[2]!],
   ['delete-dlq by filters', REQUESTS[3]!],
-])('%s that did more than it was asked says so', async (_what, request) => {
+])('%s that exceeds the request reports it', async (_what, request) => {
   const { actions } = await answered((_r, response) => void response.end('{"deleted":4711}'));
   expect(asked(request)).toBeLessThan(4711);
   expect(await actions.act(request)).toEqual({ outcome: 'accepted', done: 4711 });
 });
 
-test('a resume that did more than it was asked says so', async () => {
+test('a resume that exceeds the request reports it', async () => {
   const runs = Array.from({ length: 3 }, (_, i) => ({ workflowRunId: `wfr-${i}` }));
   const { actions } = await answered((_r, response) => void response.end(JSON.stringify({ workflowRuns: runs })));
   expect(await actions.act(REQUESTS[0]!)).toEqual({ outcome: 'accepted', done: 3 });
@@ -331,7 +334,7 @@ describe('never sent', () => {
     expect(sink.requests).toEqual([]);
   });
 
-  test('a budget of an account whose id is not known', async () => {
+  test('a budget of an account whose id is unknown', async () => {
     let calls = 0;
     const management = { updateBudget: async () => void calls++ };
     const actions = createActions(new Map([['production', { management } as unknown as ServiceClient]]), {

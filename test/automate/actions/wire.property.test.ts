@@ -1,6 +1,7 @@
 /**
- * What actions put on the wire, for any proposal and any answer: no resume or delete of workflow runs without ids, no
- * unbounded prune, no budget that is not a raise; one request at most, and its result is what the answer proves.
+ * Requests of actions, for any proposal and any response: no resume or delete of workflow runs without ids, no
+ * unbounded prune, no budget that is not a raise. At most one request is sent, and its result is what the response
+ * proves.
  */
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
@@ -104,7 +105,7 @@ const filter = fc
         flowControlKey: texts,
         callerIp: texts,
         responseStatus: fc.array(number, { maxLength: 3 }),
-        // What no type allows.
+        // Values that no type allows.
         dlqIds: texts,
         labels: texts,
       },
@@ -120,7 +121,7 @@ const budget = fc
   .record({ ...base, fromUsd: number, toUsd: number })
   .map((proposal) => ({ action: 'budget.raise' as const, ...proposal }));
 
-/** One that may well be sent, so that most runs reach the wire. */
+/** Valid text, so that most runs reach the wire. */
 const plainText = fc.stringMatching(/^[\w:;=&?%#./ é漢-]{1,20}$/).filter((value) => value.trim() !== '');
 const sendable = fc.oneof(
   fc.tuple(resume, plainText).map(([proposal, dlqId]) => ({
@@ -151,7 +152,7 @@ const sendable = fc.oneof(
 
 const proposals = fc.oneof(resume, workflowDelete, messageDelete, prune, budget, sendable, sendable);
 
-/** Requests as no action makes them: the second line must hold alone. */
+/** Requests that no action creates: the second check must hold alone. */
 const requests = fc.oneof(
   fc.record(
     {
@@ -176,7 +177,7 @@ const requests = fc.oneof(
 interface Answered {
   readonly status: number;
   readonly body: string;
-  /** How the answer goes: whole, cut off after its headers, or not at all. */
+  /** Transfer of the response: whole, cut after its headers, or none. */
   readonly way: 'whole' | 'cut' | 'reset';
 }
 
@@ -222,14 +223,14 @@ function answerWith(sink: HttpSink, { status, body, way }: Answered): void {
     response.writeHead(status, {
       'content-type': 'application/json',
       'content-length': payload.length + (way === 'cut' ? 10 : 0),
-      // Whoever follows it sends a write twice.
+      // A client that follows this redirect sends a write twice.
       ...(status >= 300 && status < 400 && { location: request.url }),
     });
     response.write(payload, () => (way === 'cut' ? response.destroy() : response.end()));
   });
 }
 
-/** The one or no request that came of it, and the result. */
+/** Returns the single request, if any, and the result. */
 async function acted(
   sink: HttpSink,
   request: ActionRequest,
@@ -279,8 +280,8 @@ function check(request: ActionRequest, answer: Answered, { sent, result }: Await
   else if (request.operation !== 'update-budget') expect(result.done).toBe(Number(deleted));
 }
 
-describe('for any answer', () => {
-  test('any proposal keeps the rules of the wire, is sent once, and reaches it as it was meant', async () => {
+describe('for any response', () => {
+  test('any proposal keeps the rules of the wire, is sent once, and arrives unchanged', async () => {
     const sink = await httpSink();
     const reached = new Map<string, number>();
     await fc.assert(
@@ -303,7 +304,7 @@ describe('for any answer', () => {
       }),
       { numRuns: 600 },
     );
-    // Each action was seen on the wire: the rules above were asked something.
+    // Each action was sent at least once, so the rules above were tested.
     expect([...reached.keys()].toSorted()).toEqual([
       'budget.raise',
       'message-dlq.delete',
@@ -330,12 +331,12 @@ describe('for any answer', () => {
   });
 });
 
-/** Names and values of a query, in the order of names. */
+/** Returns names and values of a query, in the order of names. */
 function meant(url: string): string[][] {
   return [...new URL(url, 'http://service').searchParams].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** The whole selection of a proposal as its query must say it: nothing lost, nothing added. */
+/** Returns the complete selection of a proposal in its query form. */
 function wanted(proposal: Proposal): string[][] {
   if (proposal.action === 'budget.raise') return [];
   if (proposal.action !== 'message-dlq.prune') return [['dlqIds', proposal.dlqId]];

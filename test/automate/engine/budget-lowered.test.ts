@@ -1,4 +1,7 @@
-/** A raise sets an absolute amount that no operation reads: how the daemon keeps from lowering a budget with it. */
+/**
+ * A raise sets an absolute amount that no operation reads. These tests check that the daemon never lowers a budget with
+ * it.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';
@@ -20,7 +23,7 @@ const RAISE = policyOf('budget.raise', {
   action: { step: { percent: 20, roundUpTo: 10 }, ceilingUsd: 10_000 },
 });
 
-/** An account whose budget nobody reads, and a daemon that knows what configuration and store tell. */
+/** An account whose budget is not readable, and a daemon that knows only the configuration and the store. */
 function account(budgetUsd: number) {
   const w = world({ policies: [RAISE], guards: GUARDS });
   const events = new EventBus();
@@ -70,7 +73,7 @@ function account(budgetUsd: number) {
       asserted = { knownUsd, assertedOn: Math.floor(on / DAY) * DAY, maxAge: 45 * DAY };
       begin();
     },
-    /** The store and its audit log are gone. */
+    /** Removes the store and its audit log. */
     loseStore(): void {
       ledger = memoryLedger();
       begin();
@@ -86,7 +89,11 @@ function account(budgetUsd: number) {
       w.board.publish({ ...batch, rows: [{ spend }] }, 1);
       await w.engine.run('raise', NEVER);
     },
-    /** Two readings that call for a raise, after a day. @returns the amounts that were sent */
+    /**
+     * Provides two readings that require a raise, after a day.
+     *
+     * @returns the amounts that were sent
+     */
     async raise(): Promise<readonly number[]> {
       const before = w.dlq.budgets.length;
       await w.engine.settle(NEVER);
@@ -124,7 +131,7 @@ function waiting(w: World, ledger = w.ledger) {
 }
 
 describe('a store that does not know all raises', () => {
-  test('does not raise on an assertion that is older, after store and audit log were lost', async () => {
+  test('does not raise on an older assertion, after the loss of store and audit log', async () => {
     const a = await watched();
     expect(await a.raise()).toEqual([120]);
     expect(await a.raise()).toEqual([150]);
@@ -136,7 +143,7 @@ describe('a store that does not know all raises', () => {
     expect(await a.raise()).toEqual([180]);
   });
 
-  test('asks a person when the assertion is of the day on which the store was made', async () => {
+  test('requests approval when the assertion is from the day on which the store was created', async () => {
     const a = await watched();
     expect(await a.raise()).toEqual([120]);
     a.loseStore();
@@ -148,7 +155,7 @@ describe('a store that does not know all raises', () => {
     });
   });
 
-  test('does not raise before it knows since when it watches the account', async () => {
+  test('does not raise before it knows the start of its observation of the account', async () => {
     const a = account(100);
     a.assert(100, a.w.clock.now());
     await a.w.engine.run('raise', NEVER);
@@ -156,7 +163,7 @@ describe('a store that does not know all raises', () => {
     expect(a.w.dlq.budgets).toEqual([]);
   });
 
-  test('does not take the raises of one account for those of another that has its name', async () => {
+  test('does not attribute the raises of one account to another with the same name', async () => {
     const a = await watched();
     expect(await a.raise()).toEqual([120]);
     a.setInConsole(500);
@@ -165,7 +172,7 @@ describe('a store that does not know all raises', () => {
     expect(held(a.w)).toContain('the last raise is too old');
   });
 
-  test('does not begin anew for an account that it knows', async () => {
+  test('does not restart for a known account', async () => {
     const a = await watched();
     const since = a.ledger().accountSince('production');
     a.anotherAccount('acc-1');
@@ -173,7 +180,7 @@ describe('a store that does not know all raises', () => {
     expect(a.ledger().accountSince('production')).toBe(since);
   });
 
-  test('does not note an account by a local clock that is wrong', async () => {
+  test('does not record an account by a wrong local clock', async () => {
     const a = account(100);
     a.begin();
     a.w.facts = { ...a.w.facts, clockSkewMs: () => 2 * MINUTE };
@@ -182,8 +189,8 @@ describe('a store that does not know all raises', () => {
   });
 });
 
-describe('an amount that may be out of date', () => {
-  test('needs a person when the assertion is older than a week and nothing was raised since', async () => {
+describe('a possibly outdated amount', () => {
+  test('requires approval when the assertion is older than a week and nothing was raised since', async () => {
     const a = await watched();
     a.setInConsole(300);
     await a.w.clock.advance(6 * DAY);
@@ -200,7 +207,7 @@ describe('an amount that may be out of date', () => {
     );
   });
 
-  test('needs none when this store has raised since', async () => {
+  test('requires none when this store has raised since', async () => {
     const a = await watched();
     expect(await a.raise()).toEqual([120]);
     await a.w.clock.advance(20 * DAY);
@@ -218,7 +225,7 @@ describe('an amount that may be out of date', () => {
     expect(held(a.w)).toContain('the configuration has $300, which matches no raise since then');
   });
 
-  test('is not sent for a day that has not begun anywhere', async () => {
+  test('is not sent for a day that has not begun in any time zone', async () => {
     const a = await watched();
     a.assert(100, a.w.clock.now() + 3 * DAY);
     expect(await a.raise()).toEqual([]);
@@ -244,7 +251,7 @@ describe('an amount that may be out of date', () => {
   test('is not sent when another raise was made since the plan', async () => {
     const a = await watched();
     const budget = a.w.facts.budget!;
-    // The second run is noted between its plan and its request.
+    // The second run is recorded between plan and request.
     const isPlanned = (): boolean => a.ledger().runs({ limit: 9 }).length === 2;
     a.w.facts = {
       budget(of) {
@@ -273,7 +280,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.nat(60) }) },
 );
 
-test('no budget is lowered, whatever is lost, while every edit in the console is asserted with its day', async () => {
+test('no budget is lowered, whatever is lost, if every console edit is asserted with its day', async () => {
   let raised = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
@@ -297,7 +304,7 @@ test('no budget is lowered, whatever is lost, while every edit in the console is
             a.anotherAccount(`acc-${accounts}`);
             break;
           case 'console':
-            // The operator says so at once, by the day of the operator's own zone.
+            // The operator asserts it at once, by the day of the operator's time zone.
             a.setInConsole(before + 50);
             a.assert(before + 50, a.w.clock.now());
             break;

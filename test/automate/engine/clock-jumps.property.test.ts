@@ -1,6 +1,6 @@
 /**
- * For any sequence of jumps of the local clock, restarts and answers that carry the right time: no cap of a window is
- * exceeded in the service's time, and no month gets more raises than allowed.
+ * Random sequences of clock jumps, restarts and responses with the correct time. No window's cap is exceeded in the
+ * service's time, and no month gets more raises than allowed.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -41,11 +41,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       ),
     }),
   },
-  // The local clock is put right, as far as the tolerance goes.
+  // Sets the local clock to the correct time, within the tolerance.
   { weight: 3, arbitrary: fc.record({ do: fc.constant('set' as const), off: fc.integer({ min: -59, max: 59 }) }) },
 );
 
-/** A world whose local clock jumps; the time of its service is the time that really passes. */
+/** A world whose local clock jumps. The service's time is real elapsed time. */
 function jumping(options: Parameters<typeof world>[0]) {
   const w = world(options);
   const events = new EventBus();
@@ -73,7 +73,7 @@ function jumping(options: Parameters<typeof world>[0]) {
         begin();
         break;
       case 'answer': {
-        // A Date is whole seconds.
+        // A Date has whole seconds.
         const skew = w.clock.now() - Math.floor(served() / SECOND) * SECOND;
         const about = {
           account: 'production',
@@ -122,7 +122,7 @@ test('no month gets more raises than allowed in the time of the service', async 
     mode: 'enforce',
     limits: { maxPerMonth: 1, minInterval: '1h' },
   });
-  // One reading is enough here, and nothing but the month limits the raises.
+  // One reading is enough here, so only the month limits the raises.
   const guards = GUARDS.filter(({ name }) => name !== 'confirmation');
   let raised = 0;
   await fc.assert(

@@ -1,4 +1,4 @@
-/** What a local clock that was set can change: nothing that spends a limit or lets it expire. */
+/** Effects of a changed local clock: none may spend a limit or let it expire. */
 import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { policyOf } from '../../support/policies.ts';
@@ -6,7 +6,7 @@ import { HOUR, MINUTE, NEVER, run, sentIds, SETTLE, world } from './world.ts';
 
 const DAY = 24 * HOUR;
 
-test('a run sends one read first when the service has not answered yet', async () => {
+test('a run sends one read first when the service has not responded yet', async () => {
   const w = world();
   w.dlq.add();
   w.facts = { clockSkewMs: () => (w.dlq.listings.length > 0 ? 0 : undefined) };
@@ -21,7 +21,7 @@ test.each([
   ['message-dlq.delete', {}],
   ['message-dlq.prune', {}],
   ['budget.raise', {}],
-] as const)('%s is held while the service has not answered, and while the clocks differ', async (type, over) => {
+] as const)('%s is held until the service has responded, and while the clocks differ', async (type, over) => {
   const w = world({
     policies: [policyOf(type, { name: 'test', account: 'production', mode: 'enforce', ...over })],
     guards: GUARDS,
@@ -42,7 +42,7 @@ test('a run ends when the clock jumps between two requests', async () => {
   expect(w.lastRun()).toMatchObject({ acted: 1, stopped: { guard: 'clock' } });
 });
 
-test('a clock that jumps while a request is under way does not shorten the wait for its fate', async () => {
+test('a clock jump during a request does not shorten the wait for its outcome', async () => {
   const w = world();
   w.dlq.add();
   w.dlq.answers = ['never_arrived'];
@@ -57,7 +57,7 @@ test('a clock that jumps while a request is under way does not shorten the wait 
 });
 
 test.each([-31 * DAY, 31 * DAY])(
-  'a restart with a clock that is %i ms off neither shortens nor prolongs the wait for a lost act',
+  'a restart with a clock that is %i ms off neither shortens nor extends the wait for a lost action',
   async (off) => {
     const w = world();
     w.dlq.add();
@@ -82,7 +82,7 @@ test.each([-31 * DAY, 31 * DAY])(
   },
 );
 
-test('no step is judged, and no campaign halted, by a clock that was set', async () => {
+test('a changed clock causes no verdict on a step and no halt of a campaign', async () => {
   const w = world({ guards: GUARDS });
   for (let i = 0; i < 3; i++) w.dlq.add();
   w.dlq.answers = ['never_arrived'];
@@ -93,7 +93,7 @@ test('no step is judged, and no campaign halted, by a clock that was set', async
   expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', halts: 0 }]);
 });
 
-test('a plan is not saved by a clock that was set: it could be applied for too long', async () => {
+test('a plan is not saved during a clock change: it could be applied for too long', async () => {
   const w = world();
   w.dlq.add();
   w.facts = { clockSkewMs: () => DAY };
@@ -102,7 +102,7 @@ test('a plan is not saved by a clock that was set: it could be applied for too l
   expect(w.ledger.storedPlans(['shown'], 0)).toEqual([]);
 });
 
-test('a window is counted longer while it reaches back to a time before the clock was set', async () => {
+test('a window is counted longer while it reaches back to a time before the clock change', async () => {
   const w = world({ policy: { limits: { maxPerHour: 1 } } });
   const set = w.clock.now() + MINUTE;
   w.facts = { steadySince: () => set };

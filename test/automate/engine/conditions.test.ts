@@ -1,9 +1,11 @@
-/** What people are told of: what lasts, once at its beginning and once at its end, over restarts too. */
+/**
+ * Notifications of lasting conditions: one when the condition starts and one when it is resolved, also across restarts.
+ */
 import { expect, test } from 'vitest';
 import type { Condition } from '#automate/ledger/verbs.ts';
 import { NEVER, START, world, type World } from './world.ts';
 
-/** Key and end of each notice, in order. */
+/** Returns key and end of each condition, in order. */
 function told(w: World): string[] {
   return w.events.flatMap((event) =>
     event.type === 'notice' ? [`${event.key} ${event.isResolved ? 'ends' : 'begins'}`] : [],
@@ -14,7 +16,7 @@ function condition(key: string, policy: string): Condition {
   return { key, policy, severity: 'warning', summary: 's', detail: 'd', since: START - 60_000 };
 }
 
-test('what an earlier process told stands on, is not told again, and ends when it ends', async () => {
+test('a condition of an earlier process stays active, is not raised again, and is resolved when it ends', async () => {
   const w = world();
   w.pause = 'PAUSE exists';
   w.engine.takeUp([{ ...condition('held/resume-billing', 'resume-billing'), severity: 'info', guard: 'kill_switch' }]);
@@ -26,7 +28,7 @@ test('what an earlier process told stands on, is not told again, and ends when i
   expect(told(w)).toEqual(['held/resume-billing ends']);
 });
 
-test('what was told of a policy that is no more ends at once', () => {
+test('a condition of a removed policy is resolved at once', () => {
   const w = world();
   w.engine.takeUp([
     condition('held/gone', 'gone'),
@@ -36,7 +38,7 @@ test('what was told of a policy that is no more ends at once', () => {
   expect(told(w)).toEqual(['held/gone ends', 'halted/gone/https://x ends']);
 });
 
-test('a pause is told until it is lifted', async () => {
+test('a pause is active until it is lifted', async () => {
   const w = world();
   w.engine.pause({ policy: 'resume-billing', reason: 'release night', by: 'kim' });
   await w.engine.settle(NEVER);

@@ -14,7 +14,7 @@ function campaign(over: Partial<PlanCampaign>): PlanCampaign {
   return { group: 'g', state: 'ready', step: 1, now: 3, next: [], verified: 0, judged: 0, matched: 3, ...over };
 }
 
-test('the time that a halt lasts, or a step settles, is part of it, and what expires meanwhile is told', () => {
+test('the time that a halt lasts, or a step settles, is included, and expirations in between are reported', () => {
   const drain = (over: Partial<PlanCampaign>) => drainOf(policy, proposals, [campaign(over)], START);
   expect(drain({})).toEqual({ ms: 0, expiring: 0 });
   expect(drain({ state: 'halted', until: START + 30 * MINUTE })).toEqual({ ms: 30 * MINUTE, expiring: 1 });
@@ -22,6 +22,6 @@ test('the time that a halt lasts, or a step settles, is part of it, and what exp
   expect(drain({ state: 'halted', until: START - MINUTE })).toEqual({ ms: 0, expiring: 0 });
 });
 
-test('is not known where a group waits for an operator', () => {
+test('is unknown where a group waits for an operator', () => {
   expect(drainOf(policy, proposals, [campaign({ state: 'audit' })], START)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** The engine over the real client and the embedded service, with a road between them that can lose an answer. */
+/** The engine over the real client and the embedded service, with a proxy that can lose a response. */
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -30,7 +30,7 @@ interface Stage {
   readonly events: OpsEvent[];
   /** Answers of POST requests to lose after the service has acted. */
   lose: number;
-  /** How far the daemon's clock is ahead, milliseconds. */
+  /** Lead of the daemon's clock over the service, in milliseconds. */
   aheadMs: number;
   trigger(path: string, labels: string, body?: string): Promise<void>;
 }
@@ -106,7 +106,7 @@ async function stage(switches: Partial<Switches> = {}, policy: object = {}): Pro
   return made;
 }
 
-/** A proxy that can cut the connection after the service has acted and before its answer is passed on. */
+/** A proxy that can cut the connection after the service has acted and before it forwards the response. */
 async function startRoad(target: string, loses: () => boolean): Promise<string> {
   const server = createServer((message, response) => {
     const onward = httpRequest(`${target}${message.url}`, { method: message.method, headers: message.headers });
@@ -182,7 +182,7 @@ describe('over the embedded service', () => {
     ['renews run ids and replaces labels', {}],
     ['keeps run ids and adds labels', { resumeRunIds: 'keep', labelOverride: 'adds' }],
   ] as [string, Partial<Switches>][])(
-    'of two runs with one body the delivered one is verified and the other was never tried, where the service %s',
+    'of two runs with one body the delivered one is verified and the other was never attempted, where the service %s',
     async (_what, switches) => {
       const s = await stage(switches, { limits: { maxPerRun: 1 } });
       for (const count of [1, 2]) {
@@ -201,7 +201,7 @@ describe('over the embedded service', () => {
     },
   );
 
-  test('an answer lost on the road is never sent again, and resolved by reading', async () => {
+  test('a response lost in the network is never sent again, and resolved by reading', async () => {
     const s = await stage();
     await s.trigger('/invoice', 'billing');
     await failed(s, 1);

@@ -1,6 +1,7 @@
 /**
- * For any sequence of answers, crashes, waits and returns: no id has its effect twice, none is sent again unless the
- * request before was proven without effect, no cap is exceeded, and the books balance.
+ * Random sequences of responses, crashes, waits and repeated failures. No id has its effect twice. An id is sent again
+ * only if the previous request provably had no effect. No cap is exceeded, and the outcomes account for every planned
+ * action.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -47,7 +48,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const PER_HOUR = 6;
 
-/** With the minute that a late request takes, all within the settle time: that is what it is for. */
+/** With the minute of a late request the lag stays within the settle time, which covers exactly such lags. */
 const LAG = fc.constantFrom(0, MINUTE, SETTLE - MINUTE - 1);
 
 async function perform(w: World, action: Step, returned: Set<number>): Promise<void> {
@@ -57,7 +58,7 @@ async function perform(w: World, action: Step, returned: Set<number>): Promise<v
       await w.engine.run('resume-billing', NEVER);
       break;
     case 'crash': {
-      // The process ends while a request is under way; whether it arrives is the network's affair.
+      // The process ends during a request. The request may or may not arrive.
       let left = action.after;
       const crashed = Promise.withResolvers<void>();
       w.dlq.answers = [];
@@ -111,16 +112,16 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the books 
         await perform(w, action, returned);
         expect(w.ledger.used({}, w.clock.now() - HOUR)).toBeLessThanOrEqual(PER_HOUR);
       }
-      // One effect for each id, whatever was answered.
+      // Each id has one effect, whatever the responses.
       expect(w.dlq.effects).toHaveLength(new Set(w.dlq.effects).size);
-      // An id is sent again only after a proof that the request before did nothing.
+      // An id is sent again only after proof that the previous request had no effect.
       const intents = w.ledger.recentActions(1_000);
       for (const [dlqId, same] of Map.groupBy(intents, (intent) => intent.proposal.target)) {
         const open = same.filter((intent) => !['rejected', 'confirmed_not_applied'].includes(intent.outcome ?? ''));
         expect(open.length, dlqId).toBeLessThanOrEqual(1);
       }
       expect(w.dlq.sent.every((request) => request.dlqIds.length === 1)).toBe(true);
-      // Never more attempts than allowed in one lineage.
+      // A lineage never has more attempts than allowed.
       for (const [lineage, same] of Map.groupBy(intents, ({ proposal }) =>
         'lineage' in proposal ? proposal.lineage : '',
       )) {

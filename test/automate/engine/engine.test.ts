@@ -42,7 +42,7 @@ describe('a run in enforce', () => {
     expect(w.ledger.recentActions(10).map((action) => action.outcome)).toEqual(Array(7).fill('accepted'));
   });
 
-  test('asks the service for no more than the selection', async () => {
+  test('requests no more than the selection from the service', async () => {
     const w = world({
       policy: {
         select: {
@@ -82,7 +82,7 @@ describe('a run in enforce', () => {
     });
   });
 
-  test('takes an entry that is listed twice once', async () => {
+  test('processes an entry that is listed twice once', async () => {
     const w = world();
     for (let i = 0; i < 4; i++) w.dlq.add();
     w.dlq.repeatRows = true;
@@ -114,7 +114,7 @@ describe('a run in enforce', () => {
     expect(w.ledger.lastRuns().map((last) => last.detail)).toEqual(['1 acted', '1 skipped']);
   });
 
-  test('keeps within what one run may do, and says what is left', async () => {
+  test('stays within the limit of a run, and reports the rest', async () => {
     const w = world({ policy: { limits: { maxPerRun: 2 } } });
     for (let i = 0; i < 5; i++) w.dlq.add();
     await run(w);
@@ -142,7 +142,7 @@ describe('modes', () => {
     expect(w.ledger.recentActions(1)).toEqual([]);
   });
 
-  test('the least of policy, engine and environment counts, and says by whom', async () => {
+  test('the lowest mode of policy, engine and environment applies, and the run names its source', async () => {
     const byEngine = world({ engine: { mode: 'audit' } });
     byEngine.dlq.add();
     await run(byEngine);
@@ -172,7 +172,7 @@ describe('modes', () => {
 });
 
 describe('a plan', () => {
-  test('is the run without its acts: same choice, nothing sent, nothing written', async () => {
+  test('is the run without its actions: same choice, nothing sent, nothing written', async () => {
     const w = world({ policy: { limits: { maxPerRun: 2 } } });
     w.dlq.add({ labels: ['billing', 'legal-hold'] });
     w.dlq.add({ responseStatus: 422 });
@@ -216,7 +216,7 @@ describe('a plan', () => {
     expect(sentIds(w)).toEqual(plan.chosen.map((proposal) => proposal.target));
   });
 
-  test('of an unknown policy is undefined, and one that is aborted rejects with the reason', async () => {
+  test('of an unknown policy is undefined, and an aborted one rejects with the reason', async () => {
     const w = world();
     expect(await w.engine.plan('nobody', ASKED, NEVER)).toEqual({
       ok: false,
@@ -228,7 +228,7 @@ describe('a plan', () => {
     await expect(w.engine.run('nobody', NEVER)).rejects.toThrow('policy nobody does not exist');
   });
 
-  test('while paused shows what would be done, and that it is held', async () => {
+  test('while paused shows what the run would do, and that it is held', async () => {
     const w = world();
     w.dlq.add();
     w.pause = 'file PAUSE';
@@ -240,7 +240,7 @@ describe('a plan', () => {
     });
   });
 
-  test('beside a run disturbs neither', async () => {
+  test('during a run affects neither', async () => {
     const w = world();
     for (let i = 0; i < 4; i++) w.dlq.add();
     const plans: Promise<unknown>[] = [];
@@ -252,7 +252,7 @@ describe('a plan', () => {
   });
 });
 
-describe('a listing that cannot be trusted leads to zero acts', () => {
+describe('an unreliable listing leads to zero actions', () => {
   test.each([
     ['an ignored filter', 'echo_check', 'aborted', (w: ReturnType<typeof world>) => (w.dlq.ignoreFilters = true)],
     ['an error in the middle', 'complete_read', 'incomplete', (w) => (w.dlq.failOnPage = 1)],
@@ -304,7 +304,7 @@ describe('attempts', () => {
     const waits = [10 * MINUTE, HOUR];
     await run(w);
     for (const [index, wait] of waits.entries()) {
-      // Once only the ledger knows the new run, once only the stamp tells.
+      // In one case only the ledger knows the new run, in the other only the stamp.
       w.dlq.failAgain(index, index === 1 ? { workflowRunId: 'wfr-renamed' } : { labels: ['billing'] });
       await w.clock.advance(wait - MINUTE);
       await run(w);
@@ -323,7 +323,7 @@ describe('attempts', () => {
     expect(plan.skipped).toEqual([{ guard: 'attempts', reason: '3 of 3', count: 1 }]);
   });
 
-  test('are read from the newest stamp where the service adds labels, and waited for without a ledger', async () => {
+  test('are read from the newest stamp where the service adds labels, and awaited without a ledger', async () => {
     const w = world();
     w.dlq.add({ labels: ['billing', 'opsd:here:abc:1', 'opsd:here:abc:2'], createdAt: START - 30 * MINUTE });
     const plan = await planOf(w);
@@ -333,7 +333,7 @@ describe('attempts', () => {
     expect(w.dlq.sent[0]!.overrides.labels).toEqual(['opsd:here:abc:3', 'billing']);
   });
 
-  test('are not counted for refusals, but what is refused waits and lets others pass', async () => {
+  test('are not counted for rejections, but rejected entries wait and others pass', async () => {
     const w = world({ policy: { limits: { maxPerRun: 1 } } });
     w.dlq.add();
     w.dlq.add();
@@ -348,7 +348,7 @@ describe('attempts', () => {
     expect(w.dlq.sent[2]!.overrides.labels?.[0]).toMatch(/:1$/);
   });
 
-  test('an entry that somebody else stamps is left to them', async () => {
+  test('an entry with the stamp of another instance is left to it', async () => {
     const w = world();
     w.dlq.add({ labels: ['billing', 'opsd:elsewhere:abc:1'] });
     await run(w);
@@ -357,7 +357,7 @@ describe('attempts', () => {
   });
 });
 
-test('failures still pour in, though the daemon has resumed some of them since', async () => {
+test('failures still arrive, though the daemon has resumed some of them since', async () => {
   const w = world();
   for (let i = 0; i < 26; i++) w.dlq.add({ labels: ['other'], createdAt: START - MINUTE });
   w.observe();
@@ -368,7 +368,7 @@ test('failures still pour in, though the daemon has resumed some of them since',
 });
 
 describe('caps', () => {
-  test('of a store that must be adopted all count as used, and the reason is that, in the run and in the plan', async () => {
+  test('of a store that must be adopted all count as used, and run and plan name this reason', async () => {
     const real = memoryLedger();
     const ledger = Object.create(real, { mustBeAdopted: { value: 'the store is an old copy' } }) as typeof real;
     const w = world({ policies: [policyOf()], ledger });
@@ -400,7 +400,7 @@ describe('caps', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 2 });
   });
 
-  test('are taken in the intent: one that another run takes meanwhile ends the run', async () => {
+  test('are reserved in the intent: one that another run uses in the meantime ends the run', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
     const w = world({ policies: [policyOf(), other], engine: { caps: { perHour: 3 } } });
     for (let i = 0; i < 3; i++) w.dlq.add();
@@ -416,7 +416,7 @@ describe('caps', () => {
     expect(w.runs()).toContain('halted');
   });
 
-  test('are given back by a refusal and kept by what is unclear', async () => {
+  test('are returned by a rejection and kept by an unknown outcome', async () => {
     const w = world();
     for (let i = 0; i < 3; i++) w.dlq.add();
     w.dlq.answers = ['refused', 'never_arrived', 'good'];
@@ -426,11 +426,11 @@ describe('caps', () => {
   });
 });
 
-describe('what ends a run', () => {
+describe('conditions that end a run', () => {
   test.each([
     ['the first 429 to a write', ['rate_limited'], 1, 'quota', 'rejected'],
-    ['a token that may not write', ['forbidden'], 1, 'service', 'rejected'],
-    ['three bad answers in a row', ['refused', 'never_arrived', 'refused'], 3, 'service', 'rejected'],
+    ['a token without write permission', ['forbidden'], 1, 'service', 'rejected'],
+    ['three error responses in a row', ['refused', 'never_arrived', 'refused'], 3, 'service', 'rejected'],
   ] as const)('%s', async (_what, answers, sent, guard, outcome) => {
     const w = world();
     for (let i = 0; i < 6; i++) w.dlq.add();
@@ -441,7 +441,7 @@ describe('what ends a run', () => {
     expect(w.ledger.recentActions(1)[0]!.outcome).toBe(outcome);
   });
 
-  test('a store that cannot be read is a pause, not a crash', async () => {
+  test('an unreadable store is a pause, not a crash', async () => {
     const w = world();
     w.dlq.add();
     const broken = () => {
@@ -456,7 +456,7 @@ describe('what ends a run', () => {
     });
   });
 
-  test('a run that does nothing says what was left out, by guard', async () => {
+  test('a run that does nothing lists the denied entries, by guard', async () => {
     const w = world();
     w.dlq.add({ labels: ['billing', 'no-auto'] });
     w.dlq.add({ labels: ['billing', 'opsd:elsewhere:lin:1'] });
@@ -467,7 +467,7 @@ describe('what ends a run', () => {
     ]);
   });
 
-  test('a service that resumes more than was asked for pauses the whole engine', async () => {
+  test('a service that resumes more than requested pauses the whole engine', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
     const w = world({ policies: [policyOf(), other] });
     for (let i = 0; i < 3; i++) w.dlq.add();
@@ -485,7 +485,7 @@ describe('what ends a run', () => {
     expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
     expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: more_than_asked/);
 
-    // A restart does not make the service trustworthy again; a person does.
+    // A restart does not restore trust in the service. An operator does.
     w.restart();
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);
@@ -535,7 +535,7 @@ describe('what ends a run', () => {
     expect(w.lastRun().stopped?.reason).toBe('the kill switch cannot be read: EACCES');
   });
 
-  test('a stop: the request under way is finished and its outcome written, the rest is left', async () => {
+  test('a stop: the request in progress is finished and its outcome written, the rest is skipped', async () => {
     const w = world();
     for (let i = 0; i < 4; i++) w.dlq.add();
     const stop = new AbortController();
@@ -551,7 +551,7 @@ describe('what ends a run', () => {
     });
   });
 
-  test('a stop while the DLQ is listed is no hold, and ends none', async () => {
+  test('a stop during the listing of the DLQ is not a hold, and ends none', async () => {
     const w = world();
     w.dlq.add();
     const stop = new AbortController();
@@ -566,7 +566,7 @@ describe('what ends a run', () => {
     expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', guard: 'complete_read' }]);
   });
 
-  test('a listing that does not end in its time is a hold', async () => {
+  test('a listing that exceeds its time is a hold', async () => {
     const w = world();
     w.dlq.add();
     await run(w, AbortSignal.abort(new TimeoutError('no result within 10m')));
@@ -574,7 +574,7 @@ describe('what ends a run', () => {
     expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing' }]);
   });
 
-  test('a ledger that cannot be written: nothing is sent without an intent', async () => {
+  test('an unwritable ledger: nothing is sent without an intent', async () => {
     const w = world();
     w.dlq.add();
     w.restart({
@@ -603,8 +603,8 @@ describe('what ends a run', () => {
   });
 });
 
-describe('unclear outcomes', () => {
-  test('a lost answer is never sent again, and resolved by reading once it must have arrived', async () => {
+describe('unknown outcomes', () => {
+  test('a lost response is never sent again, and resolved by reading once the request must have arrived', async () => {
     const w = world();
     w.dlq.add();
     w.dlq.add();
@@ -625,7 +625,7 @@ describe('unclear outcomes', () => {
     expect(w.dlq.sent[2]!.overrides.labels?.[0]).toBe(w.dlq.sent[1]!.overrides.labels?.[0]);
   });
 
-  test('are not judged before the settle time, nor by a listing that is not complete', async () => {
+  test('are not judged before the settle time, nor by an incomplete listing', async () => {
     const w = world();
     for (let i = 0; i < 4; i++) w.dlq.add();
     w.dlq.answers = ['never_arrived'];
@@ -649,7 +649,7 @@ describe('unclear outcomes', () => {
     );
   });
 
-  test('one of which the log tells that it failed again is recorded at once, before any listing', async () => {
+  test('an action that failed again by the log is recorded at once, before any listing', async () => {
     const w = world();
     w.dlq.add();
     await run(w);
@@ -667,7 +667,7 @@ describe('unclear outcomes', () => {
     expect(w.dlq.listings).toHaveLength(listings);
   });
 
-  test('one whose run is back under its stamp was done, even while its old entry is listed', async () => {
+  test('an action whose run returned under its stamp was applied, even while its old entry is listed', async () => {
     const w = world();
     w.dlq.lagMs = HOUR;
     w.dlq.add();
@@ -679,7 +679,7 @@ describe('unclear outcomes', () => {
     expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
   });
 
-  test('a lost answer is not taken to have had its time by a clock that was set', async () => {
+  test('a changed clock does not end the wait for a lost response', async () => {
     const w = world();
     w.dlq.add();
     w.dlq.answers = ['never_arrived'];
@@ -693,7 +693,7 @@ describe('unclear outcomes', () => {
     expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
   });
 
-  test('an answer that names no run is unclear', async () => {
+  test('a response that names no run is unknown', async () => {
     const w = world();
     w.dlq.add();
     w.dlq.answers = ['no_run'];
@@ -724,7 +724,7 @@ describe('unclear outcomes', () => {
     expect(sentIds(w)).toEqual(['dlq-002', 'dlq-001']);
   });
 
-  test('an outcome that could not be written becomes unknown, and is not sent again', async () => {
+  test('an unwritten outcome becomes unknown, and is not sent again', async () => {
     const w = world();
     w.dlq.add();
     w.dlq.add();
@@ -748,7 +748,7 @@ describe('unclear outcomes', () => {
 });
 
 describe('settling', () => {
-  test('an act is verified when it is gone and not back, by a listing that is late enough', async () => {
+  test('an action is verified when its entry is gone and not back, by a listing that is late enough', async () => {
     const w = world();
     w.dlq.add();
     w.dlq.add();
@@ -765,7 +765,7 @@ describe('settling', () => {
     expect(w.dlq.listings).toHaveLength(2);
   });
 
-  test('what the board read before an act proves nothing', async () => {
+  test('a reading of the board before an action proves nothing', async () => {
     const w = world();
     w.dlq.add();
     w.observe();
@@ -776,7 +776,7 @@ describe('settling', () => {
     expect(w.ledger.recentActions(1)[0]!.outcome).toBe('verified');
   });
 
-  test('an account is listed at most once in a while to learn what became of acts', async () => {
+  test('an account is listed at most once per interval to learn the outcomes of actions', async () => {
     const w = world({ policy: { limits: { maxPerRun: 1 } }, deps: { listEveryMs: SETTLE } });
     for (let i = 0; i < 3; i++) w.dlq.add();
     for (let i = 0; i < 3; i++) {
@@ -791,7 +791,7 @@ describe('settling', () => {
     expect(w.dlq.listings).toHaveLength(before + 1);
   });
 
-  test('an act failed again when its run is listed again, by run id or by stamp', async () => {
+  test('an action failed again when its run is listed again, by run id or by stamp', async () => {
     const w = world();
     w.dlq.add();
     w.dlq.add();
@@ -807,7 +807,7 @@ describe('settling', () => {
     expect(w.dlq.listings).toHaveLength(1);
   });
 
-  test('where runs keep their ids, an older entry of the same run on the board is no return', async () => {
+  test('where runs keep their ids, an older entry of the same run on the board is not a repeated failure', async () => {
     const w = world();
     const first = w.dlq.add({ workflowRunId: 'wfr-again-0' });
     w.observe();
@@ -818,7 +818,7 @@ describe('settling', () => {
     expect(w.ledger.recentActions(1)[0]!.outcome).toBe('accepted');
   });
 
-  test('an act failed again when its run is in the listing, though the board has not seen it', async () => {
+  test('an action failed again when its run is in the listing, though the board has not seen it', async () => {
     const w = world();
     w.dlq.add();
     await run(w);
@@ -828,7 +828,7 @@ describe('settling', () => {
     expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
   });
 
-  test('an act failed again when its run has been resumed again since', async () => {
+  test('an action failed again when its run has been resumed again since', async () => {
     const w = world();
     w.dlq.add();
     await run(w);
@@ -876,7 +876,7 @@ describe('a delete that needs an archive', () => {
     }
   }
 
-  test('is held where nothing can be archived, and says why', async () => {
+  test('is held where nothing can be archived, and reports the reason', async () => {
     const w = world(archiving('/nonexistent'));
     await ready(w);
     await run(w, NEVER, 'delete-hopeless');
@@ -886,7 +886,7 @@ describe('a delete that needs an archive', () => {
     expect(w.engine.conditions()).toMatchObject([{ key: 'held/delete-hopeless', guard: 'archive' }]);
   });
 
-  test('is not sent when a pause came while its entry was archived', async () => {
+  test('is not sent when a pause began while its entry was archived', async () => {
     const w = world(archiving('/nonexistent'));
     await ready(w);
     const actions = createActions(new Map([['production', w.dlq.client()]]), {

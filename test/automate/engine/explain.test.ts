@@ -1,4 +1,4 @@
-/** What `opsd explain` says of an id. */
+/** Output of `opsd explain` for an id. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Explained } from '#automate/ledger/verbs.ts';
@@ -57,7 +57,7 @@ describe('what each policy would do', () => {
     [{ callerIp: ['203.0.113.7'] }, 'callerIp: none of 203.0.113.7'],
     [{ failedWithin: '30m' }, 'failedWithin: it failed at 2025-11-20T11:00:00.001Z'],
     [{ failedBefore: '2h' }, 'failedBefore: it failed at 2025-11-20T11:00:00.001Z'],
-  ])('names the filter of select that leaves an entry out: %j', async (select, reason) => {
+  ])('names the filter of select that denies an entry: %j', async (select, reason) => {
     const w = world({ policy: { select: { resource: 'workflow-dlq', ...select } } });
     w.dlq.add();
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'left_out', denial: { guard: 'select', reason } });
@@ -75,7 +75,7 @@ describe('what each policy would do', () => {
     expect(await verdictOn(w, 'dlq-002')).toMatchObject({ verdict: 'stopped', denial });
   });
 
-  test('counts what a person approved', async () => {
+  test('counts approved actions', async () => {
     const w = world({ policy: { mode: 'approve' } });
     w.dlq.add();
     await run(w);
@@ -92,7 +92,7 @@ describe('what each policy would do', () => {
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial });
   });
 
-  test('asks the policies of its account alone', async () => {
+  test('evaluates only the policies of its account', async () => {
     const w = world({ policies: [policyOf(), policyOf({ name: 'elsewhere', account: 'staging' })] });
     w.dlq.add();
     expect((await explained(w, 'dlq-001')).policies.map(({ policy }) => policy)).toEqual(['resume-billing']);
@@ -146,8 +146,8 @@ describe('a message', () => {
   });
 });
 
-describe('an id that nothing knows', () => {
-  test('is refused', async () => {
+describe('an unknown id', () => {
+  test('is rejected', async () => {
     const w = world();
     w.dlq.add();
     const said = await w.engine.explain('nosuch', NEVER);

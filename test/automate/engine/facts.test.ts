@@ -55,7 +55,7 @@ function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: n
   };
 }
 
-test('deliveries and their share come from what the log told lately', () => {
+test('deliveries and their share come from recent log entries', () => {
   const { attempts, facts, asked } = world();
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toBeUndefined();
   expect(asked().successRatio('a.example', 15 * MINUTE)).toBeUndefined();
@@ -83,7 +83,7 @@ test('deliveries and their share come from what the log told lately', () => {
   expect(asked().successRatio('b.example', 15 * MINUTE)).toBeUndefined();
 });
 
-test('before the daemon has watched for the whole window, policies know of a part of the deliveries', () => {
+test('before the daemon has watched for the whole window, policies know only some of the deliveries', () => {
   const { attempts, facts, asked } = world();
   const failed = { host: 'a.example', minute: NOW - MINUTE, delivered: 0, failed: 240, failedFrom: NOW, lost: 240 };
   attempts.take(ACCOUNT, {
@@ -97,7 +97,7 @@ test('before the daemon has watched for the whole window, policies know of a par
   expect(asked().sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
 });
 
-test('a message of a resumed run ended as the log told of its stamp and its workflow', () => {
+test('a message of a resumed run has the outcome in the log of its stamp and its workflow', () => {
   const { resumeEnds, facts } = world();
   const message = { instance: 'here', lineage: 'l1', attempt: 2, url: 'https://a.example/w' };
   expect(facts.resumeEnded(ACCOUNT, message, 'failed')).toBe(false);
@@ -109,7 +109,7 @@ test('a message of a resumed run ended as the log told of its stamp and its work
   for (const other of others) expect(facts.resumeEnded(ACCOUNT, { ...message, ...other }, 'failed')).toBe(false);
 });
 
-test('of too many ends of resumed runs the oldest are forgotten, and deliveries push out no failure', () => {
+test('of too many ends of resumed runs the oldest are dropped, and deliveries displace no failure', () => {
   const { resumeEnds, facts } = world();
   const messages = Array.from({ length: 10_001 }, (_, n) => {
     return { instance: 'here', lineage: `l${n}`, attempt: 1, url: 'https://a.example/w' };
@@ -140,7 +140,7 @@ test('a hold after a 429 lasts through a jump of the local clock that the servic
   expect(verified.now() - facts.refusedAt(ACCOUNT)!).toBe(MINUTE);
 });
 
-test('an account was refused when it answered 429, and not when the daemon waited or something else failed', async () => {
+test('an account was rejected when it returned 429, and not when the daemon waited or another request failed', async () => {
   const { clock, events, facts } = world();
   const request = {
     type: 'api.request',
@@ -182,14 +182,14 @@ test('arrivals are the runs with a label that failed in the window, while the li
   board.publish({ account: ACCOUNT, collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 1);
   expect(asked().arrivals('billing', HOUR)).toBe(2);
   expect(asked().arrivals('none', HOUR)).toBe(0);
-  // A run that the daemon resumed meanwhile has failed all the same.
+  // A run that the daemon resumed in the meantime has still failed.
   board.depart(ACCOUNT, new Set(['c']));
   expect(asked().arrivals('billing', HOUR)).toBe(2);
   await clock.advance(5 * MINUTE + 1);
   expect(asked().arrivals('billing', HOUR)).toBeUndefined();
 });
 
-test('flow control is known of keys that are watched', async () => {
+test('flow control is known of watched keys', async () => {
   const { clock, board, asked } = world();
   const rows = [
     { flowControlKey: 'k', waitListSize: 7, isPaused: true },
@@ -205,7 +205,7 @@ test('flow control is known of keys that are watched', async () => {
   expect([flowWaiting('k'), flowPaused('k')]).toEqual([undefined, undefined]);
 });
 
-test('the DLQ is as full as the statistics and the configured limit say', async () => {
+test('the fill of the DLQ follows from the statistics and the configured limit', async () => {
   const { clock, facts, asked, stats } = world({ dlqMessages: 200 });
   expect([asked().dlqMessages(), asked().dlqFillRatio()]).toEqual([undefined, undefined]);
   stats({ dlqMessages: 50 });
@@ -218,7 +218,7 @@ test('the DLQ is as full as the statistics and the configured limit say', async 
   expect(unlimited.asked().dlqFillRatio()).toBeUndefined();
 });
 
-test('an alert fires when one is known to, and is not known before any came', () => {
+test('an alert fires when one is known to, and is unknown before any arrived', () => {
   const { ledger, asked } = world();
   expect(asked().alertFiring('Down')).toBeUndefined();
   ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', accounts: [ACCOUNT], isFiring: true, at: NOW });
@@ -240,7 +240,7 @@ test('a policy was tripped when its tripwire stopped a run within the window', (
 
 const SPEND = { monthUsd: 80, last24hUsd: 6, medianDayUsd: 4, paceUsd: 5, forecastUsd: 120, requestsLastDay: 900 };
 
-test('spend is known while the statistics are fresh, and by the budget also the hours left', async () => {
+test('spend is known while the statistics are fresh, and with the budget also the remaining hours', async () => {
   const { clock, facts, stats } = world({ budget: BUDGET });
   expect(facts.budget(ACCOUNT).spend).toEqual({ fresh: false });
   stats({ spend: SPEND });
@@ -252,7 +252,7 @@ test('spend is known while the statistics are fresh, and by the budget also the 
       last24hUsd: 6,
       medianDayUsd: 4,
       forecastMonthUsd: 120,
-      // At the pace of the last day, which is faster than the usual one.
+      // At the rate of the last day, which is higher than the usual one.
       hoursLeft: 80,
       messagesLastDay: 900,
       ownMessagesLastDay: 0,
@@ -267,7 +267,7 @@ test('spend is known while the statistics are fresh, and by the budget also the 
   expect(facts.budget(ACCOUNT).spend).toEqual({ fresh: false });
 });
 
-test('a jump of the local clock neither ages a reading nor takes hours away', async () => {
+test('a jump of the local clock neither ages a reading nor reduces the remaining hours', async () => {
   const { clock, events, facts, stats } = world({ budget: BUDGET });
   stats({ spend: SPEND });
   const { hoursLeft, at } = facts.budget(ACCOUNT).spend;
@@ -286,7 +286,7 @@ test('a jump of the local clock neither ages a reading nor takes hours away', as
   expect(facts.budget(ACCOUNT).spend).toMatchObject({ hoursLeft, at: at! + 3 * HOUR });
 });
 
-test('the hours left are none when the budget is used up, and without end when nothing is spent', () => {
+test('the remaining hours are none when the budget is spent, and infinite when nothing is spent', () => {
   const { facts, stats } = world({ budget: BUDGET });
   stats({ spend: { monthUsd: 101, paceUsd: 5 } });
   expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(0);
@@ -296,7 +296,7 @@ test('the hours left are none when the budget is used up, and without end when n
   expect(facts.budget(ACCOUNT).spend.hoursLeft).toBeUndefined();
 });
 
-test('what was read before the turn of the month is not fresh after it', async () => {
+test('a reading before the turn of the month is not fresh after it', async () => {
   const { clock, facts, stats } = world({ budget: BUDGET });
   await clock.advance(Date.UTC(2026, 11, 1) - NOW - 1);
   stats({ spend: SPEND });
@@ -305,7 +305,7 @@ test('what was read before the turn of the month is not fresh after it', async (
   expect(facts.budget(ACCOUNT).spend.fresh).toBe(false);
 });
 
-test('a raise by the daemon is what is known from then on, and the hours left follow at once', () => {
+test('a raise by the daemon applies at once to the known budget and the remaining hours', () => {
   const { ledger, facts, stats } = world({ budget: BUDGET });
   stats({ spend: SPEND });
   const run = ledger.beginRun(planOf(), NOW);
@@ -324,7 +324,7 @@ test.each([{ ...BUDGET, knownUsd: 0 }, { knownUsd: 100, maxAge: DAY } as typeof 
   },
 );
 
-test('own messages of a day are the resumed runs, each as often as it may be tried', () => {
+test('own messages of a day are the resumed runs, each with its maximum number of attempts', () => {
   const { ledger, facts, stats } = world();
   stats({ spend: SPEND });
   const run = ledger.beginRun(planOf(), NOW);
@@ -336,7 +336,7 @@ test('own messages of a day are the resumed runs, each as often as it may be tri
   };
   resume('a', 0, 0);
   resume('b', DAY - 1, 1);
-  // As many retries as the run had, of which nobody knows: the service's own number.
+  // The run's own number of retries is unknown, so the service's default counts.
   resume('c', 0, undefined);
   resume('late', DAY, 9);
   resume('elsewhere', 0, 9, 'other');
@@ -344,7 +344,7 @@ test('own messages of a day are the resumed runs, each as often as it may be tri
   expect(facts.budget(ACCOUNT).spend.ownMessagesLastDay).toBe(1 + 2 + 4);
 });
 
-test('a prune whose outcome is not known is a fact of the run that comes next', () => {
+test('a prune with an unknown outcome is a fact of the next run', () => {
   const { ledger, clock, facts } = world();
   const settings = policySettings.parse({
     name: 'prune',

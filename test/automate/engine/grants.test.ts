@@ -1,4 +1,4 @@
-/** What an approval covers, where the acts have no ids of their own or the policy was changed since. */
+/** Scope of an approval, for actions without ids or after an edit of the policy. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
@@ -27,7 +27,7 @@ describe('an approved prune', () => {
     return w;
   }
 
-  test('is done in one run, once, and then asked for again', async () => {
+  test('is applied in one run, once, and then requires approval again', async () => {
     const w = dead();
     await w.engine.run('prune', NEVER);
     w.engine.approve(waiting(w).id, ME);
@@ -56,7 +56,7 @@ describe('an approved prune', () => {
     expect(w.dlq.pruned).toEqual([]);
   });
 
-  test('deletes no more and nothing later than was shown, whatever the policy says since', async () => {
+  test('deletes no more and nothing later than shown, whatever the policy says since', async () => {
     const w = dead();
     const toDates: unknown[] = [];
     await w.engine.run('prune', NEVER);
@@ -83,7 +83,7 @@ describe('an approved prune', () => {
   });
 });
 
-test('an approval of resumes is none of deletes by a policy of the same name', async () => {
+test('an approval of resumes does not cover deletes by a policy of the same name', async () => {
   const common = { name: 'billing', account: 'production', mode: 'approve' };
   const w = world({ policies: [policyOf('workflow-dlq.resume', common)], guards: GUARDS });
   const action = { archive: { dir: '/nonexistent', require: false }, grace: '1h' };

@@ -1,4 +1,4 @@
-/** Arrivals are those of the group, whatever other groups do, and an entry counts once. */
+/** Arrivals of a group, independent of other groups. Each entry counts once. */
 import { expect, test } from 'vitest';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { groupOf, Population } from '#automate/engine/group-facts.ts';
@@ -17,7 +17,7 @@ const entry = (dlqId: string, workflowUrl: string, minutesAgo: number): Workflow
 const INVOICE = 'https://app.example.com/invoice';
 const MAIL = 'https://app.example.com/mail';
 const seen = [entry('a', INVOICE, 1), entry('b', INVOICE, 10), entry('c', INVOICE, 11), entry('d', MAIL, 2)];
-// The day before has 143 times 10 minutes beside the last ones.
+// The day before has 143 times 10 minutes in addition to the last ones.
 const baseline = (count: number): number => count / 143;
 
 test('by workflow, from the board and from the listing', () => {

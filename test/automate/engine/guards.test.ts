@@ -1,6 +1,6 @@
 /**
- * Every guard of the literal list is taken out once, by name, and a scenario must then end differently: a guard whose
- * absence nobody notices is not built.
+ * Removes every guard of the list once, by name, and expects a scenario to end differently. A guard that no scenario
+ * misses counts as not built.
  */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
@@ -23,22 +23,22 @@ const UNKNOWN: PreconditionFacts = {
 };
 
 interface Scenario {
-  /** What happens, in words. */
+  /** Description of the scenario. */
   readonly story: string;
   readonly options?: WorldOptions;
   readonly prepare: (w: World) => void;
-  /** What is looked at in the end; with the guard in place it must be `held`. */
+  /** Final observation; with the guard in place it must be `held`. */
   readonly look?: (w: World) => Promise<unknown>;
   readonly held: unknown;
 }
 
-/** By default: which ids the service was asked to resume. */
+/** Default observation: the ids that the service was requested to resume. */
 const sent = async (w: World): Promise<unknown> => {
   await run(w);
   return sentIds(w);
 };
 
-/** What the budget is set to by two runs, twenty minutes apart, each with a reading of its own. */
+/** Observes the budget set by two runs, twenty minutes apart, each with its own reading. */
 const raised = async (w: World): Promise<unknown> => {
   for (let i = 0; i < 2; i++) {
     await w.engine.run('raise-budget', NEVER);
@@ -51,7 +51,7 @@ const RAISES: WorldOptions = {
   policies: [anyPolicy('budget.raise', { name: 'raise-budget', account: 'production', mode: 'enforce' })],
 };
 
-/** A budget of 100 dollars that will be gone in ten hours, with nothing unusual about it. */
+/** A budget of 100 dollars that is spent in ten hours, with otherwise usual figures. */
 function near(w: World, over: { spend?: object; known?: object } = {}): void {
   const spend = { monthUsd: 90, last24hUsd: 5, medianDayUsd: 4, hoursLeft: 10, fresh: true, ...over.spend };
   const known = {
@@ -64,7 +64,9 @@ function near(w: World, over: { spend?: object; known?: object } = {}): void {
   w.facts = { budget: () => ({ spend: { ...spend, at: w.clock.now() }, known }) };
 }
 
-/** What is deleted in three runs, two hours apart: grace and probation of `deletes` allow it from the third on. */
+/**
+ * Observes the deletes of three runs, two hours apart. Grace and probation of `deletes` allow them from the third on.
+ */
 const deleted = async (w: World): Promise<unknown> => {
   for (let i = 0; i < 3; i++) {
     await w.engine.run('delete-hopeless', NEVER);
@@ -73,7 +75,7 @@ const deleted = async (w: World): Promise<unknown> => {
   return w.dlq.deleted;
 };
 
-/** A policy that deletes, with nothing in its way but what a test is about. */
+/** A policy that deletes, restricted only by the guard under test. */
 function deletes(over: Readonly<Record<string, unknown>> = {}): Policy {
   return anyPolicy('workflow-dlq.delete', {
     name: 'delete-hopeless',
@@ -112,7 +114,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     held: [],
   },
   window: {
-    story: 'a Thursday, where the policy may act on Mondays',
+    story: 'a Thursday, where the policy is allowed to act on Mondays',
     options: { policy: { windows: [{ days: 'mon', from: '06:00', to: '22:00', timezone: 'UTC' }] } },
     prepare: (w) => void w.dlq.add(),
     held: [],
@@ -320,7 +322,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     held: [],
   },
   caps: {
-    story: 'more entries than a run may act on',
+    story: 'more entries than a run is allowed to act on',
     options: { policy: { limits: { maxPerRun: 1 } } },
     prepare: (w) => {
       w.dlq.add({ workflowUrl: 'https://a.example.com/' });
@@ -342,7 +344,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     held: [],
   },
   approval: {
-    story: 'a policy that waits for a person',
+    story: 'a policy that waits for approval',
     options: { policies: [policyOf({ mode: 'approve' })] },
     prepare: (w) => void w.dlq.add(),
     held: [],
@@ -370,7 +372,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** A plan that is another one afterwards stands for any bug that loses count. */
+/** Simulates a bug in the count: later reads of the plan differ. */
 function losingCount(ledger: Ledger): Ledger {
   return {
     ...ledger,
@@ -391,8 +393,8 @@ async function play(scenario: Scenario, without?: string): Promise<unknown> {
   return (scenario.look ?? sent)(w);
 }
 
-describe('every guard is missed when it is taken out', () => {
-  test('each has a scenario, and a name of its own', () => {
+describe('every guard is missed when it is removed', () => {
+  test('each has a scenario, and its own name', () => {
     expect(Object.keys(SCENARIOS)).toEqual(GUARDS.map((guard) => guard.name));
   });
 

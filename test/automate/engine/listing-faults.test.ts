@@ -1,6 +1,6 @@
 /**
- * Any fault in the listing that a run starts from leads to no act, and says why: over the real client and the embedded
- * service, for the policies that choose from a listing. Each is shown to act as soon as the fault is gone.
+ * Any fault in the listing of a run leads to no action, with the reason. The tests use the real client and the embedded
+ * service, for the policies that choose from a listing. Each policy acts once the fault is gone.
  */
 import { expect, onTestFinished, test } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
@@ -22,7 +22,7 @@ import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';
 
 const TOKEN = 'token-of-tests';
 const YEARS = 10 * 365 * 24 * HOUR;
-/** Two pages and more. */
+/** More than two pages. */
 const ENTRIES = 110;
 const SELECT = { resource: 'workflow-dlq', anyLabel: ['billing'] };
 const RESUME = policyOf('workflow-dlq.resume', { name: 'resume', mode: 'enforce', select: SELECT });
@@ -38,7 +38,7 @@ interface Stage {
   readonly emulator: Emulator;
   readonly engine: Engine;
   readonly events: OpsEvent[];
-  /** How far the daemon's clock is off. */
+  /** Offset of the daemon's clock. */
   readonly clock: { aheadMs: number };
 }
 
@@ -65,7 +65,7 @@ async function stage(): Promise<Stage> {
       wire: wireSettings.parse({}),
       limits: clientSettings.parse({ requestsPerSecond: 1_000 }),
     },
-    // A read that fails is tried again at once, and has its time all the same.
+    // The client retries a failed read at once, but still waits.
     {
       clock: { ...clock, after: (ms, run) => systemClock.after(ms < 5_000 ? 0 : ms, run) },
       events: bus,
@@ -100,7 +100,7 @@ async function stage(): Promise<Stage> {
       { ...runs, labels: ['other'], status: 503, count: 3, agoMs: HOUR },
     ],
   });
-  // The grace of what is deleted begins, and its probation passes.
+  // The grace of deletes begins, and their probation passes.
   await made.engine.run('delete', NEVER);
   await emulator.advance(HOUR);
   await made.engine.run('delete', NEVER);
@@ -112,7 +112,7 @@ const SECONDS = ['createdAt', 'workflowCreatedAt'];
 
 interface Row {
   readonly fault?: FaultRule;
-  /** How often the fault is laid over itself; once when absent. */
+  /** Number of stacked copies of the fault; once when absent. */
   readonly times?: number;
   readonly aheadMs?: number;
   readonly guard: string;

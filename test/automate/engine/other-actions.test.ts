@@ -1,4 +1,4 @@
-/** Deletes, prunes and budgets: what their runs do, and what becomes of answers that are lost. */
+/** Deletes, prunes and budgets: the effects of their runs, and the handling of lost responses. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { policyOf } from '../../support/policies.ts';
@@ -32,7 +32,7 @@ describe('a prune', () => {
     return w;
   }
 
-  test('begins with one message, goes on by pages of at most a hundred, and ends where nothing is left', async () => {
+  test('begins with one message, continues by pages of at most a hundred, and ends when nothing is left', async () => {
     const w = await proven(150);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 100, 49]);
@@ -42,7 +42,7 @@ describe('a prune', () => {
     expect(w.ledger.recentActions(1)[0]).toMatchObject({ done: 49, proposal: { target: 'prune/2/3', items: 99 } });
   });
 
-  test('that finds nothing does nothing, and takes from no cap', async () => {
+  test('that finds nothing does nothing, and uses no cap', async () => {
     const w = await proven(1);
     await w.engine.run('prune', NEVER);
     expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
@@ -52,7 +52,7 @@ describe('a prune', () => {
     expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
   });
 
-  test('says that it sees no protected label', async () => {
+  test('reports that it sees no protected label', async () => {
     const planned = await world({ policies: [prune()] }).engine.plan('prune', { by: 'test', save: false }, NEVER);
     expect(planned).toMatchObject({
       plan: {
@@ -63,13 +63,13 @@ describe('a prune', () => {
     });
   });
 
-  test('stays within what a run may delete', async () => {
+  test('stays within the maximum of a run', async () => {
     const w = await proven(1_000);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 100, 99]);
   });
 
-  test('makes its pages as small as the caps want them, and goes on when there is room again', async () => {
+  test('makes its pages as small as the caps require, and continues when there is room again', async () => {
     const w = world({ policies: [prune({ limits: { probation: { runs: 1 } } })], guards: GUARDS });
     w.dlq.messages = 1_000;
     await w.engine.run('prune', NEVER);
@@ -82,7 +82,7 @@ describe('a prune', () => {
     expect(w.dlq.pruned).toEqual([1, 99, 1, 99]);
   });
 
-  test('of which an answer is lost ends, is never sent again, and says that nobody knows', async () => {
+  test('with a lost response ends, is never sent again, and has an unknown outcome', async () => {
     const w = await proven(1_000);
     w.dlq.answers = ['good', 'lost'];
     await w.engine.run('prune', NEVER);
@@ -129,7 +129,7 @@ describe('a prune', () => {
 });
 
 describe('a delete of messages', () => {
-  test('takes the ids that failure callbacks told, one a request, and forgets none that is unclear', async () => {
+  test('uses the ids from failure callbacks, one a request, and forgets none with an unknown outcome', async () => {
     const policy = policyOf('message-dlq.delete', {
       name: 'delete-dead',
       account: 'production',
@@ -167,12 +167,12 @@ describe('a delete of messages', () => {
     expect(outcomes(w)).toEqual(['unknown', 'accepted']);
     await w.engine.run('delete-dead', NEVER);
     expect(w.dlq.pruned).toHaveLength(2);
-    // The same id once more does what it did once.
+    // Repeating the delete of the same id has no further effect.
     await w.clock.advance(6 * MINUTE);
     await w.engine.settle(NEVER);
     expect(w.dlq.pruned).toEqual([['m-1'], ['m-4'], ['m-1']]);
     expect(outcomes(w)).toEqual(['confirmed_applied', 'verified']);
-    // What is gone is not looked at again; a callback that comes twice deletes nothing twice.
+    // Deleted entries are not read again. A repeated callback deletes nothing twice.
     expect(w.ledger.deadLetters('production', 10).map(({ dlqId }) => dlqId)).toEqual(['m-2', 'm-3']);
     const again = { account: 'production', messageId: 'msg-m-1', learnedAt: w.clock.now(), status: 404, labels: [] };
     w.ledger.noteDeadLetter({ ...again, dlqId: 'm-1' });
@@ -180,7 +180,7 @@ describe('a delete of messages', () => {
     expect(w.dlq.pruned).toHaveLength(3);
   });
 
-  test('deletes nothing while the local clock is not the service’s', async () => {
+  test('deletes nothing while the local clock differs from the service’s', async () => {
     const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production', mode: 'approve' });
     const w = world({ policies: [policy], guards: GUARDS });
     const letter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
@@ -191,7 +191,7 @@ describe('a delete of messages', () => {
     expect(w.ledger.storedPlans(['waiting'], w.clock.now())).toEqual([]);
   });
 
-  test('looks at the newest, however many old ones nobody deletes', async () => {
+  test('selects the newest, however many old ones remain', async () => {
     const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production' });
     const w = world({ policies: [policy], guards: GUARDS });
     for (let i = 0; i <= 10_000; i++) {
@@ -214,7 +214,7 @@ describe('a delete of messages', () => {
   });
 });
 
-test('a delete of a message whose answer is lost is not sent once more while a person says stop', async () => {
+test('a delete of a message with a lost response is not sent again after an operator stops the engine', async () => {
   const policy = policyOf('message-dlq.delete', {
     name: 'delete-dead',
     account: 'production',
@@ -240,7 +240,7 @@ test('a delete of a message whose answer is lost is not sent once more while a p
   ]);
 });
 
-describe('entries whose delete the service refuses', () => {
+describe('entries whose delete the service rejects', () => {
   const refuse = (w: World): void => {
     let asked = 0;
     w.dlq.onDelete = () => {
@@ -282,7 +282,7 @@ describe('entries whose delete the service refuses', () => {
 });
 
 describe('a delete of runs', () => {
-  test('waits out its grace from the first match, and begins anew for what no longer matched in between', async () => {
+  test('waits out its grace from the first match, and restarts for entries that did not match in between', async () => {
     const policy = policyOf('workflow-dlq.delete', {
       name: 'delete-hopeless',
       account: 'production',
@@ -309,7 +309,7 @@ describe('a delete of runs', () => {
   });
 });
 
-test('an entry that a resume means by the time it has left is not deleted', async () => {
+test('an entry that a resume selects by its remaining time is not deleted', async () => {
   const common = { account: 'production', mode: 'enforce' };
   const soon = 'entry.cause == "permanent" && has(entry.expiresIn) && entry.expiresIn < duration("24h")';
   const w = world({
@@ -367,7 +367,7 @@ describe('a raise of the budget', () => {
     expect(w.dlq.budgets).toEqual([120]);
   });
 
-  test('takes two readings that came together for one, however long ago they were', async () => {
+  test('counts two readings that arrived together as one, however long ago', async () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     const first = w.clock.now();
     near(w, { at: first });
@@ -391,7 +391,7 @@ describe('a raise of the budget', () => {
     expect(w.dlq.budgets).toEqual([120]);
   });
 
-  test('begins its readings anew when the condition ceases, and when the month turns', async () => {
+  test('restarts its readings when the condition ends, and when the month turns', async () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w);
     await readings(w, 1);
@@ -408,7 +408,7 @@ describe('a raise of the budget', () => {
     expect(w.dlq.budgets).toEqual([120]);
   });
 
-  test('stops at its ceiling, and says so', async () => {
+  test('stops at its ceiling, and reports it', async () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w, {}, 140);
     await readings(w, 2);
@@ -421,7 +421,7 @@ describe('a raise of the budget', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'raise_limits' } });
   });
 
-  test('whose answer is lost is set once more, to the same amount', async () => {
+  test('with a lost response is set once more, to the same amount', async () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w);
     w.dlq.answers = ['lost'];
@@ -438,7 +438,7 @@ describe('a raise of the budget', () => {
     ['audit', (w) => w.restart({ ceiling: 'audit' })],
     ['a policy that is gone', (w) => w.restart({ policies: [raise({ name: 'another' })] })],
     ['a lower ceiling', (w) => w.restart({ policies: [raise({ action: { ceilingUsd: 110 } })] })],
-  ])('whose answer is lost is not set once more in %s, and is given up after an hour', async (_what, hold) => {
+  ])('with a lost response is not set again in %s, and is abandoned after an hour', async (_what, hold) => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w);
     w.dlq.answers = ['lost'];
@@ -454,7 +454,7 @@ describe('a raise of the budget', () => {
     expect(outcomes(w)).toEqual(['unresolvable']);
   });
 
-  test('whose answer is lost is not set over a later budget that the configuration tells of', async () => {
+  test('with a lost response is not set over a later budget of the configuration', async () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w);
     w.dlq.answers = ['lost'];
@@ -466,7 +466,7 @@ describe('a raise of the budget', () => {
     expect(outcomes(w)).toEqual(['unresolvable']);
   });
 
-  test('is a question to a person when the spend is not usual, with the hours left', async () => {
+  test('requires approval when the spend is unusual, and shows the remaining hours', async () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w, { last24hUsd: 20, hoursLeft: 6 });
     await readings(w, 2);
@@ -482,7 +482,7 @@ describe('a raise of the budget', () => {
     expect(w.dlq.budgets).toEqual([120]);
   });
 
-  test('does nothing, and is no hold, while the condition is not met', async () => {
+  test('does nothing, and is not a hold, while the condition is not met', async () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w, { hoursLeft: 100 });
     await readings(w, 2);

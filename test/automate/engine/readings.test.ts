@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
 import { HOUR, MINUTE, NEVER, policyOf, run, SETTLE, START, world } from './world.ts';
 
-test('tell what windows allow: each cap once, by whom it bounds', async () => {
+test('report the room of windows: each cap once, by its scope', async () => {
   const policies = [
     policyOf({ name: 'one', limits: { maxPerHour: 100, maxPerDay: 200 } }),
     policyOf({ name: 'two', limits: { maxPerHour: 50, maxPerDay: 60 } }),
@@ -29,7 +29,7 @@ test('tell what windows allow: each cap once, by whom it bounds', async () => {
   expect(left()).toMatchObject({ 'policy/one hour': 100, 'policy/one day': 197, 'engine hour': 500 });
 });
 
-test('tell of acts that are not settled, and whether this process may act', async () => {
+test('report unsettled actions, and whether this process may act', async () => {
   const w = world();
   expect(w.engine.readings()).toMatchObject({ unknownOutcomes: 0, approvals: [], isLeader: true });
   expect(w.engine.readings()).not.toHaveProperty('oldestIntentAt');
@@ -41,7 +41,7 @@ test('tell of acts that are not settled, and whether this process may act', asyn
   expect(w.engine.readings().isLeader).toBe(false);
 });
 
-test('tell since when a plan waits for a person', async () => {
+test('report how long a plan has waited for approval', async () => {
   const w = world({ policy: { mode: 'approve' } });
   w.dlq.add();
   await run(w);
@@ -50,7 +50,7 @@ test('tell since when a plan waits for a person', async () => {
   expect(w.engine.readings().approvals).toEqual([{ account: 'production', policy: 'resume-billing', since: START }]);
 });
 
-test('tell what is paused: the engine by the kill switch too, a policy by itself', () => {
+test('report pauses: the engine by the kill switch too, a policy by itself', () => {
   const w = world();
   const paused = () => Object.fromEntries(w.engine.readings().paused);
   expect(paused()).toEqual({ engine: false, 'policy/resume-billing': false });
@@ -60,7 +60,7 @@ test('tell what is paused: the engine by the kill switch too, a policy by itself
   expect(paused()).toEqual({ engine: true, 'policy/resume-billing': true });
 });
 
-test('what stays unknown is told once, however often it is looked at', async () => {
+test('a lasting unknown outcome raises one notification, however often it is checked', async () => {
   const policy = anyPolicy('budget.raise', { name: 'raise', account: 'production', mode: 'enforce' });
   const w = world({ policies: [policy] });
   const known = { knownUsd: 100, origin: 'configuration', assertedAt: START, maxAgeMs: 24 * HOUR } as const;

@@ -24,14 +24,14 @@ test('books that do not balance are an error, and say every figure', async () =>
   expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 not sent' });
 });
 
-test('a policy whose books do not balance is paused until somebody has looked', async () => {
+test('a policy whose books do not balance is paused until an operator has checked it', async () => {
   const w = world();
   w.dlq.add();
   w.restart({
     ledger: {
       ...w.ledger,
       beginRun: (plan, at) => {
-        // A plan that is another one afterwards stands for any bug that loses count.
+        // Simulates a bug in the count: later reads of the plan differ.
         const run = w.ledger.beginRun(plan, at);
         const { chosen } = plan;
         let reads = 0;
@@ -49,7 +49,7 @@ test('a policy whose books do not balance is paused until somebody has looked', 
   expect(w.dlq.sent).toHaveLength(1);
 });
 
-test('refusals are forgotten oldest first', () => {
+test('the oldest rejections are dropped first', () => {
   const rejections = new Rejections();
   for (let i = 0; i <= 10_000; i++) rejections.add('a', `dlq-${i}`, i);
   expect(rejections.of('a', 'dlq-0')).toBeUndefined();

@@ -4,7 +4,7 @@ import { retryHorizon } from '#automate/guardrails/campaign.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { MINUTE, NEVER, planOf, policyOf, run, sentIds, START, world, type World } from './world.ts';
 
-test('a step is judged when it is whole, though its first entries are known to have failed before', async () => {
+test('a step is judged when it is complete, though its first entries are known to have failed before', async () => {
   const w = world({ policy: { ramp: { start: 3 } }, guards: GUARDS });
   for (let i = 0; i < 3; i++) w.dlq.add();
   w.facts = { resumeEnded: (_account, _message, end) => end === 'failed' };
@@ -24,7 +24,7 @@ test('a step is judged when it is whole, though its first entries are known to h
 test.each([
   ['enforce', [], ['dlq-001']],
   ['approve', ['resume-billing'], ['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']],
-])('a policy by hand in %s goes on by itself as far as a person approved', async (mode, soon, ids) => {
+])('a policy with approval in %s continues by itself up to the approved scope', async (mode, soon, ids) => {
   const w = world({ policy: { mode, on: { hand: true } }, guards: GUARDS });
   for (let i = 0; i < 4; i++) w.dlq.add();
   const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
@@ -73,7 +73,7 @@ describe('how long a step settles', () => {
   test.each([
     ['lowered', '10s', 10 * SECONDS],
     ['raised', '20m', 20 * MINUTE],
-  ])('follows a configuration that %s it while the step is out', async (_what, settle, ms) => {
+  ])('follows a configuration that %s it while the step is in progress', async (_what, settle, ms) => {
     const w = await settling();
     w.restart({ policies: [policyOfSteps({ settle })] });
     await w.engine.recover(NEVER);
@@ -82,7 +82,7 @@ describe('how long a step settles', () => {
     await judgedAfter(w, ms, 1);
   });
 
-  test('is overruled by a plan that is applied while the step is out, and the next one goes', async () => {
+  test('is overruled by a plan that is applied while the step is in progress, and the next one continues', async () => {
     const w = await settling();
     await w.clock.advance(30 * SECONDS);
     const { reason, apply } = await overruled(w, '20s');
@@ -97,7 +97,7 @@ describe('how long a step settles', () => {
     await judgedAfter(w, 5 * MINUTE, 3);
   });
 
-  test('is judged by what is overruled as soon as that has passed', async () => {
+  test('is judged by the overruled time as soon as that has passed', async () => {
     const w = await settling();
     const { reason, apply } = await overruled(w, '1m');
     expect(reason).toBe('step 1 settles until 2025-11-20T12:01:00.000Z');
@@ -106,7 +106,7 @@ describe('how long a step settles', () => {
     await judgedAfter(w, MINUTE, 1);
   });
 
-  test('of a step without effect is not that of the next', async () => {
+  test('of a step without effect does not apply to the next', async () => {
     const w = world({ policies: [policyOfSteps()], guards: GUARDS });
     for (let i = 0; i < 2; i++) w.dlq.add();
     w.dlq.answers = ['refused'];
@@ -116,7 +116,7 @@ describe('how long a step settles', () => {
     await judgedAfter(w, 5 * MINUTE, 1);
   });
 
-  test('is never shorter than the retries of the step may last', async () => {
+  test("is never shorter than the maximum duration of the step's retries", async () => {
     const w = world({ policies: [policyOfSteps({ max: 3 }, { retries: 2 })], guards: GUARDS });
     for (let i = 0; i < 5; i++) w.dlq.add();
     await run(w);

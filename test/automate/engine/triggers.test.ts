@@ -1,4 +1,4 @@
-/** Alerts and callbacks that make policies run: none is lost to a hold, a restart or a crash, and none runs twice. */
+/** Alerts and callbacks that trigger policies: none is lost in a hold, a restart or a crash, and none runs twice. */
 import { describe, expect, test } from 'vitest';
 import type { EventTrigger } from '#foundation/domain/plan.ts';
 import type { EngineDeps } from '#automate/engine/engine-deps.ts';
@@ -9,7 +9,7 @@ const KEY = 'opsd/f00/2025-11-20T11:59:00.000Z';
 const ALERT: EventTrigger = { kind: 'alert', name: 'BillingDown', key: KEY };
 const firing = { receiver: 'opsd', name: 'BillingDown', key: KEY, accounts: ['production'], isFiring: true };
 
-/** What the hook does when the alert begins to fire. */
+/** Effect of the hook when the alert begins to fire. */
 async function fire(w: World, trigger = ALERT): Promise<void> {
   const at = w.clock.now();
   w.ledger.noteAlert({ ...firing, key: trigger.key, at });
@@ -21,7 +21,7 @@ function resolve(w: World): void {
   w.ledger.noteAlert({ ...firing, isFiring: false, at: w.clock.now() });
 }
 
-/** Time goes on, the engine settles, and what it asks for runs. */
+/** Time passes, the engine settles, and the requested runs start. */
 async function pass(w: World, ms: number): Promise<void> {
   for (let gone = 0; gone < ms; gone += 15_000) {
     await w.clock.advance(15_000);
@@ -50,7 +50,7 @@ function triggered(options: WorldOptions = {}): World {
   return made;
 }
 
-test('an alert triggers one run, and is pending no more', async () => {
+test('an alert triggers one run, and is no longer pending', async () => {
   const w = triggered();
   await fire(w);
   await pass(w, HOUR);
@@ -59,7 +59,7 @@ test('an alert triggers one run, and is pending no more', async () => {
   expect(pending(w)).toBeUndefined();
 });
 
-/** Each way to hold a run, and to let it go on. */
+/** Ways to hold a run, each with its release. */
 const HOLDS: readonly {
   readonly what: string;
   readonly guard?: string;
@@ -181,7 +181,7 @@ describe.each(HOLDS)('a trigger that is held by $what', ({ guard, options, hold,
 test.each([
   ['window', { windows: [{ from: '13:00', to: '14:00' }] }, HOUR],
   ['min_interval', { limits: { minInterval: '2h' } }, 2 * HOUR],
-])('a trigger outside of its %s waits for it, and nobody is told of a hold', async (guard, policy, wait) => {
+])('a trigger outside of its %s waits for it, without a notification of a hold', async (guard, policy, wait) => {
   const w = triggered({ policy });
   if (guard === 'min_interval') {
     await fire(w, { ...ALERT, key: 'opsd/earlier/1' });
@@ -245,7 +245,7 @@ test('a run that a stop interrupts leaves its trigger pending', async () => {
   expect(sentIds(w)).toHaveLength(1);
 });
 
-test('one run deals with all that is pending', async () => {
+test('one run handles all pending triggers', async () => {
   const w = triggered();
   w.pause = 'PAUSE exists';
   for (const n of [1, 2, 3]) await fire(w, { ...ALERT, key: `opsd/f${n}/1` });
@@ -256,7 +256,7 @@ test('one run deals with all that is pending', async () => {
   expect(pending(w)).toBeUndefined();
 });
 
-test('a run by the schedule leaves the trigger to a run that is told of it', async () => {
+test('a scheduled run leaves the trigger to a run that gets it', async () => {
   const w = triggered({
     policy: { every: '1m', where: 'trigger.kind == "alert" && entry.cause == "transient"' },
   });
@@ -284,7 +284,7 @@ test('the probation of a delete is one run for each trigger', async () => {
   expect(pending(w)).toBeUndefined();
 });
 
-test('a plan that waits for approval has dealt with its trigger', async () => {
+test('a plan that waits for approval has handled its trigger', async () => {
   const w = triggered({ policy: { mode: 'approve' } });
   await fire(w);
   await pass(w, 20 * MINUTE);
@@ -346,7 +346,7 @@ describe('a hold ends with its reason', () => {
     expect(held(w)).toBeUndefined();
   });
 
-  test('and a lower mode takes its place with the next run only', async () => {
+  test('and a lower mode replaces it only with the next run', async () => {
     const w = world({ policy: { every: '1d' }, deps: { ceiling: 'audit' } });
     w.pause = 'PAUSE exists';
     await w.engine.run(POLICY, NEVER);
@@ -356,7 +356,7 @@ describe('a hold ends with its reason', () => {
   });
 });
 
-test('a group that is held keeps the trigger pending, though another group was repaired', async () => {
+test('a held group keeps the trigger pending, though another group was repaired', async () => {
   const w = triggered();
   w.dlq.add({ labels: ['billing'], workflowUrl: 'https://other.example.com/ship' });
   const failing = 'other.example.com';

@@ -1,4 +1,4 @@
-/** Runs that look the same: what is known of one is never held against another. */
+/** Runs that look the same: facts about one never count against another. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { candidates } from '#automate/engine/candidates.ts';
@@ -18,7 +18,7 @@ async function settled(w: World): Promise<void> {
 }
 
 describe('of two runs that look the same', () => {
-  test('the one that was listed before is not the other one failed again, and was never attempted', async () => {
+  test('the one that was listed before is not a repeated failure of the other, and was never attempted', async () => {
     const w = world(ONE);
     w.dlq.add({ fingerprint: 'f-1' });
     w.dlq.add({ fingerprint: 'f-1' });
@@ -32,7 +32,7 @@ describe('of two runs that look the same', () => {
     expect(outcomes(w)).toEqual(['verified']);
   });
 
-  test('the one that fails after the other was resumed is told apart by its run id', async () => {
+  test('the one that fails after the other was resumed is distinguished by its run id', async () => {
     const w = world(ONE);
     w.dlq.add({ fingerprint: 'f-1' });
     await run(w);
@@ -43,7 +43,7 @@ describe('of two runs that look the same', () => {
     expect(outcomes(w)).toEqual(['verified']);
   });
 
-  test('a group with a ramp goes on', async () => {
+  test('a group with a ramp continues', async () => {
     const w = world({ ...ONE, guards: GUARDS });
     w.dlq.add({ fingerprint: 'f-1' });
     w.dlq.add({ fingerprint: 'f-1' });
@@ -54,7 +54,7 @@ describe('of two runs that look the same', () => {
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
   });
 
-  describe('where the answer was lost', () => {
+  describe('where the response was lost', () => {
     async function lost(options: Parameters<typeof world>[0] = ONE): Promise<World> {
       const w = world(options);
       w.dlq.add({ fingerprint: 'f-1' });
@@ -65,7 +65,7 @@ describe('of two runs that look the same', () => {
       return w;
     }
 
-    test('nobody can tell, so the act is neither verified nor failed, and its group neither grows nor halts', async () => {
+    test('the outcome is undecidable, so the action is neither verified nor failed, and its group neither grows nor halts', async () => {
       const w = await lost({ ...ONE, guards: GUARDS });
       await settled(w);
       const detail =
@@ -98,7 +98,7 @@ describe('of two runs that look the same', () => {
           w.dlq.entries.set('dlq-002', { ...twin, labels: ['billing', `opsd:${w.ledger.instance}:another:1`] });
         },
       ],
-    ])('it was done where %s', async (_what, also) => {
+    ])('it was applied where %s', async (_what, also) => {
       const w = await lost();
       also(w);
       await settled(w);
@@ -114,7 +114,7 @@ describe('of two runs that look the same', () => {
       expect(outcomes(w)).toEqual(['failed_again']);
     });
 
-    test('a run that looked the same when it was resumed says nothing', async () => {
+    test('a run that looked the same when it was resumed proves nothing', async () => {
       const w = world(ONE);
       w.dlq.add({ fingerprint: 'f-1' });
       w.dlq.add({ fingerprint: 'f-1', labels: ['of another policy'] });
@@ -129,7 +129,7 @@ describe('of two runs that look the same', () => {
 });
 
 describe('of the entries of one run that keeps its id', () => {
-  test('one that was listed before is no return, over a restart too', async () => {
+  test('one that was listed before is not a repeated failure, over a restart too', async () => {
     const w = world(ONE);
     w.dlq.keepsRunIds = true;
     w.dlq.labelOverride = 'ignored';
@@ -144,7 +144,7 @@ describe('of the entries of one run that keeps its id', () => {
     expect(outcomes(w)).toEqual(['verified']);
   });
 
-  test('one that was resumed later, though it was listed before, is no return', async () => {
+  test('one that was resumed later, though it was listed before, is not a repeated failure', async () => {
     const w = world(ONE);
     w.dlq.keepsRunIds = true;
     w.dlq.labelOverride = 'ignored';
@@ -158,7 +158,7 @@ describe('of the entries of one run that keeps its id', () => {
     expect(outcomes(w)).toEqual(['accepted', 'verified']);
   });
 
-  test('one that the board showed while the plan was acted on is no return', async () => {
+  test('one that the board showed while the plan was executed is not a repeated failure', async () => {
     const w = world();
     w.dlq.keepsRunIds = true;
     w.dlq.add({ workflowRunId: 'wfr-other' });
@@ -174,18 +174,21 @@ describe('of the entries of one run that keeps its id', () => {
     expect(outcomes(w)).toEqual(['accepted', 'accepted']);
   });
 
-  test.each([['good'], ['lost']] as const)('one that came after is a return (answer %s)', async (answer) => {
-    const w = world(ONE);
-    w.dlq.keepsRunIds = true;
-    w.dlq.labelOverride = 'ignored';
-    w.dlq.add({ workflowRunId: 'wfr-same' });
-    w.dlq.answers = [answer];
-    await run(w);
-    await w.clock.advance(MINUTE);
-    w.dlq.failAgain(0);
-    await settled(w);
-    expect(outcomes(w)).toEqual(['failed_again']);
-  });
+  test.each([['good'], ['lost']] as const)(
+    'one that came after is a repeated failure (response %s)',
+    async (answer) => {
+      const w = world(ONE);
+      w.dlq.keepsRunIds = true;
+      w.dlq.labelOverride = 'ignored';
+      w.dlq.add({ workflowRunId: 'wfr-same' });
+      w.dlq.answers = [answer];
+      await run(w);
+      await w.clock.advance(MINUTE);
+      w.dlq.failAgain(0);
+      await settled(w);
+      expect(outcomes(w)).toEqual(['failed_again']);
+    },
+  );
 });
 
 type Step =
@@ -222,10 +225,10 @@ const SERVICE = fc.record({
   lagMs: fc.constantFrom(0, MINUTE),
 });
 
-/** Bodies as the service shows them: a redacted one is a hash of itself. */
+/** Bodies as the service shows them. A redacted one is a hash of the body. */
 const BODIES = ['{}', 'REDACTED:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'];
 
-test('with any twins in any order, what was never resumed was never attempted, and what went well did not fail again', async () => {
+test('with any twins in any order, an unresumed run was never attempted, and a success did not fail again', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 30 }), SERVICE, async (steps, service) => {
       const w = world({ policy: { limits: { maxPerRun: 1, attempts: { max: 3, backoff: ['10m'] } } } });
@@ -275,7 +278,7 @@ test('with any twins in any order, what was never resumed was never attempted, a
           case 'return':
             if (w.dlq.sent[action.index]?.newRunId === undefined || returned.has(action.index)) break;
             returned.add(action.index);
-            // A run that failed at once did so later than what was listed before it was resumed.
+            // A run that failed at once has a later failure than those listed before its resume.
             await w.clock.advance(1);
             w.dlq.failAgain(action.index);
             break;

@@ -1,4 +1,4 @@
-/** What people ask of the engine: plans that are applied, approved, rejected; pauses. */
+/** Commands of operators to the engine: plans that are applied, approved, rejected; pauses. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
@@ -25,7 +25,7 @@ async function shown(w: World, over: object = {}): Promise<Plan> {
   return planned.plan;
 }
 
-/** Three entries of three workflows, so that no ramp is in the way. */
+/** Three entries of three workflows, so that no ramp restricts them. */
 function three(options: WorldOptions = {}): World {
   const w = world({ ...options, guards: GUARDS });
   for (const host of ['a', 'b', 'c']) w.dlq.add({ workflowUrl: `https://${host}.example.com/run` });
@@ -33,7 +33,7 @@ function three(options: WorldOptions = {}): World {
 }
 
 describe('approval', () => {
-  test('a plan waits once, is approved, and its acts are done by the policy’s own runs', async () => {
+  test('a plan waits once, is approved, and the policy’s own runs apply it', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
     await run(w);
@@ -54,7 +54,7 @@ describe('approval', () => {
     expect(w.engine.approve(waiting!.plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
   });
 
-  test('covers what was shown and nothing that came later', async () => {
+  test('covers only what was shown', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
     w.engine.approve(w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan.id, ME);
@@ -92,7 +92,7 @@ describe('approval', () => {
     expect(w.dlq.sent).toEqual([]);
   });
 
-  test('that was refused is not asked for again', async () => {
+  test('that was rejected is not requested again', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
     const { id } = w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan;
@@ -108,7 +108,7 @@ describe('approval', () => {
     expect(w.dlq.sent).toEqual([]);
   });
 
-  test('is asked for above the tripwire, in enforce too', async () => {
+  test('is required above the tripwire, in enforce too', async () => {
     const w = three({ policy: { limits: { maxMatched: 2 } } });
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
@@ -120,7 +120,7 @@ describe('approval', () => {
 });
 
 describe('apply', () => {
-  test('does what was shown as far as it still holds, once', async () => {
+  test('applies the shown actions that are still valid, once', async () => {
     const w = three();
     const plan = await shown(w);
     w.dlq.entries.delete('dlq-002');
@@ -133,7 +133,7 @@ describe('apply', () => {
     expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({ ok: false, code: 'decided' });
   });
 
-  test('overrules a limit once, and no more than limits', async () => {
+  test('overrules a limit once, and only limits', async () => {
     const w = three({ policy: { limits: { maxPerRun: 1 } } });
     const overrule = { settings: { 'limits.maxPerRun': '3' }, reason: 'the queue is on fire' };
     const plan = await shown(w, { overrule });
@@ -156,7 +156,7 @@ describe('apply', () => {
     }
   });
 
-  test('is refused in audit, and held while paused', async () => {
+  test('is rejected in audit, and held while paused', async () => {
     const audit = three({ policy: { mode: 'audit' } });
     const { id } = await shown(audit);
     expect(await audit.engine.apply(id, ME, NEVER)).toMatchObject({ ok: false, code: 'mode' });
@@ -170,7 +170,7 @@ describe('apply', () => {
     expect(w.dlq.sent).toEqual([]);
   });
 
-  test('of what is not known, or expired, says so', async () => {
+  test('of an unknown or expired plan reports it', async () => {
     const w = three();
     expect(await w.engine.apply('abcdef', ME, NEVER)).toMatchObject({ ok: false, code: 'unknown_plan' });
     const { id } = await shown(w);
@@ -180,7 +180,7 @@ describe('apply', () => {
 });
 
 describe('pauses', () => {
-  test('of a policy stop that policy alone, across a restart, until a person lifts them', async () => {
+  test('of a policy stop that policy alone, across a restart, until an operator lifts them', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
     const w = three({ policies: [policyOf(), other] });
     w.dlq.add({ labels: ['other'] });
@@ -195,7 +195,7 @@ describe('pauses', () => {
     expect(w.ledger.pauses()).toEqual([]);
   });
 
-  test('lifting a group’s halt lets one canary go at once', async () => {
+  test('lifting a group’s halt allows one canary at once', async () => {
     const w = world({ guards: GUARDS });
     for (let i = 0; i < 3; i++) w.dlq.add();
     await run(w);
@@ -220,8 +220,8 @@ test('a plan writes nothing, whatever it finds', async () => {
   expect(w.ledger.runs({ limit: 10 })).toEqual([]);
 });
 
-describe('an engine that follows another in the same process', () => {
-  test('keeps a pause that could not be written down', async () => {
+describe('an engine that replaces another in the same process', () => {
+  test('keeps a pause that could not be written', async () => {
     const w = world();
     w.dlq.add();
     w.restart({
@@ -241,7 +241,7 @@ describe('an engine that follows another in the same process', () => {
     expect(w.dlq.sent).toHaveLength(1);
   });
 
-  test('acts on nothing while the policies are not known, and says why', async () => {
+  test('sends no actions while the policies are unknown, and reports the reason', async () => {
     const w = world();
     w.dlq.add();
     let why: string | undefined = 'a typo';

@@ -1,6 +1,6 @@
 /**
- * What the engine puts on the wire, for any policy that is accepted and any answers of the service, garbage included:
- * nothing without ids, no unbounded prune, no budget that is not a raise below its ceiling.
+ * Requests of the engine, for any accepted policy and any responses, garbage included: nothing without ids, no
+ * unbounded prune, no budget that is not a raise below its ceiling.
  */
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
@@ -127,7 +127,7 @@ const SETTINGS: Readonly<Record<ActionType, fc.Arbitrary<Mapping>>> = {
   }),
 };
 
-/** One that loads; what does not is no policy. */
+/** A policy that loads; invalid ones are skipped. */
 const policiesOf = (type: ActionType): fc.Arbitrary<Policy> =>
   SETTINGS[type]
     .map((over): Policy | undefined => {
@@ -139,9 +139,9 @@ const policiesOf = (type: ActionType): fc.Arbitrary<Policy> =>
     })
     .filter((policy): policy is Policy => policy !== undefined);
 
-/** Keys that are undefined are not written at all. */
+/** Keys that are undefined are not written. */
 function without(over: Mapping): Mapping {
-  // That of the base, which excludes dollars, must go.
+  // Removes the key of the base that excludes dollars.
   const entries = Object.entries(over).filter(([key, value]) => value !== undefined || key === 'percent');
   return Object.fromEntries(entries.map(([key, value]) => [key, isMapping(value) ? without(value) : value]));
 }
@@ -152,7 +152,7 @@ function isMapping(value: unknown): value is Mapping {
 
 interface Answers {
   readonly rows: readonly Mapping[];
-  /** Whether rows are such as the filter asks for, or just any. */
+  /** True if the rows match the filter of the request. */
   readonly honest: boolean;
   readonly listing: 'good' | 'garbage' | 'refused';
   readonly garbage: string;
@@ -199,7 +199,7 @@ const answers: fc.Arbitrary<Answers> = fc.record({
   spend: fc.record({ monthUsd: fc.constantFrom(0, 15, 100, 9_000), hoursLeft: fc.constantFrom(0, 1, 10, 1_000) }),
 });
 
-/** The service of one case: what it holds does not change, and its labels and the like are those asked for first. */
+/** Service of one case: its content does not change. Its labels and ids are those of the first request. */
 class Service {
   readonly #given: Answers;
   readonly #startedAt: number;
@@ -255,7 +255,7 @@ class Service {
   }
 }
 
-/** Runs the policy as time goes by; what went over the wire, each with the time it came at. */
+/** Runs the policy over time. Returns the requests, each with its time of arrival. */
 async function written(sink: HttpSink, policy: Policy, given: Answers) {
   let aheadMs = 0;
   const clock: Clock = {
@@ -336,7 +336,7 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
 
 const ACTIONS = Object.keys(SETTINGS) as ActionType[];
 
-test.each(ACTIONS)('%s keeps the rules of the wire, whatever is configured and whatever is answered', async (type) => {
+test.each(ACTIONS)('%s keeps the rules of the wire, with any configuration and any response', async (type) => {
   const sink = await httpSink();
   let seen = 0;
   await fc.assert(
@@ -354,6 +354,6 @@ test.each(ACTIONS)('%s keeps the rules of the wire, whatever is configured and w
     }),
     { numRuns: 60 },
   );
-  // It was seen on the wire: the rules above were asked something.
+  // Requests were sent, so the rules above were tested.
   expect(seen).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-/** An engine and all that it stands on: real ledger, real actions, a DLQ that does as told, and time that stands still. */
+/** An engine with its surroundings: real ledger, real actions, a controllable DLQ, and a stopped clock. */
 import { createActions } from '#automate/actions/index.ts';
 import type { Plan, PolicyMode, Trigger } from '#foundation/domain/plan.ts';
 import type { EngineDeps, EngineFacts } from '#automate/engine/engine-deps.ts';
@@ -21,7 +21,10 @@ export const HOUR = 3_600_000;
 export const SETTLE = 5 * MINUTE;
 export const NEVER = new AbortController().signal;
 
-/** Tests of campaigns ask for all guards; the others are about what is done to an entry, whatever its group has earned. */
+/**
+ * Guards of most tests. Tests of campaigns use all guards; others test the handling of an entry, independent of its
+ * group.
+ */
 export const WITHOUT_RAMP = GUARDS.filter(({ name }) => name !== 'ramp');
 
 export const NOTHING_KNOWN: EngineFacts = {
@@ -44,18 +47,18 @@ export interface World {
   readonly board: ObservationBoard;
   readonly events: OpsEvent[];
   engine: Engine;
-  /** Why everything is paused; a function is asked, and may throw. */
+  /** Reason that pauses everything. A function is called, and may throw. */
   pause: string | undefined | (() => string | undefined);
-  /** Another daemon over the same ledger: what a restart is. */
+  /** Simulates a restart: another daemon over the same ledger. */
   restart(over?: Partial<EngineDeps>): void;
   readonly guards: readonly Guard[];
-  /** Runs that the engine asked for, in order. */
+  /** Runs that the engine requested, in order. */
   readonly soon: string[];
-  /** What triggers these runs. */
+  /** Triggers of these runs. */
   readonly soonFor: Trigger[];
-  /** What is known; nothing, until a test says so. */
+  /** Known facts; none until a test sets them. */
   facts: Partial<EngineFacts>;
-  /** Publishes what the DLQ holds as a complete batch. */
+  /** Publishes the content of the DLQ as a complete batch. */
   observe(): void;
   /** Outcomes of the policy's runs, in order. */
   runs(): readonly string[];
@@ -125,7 +128,7 @@ export function world(options: WorldOptions = {}): World {
           maxPages: 50,
         }),
         facts: {
-          // A healthy destination, so that it holds nothing where a test is about something else.
+          // A healthy destination, so that it holds nothing in unrelated tests.
           deliveries: (...of) => (made.facts.deliveries ?? (() => ({ delivered: 100, all: 100 })))(...of),
           refusedAt: (account) => made.facts.refusedAt?.(account),
           clockSkewMs: (account) => (made.facts.clockSkewMs ?? (() => 0))(account),
@@ -166,15 +169,15 @@ export async function run(world: World, signal = NEVER, policy = 'resume-billing
   await world.engine.run(policy, signal);
 }
 
-/** Ids that were sent, in order. */
+/** Returns the ids that were sent, in order. */
 export function sentIds(world: World): readonly string[] {
   return world.dlq.sent.flatMap((sent) => sent.dlqIds);
 }
 
-/** Who asks, where it does not matter. */
+/** Default caller, for tests that do not depend on it. */
 export const ASKED = { by: 'test', save: false } as const;
 
-/** What `opsd plan` would show. */
+/** Returns the plan that `opsd plan` would show. */
 export async function planOf(world: World, signal = NEVER, policy = 'resume-billing'): Promise<Plan> {
   const planned = await world.engine.plan(policy, ASKED, signal);
   if (!planned.ok) throw new Error(planned.message);

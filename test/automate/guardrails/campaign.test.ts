@@ -32,7 +32,7 @@ interface Sent {
   readonly count: number;
 }
 
-/** Looks every 15 seconds, as the engine does: judges what settled, reopens what may be, sends what is allowed. */
+/** Evaluates every 15 seconds, as the engine does: judges settled steps, reopens groups, sends allowed entries. */
 function simulate(options: { readonly entries: number; readonly until: number; succeeds(at: number): boolean }): {
   readonly steps: readonly Sent[];
   readonly campaign: Campaign;
@@ -96,7 +96,7 @@ test('after the fix of a bad deploy the next canary reopens the group', () => {
   expect(campaign).toMatchObject({ state: 'ended', halts: 0, verified: 48 });
 });
 
-/** The sum of the last so many looks. */
+/** Returns the sum of the last entries. */
 function last(counts: readonly number[], looks: number): number {
   return counts.slice(-looks).reduce((sum, count) => sum + count, 0);
 }
@@ -156,7 +156,7 @@ test.each([
   expect(steps.reduce((sum, step) => sum + step.count, 0)).toBeGreaterThanOrEqual(5_000);
 });
 
-/** A campaign whose step of this size is out and may be judged from NOW. */
+/** A campaign whose step of this size is sent and can be judged from NOW. */
 function out(over: Partial<Campaign> = {}): Campaign {
   return { ...begun(), state: 'settling', sentAt: NOW - 5 * MINUTE, until: NOW, step: 4, size: 27, ...over };
 }
@@ -165,7 +165,7 @@ function judged(campaign: Campaign, results: Partial<StepResults>, ramp: Growth 
   return judge(campaign, { verified: 0, failed: 0, undecided: 0, ...results }, ramp, NOW);
 }
 
-/** Results of this many, the good ones first. */
+/** Builds results of these numbers, successes first. */
 function past(good: number, bad: number): boolean[] {
   return [...Array.from({ length: good }, () => true), ...Array.from({ length: bad }, () => false)];
 }
@@ -185,12 +185,12 @@ describe('sent', () => {
     expect(sent(first, { ...act, now: NOW + 1 })).toMatchObject({ sentAt: NOW + 1, until: NOW + 5 * MINUTE + 1 });
   });
 
-  test('an act with a short horizon does not shorten the wait for one with a long', () => {
+  test('an action with a short horizon does not shorten the wait for one with a long', () => {
     const first = sent(begun(), { ...act, horizonMs: HOUR });
     expect(sent(first, { ...act, now: NOW + 1 }).until).toBe(NOW + HOUR);
   });
 
-  test('nothing sent changes nothing, and neither does an act of a group that may not send', () => {
+  test('no request changes nothing, and neither does an action of a group that must not send', () => {
     expect(sent(begun(), { ...act, count: 0 })).toEqual(begun());
     for (const state of ['halted', 'audit', 'ended'] as const) {
       expect(sent({ ...begun(), state }, act)).toEqual({ ...begun(), state });
@@ -214,14 +214,14 @@ describe('judge: when', () => {
     });
   });
 
-  test('an undecided act blocks for 45 minutes and then counts as failed', () => {
+  test('an undecided action blocks for 45 minutes and then counts as failed', () => {
     const blocked = out({ sentAt: NOW - 45 * MINUTE + 1, size: 1 });
     expect(judged(blocked, { undecided: 1 })).toBe(blocked);
     const late = judged(out({ sentAt: NOW - 45 * MINUTE, size: 1 }), { undecided: 1 });
     expect(late).toMatchObject({ state: 'halted', judged: 1, verified: 0, reason: 'the canary failed: 1 of 1' });
   });
 
-  test('only a step that is out', () => {
+  test('only a sent step', () => {
     for (const state of ['ready', 'halted', 'audit', 'ended'] as const) {
       const campaign = { ...out(), state };
       expect(judged(campaign, { failed: 27 })).toBe(campaign);
@@ -230,7 +230,7 @@ describe('judge: when', () => {
 });
 
 describe('judge: how', () => {
-  test('a step of which nothing is known is sent again in the same size, as another step', () => {
+  test('an unknown step is sent again in the same size, as another step', () => {
     const next = judged(out({ halts: 1, size: 1 }), {});
     expect(next).toMatchObject({ state: 'ready', step: 5, size: 1, halts: 1, judged: 0 });
     expect(next).not.toHaveProperty('until');
@@ -259,7 +259,7 @@ describe('judge: how', () => {
     expect(judged(out({ size: 1 }), { verified: 1 }, { ...RAMP, factor: 1.2 }).size).toBe(2);
   });
 
-  test('a step no larger than start is a canary: when it is bad, it halts', () => {
+  test('a step no larger than start is a canary: if it fails, it halts', () => {
     const ramp = { ...RAMP, start: 5 };
     const recent = past(50, 0);
     expect(judged(out({ size: 5, recent }), { verified: 4, failed: 1 }, ramp)).toMatchObject({
@@ -275,7 +275,7 @@ describe('judge: how', () => {
     });
   });
 
-  test('a breaker may be told to stay open for another time, and one halt more ends in audit', () => {
+  test('a breaker can be set to stay open for another time, and one more halt ends in audit', () => {
     const ramp: Growth = { start: 1, factor: 3, max: 500, settle: 5 * MINUTE, breaker: [MINUTE] };
     const canary = { ...begun(), state: 'settling' as const, sentAt: NOW, until: NOW };
     const failed: StepResults = { verified: 0, failed: 1, undecided: 0 };
@@ -290,7 +290,7 @@ describe('judge: how', () => {
       state: 'halted',
       reason: '3 of the first 10 failed',
     });
-    // With 9 known, only one of this step can be among the first 10.
+    // With 9 known results, only one of this step can be among the first 10.
     expect(judged(out({ size: 27, recent: past(8, 1) }), { verified: 24, failed: 3 })).toMatchObject({
       state: 'ready',
     });
@@ -346,7 +346,7 @@ describe('halts', () => {
     expect(fourth).not.toHaveProperty('until');
   });
 
-  test('end in one canary, which is not weighed with what failed before', () => {
+  test('end in one canary, which is judged without the earlier failures', () => {
     const halted: Campaign = { ...begun(), state: 'halted', until: NOW, halts: 2, recent: past(7, 3), reason: 'x' };
     expect(reopen(halted, NOW - 1)).toBe(halted);
     const reopened = reopen(halted, NOW);
@@ -359,7 +359,7 @@ describe('halts', () => {
     expect(breaker(probed)).toBe('closed');
   });
 
-  test('what was verified is told only until a step is bad', () => {
+  test('verified results are reported only until a step fails', () => {
     const good = judged(out(), { verified: 27 });
     expect(good.verifiedAt).toBe(NOW);
     const settling = { ...good, state: 'settling', until: NOW } as const;
@@ -379,7 +379,7 @@ describe('halts', () => {
     }
   });
 
-  test('a person lifts a halt and the fallback to audit', () => {
+  test('an operator lifts a halt and the fallback to audit', () => {
     for (const state of ['halted', 'audit'] as const) {
       const lifted = lift({ ...out({ halts: 3, recent: past(0, 3) }), state, reason: 'x' });
       expect(lifted).toMatchObject({ state: 'ready', size: 1, halts: 0, recent: [] });
@@ -415,7 +415,7 @@ test('the sizes that follow', () => {
   expect(nextSizes({ ...begun(), size: 1, halts: 1 }, { ...RAMP, start: 4 })).toEqual([12, 36]);
 });
 
-test('the retry horizon follows the back-off of the service, up to 45 minutes', () => {
+test('the retry horizon follows the backoff of the service, up to 45 minutes', () => {
   const seconds = [0, 1, 2, 3, 4, 100, undefined].map((retries) => Math.round(retryHorizon(retries) / 1_000));
   expect(seconds).toEqual([0, 12, 161, 1_969, 2_700, 2_700, 2_700]);
 });
@@ -436,7 +436,7 @@ describe('in any order of events', () => {
   );
   const history = fc.array(fc.tuple(event, fc.integer({ min: -HOUR, max: 3 * HOUR })), { maxLength: 60 });
 
-  test('nothing throws, no step is over max, and nothing grows but by what was verified', () => {
+  test('nothing throws, no step exceeds max, and only verified results cause growth', () => {
     fc.assert(
       fc.property(growth, history, (ramp, events) => {
         let campaign = begun(ramp);
@@ -474,7 +474,7 @@ describe('in any order of events', () => {
     );
   });
 
-  test('when all fails from the start, start and three canaries are lost; later, about the step under way and three canaries', () => {
+  test('when all fails from the start, start and three canaries are lost; later, about the present step and three canaries', () => {
     const looks = fc.array(
       fc.record({
         wait: fc.integer({ min: 1, max: 2 * HOUR }),
@@ -493,7 +493,7 @@ describe('in any order of events', () => {
           now = campaign.until!;
           campaign = judge(campaign, { verified: size, failed: 0, undecided: 0 }, ramp, now);
         }
-        // At most 15 of the last 50 may fail without a halt; the step after them is half as large. A canary halts at once.
+        // At most 15 of the last 50 may fail without a halt. The next step is half as large. A canary halts at once.
         const { size } = campaign;
         const most = (size <= ramp.start ? size : Math.max(size, 15 + Math.floor(size / 2))) + 3;
         let lost = 0;

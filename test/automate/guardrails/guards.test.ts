@@ -119,15 +119,15 @@ test('the list holds each file of the room once, under its name', () => {
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/);
 });
 
-test('the list stands in the order in which the stages are asked', () => {
+test('the list has the order in which the stages are evaluated', () => {
   const stages = GUARDS.map((guard) => guard.stage);
   const order = 'run read evaluated entry account matched group budget plan act answer books';
   expect([...new Set(stages)].join(' ')).toBe(order);
-  // A stage that began again would stand twice.
+  // A stage that restarts would occur twice.
   expect(stages.filter((stage, i) => stage !== stages[i - 1])).toEqual([...new Set(stages)]);
 });
 
-test('kill_switch, lease and window repeat why', () => {
+test('kill_switch, lease and window repeat the reason', () => {
   expect(killSwitch(run({ paused: 'file PAUSE' }))).toBe('file PAUSE');
   expect(killSwitch(run())).toBeUndefined();
   expect(lease(run({ leaseLost: 'epoch 4 has it' }))).toBe('epoch 4 has it');
@@ -136,7 +136,7 @@ test('kill_switch, lease and window repeat why', () => {
   expect(window(run())).toBeUndefined();
 });
 
-test('precondition names what is false and what is not known', () => {
+test('precondition names false and unknown facts', () => {
   expect(precondition(run())).toBeUndefined();
   expect(precondition(run({ unmet: [{ name: 'no incident', verdict: 'no' }] }))).toBe('no incident is false');
   expect(
@@ -190,7 +190,7 @@ test.each([
   expect(asked.filter(([, check]) => check(authority(over)) !== undefined).map(([name]) => name)).toEqual(expected);
 });
 
-test('mode, probation and approval say what they wait for', () => {
+test('mode, probation and approval report what they wait for', () => {
   expect(mode(authority({ mode: 'off' }))).toBe('the mode is off: nothing is sent');
   expect(probation(authority({ probationLeft: 1 }))).toBe('on probation: 1 more run in audit');
   expect(probation(authority({ probationLeft: 3 }))).toBe('on probation: 3 more runs in audit');
@@ -198,7 +198,7 @@ test('mode, probation and approval say what they wait for', () => {
   expect(approval(authority({ needsApproval: '9 of 10' }))).toBe('waits for approval by an operator: 9 of 10');
 });
 
-test('complete_read says why', () => {
+test('complete_read reports the reason', () => {
   expect(completeRead(read())).toBeUndefined();
   expect(completeRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is incomplete: timeout');
 });
@@ -291,7 +291,7 @@ test.each([
   ['CALLBACK_CANCELED', ['CALLBACK_CANCELED'], true],
   ['CALLBACK_INPROGRESS', ['CALLBACK_INPROGRESS'], false],
   ['SOMETHING_NEW', ['SOMETHING_NEW'], false],
-])('failure_function: %s with %j asked for passes: %s', (state, listed, passes) => {
+])('failure_function: %s with %j requested passes: %s', (state, listed, passes) => {
   const one = candidate({ entry: entry(state === undefined ? {} : { failureFunctionState: state }) });
   const said = failureFunction(one, { ...RULES, failureFunctionStates: listed });
   expect(said).toEqual(passes ? undefined : { reason: state });
@@ -344,7 +344,7 @@ describe('attempts', () => {
   });
 });
 
-test('attempts: a delete counts none, but waits where it was refused', () => {
+test('attempts: a delete counts none, but waits after a rejection', () => {
   expect(attempts(candidate({ attempts: 3, lastAttemptAt: NOW }), DELETES)).toBeUndefined();
   expect(attempts(candidate({ entry: entry({ labels: ['a,b'] }) }), DELETES)).toBeUndefined();
   expect(attempts(candidate({ rejections: 1, lastRejectedAt: NOW }), DELETES)).toEqual({
@@ -353,7 +353,7 @@ test('attempts: a delete counts none, but waits where it was refused', () => {
   });
 });
 
-test('failure_function is asked of resumes alone', () => {
+test('failure_function applies to resumes alone', () => {
   const one = candidate({ entry: entry({ failureFunctionState: 'CALLBACK_INPROGRESS' }) });
   expect(failureFunction(one, DELETES)).toBeUndefined();
 });
@@ -378,13 +378,13 @@ describe('claim', () => {
     ],
     ['resumed a day ago', { attempts: 1, lastAttemptAt: NOW - DAY }, undefined, undefined],
     [
-      'resumed as a stamp tells, failed within a day',
+      'resumed by its stamp, failed within a day',
       { attempts: 1, entry: entry({ createdAt: NOW - DAY + 1 }) },
       undefined,
       { reason: 'resumed within a day', until: NOW + 1 },
     ],
     [
-      'resumed as a stamp tells, failed a day ago',
+      'resumed by its stamp, failed a day ago',
       { attempts: 1, entry: entry({ createdAt: NOW - DAY }) },
       undefined,
       undefined,
@@ -622,7 +622,7 @@ test('caps: the smallest limit counts', () => {
   expect(take(0, 10, cap('policy', 12, 10))).toEqual({ allowed: 0 });
 });
 
-test('caps: what is not a number allows nothing', () => {
+test('caps: a value that is not a number allows nothing', () => {
   const cap = { scope: 'policy', window: 'hour', used: Number.NaN, limit: 10 };
   expect(caps({ matched: 5, maxPerRun: 10, caps: [cap] }).allowed).toBe(0);
 });
@@ -678,7 +678,7 @@ describe('raises of the budget', () => {
     expect(knownBudget({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
   });
 
-  test('known_budget asks a person where one can decide, and holds where none can', () => {
+  test('known_budget requires approval where an operator can decide, and holds where none can', () => {
     const [hold, approve] = [
       { verdict: 'hold', reason: 'older' } as const,
       { verdict: 'approve', reason: 'old' } as const,
@@ -688,7 +688,7 @@ describe('raises of the budget', () => {
     expect(knownBudget({ ...facts, doubt: hold, isApproved: true })).toEqual(hold);
   });
 
-  test('confirmation waits for the readings, or for a person', () => {
+  test('confirmation waits for the readings, or for approval', () => {
     const one = { ...facts, unconfirmed: 'reading 1 of 2' };
     expect(confirmation(one)).toEqual({ verdict: 'hold', reason: 'reading 1 of 2' });
     expect(confirmation({ ...one, isApproved: true })).toBeUndefined();
@@ -714,7 +714,7 @@ describe('raises of the budget', () => {
     expect(surge({ ...facts, spend, isApproved: true })).toBeUndefined();
   });
 
-  test('surge asks nobody where the messages are not counted: the spend has shown a loop', () => {
+  test('surge requires no approval where the messages are not counted: the spend has shown a loop', () => {
     expect(surge({ ...facts, spend: { ...spend, ownMessagesLastDay: 9 } })).toBeUndefined();
     expect(surge({ ...facts, spend: { ...spend, messagesLastDay: 9 } })).toBeUndefined();
   });

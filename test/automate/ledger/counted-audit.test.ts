@@ -3,7 +3,7 @@ import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import { countedAudit } from '#automate/ledger/counted-audit.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 
-test('counts what was written, and what could not be; all else is the log it stands before', async () => {
+test('counts written and failed records, and delegates all else to the log behind it', async () => {
   const log = memoryAudit();
   let problem: string | undefined;
   const fragile: AuditLog = {

@@ -61,27 +61,27 @@ describe('an expression that compiles', () => {
     expect(verdict(source)).toBe(expected);
   });
 
-  test('fails on an entry rather than choosing it', () => {
+  test('fails on an entry instead of choosing it', () => {
     expect(verdict('entry.attempts / size(entry.labels.filter(l, l == "x")) == 1')).toBe('error');
     expect(verdict('timestamp(entry.workflowUrl) < entry.failedAt')).toBe('error');
     const many = Array.from({ length: 257 }, (_, index) => `l${index}`);
     expect(verdict('!("x" in entry.labels)', { labels: many })).toBe('error');
   });
 
-  test('sees text cut, whatever an entry brings', () => {
+  test('sees truncated text, whatever an entry contains', () => {
     expect(
       verdict('has(entry.responseText) && entry.responseText.size() == 65536', { responseText: 'x'.repeat(1e6) }),
     ).toBe('match');
   });
 
-  test('sees a missing answer as transient', () => {
+  test('treats a missing response as transient', () => {
     const { responseStatus: _, ...silent } = entry();
     const where = compileWhere('entry.reason == "no_response" && entry.cause == "transient"');
     expect(where.ok && where.evaluate(entryFacts(silent, { attempts: 0 }, NOW))).toBe('match');
   });
 });
 
-describe('an expression that is refused', () => {
+describe('a rejected expression', () => {
   test.each([
     ['a typo in a field', 'entry.reason == "dns" && entry.staus == 3', 31, /no field staus; did you mean status/],
     ['an unknown field', 'entry.zebra == "x"', 6, /no field zebra; it has cause/],
@@ -169,7 +169,7 @@ describe('an entry whose DLQ forgets', () => {
   });
 });
 
-test('a pattern takes no longer on the text that is worst for others', () => {
+test('a pattern takes no longer on its worst text', () => {
   const where = compileWhere('has(entry.responseText) && re(entry.responseText, "^(a+)+$")');
   if (!where.ok) throw new Error(where.message);
   // A backtracking engine needs 2^60000 steps for it.
@@ -242,7 +242,7 @@ describe('an expression over the budget', () => {
     ['spend.hoursLeft < 24.0', 'no'],
     ['spend.hoursLeft < 24.0 || spend.monthUsd >= 0.85 * double(budget.knownUsd)', 'match'],
     ['spend.fresh && budget.origin == "configuration"', 'match'],
-    // What is not known is neither yes nor no, unless the other side says yes.
+    // An unknown value is neither true nor false, unless the other side is true.
     ['spend.medianDayUsd < 10.0', 'error'],
     ['spend.medianDayUsd < 10.0 || spend.monthUsd > 80.0', 'match'],
     ['spend.medianDayUsd < 10.0 && spend.monthUsd > 80.0', 'error'],
@@ -294,7 +294,7 @@ describe('a precondition', () => {
     ['!alertFiring', 1, /is a function; write alertFiring\(…\)/],
     ['successRatio("a", "15m") > 0.9', 0, /successRatio\(string, string\)/],
     ['dlqMessages()', 0, /must be bool, not int/],
-  ])('%s is refused', (source, offset, message) => {
+  ])('%s is rejected', (source, offset, message) => {
     expect(compileExpression(source, PRECONDITION)).toMatchObject({
       ok: false,
       offset,
@@ -303,7 +303,7 @@ describe('a precondition', () => {
   });
 });
 
-test('whatever is written compiles or is refused at a place of it', () => {
+test('any text compiles or is rejected with its place', () => {
   const word = fc.constantFrom(
     ...'entry . cause == && || ! ( ) [ ] "a" 1 has( .exists(l, l ? : dyn( .matches( in null -'.split(' '),
     '.labels',

@@ -55,7 +55,7 @@ describe('a compiled policy', () => {
     }
   });
 
-  test('asks for its selection in the terms of the service', () => {
+  test('requests its selection in the terms of the service', () => {
     const full = policy({
       select: { ...SELECT, workflowUrl: ['https://a'], failedWithin: '2h', failedBefore: '5m' },
     });
@@ -79,14 +79,14 @@ describe('a compiled policy', () => {
     );
   });
 
-  test('refuses a time window in which nothing can fail', () => {
+  test('rejects a time window in which nothing can fail', () => {
     const select = { ...SELECT, failedWithin: '5m', failedBefore: '5m' };
     expect(() => policy({ select })).toThrow('must be shorter than failedWithin');
   });
 });
 
 describe('evaluation', () => {
-  test('tells what is left out and why, and what the expression failed on', () => {
+  test('reports denied entries with the reason, and entries on which the expression failed', () => {
     const filter = { toDate: NOW - 5 * MINUTE };
     const attemptsOf = (one: { dlqId: string }) => (one.dlqId === 'tried' ? 2 : 0);
     const list = [

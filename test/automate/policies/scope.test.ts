@@ -14,7 +14,7 @@ function scope(type: ActionType, over: Mapping = {}): Mapping {
   return policyOf(type, over).scope;
 }
 
-/** An edit that lets a policy do less; the way back lets it do more. */
+/** Edits that narrow a policy. The reverse edits widen it. */
 const NARROWING: readonly (readonly [what: string, type: ActionType, before: Mapping, after: Mapping])[] = [
   ['a lower maxMatched', 'workflow-dlq.delete', { limits: { maxMatched: 200 } }, { limits: { maxMatched: 100 } }],
   ['a lower share', 'workflow-dlq.delete', {}, { limits: { maxMatchedShare: 0.1 } }],
@@ -24,7 +24,7 @@ const NARROWING: readonly (readonly [what: string, type: ActionType, before: Map
   ['a longer pause', 'workflow-dlq.delete', { limits: { minInterval: '1m' } }, { limits: { minInterval: '2m' } }],
   ['a pause', 'workflow-dlq.delete', {}, { limits: { minInterval: '1s' } }],
   [
-    'none in place of a person',
+    'none in place of an approval',
     'workflow-dlq.delete',
     { limits: { onTrip: 'approve' } },
     { limits: { onTrip: 'abort' } },
@@ -81,7 +81,7 @@ const NARROWING: readonly (readonly [what: string, type: ActionType, before: Map
   ['another reading', 'budget.raise', {}, { action: { confirm: { readings: 3 } } }],
 ];
 
-/** Edits of which nobody can tell: they count as wider, both ways. */
+/** Undecidable edits count as wider, both ways. */
 const UNTOLD: readonly (readonly [what: string, type: ActionType, over: Mapping])[] = [
   ['another expression', 'workflow-dlq.delete', { where: 'entry.cause == "permanent" && entry.attempts > 1' }],
   ['another account', 'workflow-dlq.delete', { account: 'other' }],
@@ -108,13 +108,13 @@ describe('an edit', () => {
     expect(isNarrower(scope(type, over), scope(type, before))).toBe(false);
   });
 
-  test.each(ACTION_TYPES)('of nothing is no widening: %s', (type) => {
+  test.each(ACTION_TYPES)('of nothing is not widening: %s', (type) => {
     expect(isNarrower(scope(type), scope(type))).toBe(true);
-    // What is kept is read back as JSON.
+    // Kept scopes are read back as JSON.
     expect(isNarrower(JSON.parse(JSON.stringify(scope(type))) as Mapping, scope(type))).toBe(true);
   });
 
-  test('of what does not widen: names, owners, modes, times of runs', () => {
+  test('of parts that do not widen: names, owners, modes, times of runs', () => {
     const renamed = { description: 'x', owner: 'team', mode: 'enforce', schedule: '0 3 * * *' };
     expect(isNarrower(scope('message-dlq.prune'), scope('message-dlq.prune', renamed))).toBe(true);
   });
@@ -128,7 +128,7 @@ describe('an edit', () => {
   });
 });
 
-test('what cannot be read is not narrower', () => {
+test('an unreadable scope is not narrower', () => {
   const good = scope('workflow-dlq.delete');
   for (const strange of [
     {},
@@ -183,7 +183,7 @@ describe('properties', () => {
       ...of,
     }));
 
-  test('what a narrower policy selects, the wider one selected; and no limit is higher', () => {
+  test("the selection of a narrower policy is part of the wider one's, and no limit is higher", () => {
     let narrower = 0;
     fc.assert(
       fc.property(settings, edit, fc.array(letter, { minLength: 20, maxLength: 40 }), (base, changed, letters) => {
@@ -200,7 +200,7 @@ describe('properties', () => {
     expect(narrower).toBeGreaterThan(100);
   });
 
-  test('is an order: through a third one, and both ways only between equals', () => {
+  test('is an order: transitive, and mutual only between equals', () => {
     fc.assert(
       fc.property(settings, edit, edit, (base, first, second) => {
         const [a, b, c] = [base, { ...base, ...first }, { ...base, ...first, ...second }].map(compiled) as [P, P, P];

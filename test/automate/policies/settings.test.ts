@@ -1,4 +1,4 @@
-/** What each of the five policies may say, what it means when it says nothing, and that what is accepted compiles. */
+/** Keys of each of the five policies, their defaults, and that every accepted policy compiles. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '#config/load.ts';
@@ -90,7 +90,7 @@ describe('selections', () => {
     expect(all.filter(NOW)).toEqual({ toDate: NOW - 14 * DAY });
   });
 
-  test('of learned dead messages are held against what the callback told', () => {
+  test('of learned dead messages are compared with the callback', () => {
     const letter: DeadLetter = {
       account: 'main',
       dlqId: 'dlq-1',
@@ -107,7 +107,7 @@ describe('selections', () => {
     expect(selects({ anyLabel: ['b'] })).toBe(false);
     expect(selects({ url: ['https://b'] })).toBe(false);
     expect(selects({ responseStatus: [404] })).toBe(false);
-    // What it did not tell is not what was asked for.
+    // A field that the callback lacks does not match.
     expect(selects({ topicName: ['t'] })).toBe(false);
     expect(selects({ scheduleId: ['s'] }, { scheduleId: 's' })).toBe(true);
     expect(selects({ failedBefore: '2h' })).toBe(true);
@@ -217,7 +217,7 @@ describe('amplification', () => {
     expect(tries(2, 10)).toThrow('and the maximum is 20');
   });
 
-  test('counts the default where nothing is said', () => {
+  test('counts the default where the key is absent', () => {
     expect(tries(10)).not.toThrow();
     expect(tries(11)).toThrow('and the maximum is 20');
   });
@@ -237,7 +237,7 @@ describe('budgets', () => {
   });
 });
 
-test('whatever is accepted compiles, is finite, and widens nothing that it is', () => {
+test('every accepted policy compiles, is finite, and does not widen itself', () => {
   const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
   const text = fc.constantFrom('a', 'b,c', '', 'x y');
   const duration = fc.constantFrom('0s', '30s', '5m', '2h', '14d', '1', 7);
@@ -290,7 +290,7 @@ test('whatever is accepted compiles, is finite, and widens nothing that it is', 
     ),
     ramp: maybe(fc.record({ start: maybe(number), max: maybe(number) })),
   });
-  // Mostly of one kind, so that enough of them are good.
+  // Most are of one kind, so that enough of them are valid.
   const spoilt = fc.subarray([
     'mode',
     'every',
@@ -353,7 +353,7 @@ test('whatever is accepted compiles, is finite, and widens nothing that it is', 
   expect(accepted).toBeGreaterThan(20);
 });
 
-/** One good policy of each kind, as written. */
+/** One valid policy of each kind, as written. */
 const GOOD = {
   'workflow-dlq.resume': { select: { resource: 'workflow-dlq' }, action: { type: 'workflow-dlq.resume' } },
   'workflow-dlq.delete': {

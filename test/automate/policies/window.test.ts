@@ -14,7 +14,7 @@ function next(windows: readonly PolicyWindow[], now: string): string | undefined
   return outsideWindow(windows, Date.parse(now))?.replace('outside its windows; the next one opens at ', '');
 }
 
-describe('days and times as they are written', () => {
+describe('days and times as written', () => {
   test.each([
     ['mon-fri', [1, 2, 3, 4, 5]],
     ['sat,sun', [0, 6]],
@@ -66,12 +66,12 @@ describe('a window', () => {
   test('over midnight belongs to the day it begins on', () => {
     const friday = [window('fri', '22:00', '04:00')];
     expect(next(friday, '2026-11-20T22:00:00Z')).toBeUndefined();
-    // Saturday in the small hours: of the window that began on Friday.
+    // Saturday after midnight belongs to the window that began on Friday.
     expect(next(friday, '2026-11-21T02:59:00Z')).toBeUndefined();
     expect(next(friday, '2026-11-21T03:00:00Z')).toBe('2026-11-27T21:00:00Z');
-    // Friday in the small hours: nothing began on Thursday.
+    // Friday after midnight: nothing began on Thursday.
     expect(next(friday, '2026-11-20T02:00:00Z')).toBe('2026-11-20T21:00:00Z');
-    // Saturday evening: the day before is listed, the day itself is not.
+    // Saturday evening: the previous day is listed, the day itself is not.
     expect(next(friday, '2026-11-21T22:00:00Z')).toBe('2026-11-27T21:00:00Z');
   });
 
@@ -89,14 +89,14 @@ describe('a window', () => {
 
 describe('where clocks change in Berlin', () => {
   // Forward on 29 March 2026, 01:00 UTC: 02:00 becomes 03:00.
-  test('a window opens at the change when its time is left out', () => {
+  test('a window opens at the change when its time is skipped', () => {
     const night = [window('sun', '02:30', '04:00')];
     expect(next(night, '2026-03-29T00:30:00Z')).toBe('2026-03-29T01:00:00Z');
     expect(next(night, '2026-03-29T01:00:00Z')).toBeUndefined();
     expect(next(night, '2026-03-29T02:00:00Z')).toBe('2026-04-05T00:30:00Z');
   });
 
-  test('a window that lies in what is left out opens a week later', () => {
+  test('a window within the skipped time opens a week later', () => {
     expect(next([window('sun', '02:15', '02:45')], '2026-03-28T12:00:00Z')).toBe('2026-04-05T00:15:00Z');
   });
 
@@ -109,7 +109,7 @@ describe('where clocks change in Berlin', () => {
     expect(next(night, '2026-10-25T01:30:00Z')).toBe('2026-11-01T00:00:00Z');
   });
 
-  test('the first pass of a repeated hour is not passed over', () => {
+  test('the first pass of a repeated hour is not skipped', () => {
     const night = [window('sun', '02:30', '02:40')];
     expect(next(night, '2026-10-25T00:00:00Z')).toBe('2026-10-25T00:30:00Z');
     expect(next(night, '2026-10-25T00:40:00Z')).toBe('2026-10-25T01:30:00Z');
@@ -133,7 +133,7 @@ function clockOf(timezone: string): Intl.DateTimeFormat {
   return clock;
 }
 
-/** Another way to the same answer: the wall clock as text. */
+/** Alternative computation of the result: the wall clock as text. */
 function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean {
   const text = clockOf(timezone).format(at);
   const [date, time] = text.split(' ') as [string, string];
@@ -145,7 +145,7 @@ function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean
   return days.includes(began) && since < length;
 }
 
-describe('whatever is written', () => {
+describe('any window', () => {
   const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Chatham'];
   const anyWindow = fc
     .record({
@@ -180,7 +180,7 @@ describe('whatever is written', () => {
         expect(at).toBeGreaterThan(now);
         expect(open(at)).toBe(true);
         expect(open(at - 1)).toBe(false);
-        // Windows open on whole minutes: at none of those in between.
+        // Windows open on whole minutes. This checks minutes in between.
         const step = Math.max(MINUTE, Math.floor((at - now) / 100 / MINUTE) * MINUTE);
         for (let before = at - MINUTE; before > now; before -= step) expect(open(before)).toBe(false);
         for (let before = Math.max(now, at - 4 * HOUR); before < at; before += 5 * MINUTE)

@@ -1,4 +1,4 @@
-/** The example policies: they load, they show every action in every mode, and their own tests pass. */
+/** The example policies: they load, show every action in every mode, and their own tests pass. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ describe('the example policies', () => {
     expect(tests.map((file) => file.replace('_test.yaml', '.yaml'))).toEqual(policies);
   });
 
-  test.each(tests)('%s passes, through the command itself', async (file) => {
+  test.each(tests)('%s passes, with the command itself', async (file) => {
     const { code, stdout, stderr } = await opsd(['test', join(FOLDER, file)]);
     expect(stderr).toBe('');
     expect(stdout).toContain('SUCCESS');
@@ -37,7 +37,7 @@ describe('the example policies', () => {
     ).toHaveLength(4);
   });
 
-  test.each(policies)('%s begins with what it is for, in words', (file) => {
+  test.each(policies)('%s begins with its purpose, in words', (file) => {
     expect(readFileSync(join(FOLDER, file), 'utf8')).toMatch(/^# \S.*\n#/);
   });
 
