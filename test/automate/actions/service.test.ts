@@ -227,7 +227,11 @@ describe.each(REQUESTS.map((request) => [request.operation, request] as const))(
     ['a timeout of a proxy', (_r, response) => void response.writeHead(408).end(), { outcome: 'unknown' }],
     ['too early', (_r, response) => void response.writeHead(425).end(), { outcome: 'unknown' }],
     ['a client that left', (_r, response) => void response.writeHead(499).end(), { outcome: 'unknown' }],
-    ['a successful response that cannot be parsed', (_r, response) => void response.writeHead(500).end(), { outcome: 'unknown', code: 'server_error' }],
+    [
+      'a successful response that cannot be parsed',
+      (_r, response) => void response.writeHead(500).end(),
+      { outcome: 'unknown', code: 'server_error' },
+    ],
     ['a redirect', (_r, response) => void response.writeHead(307, { location: '/' }).end(), { outcome: 'unknown' }],
     [
       'a good answer that cannot be read',

@@ -7,7 +7,7 @@ const DAY = 24 * HOUR;
 const NOVEMBER = Date.UTC(2026, 10, 1);
 const DECEMBER = Date.UTC(2026, 11, 1);
 
-/** Billing of the days of a month, the future ones nothing. */
+/** Builds the billing of the days of a month; future days have 0. */
 function stats(month: number, amounts: readonly number[], total = amounts.reduce((a, b) => a + b, 0)): AccountStats {
   const dailyBillings = Array.from({ length: 30 }, (_, day) => ({ at: month + day * DAY, value: amounts[day] ?? 0 }));
   return { dailyBillings, monthBillingUsd: total };
@@ -29,7 +29,7 @@ function counted(answers: readonly (readonly [at: number, stats: AccountStats])[
 }
 
 describe('billing', () => {
-  test('is there at 0 with the first answer, and grows across days', () => {
+  test('is 0 with the first response, and grows across days', () => {
     const end = NOVEMBER + 20 * DAY;
     expect(counted([[end, stats(NOVEMBER, [5])]])).toEqual({ dollars: 0, corrections: 0 });
     expect(
@@ -40,7 +40,7 @@ describe('billing', () => {
     ).toEqual({ dollars: 4, corrections: 0 });
   });
 
-  test('goes on over the turn of the month, though the new total is higher than the old one', () => {
+  test('continues over the turn of the month, though the new total is higher than the old one', () => {
     expect(
       counted([
         [DECEMBER - HOUR, stats(NOVEMBER, [1])],
@@ -51,7 +51,7 @@ describe('billing', () => {
     ).toEqual({ dollars: 0.5 + 6, corrections: 0 });
   });
 
-  test('a total that lags behind its days is still that of the month before', () => {
+  test('a total that lags behind its days belongs to the previous month', () => {
     expect(
       counted([
         [DECEMBER - HOUR, stats(NOVEMBER, [100])],
@@ -74,7 +74,7 @@ describe('billing', () => {
     ).toEqual({ dollars: 5, corrections: 1 });
   });
 
-  test('is what the days add up to when there is no total, and nothing when there is neither', () => {
+  test('is the sum of the days when there is no total, and absent when there is neither', () => {
     const end = NOVEMBER + 20 * DAY;
     const { dailyBillings } = stats(NOVEMBER, [5]);
     const { dailyBillings: later } = stats(NOVEMBER, [5, 2]);

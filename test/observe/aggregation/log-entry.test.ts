@@ -12,7 +12,7 @@ function passes(found: Partial<Record<StatePass, LogEntry[]>>): Map<StatePass, L
   return new Map(STATE_PASSES.map((state) => [state, found[state] ?? []]));
 }
 
-describe('states of entries that carry none', () => {
+describe('states of entries without a state', () => {
   test('are those of the filters that returned them', () => {
     const created = entry(1);
     const delivered = entry(2, { responseStatus: 200 });
@@ -23,7 +23,7 @@ describe('states of entries that carry none', () => {
     ]);
   });
 
-  test('an entry that no filter returned failed for good', () => {
+  test('an entry that no filter returned failed permanently', () => {
     const error = entry(2, { responseStatus: 500 });
     const failed = entry(3, { responseStatus: 500 });
     const stated = assignStates([error, failed], passes({ ERROR: [error] }));
@@ -33,11 +33,11 @@ describe('states of entries that carry none', () => {
     ]);
   });
 
-  test('an entry that came between the readings has its state and is no failure', () => {
+  test('an entry that was added between the readings has its state and is not a failure', () => {
     expect(assignStates([], passes({ ACTIVE: [entry(1)] })).map(({ state }) => state)).toEqual(['ACTIVE']);
   });
 
-  test('an entry listed twice is no failure', () => {
+  test('an entry listed twice is not a failure', () => {
     const stated = assignStates([entry(1), entry(1)], passes({ CREATED: [entry(1)] }));
     expect(stated.map(({ state }) => state)).toEqual(['CREATED']);
   });
@@ -47,7 +47,7 @@ describe('states of entries that carry none', () => {
     expect(stated.map(({ state }) => state)).toEqual(['CREATED', 'ACTIVE']);
   });
 
-  test('filters that do not filter are found out', () => {
+  test('filters that do not filter are detected', () => {
     const all = [entry(1), entry(2)];
     const ignored = new Map(STATE_PASSES.map((state) => [state, all]));
     expect(() => assignStates(all, ignored)).toThrow('ignores the state filter');

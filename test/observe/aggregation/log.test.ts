@@ -10,7 +10,7 @@ import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
 const T0 = Date.UTC(2026, 10, 20, 10);
 const ACCOUNT = 'production';
 
-/** Folds a window over what a store holds, without committing. */
+/** Folds a window over the content of a store, without committing. */
 function fold(store: MemoryFoldStore, entries: readonly StatedEntry[], more: Partial<LogWindow> = {}): LogFold {
   const folding = new WindowFold({
     account: ACCOUNT,
@@ -23,7 +23,7 @@ function fold(store: MemoryFoldStore, entries: readonly StatedEntry[], more: Par
   return folding.finish((...asked) => store.openRecords(...asked));
 }
 
-/** @returns what it tells of messages that ended with it */
+/** @returns the messages that ended in the window */
 function foldAndCommit(
   store: MemoryFoldStore,
   entries: readonly StatedEntry[],
@@ -45,18 +45,18 @@ function counters(store: MemoryFoldStore): Record<string, number> {
 
 const end = T0 + 24 * 3_600_000;
 
-describe('whatever the pieces', () => {
+describe('for any partition into windows', () => {
   const cuts = fc.array(fc.integer({ min: 0, max: 900_000 }), { maxLength: 12 });
   const noise = fc.record({
     seed: fc.integer(),
     /** Reads every n-th entry twice. */
     repeatEvery: fc.integer({ min: 2, max: 9 }),
-    /** Windows that reach back behind the one before. */
+    /** Overlap of a window with the previous one. */
     overlap: fc.integer({ min: 0, max: 120_000 }),
     crashEvery: fc.integer({ min: 2, max: 5 }),
   });
 
-  test('the counters are the truth, and each end is told once, whole', () => {
+  test('the counters match the history, and each end is reported once, complete', () => {
     fc.assert(
       fc.property(histories(T0), cuts, noise, (messages, offsets, { seed, repeatEvery, overlap, crashEvery }) => {
         const all = messages.flatMap((message) => message.entries);
@@ -68,7 +68,7 @@ describe('whatever the pieces', () => {
           const to = borders[n]!;
           const window = all.filter(({ time }) => time >= from && time <= to);
           const read = shuffled([...window, ...window.filter((_, at) => at % repeatEvery === 0)], seed + n);
-          // A crash after the fold and before the commit: the window is read again, in another order.
+          // A crash between fold and commit: the window is read again, in another order.
           if (n % crashEvery === 0) fold(store, shuffled(read, seed - n), { from });
           ended.push(...foldAndCommit(store, read, to, { from }));
         }
@@ -86,7 +86,7 @@ describe('whatever the pieces', () => {
     );
   });
 
-  test('only messages without an end are remembered, and those that end are so no more', () => {
+  test('only open messages are remembered, and ended ones are removed', () => {
     fc.assert(
       fc.property(histories(T0), (messages) => {
         const store = new MemoryFoldStore();
@@ -104,12 +104,12 @@ describe('whatever the pieces', () => {
   });
 });
 
-/** What is known of each message, whatever of it was news. */
+/** Returns the progress of each message, without `news`. */
 function byId(ended: readonly MessageProgress[]): Record<string, Omit<MessageProgress, 'news'>> {
   return Object.fromEntries(ended.map(({ news: _news, ...known }) => [known.messageId, known]));
 }
 
-/** The same values in an order that the seed decides. */
+/** Returns the values in an order that depends on the seed. */
 function shuffled<T>(values: readonly T[], seed: number): T[] {
   return values
     .map((value, at) => ({ value, rank: Math.sin((at + 1) * 12.9898 + seed * 78.233) * 43_758.5453 }))
@@ -117,12 +117,12 @@ function shuffled<T>(values: readonly T[], seed: number): T[] {
     .map(({ value }) => value);
 }
 
-describe('attempts that ended', () => {
+describe('ended attempts', () => {
   const attempts = (entries: readonly StatedEntry[], store = new MemoryFoldStore()) => fold(store, entries).attempts;
   const MINUTE = 60_000;
   const host = 'api.example.com';
 
-  test('are counted by host and minute of their entries: each try, not each message', () => {
+  test('are counted by host and minute of their entries: each attempt, not each message', () => {
     const entries = [
       entry(1, 'CREATED'),
       entry(2, 'ACTIVE'),
@@ -141,7 +141,7 @@ describe('attempts that ended', () => {
     ]);
   });
 
-  test('a FAILED counts where no ERROR told of the attempt, and always as a message that failed for good', () => {
+  test('a FAILED counts if no ERROR reported the attempt, and always as a permanently failed message', () => {
     const reasons = new Map([['no_response', 1]]);
     const failed = { host, minute: T0, delivered: 0, failed: 1, failedFrom: T0 + 1, lost: 1, reasons };
     expect(attempts([entry(1, 'FAILED')])).toEqual([failed]);
@@ -157,7 +157,7 @@ describe('attempts that ended', () => {
     expect(attempts([entry(9, 'FAILED')], past)).toEqual(lost);
   });
 
-  test('a resume ends as a message with its stamp does, and failed when that did for good', () => {
+  test('a resume ends as a message with its stamp does, and failed when that failed permanently', () => {
     const ends = (...entries: readonly StatedEntry[]) => fold(new MemoryFoldStore(), entries).resumeEnds;
     const labels = ['billing', 'opsd:here:lin-1:2'];
     const failed = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x', end: 'failed' };
@@ -168,12 +168,12 @@ describe('attempts that ended', () => {
     expect(ends(entry(2, 'ERROR', { labels }), entry(3, 'DELIVERED', { labels }))).toEqual([delivered]);
     expect(ends(entry(3, 'DELIVERED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([delivered]);
     expect(ends(entry(2, 'CANCELLED', { labels }), entry(3, 'ERROR', { labels: ['billing'] }))).toEqual([]);
-    // Where the service adds labels, the stamps of earlier resumes stand beside the newest.
+    // Where the service adds labels, the stamps of earlier resumes precede the newest.
     const added = ['opsd:here:lin-1:1', 'opsd:here:lin-1:2'];
     expect(ends(entry(2, 'FAILED', { labels: added }))).toEqual([failed]);
   });
 
-  test('what was counted is not counted again', () => {
+  test('entries that were counted are not counted again', () => {
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
     expect(attempts([entry(2, 'DELIVERED')], store)).toEqual([]);
@@ -190,7 +190,7 @@ describe('a final failure', () => {
     expect(counters(store)[failures]).toBe(1);
   });
 
-  test('is not an ERROR with one, nor one after which the message went on', () => {
+  test('is not an ERROR with one, nor one after which the message continued', () => {
     for (const entries of [
       [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })],
       [last, entry(10, 'RETRY')],
@@ -207,7 +207,7 @@ describe('a final failure', () => {
     ['in one window', [[last, entry(12, 'FAILED', { responseStatus: 500 })]]],
     ['in two windows', [[last], [entry(12, 'FAILED', { responseStatus: 500 })]]],
     ['in two windows, FAILED first', [[entry(12, 'FAILED', { responseStatus: 500 })], [last]]],
-  ])('is one when ERROR and FAILED both tell of it, %s', (_how, windows) => {
+  ])('is one when ERROR and FAILED both report it, %s', (_how, windows) => {
     const store = new MemoryFoldStore();
     for (const entries of windows) foldAndCommit(store, entries, T0 + 20);
     expect(counters(store)[failures]).toBe(1);
@@ -215,7 +215,7 @@ describe('a final failure', () => {
     expect(counters(store)['msgsvc_log_events_total FAILED']).toBe(1);
   });
 
-  test('told by a FAILED without status has the reason of the last ERROR', () => {
+  test('in a FAILED without status has the reason of the last ERROR', () => {
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
     foldAndCommit(store, [entry(30, 'FAILED')], T0 + 40);
@@ -235,7 +235,7 @@ describe('a cancellation during an attempt', () => {
   test.each([
     ['in one window', [[...first, last]]],
     ['in two windows', [first, [last]]],
-  ])('is no failure, %s', (_how, windows) => {
+  ])('is not a failure, %s', (_how, windows) => {
     const store = new MemoryFoldStore();
     for (const entries of windows) foldAndCommit(store, entries, T0 + 30);
     expect(counters(store)).toMatchObject({
@@ -246,7 +246,7 @@ describe('a cancellation during an attempt', () => {
   });
 });
 
-test('an attempt that begins in the millisecond in which the one before failed is another', () => {
+test('an attempt that begins in the millisecond of the previous failure is another one', () => {
   const store = new MemoryFoldStore();
   foldAndCommit(
     store,
@@ -264,7 +264,7 @@ test('an attempt that begins in the millisecond in which the one before failed i
 });
 
 describe('labels', () => {
-  test('a destination beyond what is admitted is folded', () => {
+  test('a destination beyond the limit is folded', () => {
     const { increments } = fold(
       new MemoryFoldStore(),
       [entry(1, 'CREATED'), entry(1, 'CREATED', { messageId: 'msg-2', url: 'https://b.example.com' })],
@@ -277,7 +277,7 @@ describe('labels', () => {
     ]);
   });
 
-  test('an entry that names no destination has that of its message', () => {
+  test('an entry without a destination has that of its message', () => {
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(1, 'CREATED')], T0 + 5);
     const { url: _url, ...bare } = entry(10, 'DELIVERED', { responseStatus: 200 });
@@ -304,7 +304,7 @@ describe('repetitions', () => {
     expect(repeated(store)).toBe(2);
   });
 
-  test('at the border where two windows meet are no news', () => {
+  test('at the border of two windows are not new', () => {
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(5, 'CREATED')], T0 + 5);
     foldAndCommit(store, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
@@ -312,7 +312,7 @@ describe('repetitions', () => {
     expect(counters(store)['msgsvc_log_events_total CREATED']).toBe(1);
   });
 
-  test('entries that differ in endpoint, status, state or time are none', () => {
+  test('entries that differ in endpoint, status, state or time are not duplicates', () => {
     const { url: _url, ...bare } = entry(1, 'CREATED');
     const different = [
       { ...bare, endpointName: 'a' },
@@ -327,7 +327,7 @@ describe('repetitions', () => {
   });
 });
 
-describe('entries that come later than what follows them', () => {
+describe('entries that appear later than their successors', () => {
   const life = [
     entry(0, 'CREATED'),
     entry(10, 'ACTIVE'),
@@ -346,7 +346,7 @@ describe('entries that come later than what follows them', () => {
     ['failed', [...life, ...failure]],
     ['failed at once', [...life.slice(0, 2), ...failure]],
     ['cancelled', [...life.slice(0, 4), entry(500, 'CANCEL_REQUESTED'), entry(500, 'CANCELLED')]],
-  ])('change nothing of what is measured of a message that is %s, whichever two they are', (_end, all) => {
+  ])('do not change the measurements of a message that is %s, whichever two they are', (_end, all) => {
     const atOnce = new MemoryFoldStore();
     foldAndCommit(atOnce, all, end);
     for (const late of pairs(all)) {
@@ -360,7 +360,7 @@ describe('entries that come later than what follows them', () => {
     }
   });
 
-  test('are not waited for where a RETRY is told of before its ERROR', () => {
+  test('are not waited for where a RETRY is reported before its ERROR', () => {
     const store = new MemoryFoldStore();
     const skewed = [
       ...life.slice(0, 2),
@@ -381,14 +381,14 @@ function measuredIn(store: MemoryFoldStore): Record<string, readonly number[]> {
   );
 }
 
-describe('what is told of an end', () => {
+describe('facts of an ended message', () => {
   const created = entry(0, 'CREATED', {
     url: 'https://user:pw@api.example.com/x?id=1&token=s3cret',
     traceparent: '00-abc',
     method: 'POST',
   });
 
-  test('has the attempts of a message that came through', () => {
+  test('has the attempts of a delivered message', () => {
     const store = new MemoryFoldStore();
     const told = foldAndCommit(
       store,
@@ -421,7 +421,7 @@ describe('what is told of an end', () => {
     ]);
   });
 
-  test('what put a message off is remembered until its wait ends', () => {
+  test('the reason of a delay is remembered until the wait ends', () => {
     const store = new MemoryFoldStore();
     const postponed = entry(0, 'CREATED', { postponedBy: 'not_before', nextDeliveryTime: T0 + 30 });
     foldAndCommit(store, [postponed], T0 + 20);
@@ -440,7 +440,7 @@ describe('what is told of an end', () => {
     expect(one[0]?.attempts).toEqual([{ dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, failure: 'connection' }]);
   });
 
-  test('a FAILED that no ERROR precedes is an attempt', () => {
+  test('a FAILED without a preceding ERROR is an attempt', () => {
     const told = foldAndCommit(
       new MemoryFoldStore(),
       [created, entry(10, 'ACTIVE'), entry(20, 'FAILED', { responseStatus: 489 })],
@@ -451,7 +451,7 @@ describe('what is told of an end', () => {
     ]);
   });
 
-  test('an attempt whose beginning was not seen does not borrow that of the one before', () => {
+  test('an attempt without a known start does not use that of the previous one', () => {
     const told = foldAndCommit(
       new MemoryFoldStore(),
       [
@@ -465,7 +465,7 @@ describe('what is told of an end', () => {
     expect(told[0]?.attempts[1]).toEqual({ dueAt: T0 + 40, endedAt: T0 + 45, responseStatus: 200 });
   });
 
-  test('a FAILED after the ERROR that told of the attempt is not another', () => {
+  test('a FAILED after the ERROR of the attempt is not another attempt', () => {
     const told = foldAndCommit(
       new MemoryFoldStore(),
       [
@@ -480,7 +480,7 @@ describe('what is told of an end', () => {
     expect(told[0]?.attempts).toHaveLength(1);
   });
 
-  test('may have no attempts, where the message was cancelled', () => {
+  test('may have no attempts, if the message was canceled', () => {
     const told = foldAndCommit(
       new MemoryFoldStore(),
       [created, entry(5, 'CANCEL_REQUESTED'), entry(6, 'CANCELLED')],
@@ -489,7 +489,7 @@ describe('what is told of an end', () => {
     expect(told).toMatchObject([{ end: { at: T0 + 6, outcome: 'cancelled' }, attempts: [] }]);
   });
 
-  test('has no beginning where the creation was not seen', () => {
+  test('has no start if the creation was not seen', () => {
     const told = foldAndCommit(new MemoryFoldStore(), [entry(5, 'DELIVERED')], T0 + 30);
     expect(told).toMatchObject([{ end: { at: T0 + 5, outcome: 'delivered' } }]);
     expect(told[0]).not.toHaveProperty('createdAt');
@@ -498,7 +498,7 @@ describe('what is told of an end', () => {
 });
 
 describe('progress', () => {
-  test('tells what became known with each commit', () => {
+  test('reports the new facts with each commit', () => {
     const store = new MemoryFoldStore();
     const step = (...entries: StatedEntry[]) => {
       const [progress] = fold(store, entries).progress();
@@ -527,7 +527,7 @@ describe('progress', () => {
     });
   });
 
-  test('tells a beginning that comes late from an outcome that is new, and says of what is past that it is', () => {
+  test('separates a late start from a new outcome, and marks past facts as past', () => {
     const store = new MemoryFoldStore();
     const step = (...entries: StatedEntry[]) => {
       const [progress] = fold(store, entries).progress();
@@ -562,7 +562,7 @@ describe('hours', () => {
   });
 });
 
-describe('what is kept of an open message', () => {
+describe('the record of an open message', () => {
   test('holds no secret and no error text', () => {
     const store = new MemoryFoldStore();
     const { opened } = fold(store, [
@@ -572,7 +572,7 @@ describe('what is kept of an open message', () => {
     expect(opened[0]?.record).not.toMatch(/s3cret|user|pw/);
   });
 
-  test('is let go when the end comes in a later window', () => {
+  test('is removed when the end comes in a later window', () => {
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
     expect(store.sizes(ACCOUNT).open).toBe(1);
@@ -580,7 +580,7 @@ describe('what is kept of an open message', () => {
     expect(store.sizes(ACCOUNT).open).toBe(0);
   });
 
-  test('waits for as long as the next delivery is due', () => {
+  test('is kept until the next delivery is due', () => {
     const due = T0 + 3 * GIVE_UP_AFTER_MS;
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);

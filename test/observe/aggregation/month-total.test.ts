@@ -8,7 +8,7 @@ const JUNE = startOfMonth(2026 * 12 + 5);
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Folds readings one after the other; the state goes through its record each time. */
+/** Folds readings one after the other. The state is written and read again each time. */
 function counted(readings: readonly (readonly [at: number, value: number, month?: number])[]) {
   let state: MonthState | undefined;
   let total = 0;
@@ -44,7 +44,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 30, corrections: 0 });
   });
 
-  test('a fall within the month is a correction: said once, ignored, and not counted again on the way back', () => {
+  test('a decrease within the month is a correction: reported once, ignored, and not counted again on the way back', () => {
     expect(
       counted([
         [mid, 100],
@@ -56,7 +56,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 4, corrections: 1 });
   });
 
-  test('a fall to nothing and back is no month', () => {
+  test('a drop to zero and back is not a new month', () => {
     expect(
       counted([
         [mid, 100],
@@ -67,7 +67,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 0, corrections: 1 });
   });
 
-  test('begins anew with the month', () => {
+  test('restarts with the month', () => {
     expect(
       counted([
         [JUNE - HOUR, 1_000],
@@ -79,7 +79,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 10 + 60, corrections: 0 });
   });
 
-  test('that begins anew late, or by another clock, is told by its fall', () => {
+  test('that restarts late, or by another clock, is detected by its decrease', () => {
     for (const turn of [JUNE - 8 * HOUR, JUNE + HOUR, JUNE + 12 * HOUR]) {
       expect(
         counted([
@@ -92,7 +92,7 @@ describe('a monthly total', () => {
     }
   });
 
-  test('a correction, or a single answer of nothing, around the turn is no new month', () => {
+  test('a correction, or a single response of zero, around the turn is not a new month', () => {
     expect(
       counted([
         [JUNE, 1_000],
@@ -110,7 +110,7 @@ describe('a monthly total', () => {
         [JUNE + 9 * DAY, 300],
       ]),
     ).toEqual({ total: 300, corrections: 0 });
-    // More than the whole month before: still another month.
+    // More than the whole previous month: still a new month.
     expect(
       counted([
         [JUNE - 3 * DAY, 1_000],
@@ -119,7 +119,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 1_200, corrections: 0 });
   });
 
-  test('that was last read within hours of the turn, and not for days after it, is of the new month', () => {
+  test('that was last read within hours of the turn, and then not for days, belongs to the new month', () => {
     for (const last of [JUNE - 13 * HOUR, JUNE - 60_000]) {
       for (const value of [50, 900]) {
         expect(
@@ -133,7 +133,7 @@ describe('a monthly total', () => {
     }
   });
 
-  test('that was read soon after the turn, and still stood high, is told by its fall however late that is seen', () => {
+  test('that was read soon after the turn, and was still high, is detected by its decrease at any later time', () => {
     expect(
       counted([
         [JUNE - HOUR, 1_000],
@@ -145,7 +145,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 90, corrections: 0 });
   });
 
-  test('a single answer of nothing when the turn is long past is no new month', () => {
+  test('a single response of zero long after the turn is not a new month', () => {
     expect(
       counted([
         [JUNE - HOUR, 10],
@@ -156,7 +156,7 @@ describe('a monthly total', () => {
     ).toMatchObject({ total: 991 });
   });
 
-  test('what an outage that ends soon after the turn leaves open is not guessed', () => {
+  test('an ambiguous total after an outage that ends soon after the turn is not guessed', () => {
     expect(
       counted([
         [JUNE - 3 * DAY, 10],
@@ -165,7 +165,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 2, corrections: 0 });
   });
 
-  test('that turned without a fall is of the new month all the same', () => {
+  test('that turned without a decrease still belongs to the new month', () => {
     expect(
       counted([
         [JUNE - HOUR, 0],
@@ -177,7 +177,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 60, corrections: 1 });
   });
 
-  test('that was watched over the turn and did not fall has not begun anew', () => {
+  test('that was watched over the turn and did not decrease has not restarted', () => {
     expect(
       counted([
         [JUNE - HOUR, 10],
@@ -187,7 +187,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 2, corrections: 0 });
   });
 
-  test('whose answer says its month is taken at its word', () => {
+  test('whose response names its month is taken at its word', () => {
     expect(
       counted([
         [JUNE - HOUR, 10, monthOf(MAY)],
@@ -197,7 +197,7 @@ describe('a monthly total', () => {
     ).toEqual({ total: 12, corrections: 1 });
   });
 
-  test('whose answer is once more that of the month before, soon after the turn, waits for the next', () => {
+  test('whose response is again that of the previous month, soon after the turn, waits for the next', () => {
     expect(
       counted([
         [JUNE - HOUR, 1_000, monthOf(MAY)],
@@ -206,7 +206,7 @@ describe('a monthly total', () => {
         [JUNE + HOUR + 120_000, 5, monthOf(JUNE)],
       ]),
     ).toEqual({ total: 5, corrections: 0 });
-    // A month that was told too early does not stop the counting of this one.
+    // A turn that was detected too early does not stop the counting of this month.
     expect(
       counted([
         [MAY + 10 * DAY, 300, monthOf(MAY)],
@@ -216,7 +216,7 @@ describe('a monthly total', () => {
     ).toBe(301 + 49);
   });
 
-  test('is as if it were new when its record cannot be read', () => {
+  test('restarts when its record cannot be read', () => {
     for (const bad of [undefined, '', '[]', '{"v":1}', '{"v":1,"value":"x","read":1,"at":1,"month":1}']) {
       expect(readMonth(bad)).toBeUndefined();
     }

@@ -8,7 +8,7 @@ const STEP = 24 * MINUTE;
 const MIDNIGHT = Date.UTC(2026, 10, 20);
 const AT = MIDNIGHT + 10 * 60 * MINUTE;
 
-/** A day with 100 a step, told as `meaning` says; twice as much the day before. */
+/** Builds a day with 100 per step, in the representation of `meaning`, and twice as much on the previous day. */
 function day(at: number, meaning: PointMeaning): AccountStats {
   const newest = Math.floor(at / STEP) * STEP;
   const used = Array.from({ length: 60 }, (_, index) => {
@@ -47,7 +47,7 @@ test.each(MEANINGS)('%j adds up, and no other meaning does', (meaning) => {
   }
 });
 
-test('of a point that reaches over midnight, today’s part is compared', () => {
+test('of a point that spans midnight, today’s part is compared', () => {
   const points = Array.from({ length: 60 }, (_, index) => ({ at: AT - (60 - index) * STEP, value: 1_000 }));
   const shifted = points.map((point) => ({ ...point, at: point.at - STEP / 2 }));
   const today = (AT - MIDNIGHT - STEP / 2) * (1_000 / STEP);
@@ -59,7 +59,7 @@ test('of a point that reaches over midnight, today’s part is compared', () => 
   expect(sources).toEqual([{ source: 'used', points: today, day: today, isWrong: false }]);
 });
 
-test('early in the day nothing can be told, nor of what the answer does not have', () => {
+test('early in the day there is no verdict, nor for fields that the response lacks', () => {
   const meaning = MEANINGS[0]!;
   expect(checkPoints(day(MIDNIGHT + 60 * MINUTE, meaning), MIDNIGHT + 60 * MINUTE, meaning)).toBeUndefined();
   expect(checkPoints({ dlqMessages: 1 }, AT, meaning)).toEqual({ at: AT, sources: [] });

@@ -1,6 +1,6 @@
 /**
- * Random histories of a service that serves points: what really fell into each minute, when it became visible, and
- * polls with outages in between. What is counted is compared with what was.
+ * Random histories of a service that serves points: the events of each minute, the time when they became visible, and
+ * polls with outages in between. The tests compare the counts with the events.
  */
 import { seededRandom } from '#foundation/platform/random.ts';
 import type { DataPoint, StatsPeriod } from '#foundation/domain/statistics.ts';
@@ -30,15 +30,15 @@ const GRID: Readonly<Record<StatsPeriod, readonly [points: number, stepMinutes: 
 
 export interface HistoryOptions {
   readonly settleMinutes: number;
-  /** Minutes come at most so much late, three in ten of them. */
+  /** Maximum delay of a minute in minutes. Three in ten minutes are late. */
   readonly late: number;
-  /** Minutes of the longest outage. */
+  /** Duration of the longest outage in minutes. */
   readonly longestGap: number;
   readonly everyMinutes: number;
-  /** Minutes at the beginning without an outage. */
+  /** Duration of the start without an outage, in minutes. */
   readonly calmMinutes?: number;
   readonly lengthMinutes?: number;
-  /** What is late is not there at all, rather than 0. */
+  /** Late points are absent instead of 0. */
   readonly isAbsent?: boolean;
   readonly meaning?: PointMeaning;
 }
@@ -92,7 +92,7 @@ class Remote {
   }
 }
 
-/** Lives through a history; the state goes through its record each time, as over a restart. */
+/** Runs a history. The state is written and read again each time, as over a restart. */
 function liveThrough(seed: number, options: HistoryOptions): HistoryResult {
   const random = seededRandom(seed);
   const { lengthMinutes: length = 2_500, calmMinutes = 0, everyMinutes, longestGap, settleMinutes } = options;
@@ -142,13 +142,16 @@ function liveThrough(seed: number, options: HistoryOptions): HistoryResult {
 interface History {
   readonly options: HistoryOptions;
   readonly seeds: number;
-  /** Every run is exact, and nothing is missed. Else what was late when the first hour ended in an outage is lost. */
+  /**
+   * True if every run must be exact and nothing is missed. Otherwise points that were late when the first hour ended in
+   * an outage are lost.
+   */
   readonly isExact: boolean;
 }
 
 const often = { settleMinutes: 2, late: 0, everyMinutes: 5 } as const;
 
-/** The cases of the working model, and those it does not have. */
+/** Histories of the working model, and further ones. */
 export const HISTORIES: Readonly<Record<string, History>> = {
   steady: { options: { ...often, longestGap: 6 }, seeds: 6, isExact: true },
   'late within the settle delay': {
@@ -204,7 +207,7 @@ export function outcomeOf(options: HistoryOptions, seeds: number) {
   for (let seed = 1; seed <= seeds; seed++) {
     const { truth, counted, ...result } = liveThrough(seed, options);
     const error = Math.abs(counted - truth);
-    // Rates are not whole numbers.
+    // Rates are not integers.
     if (error < 1e-6) exact += 1;
     worst = Math.max(worst, error / truth);
     missed += result.missed;

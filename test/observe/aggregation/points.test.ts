@@ -17,10 +17,10 @@ const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 10, 20);
 const at = (minute: number): number => T0 + minute * MINUTE;
 
-/** What a minute has; undefined when its point is missing. */
+/** Amount of a minute; undefined when its point is missing. */
 type Amount = (minute: number) => number | undefined;
 
-/** Points of the last hour at `now` (minutes after T0). */
+/** Builds the points of the last hour at `now` (minutes after T0). */
 function hour(now: number, amount: Amount): Interval[] {
   const points = Array.from({ length: 60 }, (_, index) => Math.floor(now) - 59 + index).flatMap((minute) => {
     const value = amount(minute);
@@ -39,7 +39,7 @@ function window(now: number, fine: readonly Interval[], coarse?: FoldPoints['coa
   };
 }
 
-/** An answer for the last hour at `now`. */
+/** Builds a response for the last hour at `now`. */
 function lastHour(now: number, amount: Amount, coarse?: FoldPoints['coarse']): FoldPoints {
   return window(now, hour(now, amount), coarse);
 }
@@ -49,7 +49,7 @@ function begun(now: number, amount: Amount): SeriesState {
 }
 
 describe('a series of points', () => {
-  test('begins at the newest settled point and counts nothing of before', () => {
+  test('begins at the newest settled point and counts nothing before it', () => {
     const result = foldPoints(
       undefined,
       lastHour(100.5, () => 7),
@@ -88,7 +88,7 @@ describe('a series of points', () => {
     });
   });
 
-  test('adds what reads higher later, and only counts what reads lower, once', () => {
+  test('adds later increases; a decrease is only reported, once', () => {
     const state = foldPoints(
       begun(100, () => 0),
       lastHour(105, () => 5),
@@ -108,7 +108,7 @@ describe('a series of points', () => {
       lastHour(108, (minute) => (minute === 99 ? 2 : 5)),
     )!;
     expect(still).toMatchObject({ increase: 5, revised: 0 });
-    // Back to what was counted: nothing is added twice.
+    // The value returns to the counted one: nothing is added twice.
     const back = foldPoints(
       still.state,
       lastHour(109, (minute) => (minute === 99 ? 9 : 5)),
@@ -116,7 +116,7 @@ describe('a series of points', () => {
     expect(back).toMatchObject({ increase: 1 + 5, revised: 1 });
   });
 
-  test('what is before the beginning is never counted, however it is revised', () => {
+  test('points before the start are never counted, in any revision', () => {
     const state = begun(100, () => 1);
     expect(
       foldPoints(
@@ -126,7 +126,7 @@ describe('a series of points', () => {
     ).toBe(0);
   });
 
-  test('waits for points at the end of the window that are not there yet', () => {
+  test('waits for missing points at the end of the window', () => {
     const state = begun(100, () => 1);
     const waiting = foldPoints(
       state,
@@ -140,7 +140,7 @@ describe('a series of points', () => {
     expect(whole).toMatchObject({ increase: 9, missed: 0 });
   });
 
-  test('a hole is filled when its point comes, and missed when it never does', () => {
+  test('a gap is filled when its point arrives, and missed when it never does', () => {
     const state = begun(100, () => 1);
     const holey = foldPoints(
       state,
@@ -164,7 +164,7 @@ describe('a series of points', () => {
     expect(missed).toBe(1);
   });
 
-  test('points that are missing at the front of the window are holes, and not before it', () => {
+  test('missing points at the front of the window are gaps, but not before it', () => {
     const state = begun(170, () => 1);
     const late = foldPoints(
       state,
@@ -178,20 +178,20 @@ describe('a series of points', () => {
     expect(late.missed + whole.missed).toBe(0);
   });
 
-  test('points that make no sense are no points, and a point that comes twice is one', () => {
+  test('invalid points are ignored, and a repeated point counts once', () => {
     const meaning = { value: 'sum', at: 'start' } as const;
     const points = [NaN, -1, Infinity, 4, 4].map((value, index) => ({ at: at(Math.min(index, 3)), value }));
     expect(intervalsOf(points, '1h', meaning)).toEqual([{ from: at(3), to: at(4), value: 4 }]);
   });
 
-  test('rates and ends of intervals are taken as they are meant', () => {
+  test('rates and ends of intervals are interpreted as configured', () => {
     expect(intervalsOf([{ at: at(3), value: 0.5 }], '3h', { value: 'rate', at: 'end' })).toEqual([
       { from: at(0), to: at(3), value: 90 },
     ]);
   });
 
-  test('points that are cut anew at the moment of each question are counted from where the last ended', () => {
-    // 60 a minute, evenly; the last hour of minutes that end now.
+  test('points whose intervals follow the time of the request are counted from the end of the last one', () => {
+    // 60 per minute, evenly: the last hour of minutes that end now.
     const rolling = (now: number): FoldPoints => {
       const points = Array.from({ length: 60 }, (_, index) => ({ at: at(now - 60 + index), value: 60 }));
       return window(now, intervalsOf(points, '1h', { value: 'sum', at: 'start' }));
@@ -212,9 +212,9 @@ describe('a series of points', () => {
     expect(state.watermark).toBe(at(131.75 - 2));
   });
 
-  test('a service clock that was wrong does no lasting harm', () => {
+  test('a wrong clock of the service causes no lasting damage', () => {
     const state = begun(100, () => 1);
-    // A day ahead: the newest point is taken as settled while it fills.
+    // A day ahead: the newest point counts as settled while it is incomplete.
     const ahead = foldPoints(state, {
       ...lastHour(101, (m) => (m === 101 ? 3 : 10)),
       servedAt: at(101 + 1_440),
@@ -228,7 +228,7 @@ describe('a series of points', () => {
 });
 
 describe('a gap', () => {
-  /** Minutes hold 1 each; the coarse windows are sums of them. */
+  /** Each minute holds 1. The coarse windows are sums of minutes. */
   const coarseOf = (now: number, step: number, count = 60): Interval[] => {
     const newest = Math.floor(now / step) * step;
     return Array.from({ length: count }, (_, index) => {
@@ -237,7 +237,7 @@ describe('a gap', () => {
     });
   };
 
-  test('asks for the smallest period that reaches back far enough, and one between where it is very coarse', () => {
+  test('requests the smallest period that reaches back far enough, and an intermediate one if that is very coarse', () => {
     const state = begun(1_000, () => 1);
     const asked = (minutes: number) => periodsToFill(state, at(1_000 + minutes));
     expect(asked(1)).toEqual([]);
@@ -252,7 +252,7 @@ describe('a gap', () => {
     expect(periodsToFill(undefined, at(0))).toEqual([]);
   });
 
-  test('is filled exactly, less what the straddling points share with what was counted and what the hour tells', () => {
+  test('is filled exactly, less the parts of its border points that the hour covers', () => {
     const state = begun(100, () => 1);
     const now = 400;
     const result = foldPoints(
@@ -276,7 +276,7 @@ describe('a gap', () => {
     expect(result.missed).toBeGreaterThan(29 * 1_440);
   });
 
-  test('whose coarse answer is empty is missed rather than guessed', () => {
+  test('whose coarse response is empty is missed, not guessed', () => {
     const state = begun(100, () => 1);
     const result = foldPoints(
       state,
@@ -285,7 +285,7 @@ describe('a gap', () => {
     expect(result).toMatchObject({ increase: 57, missed: 341 - 98 });
   });
 
-  test('finds what came late to what was counted before it', () => {
+  test('finds late additions to earlier counts', () => {
     const state = foldPoints(
       begun(100, () => 1),
       lastHour(130, () => 1),
@@ -303,7 +303,7 @@ describe('a gap', () => {
 describe('a coarse point', () => {
   const bucket = (from: number, value: number): Interval => ({ from: at(from), to: at(from + 3), value });
 
-  test('that reaches over the beginning of counting revises nothing: it may be what came late before it', () => {
+  test('that spans the start of counting revises nothing: it may contain earlier additions', () => {
     const state = foldPoints(
       begun(100, () => 1),
       lastHour(130, () => 1),
@@ -316,7 +316,7 @@ describe('a coarse point', () => {
     expect(result).toMatchObject({ revised: 0, increase: now - 130 });
   });
 
-  test('does not fill a hole that the hour still shows', () => {
+  test('does not fill a gap that the hour still shows', () => {
     const isHole = (minute: number) => minute === 143;
     const one = (minute: number) => (isHole(minute) ? undefined : 1);
     const state = foldPoints(
@@ -333,7 +333,7 @@ describe('a coarse point', () => {
   });
 });
 
-test('an interval is a sum of others only where they cover it whole', () => {
+test('an interval is a sum of others only if they cover it completely', () => {
   const parts = [0, 1, 2].map((minute) => ({ from: minute, to: minute + 1, value: 1 }));
   expect(sumWithin(parts, 0, 3)).toBe(3);
   expect(sumWithin(parts, 1, 2)).toBe(1);
@@ -343,7 +343,7 @@ test('an interval is a sum of others only where they cover it whole', () => {
   expect(sumWithin([parts[0]!, parts[2]!], 0, 3)).toBeUndefined();
 });
 
-test('a state is the same after it was written and read', () => {
+test('a state is equal after it was written and read', () => {
   const counted = fc.record({
     value: fc.nat(),
     read: fc.option(fc.nat(), { nil: undefined }),
@@ -366,7 +366,7 @@ test('a state is the same after it was written and read', () => {
   }
 });
 
-/** Three hundred histories of each kind are lived through by the long campaign (test/soak). */
+/** The long campaign (test/soak) runs three hundred histories of each kind. */
 describe('random histories', () => {
   test.each(Object.entries(HISTORIES))('%s', (_name, { options, seeds, isExact }) => {
     const { runs, exact, worst, missed, wrong } = outcomeOf(options, seeds);

@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const NOON = Date.UTC(2026, 10, 20, 12);
 
-/** A series in which each minute has `amount`, counted up to `watermark`. */
+/** Builds a series with `amount` per minute, counted up to `watermark`. */
 function record(
   series: string,
   amount: number,
@@ -47,13 +47,13 @@ describe('log and statistics', () => {
     ).toEqual([{ state: 'DELIVERED', hour: NOON - HOUR, logs: 420, statistics: 420, agrees: true, isLasting: false }]);
   });
 
-  test('agree within what rounding at the borders of the hour explains', () => {
+  test('agree within the rounding at the borders of the hour', () => {
     expect(compare([record('delivered', 5)], { DELIVERED: 308 })).toMatchObject([{ agrees: true }]);
     expect(compare([record('delivered', 5)], { DELIVERED: 320 })).toMatchObject([{ agrees: false, isLasting: true }]);
     expect(compare([record('delivered', 500)], { DELIVERED: 30_400 })).toMatchObject([{ agrees: true }]);
   });
 
-  test('a gap lasts when it was there in the hour before, to the same side', () => {
+  test('a gap is lasting if the previous hour had one in the same direction', () => {
     const late = (hour: number) => (hour === NOON - HOUR ? 100 : 300);
     expect(compare([record('delivered', 5)], { DELIVERED: late })).toMatchObject([{ agrees: false, isLasting: false }]);
     const other = (hour: number) => (hour === NOON - HOUR ? 100 : 500);
@@ -61,7 +61,7 @@ describe('log and statistics', () => {
     expect(compare([record('delivered', 5)], {})).toMatchObject([{ logs: 0, isLasting: true }]);
   });
 
-  test('are compared only in hours that neither can change any more', () => {
+  test('are compared only in hours that are final for both', () => {
     const early = NOON + 19 * MINUTE;
     const hourOf = (...args: Parameters<typeof compare>) => compare(...args)[0]?.hour;
     const counts = { DELIVERED: 300 };
@@ -72,7 +72,7 @@ describe('log and statistics', () => {
     expect(hourOf([record('delivered', 5)], counts, { lateMs: 5 * MINUTE })).toBe(NOON - HOUR);
   });
 
-  test('are not compared in an hour of which one of them knows a part', () => {
+  test('are not compared in an hour that one of them covers in part', () => {
     const counts = { DELIVERED: 300 };
     expect(compare([record('delivered', 5)], counts, { since: NOON - HOUR + 1 })).toEqual([]);
     expect(compare([record('delivered', 5, { base: NOON - HOUR + MINUTE })], counts)).toEqual([]);
@@ -81,7 +81,7 @@ describe('log and statistics', () => {
     expect(compare([{ ...record('delivered', 5), record: 'unreadable' }], counts)).toEqual([]);
   });
 
-  test('both spellings of a cancelled message are one state, and unknown series are none', () => {
+  test('both spellings of a canceled message are one state, and unknown series are ignored', () => {
     const rows = compare([record('cancelled', 1), record('canceled', 1), record('whatever', 9)], { CANCELLED: 120 });
     expect(rows).toMatchObject([{ state: 'CANCELLED', statistics: 120, agrees: true }]);
   });

@@ -10,7 +10,7 @@ const NOVEMBER = Date.UTC(2026, 10, 1);
 const DECEMBER = Date.UTC(2026, 11, 1);
 const NONE: BilledDays = new Map();
 
-/** Billing of November at a moment: so much a day, and the part of today that has passed. */
+/** Builds the billing of November at a given time: an amount per day, and the elapsed part of today. */
 function billing(at: number, aDay: (day: number) => number): AccountStats {
   const dailyBillings = Array.from({ length: 30 }, (_, day) => {
     const passed = Math.min(1, Math.max(0, (at - NOVEMBER - day * DAY) / DAY));
@@ -31,7 +31,7 @@ describe('the forecast', () => {
     }
   });
 
-  test("on the first day stands on the days of the month before, and without them on the day's own pace", () => {
+  test("on the first day uses the days of the previous month, and without them the day's own rate", () => {
     const before = new Map([1, 2, 3].map((ago) => [NOVEMBER / DAY - ago, 20]));
     const at = NOVEMBER + 2 * HOUR;
     expect(at10(at, undefined, before).forecastUsd).toBeCloseTo(10 / 12 + 20 * (30 - 1 / 12), 6);
@@ -39,16 +39,16 @@ describe('the forecast', () => {
     expect(at10(NOVEMBER + 7 * HOUR).forecastUsd).toBeCloseTo(300, 6);
   });
 
-  test('on the last day adds what is left of the day', () => {
+  test('on the last day adds the rest of the day', () => {
     const at = DECEMBER - 6 * HOUR;
     const stats = billing(at, (day) => (day >= 25 ? 40 : 10));
     const days = billedDays(NONE, stats, at);
-    // 24 days at 10, 5.75 at 40, and a quarter of a day at the pace of the last seven without the extremes.
+    // 24 days at 10, 5.75 at 40, and a quarter of a day at the rate of the last seven without the extremes.
     expect(spendOf(stats, days, { at }).forecastUsd).toBeCloseTo(240 + 230 + ((40 * 4 + 10) / 5) * 0.25, 6);
     expect(spendOf(stats, days, { at: DECEMBER - 1 }).forecastUsd).toBeCloseTo(470, 2);
   });
 
-  test('is not bent by a fee on one day, and follows what goes on', () => {
+  test('is not changed by a fee on one day, and follows a trend', () => {
     const at = NOVEMBER + 10 * DAY;
     const fee = billing(at, (day) => (day === 5 ? 190 : 10));
     expect(spendOf(fee, billedDays(NONE, fee, at), { at }).forecastUsd).toBeCloseTo(90 + 190 + 200, 6);
@@ -56,7 +56,7 @@ describe('the forecast', () => {
     expect(spendOf(dearer, billedDays(NONE, dearer, at), { at }).forecastUsd).toBeCloseTo(170 + 400, 6);
   });
 
-  test('leaves out a day whose billing may not have come yet', () => {
+  test('excludes a day whose billing may be incomplete', () => {
     const midnight = NOVEMBER + 10 * DAY;
     const stats = billing(midnight, (day) => (day === 10 ? 1 : 10));
     const tens = (count: number) => Array.from({ length: count }, () => 10);
@@ -64,7 +64,7 @@ describe('the forecast', () => {
     expect([...billedDays(NONE, stats, midnight + 2 * HOUR).values()]).toEqual([...tens(9), 1]);
   });
 
-  test('is withheld while the total is still that of the month before, or is not told', () => {
+  test('is withheld while the total belongs to the previous month, or is absent', () => {
     const at = DECEMBER + HOUR;
     const days = new Map([[DECEMBER / DAY - 2, 10]]);
     const dailyBillings = [{ at: DECEMBER, value: 1 }];
@@ -74,7 +74,7 @@ describe('the forecast', () => {
     expect(spendOf({ monthBillingUsd: NaN }, days, { at })).toEqual({});
   });
 
-  test('is withheld after the turn while the answer as a whole is still that of the month before', () => {
+  test('is withheld after the turn while the whole response belongs to the previous month', () => {
     const lagging = billing(DECEMBER, () => 10);
     const days = billedDays(NONE, lagging, DECEMBER + 30_000);
     for (const at of [DECEMBER, DECEMBER + 30_000, DECEMBER + HOUR]) {
@@ -85,7 +85,7 @@ describe('the forecast', () => {
 });
 
 describe('the budget', () => {
-  test('is used up when the pace says so, or not this month', () => {
+  test('is spent when the rate says so, or not in this month', () => {
     const at = NOVEMBER + 10 * DAY;
     expect(at10(at, 150).exhaustedAt).toBeCloseTo(NOVEMBER + 15 * DAY, 0);
     expect(at10(at, 300.1).exhaustedAt).toBeUndefined();
@@ -94,7 +94,7 @@ describe('the budget', () => {
     expect(at10(at).exhaustedAt).toBeUndefined();
   });
 
-  test('that is used up was so at one moment, which does not move', () => {
+  test('that is spent has one fixed time of it', () => {
     for (const at of [NOVEMBER + 16 * DAY, NOVEMBER + 20.5 * DAY]) {
       expect(at10(at, 155).exhaustedAt).toBeCloseTo(NOVEMBER + 15.5 * DAY, 0);
     }
@@ -114,8 +114,8 @@ describe('the budget', () => {
   });
 });
 
-describe('what is usual', () => {
-  test('is the median of the last 14 whole days, and not known of fewer than 3', () => {
+describe('the usual day', () => {
+  test('is the median of the last 14 whole days, and unknown with fewer than 3', () => {
     const at = NOVEMBER + 20 * DAY + 12 * HOUR;
     // Days 7 to 20 are the last 14: of 7 to 20 dollars.
     const stats = billing(at, (day) => day);
@@ -130,7 +130,7 @@ describe('what is usual', () => {
     }
   });
 
-  test('the pace is that of the last seven days all the same', () => {
+  test('the rate is still that of the last seven days', () => {
     const at = NOVEMBER + 20 * DAY + 12 * HOUR;
     const stats = billing(at, (day) => (day <= 13 ? 1_000 : 10));
     expect(spendOf(stats, billedDays(NONE, stats, at), { at }).paceUsd).toBeCloseTo(10, 6);
@@ -149,7 +149,7 @@ describe('the last 24 hours', () => {
     expect(spendOf({ ...stats, dailyRequests }, NONE, { at }).requestsLastDay).toBeCloseTo(307, 6);
   });
 
-  test('on the first of a month stand on what was kept of the day before, and are not known without it', () => {
+  test('on the first of a month use the kept data of the previous day, and are unknown without it', () => {
     const at = NOVEMBER + 6 * HOUR;
     const stats = billing(at, () => 8);
     expect(spendOf(stats, new Map([[NOVEMBER / DAY - 1, 4]]), { at }).last24hUsd).toBeCloseTo(2 + 3, 6);
@@ -157,7 +157,7 @@ describe('the last 24 hours', () => {
   });
 });
 
-test('billed days are the same after they were written and read', () => {
+test('billed days are equal after they were written and read', () => {
   const days = new Map([
     [20_000, 1.5],
     [20_001, 2],

@@ -7,8 +7,8 @@ import { installed } from '../../support/program.ts';
 import { promtoolSays } from '../../support/promtool.ts';
 import { publishEverything, seriesOf, world } from '../metrics/world.ts';
 
-describe('the catalogue and the exposition', () => {
-  test('every metric is exposed as the catalogue says, and nothing else', async () => {
+describe('the catalog and the exposition', () => {
+  test('every metric is exposed as in the catalog, and no other', async () => {
     const text = await world().text();
     const exposed = (what: 'HELP' | 'TYPE') =>
       Object.fromEntries(
@@ -32,7 +32,7 @@ describe('the catalogue and the exposition', () => {
   });
 });
 
-/** The rules that `promtool check metrics` holds names to, and those of the design. */
+/** Rules of `promtool check metrics` for names, and those of the design. */
 describe('names', () => {
   const NOT_BASE_UNITS =
     /_(milliseconds|microseconds|nanoseconds|minutes|hours|days|weeks|bits|percent|kilobytes|megabytes|gigabytes)(_|$)/;
@@ -76,7 +76,7 @@ describe('names', () => {
   });
 });
 
-test('the catalogue as text names every metric once', () => {
+test('the catalog as text names every metric once', () => {
   const markdown = catalogMarkdown();
   const table = catalogLines();
   for (const name of METRIC_NAMES) {
@@ -91,7 +91,7 @@ test('the catalogue as text names every metric once', () => {
   expect(markdown).toContain('\n| metric | type | labels | unit | source | help |\n|---|---|---|---|---|---|\n');
 });
 
-test('promtool finds nothing to say about the whole catalogue with a value for each metric', async ({ skip }) => {
+test('promtool reports nothing for the whole catalog with a value for each metric', async ({ skip }) => {
   const promtool = installed('promtool');
   if (promtool === undefined) skip('promtool is not installed');
   const parts = METRIC_NAMES.map((name) => {

@@ -1,4 +1,4 @@
-/** Metrics for the developers of the daemon: off by default, and nothing that is shipped needs them. */
+/** Metrics for developers of the daemon: off by default, and unused by all shipped files. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,11 +1,11 @@
-/** A service in small behind the client's port: the operations that collectors read, over facts that a test sets. */
+/** A small service behind the client's port: the operations that collectors read, over facts that a test sets. */
 import type { Answer, LogPage, LogQuery, ManagementApi, MessageApi, ServiceClient } from '#service/api.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import type { HistoryEntry } from '../../support/log-history.ts';
 
-/** What the client throws, as far as collectors look at it. */
+/** Error of the client, with the fields that collectors read. */
 export class FakeServiceError extends Error {
   readonly code: ServiceErrorCode;
 
@@ -15,7 +15,7 @@ export class FakeServiceError extends Error {
   }
 }
 
-/** A client with these operations alone; any other fails the test by not being there. */
+/** Builds a client with only these operations. Any other one is missing, so its call fails the test. */
 export function clientOf(apis: {
   readonly message?: Partial<MessageApi>;
   readonly management?: Partial<ManagementApi>;
@@ -34,34 +34,34 @@ export function answer<T>(value: T, dropped = 0): Answer<T> {
 
 export interface FakeLogOptions {
   readonly clock: Clock;
-  /** Rows of a page, whatever was asked for. */
+  /** Rows of a page, whatever the request says. */
   readonly pageSize?: number;
   readonly order?: 'newest first' | 'oldest first' | 'none';
-  /** Whether entries carry their state. */
+  /** True if entries carry their state. */
   readonly withState?: boolean;
   /** Every n-th entry is listed twice. */
   readonly repeatEvery?: number;
-  /** How long after its time an entry shows, milliseconds. */
+  /** Time until an entry appears, in milliseconds. */
   readonly lateBy?: (entry: HistoryEntry) => number;
-  /** Whether each message has one entry, with its present state and the time of it. */
+  /** True if each message has one entry, with its present state and that state's time. */
   readonly presentOnly?: boolean;
-  /** Entries whose row cannot be parsed, and whether its time can. */
+  /** Returns whether an entry's row is invalid, and whether its time is readable. */
   readonly invalid?: (entry: HistoryEntry) => 'timed' | 'timeless' | undefined;
-  /** The service's clock minus ours, milliseconds; undefined when it sends no date. */
+  /** The service's clock minus ours, in milliseconds; undefined when it sends no date. */
   readonly skew?: number | (() => number);
-  /** Whether answers carry a date, where the skew is given. */
+  /** True if responses carry a date, when the skew is given. */
   readonly isDated?: boolean;
-  /** How long an answer takes, milliseconds. */
+  /** Duration of a response, in milliseconds. */
   readonly answerMs?: number;
-  /** How long a listing may be followed after its first answer, milliseconds. */
+  /** Lifetime of a listing's cursors after its first response, in milliseconds. */
   readonly cursorMs?: number;
 }
 
-/** The log: entries show when the service's clock has reached them. */
+/** The log: entries appear when the service's clock has reached them. */
 export class FakeLog {
   readonly entries: HistoryEntry[] = [];
   readonly queries: LogQuery[] = [];
-  /** Called before each answer; what it throws is what the caller gets. */
+  /** Called before each response. The caller receives its error. */
   beforeAnswer: (query: LogQuery) => void = () => undefined;
   readonly #options: FakeLogOptions;
 

@@ -1,4 +1,4 @@
-/** Which flow-control keys are watched, and how long messages waited for them. */
+/** Selection of watched flow-control keys, and the waiting time of their messages. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { flowControl } from '#observe/collectors/flow-control.ts';
@@ -120,7 +120,7 @@ describe('the time that messages wait', () => {
     expect(w.saturated()).toMatchObject({ 'a other': 15 });
   });
 
-  test('sums up to the time between readings that both show a waiting list, whatever holds it', async () => {
+  test('is the time between readings that both show a waiting list, whatever holds it', async () => {
     const reading = fc.record({
       afterMs: fc.integer({ min: 1, max: 200_000 }),
       waitListSize: fc.nat(2),
@@ -148,8 +148,8 @@ describe('the time that messages wait', () => {
   });
 });
 
-describe('the keys that are watched', () => {
-  test('are the configured ones first, then those that entries carry, as many as allowed', async () => {
+describe('the watched keys', () => {
+  test('are the configured ones first, then those in entries, up to the maximum', async () => {
     const w = world({ keys: ['a'], discover: 2 });
     const at = w.clock.now();
     const entries = ['b', 'a', 'c', 'd', 'c'].map((flowControlKey, index) => ({
@@ -209,7 +209,7 @@ describe('the keys that are watched', () => {
   });
 
   test.each(['client_error', 'invalid_request'])(
-    'are read on when a discovered one cannot be asked for (%s); a configured one says so',
+    'are still read when a discovered one cannot be requested (%s); a configured one reports the error',
     async (code) => {
       const w = world({ keys: ['a'] });
       const refuse = (key: string) =>

@@ -1,4 +1,4 @@
-/** Counting a log whose service is slow, forgets its cursors, or fails now and then: each run must make progress. */
+/** Counting the log of a service that is slow, expires its cursors, or fails at times: each run must make progress. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
@@ -17,7 +17,7 @@ async function behind(options: WorldOptions = {}) {
   for (let n = 0; n < ENTRIES; n += 1) w.log.entries.push(entry(n * 3_600));
   await w.clock.advance(5_500 * SECOND);
   const created = (): number => w.counters()['msgsvc_log_events_total CREATED'] ?? 0;
-  /** Runs until all is counted, each entry once. Returns how many runs it took, and how many counted nothing. */
+  /** Runs until all entries are counted once. Returns the number of runs, and of runs that counted nothing. */
   const countAll = async (): Promise<{ readonly runs: number; readonly idle: number }> => {
     let runs = 0;
     let idle = 0;
@@ -35,7 +35,7 @@ async function behind(options: WorldOptions = {}) {
   return { ...w, created, countAll };
 }
 
-/** Fails every so manieth answer. */
+/** Fails every n-th response. */
 function failEvery(n: number, code: ServiceErrorCode): () => void {
   let answers = 0;
   return () => {
@@ -60,20 +60,20 @@ describe('a backlog of 150 pages, with the default settings', () => {
     expect(await w.countAll()).toMatchObject({ idle: 0 });
   });
 
-  // A run ends when its first page fails, or when the service asks for fewer requests.
+  // A run ends when its first page fails, or when the service requires fewer requests.
   test.each<[code: ServiceErrorCode, every: number, mostIdle: number]>([
     ['server_error', 20, 0],
     ['server_error', 8, 0],
     ['timeout', 7, 0],
     ['rate_limited', 10, 3],
-  ])('with a failed page now and then: %s, one of %d', async (code, every, mostIdle) => {
+  ])('with occasional failed pages: %s, one of %d', async (code, every, mostIdle) => {
     const w = await behind({ answerMs: 500 });
     w.log.beforeAnswer = failEvery(every, code);
     const { idle } = await w.countAll();
     expect(idle).toBeLessThanOrEqual(mostIdle);
   });
 
-  test('with an answer that never comes: the timeout of the run shrinks the window', async () => {
+  test('with a response that never arrives: the timeout of the run shrinks the window', async () => {
     const w = await behind({ answerMs: 100 });
     const { client } = w.log;
     w.through({
@@ -93,7 +93,7 @@ describe('a backlog of 150 pages, with the default settings', () => {
   });
 });
 
-test('what a run learned of the service outlives a restart', async () => {
+test('facts that a run learned about the service survive a restart', async () => {
   const w = await behind({ answerMs: 2_500, cursorMs: 3_000 });
   await w.slowRun();
   const halved = w.own('opsd_logs_windows_halved_total');
@@ -106,7 +106,7 @@ test('what a run learned of the service outlives a restart', async () => {
   expect(next.toDate! - next.fromDate!).toBe(windowMs);
 });
 
-test('windows grow again when the service is well again', async () => {
+test('windows grow again when the service recovers', async () => {
   const w = await behind({ answerMs: 2_500 });
   w.log.beforeAnswer = () => {
     throw new FakeServiceError('server_error');
@@ -122,8 +122,8 @@ test('windows grow again when the service is well again', async () => {
   expect(w.store.loadLogState(ACCOUNT).windowMs).toBeGreaterThan(60 * SECOND);
 });
 
-describe('a moment that cannot be read to its end', () => {
-  test('is reported with what to do, and what comes before it is counted', async () => {
+describe('a time whose entries cannot be read completely', () => {
+  test('is reported with the remedy, and everything before it is counted', async () => {
     const w = world({ pageSize: 1, answerMs: 2_500, cursorMs: 3_000 });
     await w.slowRun();
     w.log.entries.push(entry(500));
@@ -140,7 +140,7 @@ describe('a moment that cannot be read to its end', () => {
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
   });
 
-  test('of more pages than one window may have is read with all pages of a run', async () => {
+  test('with more pages than the maximum of a window is read with all pages of a run', async () => {
     const w = world({ pageSize: 1, pageBudget: 200, answerMs: 100 });
     await w.slowRun();
     for (let n = 0; n < 150; n += 1) w.log.entries.push(entry(1_000, { messageId: `m-${n}` }));
@@ -153,7 +153,7 @@ describe('a moment that cannot be read to its end', () => {
   });
 });
 
-test('a search for late entries that fails does not stop the counting, and fails its run', async () => {
+test('a failed search for late entries does not stop the counting, and fails its run', async () => {
   const w = world({ skew: 0 });
   await w.run();
   for (let n = 0; n < 60; n += 1) w.log.entries.push(entry(n * 10_000));
@@ -168,7 +168,7 @@ test('a search for late entries that fails does not stop the counting, and fails
   expect(w.store.loadLogState(ACCOUNT).watermark).toBe(w.clock.now() - 15 * SECOND);
 });
 
-test('a form that cannot be learned does not stop the counting', async () => {
+test('an unknown entry mode does not stop the counting', async () => {
   const w = world();
   await w.run();
   w.log.entries.push(entry(1_000), entry(2_000, { messageId: 'msg-1000', state: 'DELIVERED' }));
@@ -193,7 +193,7 @@ test('any service that answers some of its pages is counted completely and exact
   });
   const trouble = fc.record({
     withState: fc.boolean(),
-    /** Share of the answers that fail, after the client's own repeats. */
+    /** Share of the responses that fail, after the client's own retries. */
     failing: fc.constantFrom(0, 0.05, 0.3),
     code: fc.constantFrom<ServiceErrorCode>('server_error', 'timeout', 'rate_limited', 'malformed', 'not_found'),
     restartEvery: fc.constantFrom(2, 1_000),
@@ -202,7 +202,7 @@ test('any service that answers some of its pages is counted completely and exact
   await fc.assert(
     fc.asyncProperty(histories(T0 + 60_000, 15), service, trouble, async (messages, how, what) => {
       const { pagesOfCursor, skew, ...options } = how;
-      // Without states a window takes eight listings: all of them must get through at once.
+      // Without states a window takes eight listings, which must all succeed at once.
       const failing = what.withState ? what.failing : what.failing / 6;
       const w = world({
         ...options,

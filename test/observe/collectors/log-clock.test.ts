@@ -1,4 +1,4 @@
-/** Clocks that are wrong for a while: the local one under a service that sends no date, or both. */
+/** Clocks that are wrong for a while: the local one with a service that sends no date, or both. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasEnded, histories, truthOf, type HistoryEntry } from '../../support/log-history.ts';
@@ -6,11 +6,11 @@ import { entry, LAG, SECOND, T0, world, type WorldOptions } from './log-world.ts
 
 const DAY = 86_400 * SECOND;
 
-/** A world whose local clock can be set ahead or behind; the service keeps its own time. */
+/** A world whose local clock can be set ahead or behind. The service keeps its own time. */
 function clocks(options: WorldOptions = {}) {
   let ahead = 0;
   const w = world({ skew: () => -ahead, isDated: false, ...options });
-  /** Sets the local clock so many milliseconds ahead of the service's. */
+  /** Sets the local clock ahead of the service's by these milliseconds. */
   const setAhead = (ms: number): void => {
     w.clock.jump(ms - ahead);
     ahead = ms;
@@ -29,7 +29,7 @@ function clocks(options: WorldOptions = {}) {
 }
 
 describe('a service without a date, and a local clock that is two days ahead', () => {
-  test('and back: the watermark is set back and reported, and what was skipped is counted once', async () => {
+  test('and back: the watermark is set back and reported, and skipped entries are counted once', async () => {
     const w = clocks();
     await w.run();
     await w.runs(20);
@@ -48,7 +48,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     expect(w.store.loadLogState('production').watermark).toBe(w.clock.now() - LAG);
   });
 
-  test('for good: the search for late entries finds them all, once', async () => {
+  test('permanently: the search for late entries finds them all, once', async () => {
     const w = clocks();
     await w.run();
     await w.runs(20);
@@ -74,7 +74,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     expect(w.created()).toBe(45);
   });
 
-  test('from the first run on: counting begins anew when it is right', async () => {
+  test('from the first run on: counting restarts when it is correct', async () => {
     const w = clocks();
     w.setAhead(2 * DAY);
     await w.run();
@@ -89,7 +89,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     expect(w.own('opsd_logs_watermark_resets_total')).toBe(1);
   });
 
-  test('a message that is under way is not given up, and ends once', async () => {
+  test('an open message is not abandoned, and ends once', async () => {
     const w = clocks();
     await w.run();
     w.log.entries.push(entry(1_000, { messageId: 'm' }), entry(2_000, { messageId: 'm', state: 'ACTIVE' }));
@@ -105,7 +105,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
   });
 });
 
-test('a service whose date was ahead too: the run fails and says so, and nothing is counted twice', async () => {
+test('a service whose date was ahead too: the run fails with the reason, and nothing is counted twice', async () => {
   let ahead = 0;
   const w = world({ skew: 0 });
   const jump = (ms: number): void => {
@@ -127,7 +127,7 @@ test('a service whose date was ahead too: the run fails and says so, and nothing
   expect(w.own('opsd_logs_watermark_resets_total')).toBe(0);
 });
 
-test('a local clock that is a little behind for a while fails no run', async () => {
+test('a local clock that is slightly behind for a while fails no run', async () => {
   const w = world({ skew: 0 });
   await w.run();
   await w.clock.advance(30 * SECOND);
@@ -136,7 +136,7 @@ test('a local clock that is a little behind for a while fails no run', async () 
   await expect(w.run()).resolves.toMatchObject({ watermark: T0 + LAG });
 });
 
-test('whatever the local clock does, each entry is counted once', { timeout: 240_000 }, async () => {
+test('with any local clock, each entry is counted once', { timeout: 240_000 }, async () => {
   const course = fc.array(
     fc.record({
       wait: fc.integer({ min: 0, max: 120 }),

@@ -1,4 +1,4 @@
-/** What log pipelines are told of the log. */
+/** Delivery events that log pipelines receive. */
 import { expect, test } from 'vitest';
 import { logs } from '#observe/collectors/logs.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -9,7 +9,7 @@ import { FakeLog } from './fake-service.ts';
 
 const T0 = Date.UTC(2026, 10, 20, 10);
 
-test('lines about what a commit made known are stored with it', async () => {
+test('lines about the new facts of a commit are stored with it', async () => {
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock });
   const store = new MemoryFoldStore();

@@ -1,4 +1,4 @@
-/** Rows that cannot be parsed are counted once each, however often and wherever they are listed again. */
+/** Invalid rows are counted once each, however often and wherever they are listed again. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -29,7 +29,7 @@ const world = fc.record({
   pageBudget: fc.constantFrom(8, 200),
   repeatEvery: fc.constantFrom(Infinity, 2),
   skew: fc.constantFrom(undefined, 0, -60 * SECOND, 60 * SECOND),
-  // Counting begins with the first.
+  // Counting begins with the first run.
   failing: fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 5 }),
   restarts: fc.array(fc.nat(40), { maxLength: 3 }),
 });

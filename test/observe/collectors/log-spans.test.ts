@@ -1,4 +1,7 @@
-/** From the log to the outbox: whatever the windows, crashes and restarts, each span is made once, and as the whole log tells it. */
+/**
+ * From the log to the outbox: with any windows, crashes and restarts, each span is created once and matches the whole
+ * log.
+ */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -36,7 +39,7 @@ interface Process {
   readonly spans: SpanSource;
 }
 
-/** All that is wrong when a span is dropped here is that it was. */
+/** The test expects no dropped span, so each drop is an error. */
 function eventsThatDropNothing(): EventBus {
   const events = new EventBus();
   events.subscribe((event) => {
@@ -45,7 +48,7 @@ function eventsThatDropNothing(): EventBus {
   return events;
 }
 
-test('each span once, as the whole log tells it', async () => {
+test('each span once, matching the whole log', async () => {
   const happenings = fc.array(
     fc.record({
       what: fc.constantFrom<Happening>('run', 'run', 'commit fails', 'restart'),
@@ -121,7 +124,7 @@ test('each span once, as the whole log tells it', async () => {
         if (trace.isOpen) open.push(spanIdOf(ACCOUNT, messageId, 'deliver'));
         expected.push(...trace.spans.slice(trace.isOpen ? 1 : 0).map(jsonSpan));
       }
-      // Roots of open messages end at another moment there.
+      // Roots of open messages end at another time there.
       const roots = made.filter((text) =>
         open.some((id) => text.includes(`"spanId":"${id}"`) && !text.includes('"parentSpanId"')),
       );

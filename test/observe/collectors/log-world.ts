@@ -1,4 +1,4 @@
-/** The collector of the log over a service in small, with a store in memory and a clock that stands still. */
+/** The log collector over a small service, with a store in memory and a stopped clock. */
 import type { ServiceClient } from '#service/api.ts';
 import { logs } from '#observe/collectors/logs.ts';
 import { timing } from '#observe/collectors/settings.ts';
@@ -34,9 +34,9 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
   const chosen = { pageBudget, ...(sweep && { sweep }), ...(dimension !== undefined && { dimension }) };
   const watched = target({ settings: { logs: chosen } });
   let client = log.client;
-  /** Another client from now on. */
+  /** Replaces the client. */
   const through = (other: ServiceClient): void => void (client = other);
-  /** A run of the collector, as the daemon does it. */
+  /** Runs the collector as the daemon does. */
   const run = async (signal = new AbortController().signal): Promise<LogProgress> => {
     const { rows, dropped } = await logs.collect(
       client,
@@ -55,9 +55,9 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     return rows[0]!;
   };
   /**
-   * A run over a service whose answers take time, with the timeout of the collector. The clock moves with the run.
+   * Runs against a service whose responses take time, with the collector's timeout. The clock moves with the run.
    *
-   * @returns what the run failed with
+   * @returns the error of the run
    */
   const slowRun = async (): Promise<unknown> => {
     const state = { isOver: false };
@@ -70,11 +70,11 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     while (!state.isOver) await clock.advance(clock.nextIn ?? 0);
     return ran;
   };
-  /** Forgets what a new process would not know. */
+  /** Discards all state that a new process would lack. */
   const restart = (): void => {
     previous = undefined;
   };
-  /** Runs until the watermark has passed a moment. */
+  /** Runs until the watermark has passed a given time. */
   const runUntil = async (moment: number): Promise<number> => {
     for (let runs = 1; runs < 500; runs += 1) {
       const { watermark } = await run();
@@ -86,14 +86,14 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
   const counters = (): Record<string, number> => countersOf(store.counters(ACCOUNT));
   const own = (metric: string): number | undefined =>
     store.counters(ACCOUNT).find((counter) => counter.metric === metric)?.value;
-  /** Observations of each histogram. */
+  /** Returns the number of observations of each histogram. */
   const counts = (): Record<string, number> =>
     Object.fromEntries(
       store
         .histograms(ACCOUNT)
         .map(({ metric, labels, buckets }) => [[metric, ...labels].join(' '), buckets.reduce((sum, n) => sum + n, 0)]),
     );
-  /** Messages of which the end was committed, with how they ended. */
+  /** Returns the messages with a committed end, with their outcomes. */
   const ends = (): { id: string; outcome: string }[] =>
     store.commits
       .flatMap(({ lines = [] }) => lines)

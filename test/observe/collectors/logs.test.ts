@@ -10,7 +10,7 @@ import { clientOf, FakeServiceError } from './fake-service.ts';
 import { entry, LAG, SECOND, T0, world } from './log-world.ts';
 
 describe('the first run', () => {
-  test('counts nothing of what was before', async () => {
+  test('counts no earlier entries', async () => {
     const w = world();
     w.log.entries.push(entry(-3_600_000), entry(-20_000));
     expect(await w.run()).toEqual({ watermark: T0 - LAG });
@@ -19,7 +19,7 @@ describe('the first run', () => {
     expect(w.counters()).toEqual({});
   });
 
-  test('makes the totals known at 0', async () => {
+  test('initializes the totals at 0', async () => {
     const w = world();
     await w.run();
     const zero = w.store.counters(ACCOUNT).map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
@@ -44,7 +44,7 @@ describe('each further run', () => {
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(4);
   });
 
-  test('tells the attempts that ended, and from when on it has watched', async () => {
+  test('reports the attempts that ended, and the start of the observation', async () => {
     const w = world();
     await w.run();
     await w.clock.advance(30 * SECOND);
@@ -64,7 +64,7 @@ describe('each further run', () => {
     expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts, resumeEnds: [] }]);
   });
 
-  test('that sweeps for what came late tells it as watched since the watermark, not since the sweep', async () => {
+  test('with a sweep for late entries reports them as watched since the watermark, not since the sweep', async () => {
     const w = world();
     await w.run();
     for (let minute = 1; minute <= 6; minute += 1) {
@@ -78,7 +78,7 @@ describe('each further run', () => {
     for (const [at, { from }] of w.reads.entries()) expect(from).toBe(w.reads[at - 1]?.watermark ?? T0 - LAG);
   });
 
-  test('goes on after a restart where it had come', async () => {
+  test('continues after a restart', async () => {
     const w = world();
     await w.run();
     w.log.entries.push(entry(1_000), entry(4_000_000));
@@ -90,7 +90,7 @@ describe('each further run', () => {
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
   });
 
-  test('that fails leaves all as it was', async () => {
+  test('that fails changes nothing', async () => {
     const w = world({ pageSize: 1 });
     await w.run();
     w.log.entries.push(entry(1_000), entry(2_000));
@@ -106,7 +106,7 @@ describe('each further run', () => {
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
   });
 
-  test('a cursor that comes back is an error, and nothing is counted', async () => {
+  test('a repeated cursor is an error, and nothing is counted', async () => {
     const w = world({ pageSize: 1 });
     await w.run();
     await w.clock.advance(30 * SECOND);
@@ -119,7 +119,7 @@ describe('each further run', () => {
     expect(w.counters()).toEqual({});
   });
 
-  test('tells of an end with the commit that counts it', async () => {
+  test('reports an end with the commit that counts it', async () => {
     const w = world();
     await w.run();
     w.log.entries.push(
@@ -137,7 +137,7 @@ describe('each further run', () => {
     expect(w.ends()).toEqual([{ id: 'm', outcome: 'delivered' }]);
   });
 
-  test('forgets keys and open messages when their time is over', async () => {
+  test('removes expired keys and open messages', async () => {
     const w = world({ skew: 0 });
     await w.run();
     w.log.entries.push(entry(1_000), entry(86_400_000));
@@ -171,14 +171,14 @@ describe('clocks that disagree', () => {
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(40);
   });
 
-  test('our clock set ahead does not put the watermark ahead', async () => {
+  test('a local clock that is ahead does not put the watermark ahead', async () => {
     const w = world({ skew: -3_600_000 });
     await w.run();
     expect(w.store.loadLogState(ACCOUNT).watermark).toBe(T0 - 3_600_000 - LAG);
   });
 });
 
-test('our clock, ahead for a while and set right, does not stop the looking for late entries', async () => {
+test('a local clock that was ahead for a while does not stop the search for late entries', async () => {
   const day = 86_400_000;
   let ahead = 0;
   const w = world({ skew: () => -ahead, lateBy: () => 120 * SECOND });
@@ -200,7 +200,7 @@ test('our clock, ahead for a while and set right, does not stop the looking for 
   expect(w.own('opsd_logs_late_entries_total')).toBe(1);
 });
 
-describe('more than a run may read', () => {
+describe('more than a run can read', () => {
   test('the window is halved until it fits: late, and nothing lost', async () => {
     const w = world({ pageSize: 10, pageBudget: 4 });
     await w.run();
@@ -212,7 +212,7 @@ describe('more than a run may read', () => {
     expect(runs).toBeLessThan(100);
   });
 
-  test('no run reads more pages than it may, and all that were read are counted', async () => {
+  test('no run exceeds its pages, and all read entries are counted', async () => {
     const w = world({ pageSize: 10, pageBudget: 4 });
     await w.run();
     for (let n = 0; n < 300; n += 1) w.log.entries.push(entry(n * 50));
@@ -224,11 +224,11 @@ describe('more than a run may read', () => {
       before = w.log.queries.length;
       await w.clock.advance(SECOND);
     }
-    // The first run asked once to learn the service's time, which is no page.
+    // The first run sent one request to learn the service's time. This request is not a page.
     expect(w.own('opsd_logs_pages_total')).toBe(w.log.queries.length - 1);
   });
 
-  test('a moment that is too dense by itself is an error that says what to do', async () => {
+  test('a time with too many entries is an error that names the remedy', async () => {
     const w = world({ pageSize: 1, pageBudget: 3 });
     await w.run();
     for (let n = 0; n < 9; n += 1) w.log.entries.push(entry(1_000, { messageId: `m-${n}` }));
@@ -238,7 +238,7 @@ describe('more than a run may read', () => {
 });
 
 describe('entries without a state', () => {
-  test('get it from the filters, and what no filter returns has failed', async () => {
+  test('get it from the filters, and entries that no filter returns have failed', async () => {
     const w = world({ withState: false });
     await w.run();
     w.log.entries.push(
@@ -268,7 +268,7 @@ describe('entries without a state', () => {
   });
 });
 
-describe('entries that come late', () => {
+describe('late entries', () => {
   test('are found by a sweep every five minutes, and counted as late', async () => {
     const w = world({ lateBy: ({ messageId }) => (messageId === 'late' ? 120 * SECOND : 0) });
     await w.run();
@@ -287,7 +287,7 @@ describe('entries that come late', () => {
     expect(w.log.queries.length).toBe(asked + 1);
   });
 
-  test('a sweep reads nothing of before counting began, and a restart does not put it off', async () => {
+  test('a sweep reads nothing from before the start of counting, and a restart does not delay it', async () => {
     const w = world();
     w.log.entries.push(entry(-60_000));
     await w.run();
@@ -303,7 +303,7 @@ describe('entries that come late', () => {
   test.each([
     ['fifteen minutes, as it is', undefined, 15 * 60],
     ['as the configuration says', { every: '40s', reach: '100s' }, 100],
-  ])('are found however the sweeps fall, when they are late by no more than %s', async (_what, sweep, lateSeconds) => {
+  ])('are found by any sequence of sweeps, when they are late by at most %s', async (_what, sweep, lateSeconds) => {
     const w = world({ ...(sweep && { sweep }), lateBy: () => lateSeconds * SECOND });
     await w.run();
     for (let n = 0; n < 100; n += 1) w.log.entries.push(entry(n * 7_000));
@@ -316,18 +316,18 @@ describe('entries that come late', () => {
     expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
   });
 
-  test('are found by a sweep that is not done when catching up has gone further than what is recognised', async () => {
+  test('are found by a sweep that is pending when catch-up has passed the range of recognized entries', async () => {
     const timeOf = (n: number): number => Math.round((n * n) / 4);
     const late = new Set([570, 585, 599].map((n) => `msg-${timeOf(n)}`));
     const w = world({ pageSize: 10, pageBudget: 12, lateBy: ({ messageId }) => (late.has(messageId) ? 90_000 : 0) });
     await w.run();
-    // Ever less dense, so that more than one window is swept in a run, and next to nothing in the hours after.
+    // The density decreases, so that a run sweeps more than one window and the later hours are nearly empty.
     for (let n = 1; n <= 600; n += 1) w.log.entries.push(entry(timeOf(n)));
     for (let n = 0; n < 30; n += 1) w.log.entries.push(entry(6_000_000 + n * 300_000));
     while (w.clock.now() < T0 + 90_000 + LAG) await w.clock.advance(SECOND);
     await w.runUntil(T0 + 90_000);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(597);
-    // An outage of hours: the sweep comes before what is new, and takes more than one run.
+    // An outage of hours: the sweep precedes new entries and takes more than one run.
     await w.clock.advance(15_000 * SECOND);
     let ahead = 0;
     const sweepAt = (): number | undefined => w.store.loadLogState(ACCOUNT).sweep?.at;
@@ -342,7 +342,7 @@ describe('entries that come late', () => {
     expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
   });
 
-  test('a sweep of more pages than are left goes on in the next run', async () => {
+  test('a sweep of more pages than remain continues in the next run', async () => {
     const w = world({
       pageSize: 10,
       pageBudget: 12,
@@ -361,7 +361,7 @@ describe('entries that come late', () => {
     expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
   });
 
-  test('a delivery whose creation never comes is counted, and then forgotten', async () => {
+  test('a delivery whose creation never appears is counted, and then removed', async () => {
     const w = world({ skew: 0 });
     await w.run();
     w.log.entries.push(
@@ -380,7 +380,7 @@ describe('entries that come late', () => {
   });
 });
 
-describe('what the log tells', () => {
+describe('the entry mode of the log', () => {
   const life = [
     entry(1_000, { messageId: 'm' }),
     entry(2_000, { messageId: 'm', state: 'ACTIVE' }),
@@ -388,7 +388,7 @@ describe('what the log tells', () => {
   ];
 
   test.each([true, false])(
-    'is learnt from a delivered message: transitions (state in entries: %s)',
+    'is learned from a delivered message: transitions (state in entries: %s)',
     async (withState) => {
       const w = world({ withState });
       await w.run();
@@ -408,36 +408,29 @@ describe('what the log tells', () => {
     },
   );
 
-  test.each([true, false])(
-    'or present states: durations are withheld, ends are counted once (%s)',
-    async (withState) => {
-      const w = world({ withState, presentOnly: true });
-      await w.run();
-      w.log.entries.push(
-        ...life,
-        entry(70_000, { messageId: 'n' }),
-        entry(75_000, { messageId: 'n', state: 'ACTIVE' }),
-      );
-      await w.clock.advance(30 * SECOND);
-      expect(await w.run()).not.toHaveProperty('inFlight');
-      await w.clock.advance(60 * SECOND);
-      w.log.entries.push(entry(92_000, { messageId: 'n', state: 'DELIVERED', responseStatus: 200 }));
-      await w.run();
-      await w.clock.advance(60 * SECOND);
-      expect(await w.run()).toMatchObject({ form: 'present' });
-      expect(w.counts()).toEqual({});
-      expect(w.counters()).toMatchObject({
-        'msgsvc_log_events_total DELIVERED': 2,
-        'msgsvc_messages_finished_total a.example': 2,
-        'msgsvc_message_attempts_total a.example': 2,
-      });
-      expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
-      expect(w.store.sizes(ACCOUNT).open).toBe(0);
-    },
-  );
+  test.each([true, false])('or snapshots: durations are withheld, ends are counted once (%s)', async (withState) => {
+    const w = world({ withState, presentOnly: true });
+    await w.run();
+    w.log.entries.push(...life, entry(70_000, { messageId: 'n' }), entry(75_000, { messageId: 'n', state: 'ACTIVE' }));
+    await w.clock.advance(30 * SECOND);
+    expect(await w.run()).not.toHaveProperty('inFlight');
+    await w.clock.advance(60 * SECOND);
+    w.log.entries.push(entry(92_000, { messageId: 'n', state: 'DELIVERED', responseStatus: 200 }));
+    await w.run();
+    await w.clock.advance(60 * SECOND);
+    expect(await w.run()).toMatchObject({ form: 'present' });
+    expect(w.counts()).toEqual({});
+    expect(w.counters()).toMatchObject({
+      'msgsvc_log_events_total DELIVERED': 2,
+      'msgsvc_messages_finished_total a.example': 2,
+      'msgsvc_message_attempts_total a.example': 2,
+    });
+    expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
+    expect(w.store.sizes(ACCOUNT).open).toBe(0);
+  });
 });
 
-test('an entry that is listed twice does not pass for two of a message’s life', async () => {
+test('an entry that is listed twice does not count as two states of a message', async () => {
   const w = world({ presentOnly: true });
   const once = w.log.client.message!;
   w.through(
@@ -457,7 +450,7 @@ test('an entry that is listed twice does not pass for two of a message’s life'
 });
 
 describe('messages in flight', () => {
-  test('are told by destination, with the moment since when the oldest is due', async () => {
+  test('are reported by destination, with the due time of the oldest', async () => {
     const w = world();
     await w.run();
     w.log.entries.push(
@@ -480,7 +473,7 @@ describe('messages in flight', () => {
 });
 
 describe('catching up', () => {
-  test('reads windows of different times at the same time, each entry once', async () => {
+  test('reads windows of different times concurrently, each entry once', async () => {
     const w = world({ pageSize: 10, pageBudget: 60 });
     await w.run();
     for (let n = 0; n < 4_000; n += 1) w.log.entries.push(entry(n * 250));
@@ -510,7 +503,7 @@ describe('catching up', () => {
   });
 });
 
-describe('one dimension more', () => {
+describe('an additional dimension', () => {
   test.each([
     ['queueName', { 'queueName jobs CREATED': 2 }],
     ['label', { 'label blue CREATED': 2, 'label red CREATED': 1 }],
@@ -531,7 +524,7 @@ describe('one dimension more', () => {
   });
 });
 
-describe('whatever happens', () => {
+describe('in any sequence of events', () => {
   const course = fc.record({
     pageSize: fc.integer({ min: 4, max: 40 }),
     pageBudget: fc.integer({ min: 80, max: 200 }),
@@ -539,7 +532,7 @@ describe('whatever happens', () => {
     withState: fc.boolean(),
     repeatEvery: fc.constantFrom(2, 5, 1_000),
     skew: fc.constantFrom(undefined, 0, -40_000, 40_000),
-    /** Every so manieth entry shows late, by as much as a sweep surely finds. */
+    /** Every n-th entry is late, by at most the time that a sweep is certain to find. */
     lateEvery: fc.constantFrom(2, 7, 1_000),
     lateMs: fc.integer({ min: 0, max: 300_000 }),
   });
@@ -552,7 +545,7 @@ describe('whatever happens', () => {
     { minLength: 1, maxLength: 15 },
   );
 
-  test('the counters are the truth, every end is told once, what is measured is right or counted as unknown', async () => {
+  test('the counters match the history, every end is reported once, measurements are right or counted as unknown', async () => {
     await fc.assert(
       fc.asyncProperty(histories(T0 + 60_000, 15), course, steps, async (messages, how, course) => {
         const { skew, lateEvery, lateMs, ...options } = how;
@@ -578,7 +571,7 @@ describe('whatever happens', () => {
         w.log.beforeAnswer = () => undefined;
         w.store.beforeCommit = () => undefined;
         const last = Math.max(...all.map(({ time }) => time));
-        // Until the last sweep that may find something is over.
+        // Runs until the last sweep that may find an entry is over.
         for (let end = last + 900_000; w.clock.now() < end; await w.clock.advance(60 * SECOND)) await w.run();
         expect(w.counters()).toEqual(truthOf(messages));
         const ended = messages.filter(hasEnded).map(({ messageId }) => messageId);

@@ -1,4 +1,4 @@
-/** The collectors of what one request, or one request for each name, answers. */
+/** Collectors that need one request, or one request per name. */
 import { describe, expect, test } from 'vitest';
 import { collectors } from '#observe/collectors/index.ts';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
@@ -67,7 +67,7 @@ describe('flow control', () => {
     expect(rows.map(({ flowControlKey }) => flowControlKey)).toEqual(['a', 'gone', 'b']);
   });
 
-  test('a key that does not exist is left out and counted', async () => {
+  test('a key that does not exist is skipped and counted', async () => {
     const client = clientOf({
       message: {
         getFlowControl: (name) =>
@@ -114,7 +114,7 @@ describe('flow control', () => {
   });
 });
 
-test('what the configuration names twice is read and shown once', async () => {
+test('a name that the configuration repeats is read and shown once', async () => {
   const asked: string[] = [];
   const once = async <T>(id: string, value: T) => {
     asked.push(id);
@@ -137,7 +137,7 @@ test('what the configuration names twice is read and shown once', async () => {
   expect(asked).toEqual(['k', 'i', 'v']);
 });
 
-test('URL Groups are one answer', async () => {
+test('URL Groups are one response', async () => {
   const group = { name: 'g', endpoints: [{ url: 'https://a.example' }] };
   const client = clientOf({ message: { listUrlGroups: () => Promise.resolve(answer([group], 2)) } });
   expect(await collectors.urlGroups.collect(client, context())).toEqual({ rows: [group], dropped: 2 });
@@ -160,7 +160,7 @@ test('account statistics are those of the configured account and the last hour',
   expect(asked).toEqual([['acc-1', '1h']]);
 });
 
-test('search indexes and vector statistics are read by their configured ids, missing ones left out', async () => {
+test('search indexes and vector statistics are read by their configured ids, and missing ones are skipped', async () => {
   const missing = (id: string): void => {
     if (id === 'gone') throw new FakeServiceError('not_found');
   };

@@ -33,7 +33,7 @@ describe('the timing of a collector', () => {
     });
   });
 
-  test('is what the settings say where they say it', () => {
+  test('is taken from the settings if they contain it', () => {
     expect(timing('flowControl', settings)).toMatchObject({ timeoutMs: 3_000, maxStalenessMs: 60_000 });
   });
 });

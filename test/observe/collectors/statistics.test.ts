@@ -1,4 +1,4 @@
-/** Statistics of a real service on a clock of its own, through the real client, into counters of a real store. */
+/** Statistics of a real service on its own clock, through the real client, into counters of a real store. */
 import { join } from 'node:path';
 import { onTestFinished, describe, expect, test } from 'vitest';
 import type { ServiceClient } from '#service/api.ts';
@@ -83,7 +83,7 @@ function counterIn({ totals }: Pick<MemoryStores, 'totals'>, metric: string, ...
   return totals.counters(ACCOUNT).find((one) => one.metric === metric && one.labels.join() === labels.join())?.value;
 }
 
-/** What happens in a minute, seldom the same. */
+/** Returns the facts of a minute, which rarely repeat. */
 function factsOf(at: number, random: () => number): readonly (readonly [Fact, number])[] {
   const workflow = random() < 0.3;
   const times = Math.floor(random() * 30);
@@ -101,12 +101,12 @@ describe('counters of the account', () => {
     [2, 'late'],
     [3, 'late, absent and twice'],
   ])(
-    'are what the service did: over outages to 20 h and restarts (%s, %s)',
+    "equal the service's activity: over outages to 20 h and restarts (%s, %s)",
     async (seed, how) => {
       const random = seededRandom(seed);
       const service = await watched();
       const happened: (readonly [Fact, number])[] = [];
-      /** Comes into the statistics when its time has come. */
+      /** Facts that are not visible yet, with the time of their appearance. */
       let underWay: { readonly shows: number; readonly fact: Fact; readonly times: number }[] = [];
       const live = async (ms: number, isQuiet = false): Promise<void> => {
         const from = service.now();
@@ -176,7 +176,7 @@ describe('counters of the account', () => {
     60_000,
   );
 
-  test('billing goes on over the turn of a month', async () => {
+  test('billing continues over the turn of a month', async () => {
     const service = await watched();
     const attempts = (times: number): void =>
       service.emulator.statistics.record(
@@ -200,7 +200,7 @@ describe('counters of the account', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const T0 = Date.UTC(2026, 10, 20, 10);
   const points = (now: number, value: (at: number) => number) =>
     Array.from({ length: 60 }, (_, index) => {
@@ -255,7 +255,7 @@ describe('an answer', () => {
     expect([before, counterIn(stores, 'msgsvc_account_used_messages_total')]).toEqual([expect.any(Number), before]);
   });
 
-  test('without a field leaves its counter as it is, and the gap is filled when it is back', async () => {
+  test('without a field leaves its counter unchanged, and the gap is filled when the field is back', async () => {
     const { stores, clock, collect, say, asked } = fake();
     say(() => ({ used: points(clock.now(), () => 1), dlqMessages: 1 }));
     await collect();
@@ -269,7 +269,7 @@ describe('an answer', () => {
     expect(asked).toEqual(['1h', '1h', '1h', '3h', '1h']);
   });
 
-  test('that names a series for the first time had nothing in it before, and is counted from its beginning', async () => {
+  test('with a new series had nothing in it before, and is counted from its start', async () => {
     const { stores, clock, collect, say } = fake();
     say(() => ({ messages: [] }));
     await collect();
@@ -278,7 +278,7 @@ describe('an answer', () => {
     say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), (at) => (at >= first ? 2 : 0)) }] }));
     await collect();
     expect(counterIn(stores, 'msgsvc_account_messages_total', 'canceled')).toBe(6);
-    // One that is there with the first answer brings its history along.
+    // A series of the first response brings its history.
     const second = fake();
     second.say(() => ({ messages: [{ id: 'canceled', points: points(second.clock.now(), () => 2) }] }));
     await second.collect();
@@ -295,7 +295,7 @@ describe('an answer', () => {
     expect(counterIn(stores, 'msgsvc_account_messages_total', 'delivered')).toBe(20);
   });
 
-  test('that lists a series without a point asks for no longer periods: nothing could be filled', async () => {
+  test('that lists a series without a point requests no longer periods: they could fill nothing', async () => {
     const { clock, collect, say, asked, stores } = fake();
     say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), () => 2) }] }));
     await collect();
@@ -309,7 +309,7 @@ describe('an answer', () => {
     expect(counterIn(stores, 'msgsvc_account_messages_total', 'canceled')).toBeGreaterThan(0);
   });
 
-  test('with more named series than are kept drops the rest, and says so', async () => {
+  test('with more named series than the maximum drops the rest, and reports it', async () => {
     const { clock, collect, say, stores } = fake();
     say(() => ({
       messages: Array.from({ length: 103 }, (_, index) => ({ id: `s${index}`, points: points(clock.now(), () => 1) })),
@@ -322,7 +322,7 @@ describe('an answer', () => {
     expect(counterIn(stores, 'msgsvc_account_messages_total', 's100')).toBeUndefined();
   });
 
-  test('is compared with the log once entries as late as the sweep looks for have come', async () => {
+  test('is compared with the log once entries as late as the sweep looks for have arrived', async () => {
     const { clock, collect, say, log } = fake();
     say(() => ({ messages: [{ id: 'created', points: points(clock.now(), () => 5) }] }));
     const counted = (logs: object) => {
@@ -342,13 +342,13 @@ describe('an answer', () => {
     expect(await hourOf(reach('30m'))).toBe(T0);
   });
 
-  test('says how far each series is counted', async () => {
+  test('reports how far each series is counted', async () => {
     const { clock, collect, say } = fake();
     say(() => ({ used: points(clock.now(), () => 1) }));
     expect((await collect()).rows[0]?.folded).toEqual([{ source: 'used', series: '', at: T0 - 3 * MINUTE }]);
   });
 
-  test('of another account id begins anew', async () => {
+  test('of another account id restarts', async () => {
     const { stores, clock, collect, say } = fake();
     say(() => ({ used: points(clock.now(), () => 1) }));
     await collect();

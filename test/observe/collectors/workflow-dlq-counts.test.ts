@@ -1,4 +1,7 @@
-/** What enters and leaves the workflow DLQ, counted over a service that changes while it is read, fails, and is restarted on. */
+/**
+ * Entries and departures of the workflow DLQ, counted while the service changes during reads and fails, and across
+ * restarts.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkflowDlqQuery } from '#service/api.ts';
@@ -27,7 +30,7 @@ class World {
   stores: MemoryStores = memoryStores();
   pageSize = 100;
   dropped = 0;
-  /** What the service makes of a question for one run. */
+  /** Response of the service to a request for one run. */
   byRun: 'answered' | 'refused' | 'ignored' | 'failing' = 'answered';
   asked: string[] = [];
   onQuery: (query: WorkflowDlqQuery) => void = () => undefined;
@@ -64,12 +67,12 @@ class World {
     return this.board.latest(ACCOUNT, 'workflowDlq');
   }
 
-  /** What the batch shows. */
+  /** Returns the content of the batch. */
   get shown(): readonly string[] {
     return this.previous?.rows.map(({ dlqId }) => dlqId) ?? [];
   }
 
-  /** The daemon acts on an entry, and says what became of it. */
+  /** Simulates an action of the daemon on an entry, with its outcome. */
   act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'accepted'): void {
     this.acted.set(dlqId, cause);
     const action = cause === 'resumed' ? 'workflow-dlq.resume' : 'workflow-dlq.delete';
@@ -110,7 +113,7 @@ class World {
     this.board.publish(batch, clock.monotonic() - startedAt);
   }
 
-  /** A process that finds what the one before it left behind. */
+  /** Starts a process with the state of the previous one. */
   restart(): void {
     this.stores = this.stores.restarted();
     this.board = this.#newBoard();
@@ -121,7 +124,7 @@ class World {
     await this.run();
   }
 
-  /** The sum of a counter, by the last of its labels. */
+  /** Returns the sums of a counter, by its last label. */
   counts(metric: string): Record<string, number> {
     const sums: Record<string, number> = {};
     for (const row of this.stores.totals.counters(ACCOUNT)) {
@@ -157,7 +160,7 @@ class World {
         row.createdAt >= (query.fromDate ?? 0) &&
         (workflowRunId === undefined || this.byRun === 'ignored' || row.workflowRunId === workflowRunId),
     );
-    // Positions that shift when an earlier row leaves: what a listing must be expected to do.
+    // Positions shift when an earlier row leaves, which a listing must expect.
     const start = Number(query.cursor ?? 0);
     const next = start + this.pageSize;
     const value = matching.slice(start, next);
@@ -169,8 +172,8 @@ function sum(counts: Record<string, number>): number {
   return Object.values(counts).reduce((a, b) => a + b, 0);
 }
 
-describe('what enters', () => {
-  test('is counted once, by workflow and reason, but not what was there at the start', async () => {
+describe('entered runs', () => {
+  test('are counted once, by workflow and reason, but not those from before the start', async () => {
     const w = new World();
     w.enter();
     await w.run();
@@ -194,7 +197,7 @@ describe('what enters', () => {
     ]);
   });
 
-  test('tells how long its run lived', async () => {
+  test('report the lifetime of the run', async () => {
     const w = new World();
     await w.run();
     const at = w.clock.now();
@@ -208,7 +211,7 @@ describe('what enters', () => {
     expect(histogram!.buckets).toEqual([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
   });
 
-  test('while the daemon was down is counted when it is back', async () => {
+  test("from the daemon's downtime are counted when it is back", async () => {
     const w = new World();
     w.enter();
     await w.run();
@@ -232,8 +235,8 @@ describe('what enters', () => {
   });
 });
 
-describe('what leaves', () => {
-  test('is counted with its cause, all of which are there from the start', async () => {
+describe('departed runs', () => {
+  test('are counted with their cause, and all causes exist from the start', async () => {
     const w = new World(6 * HOUR);
     await w.run();
     const entries = [1, 2, 3, 4].map((hours) => w.enter({ createdAt: T0 - hours * HOUR, workflowUrl: URLS[0]! }));
@@ -250,7 +253,7 @@ describe('what leaves', () => {
     expect(w.out).toEqual({ resumed: 1, deleted: 1, elsewhere: 1, expired: 1 });
   });
 
-  test('by age is elsewhere where the retention is not known', async () => {
+  test('that departed by age are elsewhere where the retention is unknown', async () => {
     const w = new World();
     await w.run();
     const { dlqId } = w.enter();
@@ -261,7 +264,7 @@ describe('what leaves', () => {
     expect(w.out).toEqual({ elsewhere: 1 });
   });
 
-  test('while nobody looked, by age or by others, is unknown', async () => {
+  test('that departed during an outage, by age or by others, are unknown', async () => {
     const w = new World(24 * HOUR);
     await w.run();
     w.enter();
@@ -272,7 +275,7 @@ describe('what leaves', () => {
     expect(w.out).toEqual({ unknown: 1 });
   });
 
-  test('is not what an incremental reading does not show, nor a listing with rows that were not understood', async () => {
+  test('are not derived from an incremental reading, nor from a listing with dropped rows', async () => {
     const w = new World();
     await w.run();
     w.enter();
@@ -289,7 +292,7 @@ describe('what leaves', () => {
     expect(w.out).toEqual({ elsewhere: 1 });
   });
 
-  /** Five runs on pages of two, of which the first leaves while the second page is asked for: the third is skipped. */
+  /** Five runs on pages of two. The first leaves during the request for the second page, so the third is skipped. */
   async function shifted(byRun: World['byRun']): Promise<World> {
     const w = new World();
     w.byRun = byRun;
@@ -301,7 +304,7 @@ describe('what leaves', () => {
     return w;
   }
 
-  /** While a page after the first is asked for, a run on the first one leaves: the one that begins the page is skipped. */
+  /** A run on the first page leaves during the request for a later page, so the first run of that page is skipped. */
   async function shift(w: World, leaving: string): Promise<void> {
     w.acted.set(leaving, 'resumed');
     w.onQuery = ({ cursor }) => void (cursor === String(w.pageSize) && w.held.delete(leaving));
@@ -311,7 +314,7 @@ describe('what leaves', () => {
 
   const ids = (w: World): string[] => w.previous!.rows.map(({ dlqId }) => dlqId);
 
-  test('of a listing of several pages is asked for by itself: what was only skipped is there, however often', async () => {
+  test('of a listing of several pages are requested individually: skipped runs remain, however often', async () => {
     const w = await shifted('answered');
     expect([ids(w), w.asked]).toEqual([['d1', 'd2', 'd3', 'd4', 'd5', 'd6'], ['run-3']]);
     w.pageSize = 1;
@@ -324,7 +327,7 @@ describe('what leaves', () => {
     expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 2 }]);
   });
 
-  test('of a listing of several pages is counted at once when the service says that it is gone', async () => {
+  test('of a listing of several pages are counted at once when the service says that they are gone', async () => {
     const w = await shifted('answered');
     w.held.delete('d2');
     w.held.delete('d5');
@@ -337,7 +340,7 @@ describe('what leaves', () => {
     expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 1, elsewhere: 2 }]);
   });
 
-  test('is counted over several listings when there are more to ask for than one may', async () => {
+  test('are counted over several listings when there are more requests than the maximum', async () => {
     const w = new World();
     w.pageSize = 100;
     await w.run();
@@ -353,7 +356,7 @@ describe('what leaves', () => {
     expect(new Set(w.asked).size).toBe(w.asked.length);
   });
 
-  test('whose id cannot stand in a question keeps nobody from reading, and is counted after a day', async () => {
+  test('with an id that no request can contain block no reading, and are counted after a day', async () => {
     const w = new World();
     w.pageSize = 2;
     await w.run();
@@ -370,7 +373,7 @@ describe('what leaves', () => {
     expect(w.out).toEqual({ elsewhere: 2 });
   });
 
-  test('is not counted while the question fails, and after a day without an answer is', async () => {
+  test('are not counted while the request fails, and after a day without a response they are', async () => {
     const w = await shifted('failing');
     w.held.delete('d2');
     for (let listing = 0; listing < 4; listing++) await w.wholeRun();
@@ -386,7 +389,7 @@ describe('what leaves', () => {
     expect(w.out).toEqual({ resumed: 1, elsewhere: 2 });
   });
 
-  test('can be asked for, once it was read again, of what a store of before has taken up', async () => {
+  test("of an earlier version's store can be requested after they were read again", async () => {
     const w = new World();
     await w.run();
     const { dlqId } = w.enter();
@@ -404,7 +407,7 @@ describe('what leaves', () => {
   });
 
   test.each(['refused', 'ignored'] as const)(
-    'where such a question is %s counts once the next listing lacks it too, unless it is explained',
+    'where such a request is %s count once the next listing lacks them too, unless they are explained',
     async (byRun) => {
       const w = await shifted(byRun);
       expect([ids(w), w.out]).toEqual([['d1', 'd2', 'd4', 'd5', 'd6'], {}]);
@@ -416,7 +419,7 @@ describe('what leaves', () => {
     },
   );
 
-  test('and is shown again is neither counted in nor out a second time', async () => {
+  test('and reappearances are counted neither as entered nor as departed again', async () => {
     const w = new World();
     await w.run();
     const entry = w.enter();
@@ -432,7 +435,7 @@ describe('what leaves', () => {
     expect([w.in, w.out]).toEqual([{ http: 1 }, { elsewhere: 1 }]);
   });
 
-  test('is forgotten after a day', async () => {
+  test('are removed after a day', async () => {
     const w = new World();
     await w.run();
     w.enter();
@@ -448,7 +451,7 @@ describe('what leaves', () => {
   });
 });
 
-describe('what the daemon itself resumed or deleted', () => {
+describe('a run that the daemon resumed or deleted', () => {
   async function acted(): Promise<World> {
     const w = new World();
     await w.run();
@@ -510,7 +513,7 @@ describe('what the daemon itself resumed or deleted', () => {
     expect([w.shown, w.in, w.out]).toEqual([['d2'], { http: 1 }, { resumed: 1 }]);
   });
 
-  test('is left out of a reading that ends after it left', async () => {
+  test('is excluded from a reading that ends after it left', async () => {
     const w = new World();
     w.enter();
     await w.run();
@@ -557,13 +560,13 @@ describe('what the daemon itself resumed or deleted', () => {
     expect(w.board.departed(ACCOUNT)).toEqual([]);
   });
 
-  test('is told by what was done', () => {
+  test('has the action as its cause', () => {
     const actions = ['workflow-dlq.resume', 'workflow-dlq.delete', undefined] as const;
     expect(actions.map(departureBy)).toEqual(['resumed', 'deleted', undefined]);
   });
 });
 
-describe('whatever happens', () => {
+describe('in any sequence of events', () => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.record({ do: fc.constant('enter' as const), n: fc.integer({ min: 1, max: 6 }) }) },
     { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('resume', 'remove', 'race'), n: fc.nat(100) }) },
@@ -575,7 +578,7 @@ describe('whatever happens', () => {
     },
   );
 
-  test('what was there + what entered - what left = what is there, and each run is counted once', async () => {
+  test('initial + entered - departed = present, and each run is counted once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(8),
@@ -590,7 +593,7 @@ describe('whatever happens', () => {
             (w.previous?.rows ?? []).map(({ dlqId }) => dlqId).filter((id) => w.held.has(id));
           const resumed = new Set<string>();
           const resume = (dlqId: string): void => {
-            // A lost answer takes away no run from the batch; a listing finds it gone.
+            // A lost response removes no run from the batch. A listing shows its departure.
             if (resumed.size % 3 === 2) w.acted.set(dlqId, 'resumed');
             else w.act(dlqId, 'resumed');
             resumed.add(dlqId);
@@ -636,7 +639,7 @@ describe('whatever happens', () => {
                 break;
               }
               case 'crashOnCommit': {
-                // Before or after the commit: with or without its effect, the process is gone.
+                // The process ends before or after the commit, so with or without its effect.
                 const { workflowDlq: port } = w.stores;
                 const crashing = { ...w.stores, workflowDlq: { ...port } };
                 crashing.workflowDlq.commitWorkflowDlq = (commit) => {
@@ -661,11 +664,11 @@ describe('whatever happens', () => {
                 break;
             }
           }
-          // Nothing that is there was ever counted as left, however pages shifted.
+          // No present run was ever counted as departed, however pages shifted.
           for (const { dlqId, leftAt } of w.stores.workflowDlq.memory(ACCOUNT).runs.values()) {
             if (leftAt !== undefined) expect(w.held.has(dlqId)).toBe(false);
           }
-          // Whatever went wrong, two whole listings later it is known.
+          // After two whole listings the counts are complete, whatever failed.
           w.dropped = 0;
           await w.wholeRun();
           await w.wholeRun();
@@ -674,7 +677,7 @@ describe('whatever happens', () => {
           for (const dlqId of w.held.keys()) expect(known.get(dlqId)).toMatchObject({ dlqId });
           expect(sum(w.out)).toBe(before + sum(w.in) - w.held.size);
           expect(w.out['resumed'] ?? 0).toBe(resumed.size);
-          // A run may come and go while nobody looks; it is in neither sum.
+          // A run may enter and depart between two readings. It is in neither sum.
           expect(sum(w.in)).toBeLessThanOrEqual(w.entered - before);
         },
       ),

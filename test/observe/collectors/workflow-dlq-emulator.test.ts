@@ -1,4 +1,4 @@
-/** What the fold of the workflow DLQ counts, beside what the embedded service did, over HTTP and the real client. */
+/** Compares the counts of the workflow DLQ with the activity of the embedded service, over HTTP and the real client. */
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
@@ -14,7 +14,7 @@ import { ACCOUNT, context, target } from './fake-context.ts';
 
 const MINUTE = 60_000;
 
-test('what entered and what left is what the service did, across a restart', async () => {
+test("entered and departed runs match the service's activity, across a restart", async () => {
   const service = await world();
   const sink = await httpSink((_request, response) => {
     response.statusCode = 503;
@@ -67,7 +67,7 @@ test('what entered and what left is what the service did, across a restart', asy
   expect(listed).toHaveLength(123);
   expect(sum('msgsvc_workflow_dlq_entered_runs_total')).toBe(120);
 
-  // Five are resumed by us, and fail again under other ids; seven are deleted by somebody else.
+  // The daemon resumes five, which fail again under other ids. Another client deletes seven.
   for (const dlqId of listed.slice(0, 5)) {
     own.add(dlqId);
     await service.call('POST', `/v2/workflows/dlq/resume?dlqIds=${dlqId}`);
@@ -77,7 +77,7 @@ test('what entered and what left is what the service did, across a restart', asy
   await service.drain(MINUTE);
   stores = stores.restarted();
   previous = undefined;
-  // Two pages: the seven are asked for one by one, and counted at once.
+  // Two pages: the seven are requested individually, and counted at once.
   await service.clock.advance(15 * MINUTE);
   await run();
   expect(previous!.rows).toHaveLength(123 - 7);

@@ -74,7 +74,7 @@ describe('a whole listing', () => {
     expect(w.rows()[0]).toMatchObject({ responseStatus: 500 });
   });
 
-  test('that is not read to its end is no batch', async () => {
+  test('that was not read to its end is not a batch', async () => {
     const w = world({ pageSize: 1 });
     w.held.push(failedRun('a', T0), failedRun('b', T0));
     w.onQuery(({ cursor }) => {
@@ -92,7 +92,7 @@ describe('a whole listing', () => {
     await expect(w.run()).rejects.toMatchObject({ code: 'budget', message: /collectors\.workflowDlq\.maxPages/ });
   });
 
-  test('whose cursor comes back fails', async () => {
+  test('with a repeated cursor fails', async () => {
     const client = clientOf({
       message: { listWorkflowDlq: () => Promise.resolve({ value: [], dropped: 0, cursor: 'x' }) },
     });
@@ -101,7 +101,7 @@ describe('a whole listing', () => {
 });
 
 describe('in between', () => {
-  test('only what is new is asked for, and added to what is known', async () => {
+  test('only new entries are requested, and added to the known ones', async () => {
     const w = world();
     w.held.push(failedRun('a', T0 - 60 * MINUTE), failedRun('b', T0 - 20 * MINUTE));
     await w.run();
@@ -113,7 +113,7 @@ describe('in between', () => {
     expect(w.rows()[1]).toMatchObject({ failureFunctionState: 'CALLBACK_SUCCESS' });
   });
 
-  test('what left is still there until the next whole listing', async () => {
+  test('departed entries remain until the next whole listing', async () => {
     const w = world();
     w.held.push(failedRun('a', T0), failedRun('b', T0 + 1));
     await w.run();
@@ -125,7 +125,7 @@ describe('in between', () => {
     expect(w.queries.at(-1)).toEqual({ count: 100 });
   });
 
-  test('a whole listing that failed is tried again in the next run', async () => {
+  test('a failed whole listing is retried in the next run', async () => {
     const w = world();
     w.held.push(failedRun('a', T0));
     await w.run();
@@ -140,7 +140,7 @@ describe('in between', () => {
     expect(w.queries.at(-1)).toEqual({ count: 100 });
   });
 
-  test('a reading that goes over the border of the interval is followed by a whole listing at once', async () => {
+  test('a reading across the border of the interval is followed by a whole listing at once', async () => {
     const w = world();
     w.held.push(failedRun('a', T0), failedRun('b', T0 + 1));
     await w.run();

@@ -1,4 +1,4 @@
-/** The text of a scrape, held to what prom-client makes of the same writes. */
+/** Compares the text of a scrape with that of prom-client for the same writes. */
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Counter, Gauge, Histogram, Registry, type OpenMetricsContentType } from 'prom-client';
@@ -35,7 +35,7 @@ function bench() {
   return { clock, families, exposition, text };
 }
 
-/** What is written, to both. */
+/** A write to both. */
 type Write =
   | { readonly kind: 'add'; readonly labels: readonly [string, string]; readonly by: number }
   | { readonly kind: 'observe'; readonly labels: readonly [string, string]; readonly value: number }
@@ -43,7 +43,7 @@ type Write =
   | { readonly kind: 'exchange'; readonly values: ReadonlyMap<string, number> }
   | { readonly kind: 'scrape'; readonly format: (typeof FORMATS)[number] };
 
-// Not `,` and `:`, by which prom-client joins the labels of a child.
+// Excludes `,` and `:`, because prom-client joins the labels of a child with them.
 const label = fc.string({ unit: fc.constantFrom('a', 'b', '"', '\\', '\n', 'é', '→', ' '), maxLength: 3 });
 const amount = fc.oneof(fc.nat(1_000), fc.double({ min: 0, max: 1e6, noNaN: true }));
 const writes: fc.Arbitrary<readonly Write[]> = fc.array(
@@ -97,12 +97,12 @@ function oracle(format: Format) {
   };
 }
 
-/** Its type says that a registry is born with its format. */
+/** The type fixes the format at the registry's creation. */
 function speakOpenMetrics(registry: Registry): void {
   (registry as unknown as Registry<OpenMetricsContentType>).setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
 }
 
-/** Samples and types, sorted; without what prom-client does not write. */
+/** Returns samples and types, sorted, without those that prom-client does not write. */
 function samplesOf(text: string): string[] {
   const ours = [COUNTER.replace('_total', ''), HISTOGRAM, EXCHANGED];
   return text
@@ -113,7 +113,7 @@ function samplesOf(text: string): string[] {
 }
 
 describe('the text of a scrape', () => {
-  test('is what prom-client makes of the same writes, however they and the scrapes follow each other', async () => {
+  test('matches that of prom-client for the same writes, in any order of writes and scrapes', async () => {
     await fc.assert(
       fc.asyncProperty(writes, async (all) => {
         const { families, text } = bench();
@@ -142,7 +142,7 @@ describe('the text of a scrape', () => {
     );
   });
 
-  test('tells of one moment, however much is written while it is rendered', async () => {
+  test('is consistent, however many writes occur during its rendering', async () => {
     const { families, text } = bench();
     const show = (value: number, count: number): void => {
       const { put, samples } = families.collect('process');
@@ -157,7 +157,7 @@ describe('the text of a scrape', () => {
     };
     show(1, 10_000);
     const first = text('text');
-    // Written in the midst: after the turn in which it began, and again.
+    // Writes during the rendering: after its first turn, and again.
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
     show(2, 9_000);
@@ -170,7 +170,7 @@ describe('the text of a scrape', () => {
     expect(values(await text('text'))).toEqual({ 4: 1 });
   });
 
-  test('is rendered again only where something changed, and shared by those who come at once', async () => {
+  test('is rendered again only where something changed, and shared by concurrent scrapes', async () => {
     const { families, exposition } = bench();
     for (let at = 0; at < 5_000; at++) families.add(COUNTER, { account: 'a', api: 'message', operation: `o${at}` });
     const [first, same] = await Promise.all([exposition.render('text'), exposition.render('text')]);
@@ -183,7 +183,7 @@ describe('the text of a scrape', () => {
     expect(kept.length).toBeLessThan(second.parts.length);
   });
 
-  test('leaves turns of the event loop to others while it is rendered, and none where nothing changed', async () => {
+  test('yields turns of the event loop during its rendering, and needs none where nothing changed', async () => {
     const { families, exposition } = bench();
     const add = (count: number): void => {
       for (let at = 0; at < count; at++) families.add(COUNTER, { account: 'a', api: 'message', operation: `o${at}` });
@@ -206,7 +206,7 @@ describe('the text of a scrape', () => {
     expect(await turnsOf()).toBeLessThanOrEqual(2);
   });
 
-  test('is gzipped as one stream that gives the same bytes', async () => {
+  test('is gzipped as one stream with the same bytes', async () => {
     const { families, exposition } = bench();
     for (let at = 0; at < 3_000; at++) families.add(COUNTER, { account: 'é', api: 'message', operation: `o${at}` });
     for (const format of FORMATS) {
@@ -219,7 +219,7 @@ describe('the text of a scrape', () => {
   });
 });
 
-test('gzip of parts is right whichever of them changed', async () => {
+test('gzip of parts is correct whichever of them changed', async () => {
   const piece = fc.nat(255).map((byte) => ({ byte, bytes: 40_000 + byte }));
   await fc.assert(
     fc.asyncProperty(
@@ -259,7 +259,7 @@ describe('OpenMetrics', () => {
     for (const line of lines) if (line.startsWith('# HELP')) expect(line).not.toMatch(/(?<!\\)"/);
   });
 
-  test('names no sample twice over, whatever the suffixes', () => {
+  test('names no sample twice, with any suffixes', () => {
     const names = METRIC_NAMES.flatMap((name) => {
       const family = name.replace(/_total$/, '');
       const { type } = specOf(name);
@@ -293,7 +293,7 @@ describe('OpenMetrics', () => {
   });
 });
 
-test.each([true, false])('opsd_series is how many samples the text has, with debug: %s', async (debug) => {
+test.each([true, false])('opsd_series is the number of samples in the text, with debug: %s', async (debug) => {
   const everything = world({ metrics: { latencyUnit: 's', debug } });
   publishEverything(everything);
   const samples = await everything.scrape();

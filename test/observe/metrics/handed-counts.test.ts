@@ -1,4 +1,7 @@
-/** Counters go on in a daemon that follows another in the same process: each once, and none of what is counted elsewhere. */
+/**
+ * Counters continue in a daemon that replaces another in the same process: each once, without those that are counted
+ * elsewhere.
+ */
 import { expect, test } from 'vitest';
 import { seriesOf, world } from './world.ts';
 
@@ -21,7 +24,7 @@ const COUNTED = [
   'opsd_api_request_duration_seconds_sum',
 ] as const;
 
-test('counters and histograms go on from where they stood, with their time of creation', async () => {
+test('counters and histograms continue with their values and their creation time', async () => {
   const before = world();
   for (let requests = 0; requests < 3; requests++) before.events.emit(REQUEST);
   const stood = await before.scrape();
@@ -33,7 +36,7 @@ test('counters and histograms go on from where they stood, with their time of cr
   expect(seriesOf(await after.scrape(), 'opsd_api_requests_total')).toMatchObject({
     'opsd_api_requests_total{account="prod",api="message",operation="list-logs",code="200"}': 4,
   });
-  // What was handed stays as it was: it may be handed to another that is tried after this one.
+  // The handed values are unchanged, because a further daemon may receive them.
   expect(seriesOf(await world({ deps: { handed } }).scrape(), 'opsd_api_requests_total')).toEqual(
     seriesOf(stood, 'opsd_api_requests_total'),
   );
@@ -41,7 +44,7 @@ test('counters and histograms go on from where they stood, with their time of cr
   expect(created(await after.text('openmetrics'))).toEqual(created(await before.text('openmetrics')));
 });
 
-test('what the store keeps, what the process counts and what concerns an account that is gone is not handed', async () => {
+test('values of the store, of the process and of a removed account are not handed', async () => {
   const logLines = (): ReadonlyMap<string, number> => new Map([['info', 5]]);
   const before = world({
     stored: [{ metric: 'msgsvc_log_events_total', labels: ['DELIVERED'], by: 7 }],
@@ -53,7 +56,7 @@ test('what the store keeps, what the process counts and what concerns an account
   const same = await world({ totals: before.totals, deps: { logLines, handed } }).scrape();
   expect(same.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(7);
   expect(same.get('opsd_log_messages_total{level="info"}')).toBe(5);
-  // Not counted a second time on top of what was handed.
+  // Not counted again on top of the handed value.
   expect(same.get('process_cpu_seconds_total')).toBeLessThanOrEqual(
     (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
   );

@@ -1,6 +1,6 @@
 /**
- * Ids, addresses of people, secrets, bodies and error texts never become labels, whichever way they come: through the
- * gauges of every collector, through the counters of the log and of the workflow DLQ, and after a restart.
+ * Ids, addresses of people, secrets, bodies and error texts never become labels. The tests use the gauges of every
+ * collector, the counters of the log and of the workflow DLQ, and a restart.
  */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ import { memoryStores } from '../../support/memory-fold-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { dlqRow, publishEverything, world, type World } from './world.ts';
 
-/** Where a name may stand, and what of it must not be shown. */
+/** Texts in the place of names, with the parts that must not be shown. */
 const IDENTIFIERS: readonly (readonly [text: string, ...never: string[]])[] = [
   ['msg_2wKq7PzL9xT4vB8nR3sD6', '2wKq7PzL'],
   ['wfr_HH2rGuCRUR45B8hLPh8nJH', 'HH2rGuCR'],
@@ -45,23 +45,23 @@ const URLS: readonly (readonly [text: string, ...never: string[]])[] = [
   ['https://host.example/3f2504e0-4f89-11d3-9a0c-0305e82c3301', '3f2504e0'],
 ];
 
-/** Only where texts of errors and bodies stand. */
+/** Texts of errors and bodies only. */
 const TEXT = 'connect ECONNREFUSED 10.1.2.3: password=hunter2 for jane.doe@example.com {"card":"4111111111111111"}';
 const NEVER_OF_TEXT = ['ECONNREFUSED', 'password', 'card'];
 
 const ALL = [...IDENTIFIERS, ...URLS];
 const NEVER = [...ALL.flatMap(([, ...never]) => never), ...NEVER_OF_TEXT];
 
-/** Samples that show what they must not, in either format. */
+/** Returns samples with forbidden parts, in either format. */
 async function leaks(made: Pick<World, 'text' | 'scrape'>): Promise<readonly string[]> {
   const texts = [await made.text('text'), await made.text('openmetrics')];
   const samples = texts.flatMap((text) => text.split('\n')).filter((line) => !line.startsWith('#'));
-  // It parses, and no series is there twice.
+  // The text parses, and no series occurs twice.
   await made.scrape();
   return samples.filter((line) => NEVER.some((never) => line.includes(never)) || /^(?:break|fake_metric)/.test(line));
 }
 
-/** Every text of a value replaced; ids that the configuration gives, and words of the program, stay. */
+/** Replaces every text of a value. Ids of the configuration, and words of the program, remain. */
 function poisoned(value: unknown, text: string, key = ''): unknown {
   if (key === 'index' || key === 'source') return value;
   if (typeof value === 'string') return key === 'responseText' ? TEXT : text;
@@ -81,7 +81,7 @@ describe('hostile values', () => {
     expect(await leaks(made)).toEqual([]);
   });
 
-  test('in entries of the log and of the workflow DLQ, as they are counted, and after a restart', async () => {
+  test('in counted entries of the log and of the workflow DLQ, and after a restart', async () => {
     const store = openStore(join(tempDir(), 'opsd.db'));
     const start = () => {
       const totals = createTotals(store);
@@ -162,7 +162,7 @@ describe('hostile values', () => {
     store[Symbol.dispose]();
   });
 
-  test('in what the daemon says of itself', async () => {
+  test('in the daemon’s metrics about itself', async () => {
     const made = world();
     for (const [text] of ALL) {
       made.events.emit({

@@ -13,7 +13,7 @@ import { NOW, world } from './world.ts';
 const EXPORTED = 'opsd_spans_exported_total';
 const DROPPED = 'opsd_spans_dropped_total{reason="queue"}';
 
-test('what a process counted of itself is where the next one goes on', async () => {
+test('a process continues the counts of the previous one', async () => {
   const totals = new MemoryTotals();
   const first = world({ totals });
   first.events.emit({ type: 'spans.exported', count: 4 });
@@ -21,7 +21,7 @@ test('what a process counted of itself is where the next one goes on', async () 
   first.events.emit({ type: 'spans.dropped', count: 2, reason: 'queue' });
   first.events.emit({ type: 'deliveries.written', count: 5 });
   first.events.emit({ type: 'deliveries.dropped', count: 6 });
-  // What is shown is in the store: what was not written yet could be taken back by a crash.
+  // Shown values are in the store. A crash could take back values that are not yet written.
   expect((await first.scrape()).get(EXPORTED)).toBe(0);
   await first.clock.advance(1_000);
   const before = await first.scrape();
@@ -35,7 +35,7 @@ test('what a process counted of itself is where the next one goes on', async () 
   }
 });
 
-test('a store that cannot be written is tried again, and nothing is counted twice or lost', async () => {
+test('a failed write to the store is retried, and nothing is counted twice or lost', async () => {
   const clock = new ManualClock(NOW);
   const events = new EventBus();
   const written: number[] = [];

@@ -20,7 +20,7 @@ async function shown(known: { readonly budget?: BudgetKnowledge; readonly limits
   );
 }
 
-test('a budget is shown with where it is known from, and since when', async () => {
+test('a budget is shown with its source and its date', async () => {
   const asserted = Date.UTC(2026, 10, 1);
   const known = { knownUsd: 500, assertedAt: asserted, maxAgeMs: 1 };
   for (const origin of ['configuration', 'ledger'] as const) {
@@ -34,7 +34,7 @@ test('a budget is shown with where it is known from, and since when', async () =
   });
 });
 
-test('only what is known of limits is shown', async () => {
+test('only known limits are shown', async () => {
   expect(await shown({})).toEqual({});
   expect(
     await shown({

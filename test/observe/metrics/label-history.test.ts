@@ -1,6 +1,6 @@
 /**
- * What Prometheus makes of counters whose labels come and go: over any history of reads, restarts, crashes, evictions
- * and other caps, no series ever seems to increase by what it did not count, and the store loses nothing.
+ * View of Prometheus on counters whose labels come and go. With any sequence of reads, restarts, crashes, evictions and
+ * caps, no series increases by more than its counts, and the store loses nothing.
  */
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -14,10 +14,10 @@ import { seriesOf, world } from './world.ts';
 const HOUR = 3_600_000;
 const METRIC = 'msgsvc_messages_created_total';
 
-/** A daemon over a store that outlives it, and what a Prometheus sees of it. */
+/** A daemon over a store that outlives it, with the scrapes of a Prometheus. */
 function history() {
   const store = openStore(join(tempDir(), 'opsd.db'));
-  // Nothing here crashes for good; what is written need not reach the disk.
+  // The machine never crashes here, so writes need not reach the disk.
   store.db.exec('PRAGMA synchronous = OFF');
   const last = new Map<string, number>();
   let counted = 0;
@@ -53,7 +53,7 @@ function history() {
       daemon.metrics[Symbol.dispose]();
       daemon = start(max);
     },
-    /** Increases since the last scrape, as `increase()` counts them; a series that is new has none. */
+    /** Returns the increases since the last scrape, as `increase()` counts them. A new series has none. */
     async increases(): Promise<ReadonlyMap<string, number>> {
       const samples = Object.entries(seriesOf(await daemon.scrape(), METRIC));
       const increases = samples.map(([name, value]): [string, number] => {
@@ -71,8 +71,8 @@ function history() {
   };
 }
 
-describe('a label’s value that goes idle', () => {
-  test('ends its series; other does not jump, and a value that comes back counts from 0', async () => {
+describe('an idle label value', () => {
+  test('ends its series; other does not jump, and a returning value counts from 0', async () => {
     const past = history();
     past.count('a', 100);
     past.count('b', 10);
@@ -92,7 +92,7 @@ describe('a label’s value that goes idle', () => {
     past.count('a', 5);
     await past.increases();
     past.count('a', 2);
-    // The new series began at 0 and stands at 5; the old one ended at 100.
+    // The new series began at 0 and is at 5; the old one ended at 100.
     expect(await past.increases()).toEqual(
       new Map([
         ['b', 0],
@@ -118,7 +118,7 @@ describe('a label’s value that goes idle', () => {
     },
   );
 
-  test('nothing is shown twice or under another name, whatever happens', async () => {
+  test('nothing is shown twice or under another name, in any sequence of events', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
         const past = history();
@@ -134,7 +134,8 @@ describe('a label’s value that goes idle', () => {
             const seen = await past.increases();
             for (const [name, by] of seen) {
               if (name === 'other') expect([0, ...mine.values()]).toContain(by);
-              // A series that comes back as new is lower than it was: a reset, by no more than it has counted since.
+              // A series that returns as new is lower than before. Prometheus sees a reset, by at most the counts
+              // since.
               else if (by > 0) expect(mine.get(name)).toBeGreaterThanOrEqual(by);
             }
             expect([...seen.values()].reduce((sum, by) => sum + by, 0)).toBeLessThanOrEqual(

@@ -35,7 +35,7 @@ function limiterOf({ labels = {}, store = new MemoryLabelStore(), configured = {
 const three = { destination: { max: 3 } };
 
 describe('places', () => {
-  test('go to the first that come; the rest is other, each counted once', () => {
+  test('go to the first values; the rest is other, each counted once', () => {
     const { admit, folded } = limiterOf({ labels: three });
     expect(['a', 'b', 'a', 'c', 'd', 'e', 'd', 'a', 'other'].map((value) => admit(value))).toEqual([
       'a',
@@ -51,7 +51,7 @@ describe('places', () => {
     expect(folded).toEqual(['destination', 'destination']);
   });
 
-  test('are folded by value, however many come and how often', () => {
+  test('are folded by value, however many arrive and how often', () => {
     const { admit, folded } = limiterOf({ labels: { destination: { max: 1 } } });
     admit('shown');
     for (let round = 0; round < 2; round += 1) {
@@ -60,7 +60,7 @@ describe('places', () => {
     expect(folded).toHaveLength(12_000);
   });
 
-  test('are an account’s own, and a label’s own', () => {
+  test('are separate for each account and each label', () => {
     const { limiter, admit } = limiterOf({ labels: { ...three, workflow: { max: 1 } } });
     for (const value of ['a', 'b', 'c', 'd']) admit(value, 'noisy');
     expect(['w', 'x', 'y', 'z'].map((value) => admit(value, 'quiet'))).toEqual(['w', 'x', 'y', 'other']);
@@ -69,7 +69,7 @@ describe('places', () => {
     expect(policies.size).toBe(50);
   });
 
-  test('go to what the configuration names before all others, as it is written there', () => {
+  test('go to the names of the configuration before all others, as written there', () => {
     const { limiter } = limiterOf({
       labels: { flowControlKey: { max: 3, first: ['vip'] } },
       configured: { 'a/flow_control_key': ['tenant:12345'] },
@@ -86,7 +86,7 @@ describe('places', () => {
     expect(limiter.use()).toMatchObject([{ label: 'flow_control_key', max: 3, shown: 3, configured: 2 }]);
   });
 
-  test('are given as the rules allow: deny goes before first, first before allow', () => {
+  test('are assigned by the rules: deny precedes first, first precedes allow', () => {
     const { admit } = limiterOf({
       labels: {
         destination: { max: 9, allow: ['*.shop.example', 'eu-?.example'], deny: ['test.*'], first: ['x', 'test.y'] },
@@ -104,7 +104,7 @@ describe('places', () => {
     expect(limiter.admit('a', 'flow_control_key', 'opsd:instance:lineage:1')).toBe('other');
   });
 
-  test('are never more than the limit, whatever comes; a value with a place keeps it', () => {
+  test('never exceed the limit; a value with a place keeps it', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), fc.integer({ min: 1, max: 5 }), (values, max) => {
         const { admit, folded } = limiterOf({ labels: { destination: { max } } });
@@ -118,7 +118,7 @@ describe('places', () => {
 });
 
 describe('a restart', () => {
-  test('does not reshuffle places', () => {
+  test('does not reassign places', () => {
     const { limiter, admit, store } = limiterOf({ labels: three });
     for (const value of ['c', 'a', 'b', 'd']) admit(value);
     limiter.tidy(never);
@@ -126,10 +126,10 @@ describe('a restart', () => {
     expect(['d', 'b', 'c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'b', 'c', 'a']);
   });
 
-  test('after a crash gives places first to what the totals of the store have', () => {
+  test('after a crash assigns places first to values in the totals of the store', () => {
     const { admit, store } = limiterOf({ labels: three });
     for (const value of ['a', 'b']) admit(value);
-    // Killed before anything was written. The totals of `a` and `b` are committed.
+    // Killed before any write. The totals of `a` and `b` are committed.
     const later = limiterOf({ labels: { destination: { max: 2 } }, store });
     expect(['a', 'b'].map((value) => later.limiter.keep('a', 'destination', value))).toEqual(['a', 'b']);
     expect(['c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'a']);
@@ -149,7 +149,7 @@ describe('a restart', () => {
     expect(['a', 'b', 'c', 'd'].map((value) => raised.admit(value))).toEqual(['a', 'b', 'c', 'other']);
   });
 
-  test('any sequence of values and restarts: nobody changes between a name and other but by a crash', () => {
+  test('any sequence of values and restarts: no value changes between its name and other except by a crash', () => {
     const steps = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constant('!restart')), {
       maxLength: 40,
     });
@@ -176,7 +176,7 @@ describe('a restart', () => {
 /** Collectors that do not run. */
 const never: ReadOf = () => ({ lastSuccesses: [], intervalMs: 0 });
 
-/** Lets hours pass, one after the other, with a read and the values it sees in each. */
+/** Lets hours pass, each with one read of the given values. */
 async function hours(
   world: { readonly limiter: LabelLimiter; readonly clock: ManualClock },
   count: number,
@@ -193,7 +193,7 @@ async function hours(
 }
 
 describe('idle values', () => {
-  test('lose their place after seven days without being seen; the next that comes gets it', async () => {
+  test('lose their place after seven days without being seen; the next new value gets it', async () => {
     const world = limiterOf({ labels: { destination: { max: 2 } } });
     for (const value of ['a', 'b', 'c']) world.admit(value);
     await hours(world, 1, { seen: ['b'] });
@@ -212,7 +212,7 @@ describe('idle values', () => {
     expect(['c', 'a', 'b'].map((value) => world.admit(value))).toEqual(['c', 'other', 'b']);
   });
 
-  test('do not grow idle while nobody reads: an outage of weeks evicts nothing', async () => {
+  test('do not become idle without reads: an outage of weeks evicts nothing', async () => {
     const world = limiterOf({ labels: three });
     world.admit('a');
     await hours(world, 1);
@@ -221,7 +221,7 @@ describe('idle values', () => {
     expect(world.evicted).toEqual([]);
   });
 
-  test('are as idle after a restart as before it', async () => {
+  test('keep their idle time over a restart', async () => {
     const first = limiterOf({ labels: three });
     first.admit('a');
     await hours(first, 100);
@@ -233,7 +233,7 @@ describe('idle values', () => {
     expect(second.evicted).toEqual(['a/destination/a']);
   });
 
-  test('keep their place when the configuration names them, or when nobody could see them', async () => {
+  test('keep their place when the configuration names them, or when no read could see them', async () => {
     const world = limiterOf({ labels: { destination: { first: ['named'] } } });
     world.admit('named');
     world.limiter.admit('a', 'code', '503');
@@ -256,7 +256,7 @@ describe('idle values', () => {
     expect(world.evicted).toEqual(['a/destination/a']);
   });
 
-  test('that are hidden go too, and are new when they come back', async () => {
+  test('that are hidden go too, and are new when they return', async () => {
     const { limiter, admit, store } = limiterOf({ labels: three });
     for (const value of ['a', 'b']) admit(value);
     limiter.tidy(never);
@@ -268,7 +268,7 @@ describe('idle values', () => {
   });
 });
 
-test('what folds is told with how much of it was seen, in bounded memory', () => {
+test('folded values are reported with their counts, in bounded memory', () => {
   const { limiter } = limiterOf({ labels: { destination: { max: 1 } } });
   limiter.admit('a', 'destination', 'shown', 1_000);
   for (let index = 0; index < 5_000; index += 1) limiter.admit('a', 'destination', `rare-${index % 900}.example`, 1);
@@ -283,7 +283,7 @@ test('what folds is told with how much of it was seen, in bounded memory', () =>
   expect(use!.largestFolded).toHaveLength(10);
 });
 
-test('a glob is what a regular expression makes of it', () => {
+test('a glob equals its regular expression', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 });
   const glob = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '?'), maxLength: 8 });
   fc.assert(

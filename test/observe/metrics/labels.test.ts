@@ -42,7 +42,7 @@ describe('the template of a workflow', () => {
     expect(workflowLabel(url)).toBe(label);
   });
 
-  test('holds no query, no user info and no number, whatever the URL', () => {
+  test('contains no query, no user info and no number, whatever the URL', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.nat(), (url, id) => {
         const label = workflowLabel(url.replace('://', '://user:secret@').replace(/(?=[?#]|$)/, `/${id}`));
@@ -77,7 +77,7 @@ test.each([
   expect(settled(workflowTemplate)(workflow)).toBe(label);
 });
 
-test('what was cleaned once stays as it is', () => {
+test('a cleaned label stays unchanged', () => {
   const part = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.webUrl({ withQueryParameters: true }),

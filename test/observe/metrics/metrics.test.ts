@@ -4,7 +4,7 @@ import { dlqRow, NOW, publishEverything, seriesOf, world } from './world.ts';
 const KEY = '{account="prod",flow_control_key="billing"}';
 
 describe('gauges of a collector', () => {
-  test('show its latest batch as a whole: what is gone from it is gone', async () => {
+  test('show its latest batch as a whole: departed items are absent', async () => {
     const { publish, scrape } = world();
     publish('flowControl', [
       { flowControlKey: 'billing', waitListSize: 3, parallelismMax: 5 },
@@ -51,7 +51,7 @@ describe('gauges of a collector', () => {
     expect([again.get(stale), again.get(waitlist), again.get(runs)]).toEqual([0, 3, 2]);
   });
 
-  test('of one account do not touch those of another', async () => {
+  test('of one account do not affect those of another', async () => {
     const accounts = ['a', 'b'].map((name) => ({ name, apis: ['message' as const], requestsPerDay: 10 }));
     const { publish, scrape, clock } = world({ accounts });
     publish('urlGroups', [], 'a');
@@ -61,7 +61,7 @@ describe('gauges of a collector', () => {
     expect(seriesOf(await scrape(), 'msgsvc_url_groups')).toEqual({ 'msgsvc_url_groups{account="b"}': 1 });
   });
 
-  test('refuse and count what makes no sense, and keep the rest', async () => {
+  test('reject and count invalid values, and keep the rest', async () => {
     const { publish, scrape } = world();
     publish('flowControl', [
       { flowControlKey: 'billing', waitListSize: -1, parallelismCount: NaN, ratePeriodStart: 86_400_000, rateCount: 4 },
@@ -75,7 +75,7 @@ describe('gauges of a collector', () => {
     expect(seriesOf(samples, 'msgsvc_flow_control_rate_period_start_timestamp_seconds')).toEqual({});
   });
 
-  test('say +Inf for what is unlimited, nothing for a zero time, 1 or 0 for what is so or not', async () => {
+  test('show +Inf for unlimited, nothing for a zero time, 1 or 0 for booleans', async () => {
     const { publish, scrape } = world();
     publish('searchIndexes', [
       {
@@ -96,7 +96,7 @@ describe('gauges of a collector', () => {
     expect(samples.get('opsd_refused_values_total{source="searchIndexes"}')).toBe(0);
   });
 
-  test('are made once for a batch, not at each scrape', async () => {
+  test('are computed once per batch, not at each scrape', async () => {
     const { publish, scrape } = world();
     let reads = 0;
     const row = {
@@ -141,13 +141,13 @@ describe('a scrape', () => {
     expect(samples.get('opsd_projection_failures_total{source="urlGroups"}')).toBe(0);
   });
 
-  test('escapes what labels hold', async () => {
+  test('escapes the content of labels', async () => {
     const { publish, text } = world();
     publish('urlGroups', [{ name: 'a"b\\c\nd', endpoints: [] }]);
     expect(await text()).toContain('msgsvc_url_group_endpoints{account="prod",url_group="a\\"b\\\\c d"} 0\n');
   });
 
-  test('is the same text for scrapers that come at once', async () => {
+  test('is the same text for concurrent scrapers', async () => {
     const everything = world({ metrics: { latencyUnit: 's' } });
     publishEverything(everything);
     await everything.text();
@@ -211,7 +211,7 @@ describe('the workflow DLQ', () => {
     expect(await text()).not.toMatch(/opsd:i:l|team-a|wfr-|ECONNREFUSED/);
   });
 
-  test('tells the newest run, the last status, and what expires within a day and three', async () => {
+  test('shows the newest run, the last status, and the expirations within a day and three', async () => {
     const { publish, scrape } = world();
     const day = 86_400_000;
     // Kept for seven days.
@@ -237,7 +237,7 @@ describe('the workflow DLQ', () => {
     expect(seriesOf(await unknown.scrape(), 'msgsvc_workflow_dlq_expiring_runs')).toEqual({});
   });
 
-  test('has rows that could not be understood in its sums', async () => {
+  test('includes rows that could not be parsed in its sums', async () => {
     const { board, clock, scrape } = world();
     const batch = {
       account: 'prod',
@@ -253,7 +253,7 @@ describe('the workflow DLQ', () => {
     expect(samples.get('msgsvc_workflow_dlq_aged_runs{account="prod",age="unknown"}')).toBe(3);
   });
 
-  test('is counted by label where that is asked for: once for each, our own marks left out', async () => {
+  test("is counted by label if configured: once for each, without the daemon's marks", async () => {
     const { publish, scrape } = world({ metrics: { workflowDlqLabels: true } });
     publish('workflowDlq', [
       dlqRow('a', { labels: ['vip', 'eu', 'vip'] }),
@@ -281,7 +281,7 @@ describe('the workflow DLQ', () => {
     expect(samples.get('opsd_label_values_folded_total{label="workflow"}')).toBe(2);
   });
 
-  test('a cause that is gone stays at 0 for a day; the whole empties to zeroes, not to nothing', async () => {
+  test('an absent cause stays at 0 for a day; an empty DLQ has zeroes, not no series', async () => {
     const { publish, scrape, clock } = world();
     const runs = 'msgsvc_workflow_dlq_runs{account="prod",workflow="app.example/workflows/order",reason="http"}';
     publish('workflowDlq', [dlqRow('a', { responseStatus: 503 })]);
@@ -334,7 +334,7 @@ describe('statistics', () => {
     expect(seriesOf(samples, 'msgsvc_account_dlq_messages')).toEqual({});
   });
 
-  test('that disagree show by how much, and whether that is more than chance explains', async () => {
+  test('that disagree show the difference, and whether it exceeds chance', async () => {
     const { publish, scrape } = world();
     const hour = { hour: NOW, statistics: 9, agrees: false };
     publish('accountStats', [

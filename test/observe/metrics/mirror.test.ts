@@ -17,7 +17,7 @@ const createdOf = (destination: string): string =>
 const DURATION = 'msgsvc_message_delivery_duration_seconds';
 
 describe('totals of the store', () => {
-  test('are read once, and then go on by what is committed', async () => {
+  test('are read once, and then follow the commits', async () => {
     const { totals, scrape } = world({ stored: [created('a.example', 3)] });
     const reads = totals.reads;
     expect((await scrape()).get(createdOf('a.example'))).toBe(3);
@@ -31,7 +31,7 @@ describe('totals of the store', () => {
     expect(totals.reads).toBe(reads);
   });
 
-  test('that cannot be read at the start are read later, with what was added meanwhile, once', async () => {
+  test('that cannot be read at the start are read later, with later additions, once', async () => {
     const totals = new MemoryTotals();
     const failures: Increment = {
       metric: 'msgsvc_message_failures_total',
@@ -40,7 +40,7 @@ describe('totals of the store', () => {
     };
     totals.add('prod', [failures, created('a.example', 3)]);
     totals.broken = new Error('disk I/O error');
-    // What is read late is not new, and never 0.
+    // Values that are read late are not new, and never 0.
     const { scrape, text } = world({ totals, metrics: { newSeriesZeroFor: '90s' } });
     totals.add('prod', [created('a.example', 2)]);
     const failed = await scrape();
@@ -72,14 +72,14 @@ describe('totals of the store', () => {
     expect(samples.get('opsd_spans_dropped_total{reason="queue"}')).toBe(0);
   });
 
-  test('whose stored value was refused stay absent, whatever is added', async () => {
+  test('whose stored value was rejected stay absent, whatever is added', async () => {
     const { totals, scrape } = world({ stored: [created('a.example', -1)] });
     totals.add('prod', [created('a.example', 2), created('b.example', 2)]);
     totals.add('prod', [{ metric: 'msgsvc_messages_finished_total', labels: ['a.example'], by: 1 }]);
     expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({ [createdOf('b.example')]: 2 });
   });
 
-  test('are not followed any more after the end', async () => {
+  test('are not updated after the end', async () => {
     const { totals, metrics, scrape } = world({ stored: [created('a.example', 3)] });
     metrics[Symbol.dispose]();
     totals.add('prod', [created('a.example', 2)]);
@@ -109,7 +109,7 @@ describe('totals of the store', () => {
     ]);
   });
 
-  test('of destinations beyond the limit: what comes is other, what was is not shown', async () => {
+  test('of destinations beyond the limit: new counts are other, old ones are not shown', async () => {
     const { totals, metrics, scrape } = world({
       metrics: { labels: { destination: { max: 2 } } },
       stored: [created('a.example', 1), created('b.example', 2), created('0.example', 4), created('other', 3)],
@@ -143,7 +143,7 @@ describe('totals of the store', () => {
     expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({ [createdOf('a.example')]: 1 });
   });
 
-  test('that the catalogue does not know, or that make no sense, are refused and counted', async () => {
+  test('that the catalog does not know, or that are invalid, are rejected and counted', async () => {
     // What an earlier version wrote; no such name compiles today.
     // @ts-expect-error This is a counter, not a histogram.
     const odd: HistogramIncrement = { metric: 'msgsvc_messages_created_total', labels: ['a'], buckets: [1], sum: 1 };
@@ -180,7 +180,7 @@ describe('histograms of the store', () => {
   });
   const le = (bound: string): string => `${DURATION}_bucket{le="${bound}",account="prod",destination="a.example"}`;
 
-  test('go on from what was kept, bucket by bucket', async () => {
+  test('continue from the stored values, bucket by bucket', async () => {
     const totals = new MemoryTotals();
     totals.add('prod', [], [fell(0, 3), fell(bounds.length, 1)]);
     const { scrape } = world({ totals, metrics: { newSeriesZeroFor: '90s' } });
@@ -203,7 +203,7 @@ describe('histograms of the store', () => {
     expect((await scrape()).get(le('+Inf'))).toBe(7);
   });
 
-  test('that have other buckets than the catalogue, or counts that make no sense, are refused', async () => {
+  test('that have other buckets than the catalog, or invalid counts, are rejected', async () => {
     const { totals, scrape } = world();
     totals.add('prod', [], [fell(0, 1, { buckets: [1] }), fell(0, 1, { sum: Number.NaN }), fell(0, -1), fell(1, 1)]);
     const samples = await scrape();
@@ -211,7 +211,7 @@ describe('histograms of the store', () => {
     expect(samples.get(le('+Inf'))).toBe(1);
   });
 
-  test('have exemplars in OpenMetrics for messages that are traced, and for no others', async () => {
+  test('have exemplars in OpenMetrics for traced messages only', async () => {
     const traces = traceSettings.parse({ sampleRatio: 0.5 });
     const spanOf = (account: string, messageId: string) => deliverySpanOf(traces, account, messageId);
     const ids = Array.from({ length: 40 }, (_, at) => `msg_${at}`);
@@ -226,7 +226,7 @@ describe('histograms of the store', () => {
     expect(await text()).not.toContain('trace_id');
   });
 
-  test('have no exemplars where deliveries are in their producers’ traces, whose ids are not known', () => {
+  test('have no exemplars if deliveries belong to their producers’ traces, whose ids are unknown', () => {
     const traces = traceSettings.parse({ sampleRatio: 1, producer: 'parent' });
     expect(deliverySpanOf(traces, 'prod', 'msg_1')).toBeUndefined();
     expect(deliverySpanOf({ ...traces, producer: 'link' }, 'prod', 'msg_1')).toBeDefined();
@@ -241,7 +241,7 @@ const duration = (destination: string, count: number): HistogramIncrement => {
 describe('a counter that appears while the daemon runs', () => {
   const zeroFor = { metrics: { newSeriesZeroFor: '90s' } };
 
-  test('is 0 for 90 s and then what it is, with its failures, and since when it counts', async () => {
+  test('is 0 for 90 s and then its value, with its failures and its creation time', async () => {
     const { totals, clock, scrape, text } = world(zeroFor);
     await clock.advance(10_000);
     const since = clock.now() / 1_000;
@@ -269,7 +269,7 @@ describe('a counter that appears while the daemon runs', () => {
     expect(openMetrics).toContain(`${createdOf('a.example').replace('_total', '_created')} ${since}`);
   });
 
-  test('has its real value at once for a person, whatever scrapers see before and after', async () => {
+  test('has its real value at once for a browser, whatever scrapers see before and after', async () => {
     const { totals, clock, scrape, text } = world(zeroFor);
     const current = async () => (await text('current')).split('\n');
     const expected = (value: number) => `${createdOf('a.example')} ${value}`;
@@ -278,7 +278,7 @@ describe('a counter that appears while the daemon runs', () => {
     expect(await current()).toContain(expected(100));
     expect((await current())[0]).toBe('# 17 new counters are still exported as 0: telemetry.metrics.newSeriesZeroFor');
     expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 7`);
-    // What grows while it is held is shown too: no text is kept of what was.
+    // Increments during the hold are shown too: no old text is kept.
     totals.add('prod', [created('a.example', 1)], [duration('a.example', 1)]);
     expect(await current()).toContain(expected(101));
     expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 8`);
@@ -290,19 +290,19 @@ describe('a counter that appears while the daemon runs', () => {
     expect(await text('current')).not.toContain('still exported as 0');
   });
 
-  test('holds for counters of the daemon itself too', async () => {
+  test('waits for counters of the daemon itself too', async () => {
     const { events, clock, scrape } = world(zeroFor);
     const skipped = 'opsd_api_dropped_rows_total{account="prod",operation="list-logs"}';
     events.emit({ type: 'api.rows_dropped', account: 'prod', operation: 'list-logs', count: 3, example: 'x' });
     events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
     const before = await scrape();
-    // The one was there from the start.
+    // The other counter existed from the start.
     expect([before.get(skipped), before.get('opsd_delivery_events_write_failures_total')]).toEqual([0, 1]);
     await clock.advance(90_000);
     expect((await scrape()).get(skipped)).toBe(3);
   });
 
-  test('is not new when the store had it: its total is shown at once, and since when it counts is not known', async () => {
+  test('is not new when the store had it: its total is shown at once, without a creation time', async () => {
     const { text, scrape } = world({ ...zeroFor, stored: [created('a.example', 40)] });
     expect((await scrape()).get(createdOf('a.example'))).toBe(40);
     expect(await text('openmetrics')).not.toContain(createdOf('a.example').replace('_total', '_created'));

@@ -39,7 +39,7 @@ test('their counters continue in a daemon that follows another in the same proce
   }
 });
 
-test('promtool finds nothing to say about them', async ({ skip }) => {
+test('promtool reports nothing about them', async ({ skip }) => {
   const promtool = installed('promtool');
   if (promtool === undefined) skip('promtool is not installed');
   const text = await world().text();

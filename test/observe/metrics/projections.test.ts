@@ -1,4 +1,4 @@
-/** When batches are turned into gauges: as they come, a slice in a turn of the event loop, and never in a scrape. */
+/** Conversion of batches to gauges: on arrival, one slice per turn of the event loop, and never in a scrape. */
 import { onTestFinished, expect, test } from 'vitest';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
@@ -7,10 +7,10 @@ import { until } from '../../support/until.ts';
 import { dlqRow, NOW, seriesOf, world } from './world.ts';
 
 const RUNS = 20_000;
-/** Rows of one slice; the last step may go beyond it. */
+/** Rows of one slice. The last step may exceed it. */
 const MOST_IN_A_TURN = 2_048 + 256;
 
-/** Rows that tell how often they are looked at. */
+/** Rows that count their reads. */
 function watchedRows(count: number) {
   const looks = { all: 0, inTurn: 0, most: 0, turns: 0 };
   const look = (): number => {
@@ -21,7 +21,7 @@ function watchedRows(count: number) {
   };
   const rows = Array.from({ length: count }, (_, index): WorkflowDlqEntry => {
     const row = dlqRow(String(index), { responseStatus: 500, workflowUrl: `https://app.example/w${index % 7}` });
-    // Read once a row by the projection of the workflow DLQ.
+    // The projection of the workflow DLQ reads this once per row.
     return Object.defineProperty(row, 'flowControlKey', { get: () => void look(), enumerable: true });
   });
   let isWatching = true;
@@ -38,7 +38,7 @@ function watchedRows(count: number) {
 const held = (samples: ReadonlyMap<string, number>): number =>
   Object.values(seriesOf(samples, 'msgsvc_workflow_dlq_runs')).reduce((sum, runs) => sum + runs, 0);
 
-test('a scrape looks at no row, however many came', async () => {
+test('a scrape reads no row, however many arrived', async () => {
   const { publish, scrape } = world();
   const { rows, looks } = watchedRows(RUNS);
   publish('workflowDlq', rows);
@@ -50,7 +50,7 @@ test('a scrape looks at no row, however many came', async () => {
   expect(looks.all).toBe(before);
 });
 
-test('many rows are projected a slice in a turn, and shown all at once in place of those before', async () => {
+test('many rows are projected one slice per turn, and replace the previous ones at once', async () => {
   const { publish, scrape } = world();
   publish('workflowDlq', [dlqRow('a'), dlqRow('b')]);
   expect(held(await scrape())).toBe(2);
@@ -67,7 +67,7 @@ test('many rows are projected a slice in a turn, and shown all at once in place 
   expect(looks.turns).toBeGreaterThanOrEqual(Math.floor(RUNS / MOST_IN_A_TURN));
 });
 
-test('while many rows are projected, a batch before them that grows too old is withheld all the same', async () => {
+test('while many rows are projected, an older batch that becomes too old is still withheld', async () => {
   const { publish, scrape, clock, board } = world();
   publish('workflowDlq', [dlqRow('a')]);
   expect(held(await scrape())).toBe(1);
@@ -78,7 +78,7 @@ test('while many rows are projected, a batch before them that grows too old is w
   await until({ what: 'the batch is shown' }, async () => held(await scrape()) === RUNS);
 });
 
-test('what comes while others are projected is shown too, the latest of each', async () => {
+test('batches that arrive during a projection are shown too, the latest of each', async () => {
   const { publish, scrape } = world();
   publish('workflowDlq', watchedRows(RUNS).rows);
   publish('urlGroups', []);
@@ -92,7 +92,7 @@ test('what comes while others are projected is shown too, the latest of each', a
   expect(groups).toEqual({ 'msgsvc_url_groups{account="prod"}': 1 });
 });
 
-test('runs that left by the daemon’s own acts leave the gauges, which grow no younger', async () => {
+test('runs that left by the daemon’s own actions leave the gauges, whose age does not decrease', async () => {
   const { publish, scrape, clock, board } = world();
   publish('workflowDlq', [dlqRow('a'), dlqRow('b')]);
   expect(held(await scrape())).toBe(2);
@@ -103,7 +103,7 @@ test('runs that left by the daemon’s own acts leave the gauges, which grow no 
   expect(held(await scrape())).toBe(0);
 });
 
-test('samples are steps too: workflows that are all different do not come in one', () => {
+test('samples are steps too: workflows that all differ do not take one step', () => {
   const rows = Array.from({ length: 1_000 }, (_, index) =>
     dlqRow(String(index), { workflowUrl: `https://w${index}.example` }),
   );
@@ -120,6 +120,6 @@ test('samples are steps too: workflows that are all different do not come in one
   const all = inSteps.reduce((sum, count) => sum + count, 0);
   expect(all).toBeGreaterThan(4 * rows.length);
   expect(Math.max(...inSteps)).toBeLessThan(32);
-  // A sample weighs more than a row.
+  // A sample counts more than a row.
   expect(weight).toBeGreaterThan(rows.length + 4 * all);
 });

@@ -23,7 +23,7 @@ const request = (code: number | 'error', failure?: ServiceErrorCode): OpsEvent =
 describe('msgsvc_up', () => {
   const UP = 'msgsvc_up{account="prod",api="message"}';
 
-  test('is there from the start, as 0, for each API that is configured', async () => {
+  test('exists from the start, as 0, for each configured API', async () => {
     const { scrape } = world({ accounts: [{ name: 'prod', apis: ['message'], requestsPerDay: 1 }] });
     expect(seriesOf(await scrape(), 'msgsvc_up')).toEqual({ [UP]: 0 });
   });
@@ -38,14 +38,14 @@ describe('msgsvc_up', () => {
     [200, 'malformed', 0],
     ['error', 'connection', 0],
     ['error', 'timeout', 0],
-  ])('after an answer %s (%s) is %d', async (code, failure, up) => {
+  ])('after a response %s (%s) is %d', async (code, failure, up) => {
     const { scrape, events } = world();
     events.emit(request(up === 1 ? 500 : 200, up === 1 ? 'server_error' : undefined));
     events.emit(request(code, failure));
     expect((await scrape()).get(UP)).toBe(up);
   });
 
-  test('stays what it was when the last answer says nothing of the service', async () => {
+  test('is unchanged when the last response says nothing about the service', async () => {
     const { scrape, events } = world();
     events.emit(request(200));
     for (const failure of ['rate_limited', 'aborted', 'budget', 'too_large'] as const)
@@ -53,7 +53,7 @@ describe('msgsvc_up', () => {
     expect((await scrape()).get(UP)).toBe(1);
   });
 
-  test('falls when nothing was heard for two intervals', async () => {
+  test('drops without a response for two intervals', async () => {
     const { scrape, events, clock } = world();
     events.emit(request(200));
     await clock.advance(120_000);
@@ -62,7 +62,7 @@ describe('msgsvc_up', () => {
     expect((await scrape()).get(UP)).toBe(0);
   });
 
-  test('is not there for an API that nothing asks, but for a while after a policy asked', async () => {
+  test('is absent for an API without requests, except for a while after a request of a policy', async () => {
     const { scrape, events, clock } = world({ collectors: ['accountStats'] });
     expect((await scrape()).has(UP)).toBe(false);
     events.emit(request(503, 'server_error'));
@@ -100,7 +100,7 @@ describe('collectors', () => {
     expect(seriesOf(await scrape(), 'opsd_collector_stale')).toEqual({});
   });
 
-  test('show how their last run went', async () => {
+  test('show the result of their last run', async () => {
     const { board, events, publish, clock, scrape } = world();
     publish('workflowDlq', []);
     await clock.advance(1_000);
@@ -127,7 +127,7 @@ describe('collectors', () => {
   });
 });
 
-test('the log is known with its lag and its catch-up rate, while runs of its collector fail', async () => {
+test('the log is shown with its lag and its catch-up rate, while runs of its collector fail', async () => {
   const { board, clock, scrape } = world({ collectors: ['logs'] });
   board.logLag.take('prod', NOW - 900_000);
   await clock.advance(60_000);
@@ -140,7 +140,7 @@ test('the log is known with its lag and its catch-up rate, while runs of its col
 });
 
 describe('requests', () => {
-  test('lead to the span of the daemon in which they were made', async () => {
+  test('link to the span of the daemon that made them', async () => {
     const spans = [undefined, { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }];
     const { events, text } = world({ deps: { currentSpan: () => spans.shift() } });
     events.emit(request(200));
@@ -202,7 +202,7 @@ describe('policies and actions', () => {
   });
   const labels = 'account="prod",policy="resume"';
 
-  test('show mode and next run; every outcome is there from 0', async () => {
+  test('show mode and next run; every outcome exists from 0', async () => {
     const samples = await world({ deps: { policies: () => [policy] } }).scrape();
     expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
     expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
@@ -220,7 +220,7 @@ describe('policies and actions', () => {
     expect(samples.get(`opsd_policy_evaluation_errors_total{${labels}}`)).toBe(2);
   });
 
-  test('say since when a guard holds, and by which, as the page does', async () => {
+  test('show since when a guard holds, and its name, as the page does', async () => {
     let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
     const w = world({ deps: { policies: () => [{ ...policy, ...(held && { held }) }] } });
     const shown = async (): Promise<Record<string, number>> => {
@@ -238,7 +238,7 @@ describe('policies and actions', () => {
     expect(await shown()).toEqual({});
   });
 
-  test('say how long the backlog takes, while there is one', async () => {
+  test('show how long the backlog takes, if there is one', async () => {
     const { events, scrape } = world();
     const drain = `opsd_policy_drain_seconds{${labels}}`;
     events.emit(run({ drainMs: 90_000 }));
@@ -281,7 +281,7 @@ describe('policies and actions', () => {
     });
   });
 
-  test('show what waits for a person, what windows allow, pauses and the lease', async () => {
+  test('show pending approvals, the room of windows, pauses and the lease', async () => {
     const engine: EngineReadings = {
       unknownOutcomes: 2,
       oldestIntentAt: NOW - 5_000,
@@ -308,7 +308,7 @@ describe('policies and actions', () => {
     expect(samples.get('opsd_leader')).toBe(0);
   });
 
-  test('are read from the store again when something happened, or ten seconds later, and when it failed', async () => {
+  test('are read from the store again after an event, after ten seconds, and after a failure', async () => {
     let reads = 0;
     let isBroken = false;
     const engine = (): EngineReadings => {
@@ -333,7 +333,7 @@ describe('policies and actions', () => {
     expect(await shown()).toBe(reads);
   });
 
-  test('count an item once, and what became of it as it becomes known', async () => {
+  test('count an item once, and its outcome when it is known', async () => {
     const { events, scrape } = world();
     const outcome = (name: string, durationMs: number, more: object = {}): OpsEvent => ({
       type: 'action.outcome',
@@ -369,7 +369,7 @@ describe('policies and actions', () => {
   });
 });
 
-test('the daemon tells what it is and how it fares', async () => {
+test('the daemon shows its build and its state', async () => {
   const lines = new Map([['warn', 2]]);
   const { events, scrape } = world({
     deps: { stateRestored: true, engine: () => ({ ...CALM, unknownOutcomes: 3 }), logLines: () => lines },
@@ -400,7 +400,7 @@ test('the daemon tells what it is and how it fares', async () => {
   if (process.platform === 'linux') expect(samples.get('process_open_fds')).toBeGreaterThan(2);
 });
 
-test('the time of the last save is told once there was one', async () => {
+test('the time of the last save is shown once there was one', async () => {
   let savedAt: number | undefined;
   const { scrape } = world({ deps: { savedAt: () => savedAt } });
   expect(seriesOf(await scrape(), 'opsd_state_last_save_timestamp_seconds')).toEqual({});
@@ -408,7 +408,7 @@ test('the time of the last save is told once there was one', async () => {
   expect((await scrape()).get('opsd_state_last_save_timestamp_seconds')).toBe((NOW - 1_500) / 1_000);
 });
 
-test('records of the audit log are counted as they were written, and what could not be', async () => {
+test('records of the audit log are counted, written and failed ones', async () => {
   let audit = { records: 2, failures: 0 };
   const { scrape } = world({ deps: { audit: () => audit } });
   const shown = async () => {

@@ -30,7 +30,7 @@ async function seriesTold(made: World): Promise<{ readonly exposed: number; read
   return { exposed: samples.size, told };
 }
 
-/** More than there is room for; so many rows are shown some turns after they came. */
+/** More series than the limit. This many rows are shown some turns after their arrival. */
 async function fill(made: World): Promise<void> {
   made.publish('urlGroups', groups(5_000));
   await until({ what: 'the limit is reached' }, async () => {
@@ -40,7 +40,7 @@ async function fill(made: World): Promise<void> {
 }
 
 describe('the limit of series', () => {
-  test('is not exceeded, whatever comes; the daemon still tells of itself', async () => {
+  test('is never exceeded; the daemon still reports about itself', async () => {
     const made = world({ metrics });
     const heard: OpsEvent[] = [];
     made.events.subscribe((event) => heard.push(event));
@@ -59,7 +59,7 @@ describe('the limit of series', () => {
     expect(warned).toContainEqual({ type: 'series.refused', family: 'msgsvc_url_group_endpoints', limit: 2_000 });
   });
 
-  test('lets go on what is known, and takes new ones when there is room again', async () => {
+  test('lets known series increase, and accepts new ones when there is room again', async () => {
     const made = world({ metrics, stored: [created('a.example', 1)] });
     await fill(made);
     made.totals.add('prod', [created('a.example', 1), created('late.example', 1)]);
@@ -74,7 +74,7 @@ describe('the limit of series', () => {
     expect(roomy.get(createdOf('new.example'))).toBe(5);
   });
 
-  test('shows no part of a total: what was refused stays so until a restart', async () => {
+  test('shows no part of a total: a rejected one stays so until a restart', async () => {
     const totals = new MemoryTotals();
     const made = world({ metrics, totals });
     await fill(made);
@@ -86,7 +86,7 @@ describe('the limit of series', () => {
     expect((await world({ metrics, totals }).scrape()).get(createdOf('late.example'))).toBe(101);
   });
 
-  test('holds for what the store has, too', async () => {
+  test('applies to the content of the store, too', async () => {
     const stored = Array.from({ length: 3_000 }, (_, index) => created(`d${index}.example`, 1));
     const made = world({ metrics, stored });
     expect((await seriesTold(made)).exposed).toBeLessThanOrEqual(2_000);

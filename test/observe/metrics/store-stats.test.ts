@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { StoreReadings } from '#observe/metrics/store-stats.ts';
 import { NOW, seriesOf, world } from './world.ts';
 
-test('sizes and the newest backup of the store; what is not known is absent', async () => {
+test('sizes and the newest backup of the store; unknown values are absent', async () => {
   let readings: StoreReadings = {
     sizeBytes: 4_096,
     freeBytes: 1e9,

@@ -1,4 +1,4 @@
-/** What the metrics live in: a board, a bus, a clock that stands still, and totals to add to. */
+/** The environment of the metrics: a board, a bus, a stopped clock, and totals. */
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from '#observe/metrics/metrics.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
@@ -15,7 +15,7 @@ import { MemoryTotals } from '../../support/memory-totals.ts';
 /** 2026-05-04 12:00 UTC */
 export const NOW = Date.UTC(2026, 4, 4, 12);
 
-/** Of an engine without policies. */
+/** Readings of an engine without policies. */
 export const CALM: EngineReadings = {
   unknownOutcomes: 0,
   approvals: [],
@@ -31,21 +31,21 @@ export interface World {
   readonly clock: ManualClock;
   readonly totals: MemoryTotals;
   readonly publish: <N extends CollectorName>(collector: N, rows: Batch<N>['rows'], account?: string) => void;
-  /** The whole text of a scrape. */
+  /** Returns the whole text of a scrape. */
   readonly text: (format?: Format) => Promise<string>;
-  /** Renders, and gives each sample by its name and labels as they stand in the text. */
+  /** Renders, and returns each sample by its name and labels as in the text. */
   readonly scrape: () => Promise<Map<string, number>>;
 }
 
 export interface WorldOptions {
-  /** The configuration's `telemetry.metrics`. */
+  /** `telemetry.metrics` of the configuration. */
   readonly metrics?: object;
   readonly accounts?: MetricsDeps['accounts'];
   readonly collectors?: readonly CollectorName[];
   readonly deps?: Partial<MetricsDeps>;
-  /** What the store holds of `prod` at the start. */
+  /** Increments of `prod` in the store at the start. */
   readonly stored?: readonly Increment[];
-  /** Totals that were there before. */
+  /** Totals from before. */
   readonly totals?: MemoryTotals;
 }
 
@@ -119,12 +119,12 @@ function parse(text: string): Map<string, number> {
   return samples;
 }
 
-/** The series of a metric with their values. */
+/** Returns the series of a metric with their values. */
 export function seriesOf(samples: ReadonlyMap<string, number>, metric: string): Record<string, number> {
   return Object.fromEntries([...samples].filter(([series]) => series === metric || series.startsWith(`${metric}{`)));
 }
 
-/** A batch of each collector that gives every metric of it at least one series. */
+/** Publishes a batch of each collector that produces at least one series of each of its metrics. */
 export function publishEverything({ publish, clock }: World): void {
   const at = clock.now();
   const points = [{ at: at - 3_600_000, value: 5 }];

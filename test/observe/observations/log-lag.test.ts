@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 function world() {
   const clock = new ManualClock(NOW);
   const lag = new LogLag(clock);
-  /** Takes a watermark that is so many minutes after the start, after so many minutes of waiting. */
+  /** Applies a watermark this many minutes after the start, after a wait of this many minutes. */
   const take = async (waited: number, minutes: number): Promise<void> => {
     await clock.advance(waited * MINUTE);
     lag.take('prod', NOW + minutes * MINUTE);
@@ -25,7 +25,7 @@ test('nothing is known before the first watermark, and no rate in the first minu
   expect(of()).not.toHaveProperty('catchUpRatio');
 });
 
-test('the rate covers the last ten minutes, and falls while nothing is counted', async () => {
+test('the rate covers the last ten minutes, and decreases while nothing is counted', async () => {
   const { clock, take, of } = world();
   await take(0, -100);
   for (let n = 1; n <= 10; n += 1) await take(1, -100 + 4 * n);
@@ -36,7 +36,7 @@ test('the rate covers the last ten minutes, and falls while nothing is counted',
   expect(of()).toMatchObject({ catchUpRatio: 0 });
 });
 
-test('commits that follow each other at once add to the rate', async () => {
+test('commits in quick succession add to the rate', async () => {
   const { take, of } = world();
   await take(0, -100);
   for (let n = 1; n <= 600; n += 1) await take(1 / 60, -100 + n / 30);

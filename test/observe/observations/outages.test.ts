@@ -1,4 +1,4 @@
-/** Which destinations are down: an outage is named with its size, and nothing else is called one. */
+/** Destinations that are down: an outage is reported with its size, and nothing else is reported as one. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
@@ -40,12 +40,12 @@ function outages(minutes: readonly Minute[], watched = 420) {
   return { clock, recent, found: recent.outages('prod') };
 }
 
-/** Minutes `from` to `to` ago, the same in each. */
+/** Builds equal minutes from `from` to `to` minutes ago. */
 function each(from: number, to: number, of: Omit<Minute, 'ago'>): Minute[] {
   return Array.from({ length: from - to + 1 }, (_, index) => ({ ago: from - index, ...of }));
 }
 
-test('a destination that fails everything is down since its first failure, with the size of it', () => {
+test('a destination that fails everything is down since its first failure, with the size of the outage', () => {
   const { found } = outages([
     ...each(40, 21, { delivered: 50 }),
     ...each(20, 2, { failed: 10, lost: 3 }),
@@ -74,7 +74,7 @@ test('failures that the daemon finds at its start may have begun earlier', () =>
   expect(outages(each(9, 0, { failed: 10 }), 60).found).toMatchObject([{ isSinceKnown: true }]);
 });
 
-test('a few deliveries are no end of an outage, and it ends when most is delivered', () => {
+test('a few deliveries do not end an outage, and it ends when most attempts succeed', () => {
   const down = [...each(20, 1, { failed: 20 }), { ago: 5, delivered: 1 }];
   expect(outages(down).found).toMatchObject([{ delivered: 1, failed: 400 }]);
   expect(outages([...down, { ago: 0, delivered: 3 }]).found).toEqual([]);
@@ -106,7 +106,7 @@ describe('no outage is', () => {
   });
 });
 
-test('what is not known is not called well: no reading yet, or one that is behind', async () => {
+test('unknown is not reported as healthy: no reading yet, or one that is behind', async () => {
   const { clock, recent } = outages(each(9, 0, { failed: 10 }));
   expect(recent.outages('other')).toBeUndefined();
   await clock.advance(5 * MINUTE + 1);

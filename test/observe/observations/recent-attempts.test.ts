@@ -37,7 +37,7 @@ test('a window slides over the minutes of the entries, whenever they were read',
   expect(of(15, 'silent.example.com')).toEqual({ delivered: 0, all: 0 });
 });
 
-test('minutes are forgotten as time goes on, and their places taken anew', async () => {
+test('minutes are removed as time passes, and their slots reused', async () => {
   const { clock, recent, take, of } = world();
   take(at(0, 4, 0));
   await clock.advance(6 * HOUR);
@@ -51,7 +51,7 @@ test('minutes are forgotten as time goes on, and their places taken anew', async
   });
   expect(of(15)).toEqual({ delivered: 1, all: 1 });
   expect(of(350)).toEqual({ delivered: 1, all: 1 });
-  // Later than what stands there: an entry of six hours ago changes nothing.
+  // Newer data occupies the slot: an entry of six hours ago changes nothing.
   take(at(0, 9, 0));
   expect(of(15)).toEqual({ delivered: 1, all: 1 });
 });
@@ -79,7 +79,7 @@ test('nothing is known while the reading of the log is behind', async () => {
   expect(of(15)).toEqual({ delivered: 50, all: 50 });
 });
 
-test('nothing is known of another account, and of longer than six hours', () => {
+test('nothing is known of another account, or of more than six hours', () => {
   const { recent, take, of } = world();
   take(at(0, 50, 0));
   expect(recent.of('other', HOST, MINUTE)).toBeUndefined();
@@ -87,7 +87,7 @@ test('nothing is known of another account, and of longer than six hours', () => 
   expect(of(360)).toBeUndefined();
 });
 
-test('of too many hosts the silent ones go, and what they did is not taken for nothing', () => {
+test('of too many hosts the silent ones are removed, and their history becomes unknown instead of zero', () => {
   const { take, of } = world();
   take(at(30, 1, 0, 'old.example.com'));
   take(at(10, 1, 0));

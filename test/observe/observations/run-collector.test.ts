@@ -35,7 +35,7 @@ class CodedError extends Error {
 }
 
 describe('a run that succeeds', () => {
-  test('publishes the batch with its time, and says so', async () => {
+  test('publishes the batch with its time, and reports it', async () => {
     const w = world(async () => {
       await w.clock.advance(250);
       return { rows: [row], dropped: 1 };
@@ -48,7 +48,7 @@ describe('a run that succeeds', () => {
     expect(w.heard).toEqual([{ type: 'collector.finished', account, collector, at: T0 + 250, durationMs: 250 }]);
   });
 
-  test('is given the batch before it, however old', async () => {
+  test('gets the previous batch, however old', async () => {
     const previous: unknown[] = [];
     const w = world(async (_signal, before) => {
       previous.push(before?.rows);
@@ -62,7 +62,7 @@ describe('a run that succeeds', () => {
 });
 
 describe('a run that fails', () => {
-  test('leaves the batch before it in place, to age visibly', async () => {
+  test('leaves the previous batch in place, which ages visibly', async () => {
     let fails = false;
     const w = world(async () => {
       if (fails) throw new CodedError('server_error');
@@ -116,21 +116,21 @@ describe('a run that fails', () => {
     expect(w.board.statuses()).toMatchObject([{ lastFailure: { reason } }]);
   });
 
-  test('by its timeout tells how long it had, whatever the aborted request said', async () => {
+  test('by its timeout has its time limit as the reason, whatever the aborted request said', async () => {
     const w = world(() => Promise.reject(new CodedError('aborted')));
     await w.task.run(aborted(new TimeoutError('no result within 5 ms')));
     expect(w.board.statuses()).toMatchObject([{ lastFailure: { message: 'no result within 5 ms' } }]);
   });
 });
 
-test('a run that was not started is told of', () => {
+test('a run that was not started is reported', () => {
   const w = world(() => Promise.resolve({ rows: [], dropped: 0 }));
   w.task.onSkip('overlap');
   expect(w.task.name).toBe('production/flowControl');
   expect(w.heard).toEqual([{ type: 'collector.skipped', account, collector, reason: 'overlap' }]);
 });
 
-test('staleness is of the monotonic clock: setting the wall clock withholds nothing', async () => {
+test('staleness uses the monotonic clock: a change of the wall clock withholds nothing', async () => {
   const w = world(() => Promise.resolve({ rows: [row], dropped: 0 }));
   expect(w.board.isStale(account, collector)).toBe(true);
   await w.task.run(never);
@@ -139,7 +139,7 @@ test('staleness is of the monotonic clock: setting the wall clock withholds noth
 });
 
 describe('after a failure', () => {
-  test('it asks to be run again soon, then less and less often, until it succeeds', async () => {
+  test('it requests a further run soon, then less and less often, until it succeeds', async () => {
     let failing = true;
     const w = world(() =>
       failing ? Promise.reject(new CodedError('connection')) : Promise.resolve({ rows: [], dropped: 0 }),
@@ -153,13 +153,13 @@ describe('after a failure', () => {
     expect(await w.task.run(never)).toEqual({ againInMs: 5_000 });
   });
 
-  test('it does not when the service asked for fewer requests', async () => {
+  test('it does not when the service required fewer requests', async () => {
     const w = world(() => Promise.reject(new CodedError('rate_limited')));
     expect(await w.task.run(never)).toBeUndefined();
   });
 });
 
-test('a run for which no request is left today is skipped, and said to be', async () => {
+test('a run without remaining requests for today is skipped, and reported as skipped', async () => {
   const w = world(async () => ({ rows: [row], dropped: 0 }));
   let left = false;
   const { clock, board } = w;

@@ -5,7 +5,7 @@ import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 
-test('each check is said once, however often its batch comes again', () => {
+test('each check is reported once, however often its batch comes again', () => {
   const board = new ObservationBoard(new ManualClock(0));
   board.register({ account: 'a', collector: 'accountStats', schedule: '', intervalMs: 1, maxStalenessMs: 1 });
   const events = new EventBus();

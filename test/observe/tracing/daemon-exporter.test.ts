@@ -1,4 +1,6 @@
-/** The exporter of the daemon's own spans, held to the exporters of OpenTelemetry: receivers decode the same spans. */
+/**
+ * Compares the exporter of the daemon's own spans with the exporters of OpenTelemetry: receivers decode the same spans.
+ */
 import { context, trace, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';

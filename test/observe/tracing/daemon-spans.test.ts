@@ -53,7 +53,7 @@ const request = (more: Partial<Extract<OpsEvent, { type: 'api.request' }>> = {})
   ...more,
 });
 
-describe('what the daemon does', () => {
+describe('an operation of the daemon', () => {
   test('is a span of the second resource, with its requests under it', async () => {
     const { sink, own, bus, clock } = await world();
     const told = await own.during(POLL, async () => {
@@ -95,7 +95,7 @@ describe('what the daemon does', () => {
     expect(second).toMatchObject({ status: 'error', attributes: { 'error.type': '503' } });
   });
 
-  test('hides what a URL of a request should not show', async () => {
+  test("hides the parts of a request's URL that must not be shown", async () => {
     const { sink, own, bus } = await world();
     await own.during(POLL, async () => {
       bus.emit(request({ method: 'DELETE', url: 'http://user:canary@[::1]:8080/v2/dlq?token=canary' }));
@@ -127,7 +127,7 @@ describe('what the daemon does', () => {
     for (const { startMs, endMs } of sink.spans) expect(endMs).toBeGreaterThanOrEqual(startMs);
   });
 
-  test('fails as the work does, and says what failed without its text', async () => {
+  test('fails as the work does, and names the failure without its text', async () => {
     const { sink, own } = await world();
     await expect(own.during(POLL, () => Promise.reject(new RangeError('canary')))).rejects.toThrow('canary');
     await own.flush();
@@ -135,7 +135,7 @@ describe('what the daemon does', () => {
     expect(JSON.stringify(sink.spans)).not.toContain('canary');
   });
 
-  test('leads exemplars to the span that is under way, and nowhere outside of one', async () => {
+  test('leads exemplars to the active span, and to none outside of one', async () => {
     const { sink, own } = await world();
     expect(own.current()).toBeUndefined();
     const both = await Promise.all(
@@ -153,14 +153,14 @@ describe('what the daemon does', () => {
     }
   });
 
-  test('a request that belongs to nothing makes no span', async () => {
+  test('a request without an operation makes no span', async () => {
     const { sink, own, bus } = await world();
     bus.emit(request());
     await own.flush();
     expect(sink.spans).toEqual([]);
   });
 
-  test('a run of a policy tells what it came to, and links to all that it acted on', async () => {
+  test('a run of a policy reports its outcome, and links to all items that it acted on', async () => {
     const { sink, own, bus } = await world();
     const ended = {
       type: 'policy.run',
@@ -217,7 +217,7 @@ describe('what the daemon does', () => {
     expect(JSON.stringify(sink.spans)).not.toContain('a secret');
   });
 
-  test('an action links to the trace of the run that it acted on; what became of it later is no span', async () => {
+  test('an action links to the trace of the run that it acted on; its later outcome is not a span', async () => {
     const { sink, own, bus, clock } = await world();
     const action = {
       type: 'action.outcome',
@@ -252,7 +252,7 @@ describe('what the daemon does', () => {
   });
 });
 
-test('a full queue begins no more spans, and counts them; the work goes on', async () => {
+test('a full queue begins no more spans, and counts them; the work continues', async () => {
   const { sink, own, events } = await world();
   sink.answerWith(() => undefined);
   let worked = 0;
@@ -301,7 +301,7 @@ test.each([400, 404, 500])(
   },
 );
 
-test('spans that the receiver does not take before the end are counted', async () => {
+test('spans that the receiver does not accept before the end are counted', async () => {
   const { sink, own, clock, events } = await world();
   sink.answerWith(() => undefined);
   await own.during(POLL, () => Promise.resolve());

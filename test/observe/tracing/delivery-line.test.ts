@@ -23,7 +23,7 @@ function progress(more: Partial<MessageProgress> = {}): MessageProgress {
   };
 }
 
-test('a message that ended is one line, in the names of the semantic conventions', () => {
+test('an ended message is one line, in the names of the semantic conventions', () => {
   const [line, ...rest] = deliveryLines([progress({ workflowRunId: 'wfr-1' })]);
   expect(rest).toEqual([]);
   expect(JSON.parse(line!)).toEqual({
@@ -44,7 +44,7 @@ test('a message that ended is one line, in the names of the semantic conventions
   });
 });
 
-test('what is not known is absent, and a failure says what it was', () => {
+test('unknown values are absent, and a failure has its reason', () => {
   const { dueAt: _dueAt, createdAt: _createdAt, method: _method, ...known } = progress();
   const failed = (attempt: MessageProgress['attempts'][number]) =>
     JSON.parse(deliveryLines([{ ...known, attempts: [attempt], end: { at: T0, outcome: 'failed' } }])[0]!) as Record<
@@ -59,7 +59,7 @@ test('what is not known is absent, and a failure says what it was', () => {
   expect(failed({ endedAt: T0, responseStatus: 503, failure: 'http' })).toMatchObject({ 'error.type': '503' });
 });
 
-test('messages that go on, or whose end was told before, are no lines; the others come in the order of their ends', () => {
+test('messages that continue, or whose end was reported before, have no line; the others are in the order of their ends', () => {
   const { end: _end, ...open } = progress();
   const { news } = progress();
   const lines = deliveryLines([

@@ -63,7 +63,7 @@ describe('lines in a file', () => {
     const w = world();
     const file = join(w.folder, 'lines.jsonl');
     w.add('{"n":1}');
-    // The process dies between the writing and the record of it.
+    // The process ends between the write and its record.
     const dying = { ...w.outbox, settle: () => expect.unreachable('dead') };
     const log = w.logTo(file, { ...dying, next: () => (w.heard.length > 0 ? undefined : w.outbox.next()) });
     await until({ what: 'lines' }, () => w.heard.length > 0);
@@ -87,7 +87,7 @@ describe('lines in a file', () => {
     expect(readFileSync(file, 'utf8')).toBe('{"n":2}\n');
   });
 
-  test('wait while it cannot be written, which is told', async () => {
+  test('wait while it cannot be written, which is reported', async () => {
     const w = world();
     w.logTo(join(w.folder, 'no such folder', 'lines.jsonl'));
     w.add('{"n":1}');
@@ -96,7 +96,7 @@ describe('lines in a file', () => {
     expect(w.outbox.waiting).toBe(1);
   });
 
-  test('are bounded while they wait; what finds no room is counted', () => {
+  test('are bounded while they wait; the excess is counted', () => {
     const w = world({ mostLines: 3 });
     w.add('1', '2');
     w.add('3', '4', '5');
@@ -107,7 +107,7 @@ describe('lines in a file', () => {
   });
 });
 
-test('a pipe that is read late or not at all holds up nothing, and gets every line whole', async () => {
+test('a pipe that is read late or not at all blocks nothing, and gets every line whole', async () => {
   const w = world();
   const file = join(w.folder, 'pipe');
   execFileSync('mkfifo', [file]);
@@ -119,7 +119,7 @@ test('a pipe that is read late or not at all holds up nothing, and gets every li
 
   const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(reader));
-  // Full, and nobody reads.
+  // The pipe is full, and no process reads it.
   await until({ what: 'lines' }, () =>
     w.heard.some((event) => event.type === 'deliveries.failing' && event.reason === 'EAGAIN'),
   );
@@ -129,7 +129,7 @@ test('a pipe that is read late or not at all holds up nothing, and gets every li
   await log[Symbol.asyncDispose]();
 });
 
-test('lines that come while a pipe has taken a part of those before follow on them', async () => {
+test('lines that arrive after a partial write to a pipe follow the rest of it', async () => {
   const w = world();
   const file = join(w.folder, 'pipe');
   execFileSync('mkfifo', [file]);
@@ -144,7 +144,7 @@ test('lines that come while a pipe has taken a part of those before follow on th
   expect(await readAll(reader, () => w.outbox.waiting === 0)).toBe(whole);
 });
 
-/** What a pipe gives until all was written. */
+/** Returns the output of a pipe until all was written. */
 async function readAll(reader: number, isWritten: () => boolean): Promise<string> {
   const parts: Buffer[] = [];
   await until({ what: 'lines' }, () => {
@@ -174,6 +174,6 @@ test.each([
   [{ stdout: true }, true],
   [{}, false],
   [{ file: 'a', stdout: true }, false],
-])('the setting %j is good: %s', (deliveryEvents, isGood) => {
+])('the setting %j is valid: %s', (deliveryEvents, isGood) => {
   expect(deliveryEventsSettings.safeParse(deliveryEvents).success).toBe(isGood);
 });

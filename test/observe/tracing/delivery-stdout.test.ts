@@ -1,4 +1,4 @@
-/** Lines about deliveries on standard output, whatever that is: a file, a pipe, or a socket. */
+/** Lines about deliveries on standard output: a file, a pipe, or a socket. */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, constants, createReadStream, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,14 +10,14 @@ import { until } from '../../support/until.ts';
 
 const PROGRAM = join(import.meta.dirname, 'programs/write-lines.ts');
 const LINES = 4_000;
-/** Together more than a pipe or a socket takes. */
+/** The lines together exceed the buffer of a pipe or a socket. */
 const BYTES = 300;
 
 interface Writing {
-  /** What the program told so far. */
+  /** Returns the program's reports so far. */
   told(): readonly { readonly type: string; readonly reason?: string; readonly waiting?: number }[];
   readonly isFull: () => boolean;
-  /** Asks it to end before all is written. */
+  /** Requests its end before all is written. */
   stop(): void;
   readonly stdout: Readable | null;
   readonly code: Promise<number | null>;
@@ -59,7 +59,7 @@ function expectAll(written: string): void {
   expect(numbers).toEqual([...Array.from({ length: LINES }, (_, n) => n), -1]);
 }
 
-test('a file gets every line, behind what is in it', async () => {
+test('a file gets every line, after its content', async () => {
   const path = join(tempDir(), 'lines');
   const fd = openSync(path, 'a');
   const program = writing(fd);
@@ -70,7 +70,7 @@ test('a file gets every line, behind what is in it', async () => {
 });
 
 test('a socket that is read late gets every line, once and whole', async () => {
-  // What Node gives a child for its output is a socket.
+  // Node gives a child a socket as its output.
   const program = writing('pipe');
   await until({ what: 'it takes no more' }, program.isFull);
   expectAll(await text(program.stdout!));
@@ -88,7 +88,7 @@ test('a pipe that is read late gets every line, once and whole', async () => {
   expect(await program.code).toBe(0);
 });
 
-test('a pipe that nobody reads does not keep the process from its end, and what it did not take is still there', async () => {
+test('a pipe that no process reads does not keep the process from its end, and the rest is kept', async () => {
   const { reader, writer } = pipe();
   onTestFinished(() => closeSync(reader));
   const program = writing(writer);
@@ -109,7 +109,7 @@ test('a reader that is slow when the process ends gets the rest', async () => {
   expect(program.told().at(-1)).toEqual({ type: 'ended', waiting: 0 });
 });
 
-test('a reader that goes away is told of, and ends nothing', async () => {
+test('a reader that disconnects is reported, and ends nothing', async () => {
   const program = writing('pipe');
   await until({ what: 'it takes no more' }, program.isFull);
   program.stdout!.destroy();

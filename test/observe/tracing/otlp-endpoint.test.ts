@@ -26,7 +26,7 @@ test('the configuration comes first and gets the path of traces', () => {
   expect(endpoint({ OTEL_SDK_DISABLED: 'true' }, { url: BASE })).toBeDefined();
 });
 
-test('the variable of traces is taken as it is, the one for all signals gets the path', () => {
+test('the variable of traces is used unchanged, the one for all signals gets the path', () => {
   expect(endpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: `${BASE}/` })?.url).toBe(`${BASE}/v1/traces`);
   expect(
     endpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces/x' })?.url,
@@ -40,7 +40,7 @@ test.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
   },
 );
 
-test('headers, protocol, compression and timeout come from the environment, the more special counting', () => {
+test('headers, protocol, compression and timeout come from the environment, where the more specific variable applies', () => {
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: BASE,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
@@ -71,7 +71,7 @@ test('certificates are read from files', () => {
   expect(endpoint(env)?.tls).toEqual({ ca: Buffer.from('PEM') });
 });
 
-describe('what cannot be followed is named, without its value where that may be secret', () => {
+describe('an invalid setting is named, without its value where that may be secret', () => {
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL'],
     [

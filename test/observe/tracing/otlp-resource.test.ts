@@ -57,7 +57,7 @@ describe.each(['http/protobuf', 'http/json'] as const)('over %s', (protocol) => 
   });
 });
 
-test('service.name of the resource attributes counts where no service name is given', async () => {
+test('service.name of the resource attributes applies where no service name is given', async () => {
   const { own } = await sent({ OTEL_SERVICE_NAME: ' ', OTEL_RESOURCE_ATTRIBUTES: 'service.name=opsd-us' });
   expect(own.resource).toMatchObject({ 'service.name': 'opsd-us' });
 });
@@ -84,7 +84,7 @@ test('no delivery span begins before its root, whatever the entries say', async 
       attempts: [{ startedAt: at, endedAt: at + 100 }],
       end: { at: at + 100, outcome: 'delivered' },
     }),
-    // The root is shortened to a minute: the first attempt is over by then, the second is under way.
+    // The root is shortened to a minute. The first attempt has ended by then, the second is in progress.
     message({
       messageId: 'long',
       createdAt: at,

@@ -1,4 +1,4 @@
-/** The bytes of a span depend on the span alone: sent again after a crash, it is the same to the byte. */
+/** The bytes of a span depend only on the span. A repeated send after a crash has equal bytes. */
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -43,7 +43,7 @@ const attribute: fc.Arbitrary<Attribute> = fc.tuple(
   fc.string({ maxLength: 30 }),
   fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.double({ noNaN: true }), fc.boolean()),
 );
-/** Lengths on both sides of what one, two and three bytes can say. */
+/** Lengths around the limits of one, two and three bytes. */
 const long = fc
   .constantFrom(0, 40, 90, 127, 128, 16_100, 16_300, 16_384, 70_000)
   .map((length): Attribute => ['long', 'x'.repeat(length)]);
@@ -55,7 +55,7 @@ const messages = fc.array(
   { maxLength: 4 },
 );
 
-test('what is written before and after a span changes nothing of it', () => {
+test('spans before and after a span do not change its bytes', () => {
   const writer = new FrameWriter('http/protobuf');
   fc.assert(
     fc.property(messages, fc.boolean(), (all, isBare) => {
@@ -69,7 +69,7 @@ test('what is written before and after a span changes nothing of it', () => {
   );
 });
 
-test('a batch takes nothing over from the one before', () => {
+test('a batch inherits nothing from the previous one', () => {
   const writer = new FrameWriter('http/protobuf');
   bytesOf([SPAN], writer);
   const named: Span = { ...SPAN, name: 'x'.repeat(500) };

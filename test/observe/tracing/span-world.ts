@@ -1,4 +1,4 @@
-/** An export of spans over a real store and a clock that is told the time, for tests. */
+/** An export of spans over a real store and a controlled clock, for tests. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { traceSettings } from '#observe/tracing/settings.ts';
@@ -16,7 +16,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 export const AT = Date.UTC(2026, 4, 4, 12) + 250;
 export const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-/** Delivered at the second attempt; all of it has just become known. */
+/** Builds a message that was delivered at the second attempt. All its facts are new. */
 export function message(more: Partial<MessageProgress> = {}): MessageProgress {
   const attempts = more.attempts ?? [
     { dueAt: AT, startedAt: AT + 100, endedAt: AT + 600, responseStatus: 503, failure: 'http' },
@@ -37,7 +37,7 @@ export function message(more: Partial<MessageProgress> = {}): MessageProgress {
   };
 }
 
-/** The same without an end, of which these attempts are news. */
+/** Builds the same message without an end. The given attempts are new. */
 export function openMessage(more: Partial<MessageProgress> = {}, outcomes: readonly number[] = []): MessageProgress {
   const { end: _end, ...rest } = message({ attempts: [], ...more });
   return { ...rest, news: { created: false, attempts: outcomes, outcomes, ended: false } };
@@ -56,7 +56,7 @@ export interface SpanWorld {
   readonly spans: SpanExport;
   readonly outbox: SqliteSpanOutbox;
   readonly store: Store;
-  /** Without those that tell what waits. */
+  /** Events, without those about waiting spans. */
   readonly events: OpsEvent[];
   readonly clock: ManualClock;
   /** Makes spans and commits them. */
@@ -67,7 +67,7 @@ export interface SpanWorld {
 export interface SpanWorldOptions {
   readonly traces?: Record<string, unknown>;
   readonly env?: Record<string, string>;
-  /** Of an earlier world; a new one otherwise. */
+  /** Store of an earlier world; a new one when absent. */
   readonly storePath?: string;
   readonly failedRun?: (account: string, workflowRunId: string) => string | undefined;
 }

@@ -128,7 +128,7 @@ describe.each(['http/protobuf', 'http/json'] as const)('over %s', (protocol) => 
     ]);
   });
 
-  test('made again, the same bytes go out', async () => {
+  test('sent again with the same bytes', async () => {
     const sink = await otlpSink();
     for (const _time of [1, 2]) {
       const { send, flush } = await spanWorld(sink, { traces: { otlp: { protocol } } });
@@ -149,8 +149,8 @@ describe.each(['http/protobuf', 'http/json'] as const)('over %s', (protocol) => 
   });
 });
 
-describe('what spans say', () => {
-  test('a message that failed for good is an error, with the type of its last attempt', async () => {
+describe('content of spans', () => {
+  test('a permanently failed message is an error, with the type of its last attempt', async () => {
     const attempts: MessageProgress['attempts'] = [
       { startedAt: AT, endedAt: AT + 10, responseStatus: 500, failure: 'http' },
       { startedAt: AT + 20, endedAt: AT + 30, failure: 'timeout' },
@@ -163,7 +163,7 @@ describe('what spans say', () => {
     expect(last.attributes).not.toHaveProperty('http.response.status_code');
   });
 
-  test('a cancelled message is no error, and its last wait ends with it; a group or a queue is its destination', async () => {
+  test('a canceled message is not an error, and its last wait ends with it; a group or a queue is its destination', async () => {
     const end = { at: AT + 700, outcome: 'cancelled' } as const;
     const delayed = { topicName: 'orders', queueName: 'q', dueAt: AT + 900, end, attempts: [] };
     const [root, wait] = await sent([message(delayed)]);
@@ -177,7 +177,7 @@ describe('what spans say', () => {
   test.each([
     ['delay', 'wait (delay)'],
     ['not_before', 'wait (not_before)'],
-  ] as const)('a wait before the first attempt tells what put it off: %s', async (postponedBy, name) => {
+  ] as const)('a wait before the first attempt has the reason of the delay: %s', async (postponedBy, name) => {
     const attempts = [
       { dueAt: AT + 500, startedAt: AT + 500, endedAt: AT + 510, failure: 'timeout' as const },
       { dueAt: AT + 600, startedAt: AT + 600, endedAt: AT + 610, responseStatus: 200 },
@@ -185,12 +185,12 @@ describe('what spans say', () => {
     const end = { at: AT + 610, outcome: 'delivered' } as const;
     const postponed = await sent([message({ postponedBy, dueAt: AT + 500, attempts, end })]);
     expect(namesOfWaits(postponed)).toEqual([name, 'wait (retry)']);
-    // The header stays with a message whose time had come when it was published.
+    // The header stays with a message that was already due when it was published.
     const atOnce = [{ dueAt: AT, startedAt: AT + 5, endedAt: AT + 10, responseStatus: 200 }];
     expect(namesOfWaits(await sent([message({ postponedBy, dueAt: AT, attempts: atOnce })]))).toEqual(['wait (queue)']);
   });
 
-  test('an attempt whose start was not seen has no length and says so; entries out of order do not turn time around', async () => {
+  test('an attempt whose start is unknown has no length and says so; unordered entries cause no negative duration', async () => {
     const attempts = [{ endedAt: AT + 10 }, { startedAt: AT + 90, endedAt: AT + 20 }];
     const spans = await sent([message({ attempts })]);
     const [first, second] = spans.filter(({ kind }) => kind === 'client');
@@ -202,13 +202,13 @@ describe('what spans say', () => {
     expect(second).toMatchObject({ startMs: AT + 20, endMs: AT + 20 });
   });
 
-  test('a message whose creation was not seen begins with what is known first, and says so', async () => {
+  test('a message whose creation is unknown begins with the first known fact, and says so', async () => {
     const { createdAt: _created, dueAt: _due, ...rest } = message();
     const [root] = await sent([rest]);
     expect(root).toMatchObject({ startMs: AT + 100, attributes: { 'messaging.msgsvc.start_known': false } });
   });
 
-  test('entries without transitions yield the root alone, which says so', async () => {
+  test('entries without transitions produce only the root, which says so', async () => {
     const { createdAt: _created, dueAt: _due, ...rest } = message({ attempts: [{ endedAt: AT + 3_000 }] });
     const spans = await sent([rest], {}, { form: 'present' });
     expect(spans).toHaveLength(1);
@@ -220,13 +220,13 @@ describe('what spans say', () => {
     expect(spans[0]!.attributes).not.toHaveProperty('messaging.msgsvc.attempts');
   });
 
-  test('attempts that ended in the same millisecond keep ids of their own', async () => {
+  test('attempts that ended in the same millisecond have separate ids', async () => {
     const attempts = [{ endedAt: AT }, { endedAt: AT }, { endedAt: AT }];
     const spans = await sent([message({ attempts })]);
     expect(new Set(spans.map((span) => span.spanId)).size).toBe(4);
   });
 
-  test('what is missing or odd is left out, never made up', async () => {
+  test('missing or invalid values are omitted, never invented', async () => {
     const { url: _url, method: _method, ...bare } = message({ attempts: [{ endedAt: AT }] });
     const [root, attempt] = await sent([bare]);
     expect(root!.name).toBe('deliver unknown');
@@ -268,7 +268,7 @@ describe('the producer', () => {
     expect(spans[0]!.links).toEqual([expect.objectContaining({ flags: 0x300 })]);
   });
 
-  test('is the parent when that is asked for', async () => {
+  test('is the parent when configured', async () => {
     const [root, attempt] = await sent([message({ ...quick, traceparent: PARENT })], {
       traces: { producer: 'parent' },
     });
@@ -292,7 +292,7 @@ describe('the producer', () => {
   });
 });
 
-test('the steps of a workflow run stand in a trace of its own; a resumed run links to the one that failed', async () => {
+test('the steps of a workflow run have a separate trace; a resumed run links to the failed one', async () => {
   const options = { failedRun: (_account: string, run: string) => (run === 'wfr_9' ? 'wfr_8' : undefined) };
   const spans = await sent([message({ workflowRunId: 'wfr_9', attempts: [] })], options);
   expect(spans[0]).toMatchObject({ attributes: { 'messaging.message.conversation_id': 'wfr_9' } });
@@ -308,11 +308,11 @@ test('the steps of a workflow run stand in a trace of its own; a resumed run lin
   });
 });
 
-describe('when spans go out', () => {
+describe('when spans are sent', () => {
   const first = { dueAt: AT, startedAt: AT + 100, endedAt: AT + 600, responseStatus: 503, failure: 'http' } as const;
   const HOUR = 3_600_000;
 
-  test('an attempt as its outcome is seen, the root at the end', async () => {
+  test('an attempt when its outcome is seen, the root at the end', async () => {
     const sink = await otlpSink();
     const { send, flush } = await spanWorld(sink);
     send([openMessage({ attempts: [first] }, [0])]);
@@ -324,7 +324,7 @@ describe('when spans go out', () => {
     expect(new Set(sink.spans.map(({ spanId }) => spanId)).size).toBe(5);
   });
 
-  test('the beginning of an attempt that comes late changes nothing that was sent, nor does a message that is past', async () => {
+  test('the late start of an attempt changes no sent span, nor does a past message', async () => {
     const late = { created: false, attempts: [0], outcomes: [], ended: false } as const;
     const past = { created: false, attempts: [0], outcomes: [0], ended: false, isPast: true } as const;
     expect(await sent([message({ news: late }), message({ news: past })])).toEqual([]);
@@ -364,7 +364,7 @@ describe('when spans go out', () => {
     expect([...outbox.leftOpen('prod')]).toEqual([]);
   });
 
-  test('of a message that is not sampled nothing, until it is slow, and then what was held back', async () => {
+  test('of a message that is not sampled nothing, until it is slow, and then the withheld spans', async () => {
     const sink = await otlpSink();
     const { send, flush } = await spanWorld(sink, { traces: { sampleRatio: 0 } });
     const slow = { startedAt: AT + 40_000, endedAt: AT + 41_000, failure: 'timeout' } as const;
@@ -382,7 +382,7 @@ describe('when spans go out', () => {
     expect(new Set(sink.spans.map(({ spanId }) => spanId)).size).toBe(sink.spans.length);
   });
 
-  test('a message that was delayed is not slow for it; its long wait and its root are shortened, and say so', async () => {
+  test('a delayed message does not count as slow; its long wait and its root are shortened, and say so', async () => {
     const due = AT + 2 * HOUR;
     const attempts = [{ dueAt: due, startedAt: due + 10, endedAt: due + 20, responseStatus: 200 }];
     const delayed = message({ dueAt: due, attempts, end: { at: due + 20, outcome: 'delivered' } });
@@ -398,7 +398,7 @@ describe('when spans go out', () => {
     ]);
   });
 
-  test('the sampled share goes out, and every failure', async () => {
+  test('the sampled share is sent, and every failure', async () => {
     const delivered = Array.from({ length: 200 }, (_, index) => numbered(index, { attempts: [] }));
     const end = { at: AT + 3_000, outcome: 'failed' } as const;
     const failed = Array.from({ length: 50 }, (_, index) => numbered(1_000 + index, { attempts: [], end }));
@@ -410,7 +410,7 @@ describe('when spans go out', () => {
     expect(share).toBeLessThan(75);
   });
 
-  test('no more than the budget, which fills again with time; what is beyond is counted', async () => {
+  test('no more than the budget, which refills with time; the excess is counted', async () => {
     const sink = await otlpSink();
     const { send, events, flush, clock } = await spanWorld(sink, { traces: { maxSpansPerSecond: 1 } });
     send(Array.from({ length: 20 }, (_, index) => numbered(index)));
@@ -422,7 +422,7 @@ describe('when spans go out', () => {
     expect(events.slice(2)).toEqual([dropped(5, 'budget'), exported(10)]);
   });
 
-  test('spans that began too long ago are left out and counted, when they are made and when they are sent', async () => {
+  test('spans that began too long ago are dropped and counted, when they are made and when they are sent', async () => {
     const sink = await otlpSink();
     sink.answerWith((_request, response) => void response.writeHead(503).end());
     const { send, events, flush, clock } = await spanWorld(sink, { traces: { maxAge: '1m' } });
@@ -431,7 +431,7 @@ describe('when spans go out', () => {
     expect(events).toEqual([dropped(2, 'too_old')]);
     await expect.poll(() => sink.requests.length).toBe(1);
     sink.answerWith(sink.accept);
-    // By the time another exchange is over, the sender has its answer and waits.
+    // By the end of another exchange, the sender has its response and waits.
     await fetch(sink.url);
     clock.jump(60_000);
     await clock.advance(1_000);
@@ -451,8 +451,8 @@ test('gzip and headers come from the environment', async () => {
   expect(sink.spans).toHaveLength(5);
 });
 
-describe('a receiver in trouble', () => {
-  test.each([400, 401, 404, 413, 500])('that refuses with %i: the spans are dropped and counted', async (status) => {
+describe('a faulty receiver', () => {
+  test.each([400, 401, 404, 413, 500])('that rejects with %i: the spans are dropped and counted', async (status) => {
     const sink = await otlpSink();
     const { send, events, flush } = await spanWorld(sink);
     sink.answerWith((_request, response) => void response.writeHead(status).end('no'));
@@ -468,12 +468,12 @@ describe('a receiver in trouble', () => {
   test.each([
     ['application/json', '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}'],
     ['application/x-protobuf', Buffer.from([0x0a, 0x02, 0x08, 0x02])],
-    // With 200 letters that say why: the length of the whole takes two bytes.
+    // With a reason of 200 characters, the length of the whole needs two bytes.
     [
       'application/x-protobuf',
       Buffer.concat([Buffer.from([0x0a, 0xcd, 0x01, 0x08, 0x02, 0x12, 0xc8, 0x01]), Buffer.alloc(200, 'a')]),
     ],
-  ])('that refuses a part, in %s: that part is counted', async (type, body) => {
+  ])('that rejects a part, in %s: that part is counted', async (type, body) => {
     const sink = await otlpSink();
     const { send, events, flush } = await spanWorld(sink);
     sink.answerWith((_request, response) => void response.writeHead(200, { 'content-type': type }).end(body));
@@ -483,7 +483,7 @@ describe('a receiver in trouble', () => {
   });
 
   test.each([429, 502, 503, 504])(
-    'that is busy with %i gets the same bytes again, when it wants them',
+    'that is busy with %i gets the same bytes again, at the requested time',
     async (status) => {
       const sink = await otlpSink();
       const { send, events, flush, clock } = await spanWorld(sink);
@@ -505,7 +505,7 @@ describe('a receiver in trouble', () => {
     },
   );
 
-  test('that hangs: a full queue drops whole messages and counts them, and flushing can be given up', async () => {
+  test('that hangs: a full queue drops whole messages and counts them, and flushing can be aborted', async () => {
     const sink = await otlpSink();
     const { send, events, spans } = await spanWorld(sink, { traces: { maxSpansPerSecond: 100_000 } });
     sink.answerWith(() => undefined);
@@ -520,7 +520,7 @@ describe('a receiver in trouble', () => {
     await expect(spans.flush(stop.signal)).rejects.toThrow('enough');
   });
 
-  test('that hangs: the request is given up after its time, and made again', async () => {
+  test('that hangs: the request is aborted after its time, and repeated', async () => {
     const sink = await otlpSink();
     const { send, events, clock, flush } = await spanWorld(sink);
     const late = Promise.withResolvers<ServerResponse>();
@@ -536,7 +536,7 @@ describe('a receiver in trouble', () => {
     expect(events).toEqual([exported(5)]);
   });
 
-  test('that never answers before the end: the next process sends the same bytes', async () => {
+  test('that does not respond before the end: the next process sends the same bytes', async () => {
     const sink = await otlpSink();
     const storePath = join(tempDir(), 'opsd.db');
     {
@@ -564,7 +564,7 @@ describe('a receiver in trouble', () => {
   });
 });
 
-test('a message with a time that makes no sense is dropped and counted, and harms no other', async () => {
+test('a message with an invalid time is dropped and counted, and affects no other', async () => {
   const sink = await otlpSink();
   const { send, events, flush } = await spanWorld(sink);
   send([
@@ -596,7 +596,7 @@ describe('the process', () => {
     expect(await run({})).toMatchObject({ loaded: [], events: [], stderr: '' });
   });
 
-  test('ends in time though the receiver hangs, and keeps what it could not send', async () => {
+  test('ends in time though the receiver hangs, and keeps the unsent spans', async () => {
     const sink = await otlpSink();
     sink.answerWith(() => undefined);
     const result = await run({ OTEL_EXPORTER_OTLP_ENDPOINT: sink.url });
@@ -604,7 +604,7 @@ describe('the process', () => {
     expect(result.left).toBe(2);
     expect(result.stderr).toBe('');
     expect(sink.requests).toHaveLength(1);
-    // A tenth of the four seconds that the end may wait, and nothing that goes on after it.
+    // A tenth of the four seconds that the end may wait, without further work after it.
     expect(result.disposeMs).toBeGreaterThan(350);
     expect(result.lingeredMs).toBeLessThan(1_000);
   }, 30_000);

@@ -5,14 +5,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isSampled, spanIdOf, traceIdOf, workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
 
-/** Applications compute trace ids on their own: these never change. */
+/** Applications compute trace ids on their own, so these must never change. */
 test('vectors', () => {
   expect(traceIdOf('production', 'msg_1')).toBe('04a17600d5dbeacdae4de8c05175adfa');
   expect(spanIdOf('production', 'msg_1', 'deliver')).toBe('599cd844c6ed473f');
   expect(spanIdOf('production', 'msg_1', 'attempt:1777896000000:0')).toBe('c964e66fc9ca56bf');
 });
 
-test('ids are valid, and differ as what they are made of differs', () => {
+test('ids are valid, and differ when their inputs differ', () => {
   const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,20}$/);
   fc.assert(
     fc.property(name, fc.string(), name, fc.string(), (account, message, otherAccount, otherMessage) => {
@@ -34,7 +34,7 @@ test('the sampled share is about the ratio, and grows with it', () => {
   expect(share(0.5)).toEqual(expect.arrayContaining(share(0.1)));
 });
 
-test('the vectors of the documentation, by an implementation of their own', () => {
+test('the vectors of the documentation match a separate implementation', () => {
   const text = readFileSync(join(import.meta.dirname, '../../../docs/traces.md'), 'utf8');
   const rows = [...text.matchAll(/^\| (trace|workflow|span \S+) \| (\S+) \| (\S+) \| ([0-9a-f]+) \|$/gm)];
   expect(rows).toHaveLength(9);

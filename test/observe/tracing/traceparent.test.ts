@@ -28,6 +28,6 @@ test.each([
   ['a character that is not hex', `00-${TRACE}-${SPAN}-0g`],
   ['space around', ` 00-${TRACE}-${SPAN}-01`],
   ['a line break at the end', `00-${TRACE}-${SPAN}-01\n`],
-])('%s is no context', (_what, header) => {
+])('%s is not a context', (_what, header) => {
   expect(parseTraceparent(header)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /**
- * Sends one message's spans to the receiver named in the environment, ends the export, and says so: what is left then
- * must not keep the process alive. Without a receiver it says whether OpenTelemetry was loaded all the same.
+ * Sends one message's spans to the receiver in the environment, ends the export, and reports it. The rest must not keep
+ * the process alive. Without a receiver it still reports whether OpenTelemetry was loaded.
  */
 import { registerHooks } from 'node:module';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';

@@ -1,6 +1,6 @@
 /**
- * Writes numbered lines to its standard output as the daemon does, ends the log when all are written or standard input
- * ends, and tells on standard error what happened. Arguments: how many lines, and how many bytes each.
+ * Writes numbered lines to its standard output as the daemon does. Ends the log when all are written or standard input
+ * ends. Reports events on standard error. Arguments: number of lines, and bytes of each.
  */
 import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
 import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
