@@ -37,7 +37,7 @@ export const automationAlerts: AlertGroup = {
       extended: true,
       summary: '{{ $labels.instance }}: {{ $labels.scope }} paused for over 12 h',
       description:
-        'Paused policies repair nothing. Only an operator can end a pause. Ask whoever paused it, then run opsd unpause.',
+        'Paused policies repair nothing. Only an operator can end a pause. Find out who paused it and why, then run opsd unpause.',
     },
     {
       alert: 'OpsdPolicyHeld',
