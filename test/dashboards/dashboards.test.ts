@@ -116,7 +116,7 @@ describe('docs/dashboards.md', () => {
   });
 
   test('names panels of the dashboards that they stand beside', () => {
-    const looks = rows('## Then');
+    const looks = rows('## More questions');
     expect(looks.length).toBeGreaterThan(10);
     for (const [uid = '', question, titles = ''] of looks) {
       const { panels } = parsed(`json/${named(uid)[0]}.json`) as { panels: PanelJson[] };
