@@ -203,5 +203,8 @@ export const MIGRATIONS: readonly string[] = [
   -- A quote inside a JSON text is escaped, so this matches only fields.
   UPDATE intents SET proposal = replace(proposal, '"worth":', '"items":');
   UPDATE plans SET plan = replace(plan, '"worth":', '"items":');
+  UPDATE runs SET outcome = CASE WHEN outcome = 'nothing' THEN 'nothing_to_do' WHEN outcome = 'error' THEN 'failed'
+      WHEN detail LIKE 'approval:%' THEN 'pending_approval' ELSE 'deferred' END
+    WHERE outcome IN ('nothing', 'error', 'waiting');
   `,
 ];

@@ -104,7 +104,7 @@ test('a lineage is known by the run a resume made, and counts only acts that may
 test('the last run of each policy tells what it did', () => {
   const ledger = openLedger();
   const old = ledger.beginRun(planOf(), 1_000);
-  ledger.finishRun(old, { at: 1_500, outcome: 'nothing', matched: 0, acted: 0, backlog: 0 });
+  ledger.finishRun(old, { at: 1_500, outcome: 'nothing_to_do', matched: 0, acted: 0, backlog: 0 });
   const run = ledger.beginRun(planOf(), 2_000);
   ledger.reserve(run, resumeOf('dlq-1'), 2_001, NO_CAPS);
   ledger.finishRun(run, { at: 2_500, outcome: 'acted', matched: 4, acted: 1, backlog: 3, detail: 'caps' });

@@ -101,7 +101,7 @@ test.each([
   await until({ what: 'the rest is resumed' }, () => resumes(world).length === 5);
   await until({ what: 'the daemon has looked again and found nothing' }, async () => {
     const metrics = await scrape(url);
-    return metrics.sum('opsd_policy_runs_total', { outcome: 'nothing' }) >= 2;
+    return metrics.sum('opsd_policy_runs_total', { outcome: 'nothing_to_do' }) >= 2;
   });
   expect(new Set(resumes(world)).size).toBe(5);
   expect(await resumedRuns(world)).toBe(5);
@@ -118,7 +118,7 @@ test('a lost answer is not asked for again; reading tells what became of it', as
   await until({ what: 'both were sent' }, () => resumes(world).length === 2);
   await until(
     { what: 'later runs found nothing to do' },
-    async () => (await scrape(url)).sum('opsd_policy_runs_total', { outcome: 'nothing' }) >= 2,
+    async () => (await scrape(url)).sum('opsd_policy_runs_total', { outcome: 'nothing_to_do' }) >= 2,
   );
   expect(new Set(resumes(world)).size).toBe(2);
   expect(await resumedRuns(world)).toBe(2);

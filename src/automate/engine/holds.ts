@@ -95,7 +95,7 @@ export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | und
 }
 
 function heldBy(denial: Denial): RunResult {
-  const outcome = isOnItsWay(denial.guard) ? 'waiting' : 'held';
+  const outcome = isOnItsWay(denial.guard) ? 'deferred' : 'held';
   const detail = `${denial.guard}: ${denial.reason}`;
   return { outcome, matched: 0, acted: 0, backlog: 0, detail, stopped: denial };
 }

@@ -91,7 +91,7 @@ export class Draft {
     const chosen = over.chosen ?? [];
     const covered = targets ?? chosen.map(({ target }) => target);
     const hash = hashOf(policy, chosen, covered, overruled);
-    const state: PlanState = this.stopped !== undefined ? 'held' : chosen.length > 0 ? 'changes' : 'nothing';
+    const state: PlanState = this.stopped !== undefined ? 'held' : chosen.length > 0 ? 'changes' : 'nothing_to_do';
     const plan: Plan = {
       id: hash.slice(0, 6),
       hash,

@@ -39,7 +39,7 @@ export function reportRun(
  */
 export function noteConditions(policy: Policy, result: RunResult, conditions: Conditions): void {
   const key = holdKey(policy);
-  const isHeld = ['held', 'aborted', 'incomplete', 'error', 'halted'].includes(result.outcome);
+  const isHeld = ['held', 'aborted', 'incomplete', 'failed', 'halted'].includes(result.outcome);
   if (result.stopped?.guard === 'interrupted') return;
   if (!isHeld) return conditions.ended(key);
   const guard = result.stopped?.guard ?? 'error';

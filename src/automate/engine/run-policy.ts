@@ -63,7 +63,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
   } catch (error) {
     const message = errorMessage(error);
     deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
-    const result = { outcome: 'error' as const, matched: 0, acted: 0, backlog: 0, detail: message };
+    const result = { outcome: 'failed' as const, matched: 0, acted: 0, backlog: 0, detail: message };
     try {
       if (runId !== undefined) deps.ledger.finishRun(runId, { at: deps.clock.now(), ...result });
     } catch {
@@ -132,7 +132,7 @@ async function actOn(
     if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     result = concluded(policy, plan, books, unbalanced);
   }
-  if (result.outcome === 'waiting' && result.stopped?.guard === 'approval') waitForPerson(policy, decision, deps);
+  if (result.outcome === 'pending_approval') waitForPerson(policy, decision, deps);
   if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) endDrained(policy, groupsOf(plan), deps);
   return result;

@@ -27,10 +27,10 @@ export function unacted(plan: Plan): RunResult {
 }
 
 function unactedOutcome(plan: Plan): RunOutcome {
-  if (plan.state === 'nothing') return isSettling(plan) ? 'waiting' : 'nothing';
+  if (plan.state === 'nothing_to_do') return isSettling(plan) ? 'deferred' : 'nothing_to_do';
   if (plan.state === 'held') {
     const guard = plan.stopped?.guard;
-    return isOnItsWay(guard) || (guard === 'ramp' && isSettling(plan)) ? 'waiting' : 'held';
+    return isOnItsWay(guard) || (guard === 'ramp' && isSettling(plan)) ? 'deferred' : 'held';
   }
   if (plan.stopped?.guard === 'interrupted') return 'halted';
   return plan.stopped?.guard === 'complete_read' ? 'incomplete' : 'aborted';
@@ -66,7 +66,7 @@ export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?:
   const counts = { matched: found ?? plan.matched, acted, backlog: plan.backlog + left };
   if (unbalanced !== undefined) {
     const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
-    return { ...counts, outcome: 'error', detail, error: detail, stopped: unbalanced };
+    return { ...counts, outcome: 'failed', detail, error: detail, stopped: unbalanced };
   }
   const summary = Object.entries({ acted, skipped, failed, unknown, 'not sent': left })
     .filter(([, count]) => count > 0)
@@ -78,7 +78,7 @@ export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?:
   const asWritten = stopped?.guard === 'mode' && policy.mode === plan.effectiveMode;
   return {
     ...counts,
-    outcome: asWritten || found === 0 ? 'nothing' : outcomeOf(books, plan.chosen.length),
+    outcome: asWritten || found === 0 ? 'nothing_to_do' : outcomeOf(books, plan.chosen.length),
     ...detailOf(parts),
     ...(stopped !== undefined && !asWritten && { stopped }),
     ...(stopped?.guard === 'ledger' && { error: stopped.reason }),
@@ -92,9 +92,9 @@ function foundNoMore(plan: Plan, { done, failed, unknown, stopped }: Books): num
 }
 
 function outcomeOf({ acted, unknown, left, stopped }: Books, planned: number): RunOutcome {
-  if (stopped === undefined) return acted + unknown > 0 ? 'acted' : 'nothing';
-  if (stopped.guard === 'ledger') return 'error';
-  if (stopped.guard === 'approval' && left === planned) return 'waiting';
+  if (stopped === undefined) return acted + unknown > 0 ? 'acted' : 'nothing_to_do';
+  if (stopped.guard === 'ledger') return 'failed';
+  if (stopped.guard === 'approval' && left === planned) return 'pending_approval';
   return left === planned && stopped.guard !== 'interrupted' ? 'held' : 'halted';
 }
 

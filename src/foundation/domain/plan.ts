@@ -239,15 +239,20 @@ export interface PlanCap {
   readonly why?: string;
 }
 
+/**
+ * How a run ended. `deferred`: a window, an interval or a settling step makes it wait, as its policy wants.
+ * `incomplete`: the listing was not read to its end. `halted`: it was stopped after it began to act.
+ */
 export const RUN_OUTCOMES = [
   'acted',
-  'nothing',
+  'nothing_to_do',
   'held',
-  'waiting',
+  'pending_approval',
+  'deferred',
   'aborted',
   'halted',
   'incomplete',
-  'error',
+  'failed',
   'skipped',
 ] as const;
 export type RunOutcome = (typeof RUN_OUTCOMES)[number];

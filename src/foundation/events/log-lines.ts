@@ -17,14 +17,15 @@ const LEVEL_OF_SEVERITY = { info: 'info', warning: 'warn', critical: 'error' } a
 
 const LEVEL_OF_RUN = {
   acted: 'info',
-  nothing: 'info',
+  nothing_to_do: 'info',
   skipped: 'debug',
   held: 'warn',
-  waiting: 'info',
+  pending_approval: 'info',
+  deferred: 'info',
   incomplete: 'warn',
   halted: 'warn',
   aborted: 'error',
-  error: 'error',
+  failed: 'error',
 } as const satisfies Record<RunOutcome, string>;
 
 const POINTS_DISAGREE =
@@ -204,7 +205,7 @@ function runLine(event: EventOf<'policy.run'>, lasting: Lasting): LogLine {
   const isNews = lasting.isNews(`policy ${policy}`, `${outcome} ${stopped?.guard ?? ''} ${matched > 0}`);
   const level = LEVEL_OF_RUN[outcome];
   const isAct = acted > 0 && level === 'info';
-  const isQuiet = !isNews || (outcome === 'nothing' && matched === 0);
+  const isQuiet = !isNews || (outcome === 'nothing_to_do' && matched === 0);
   return [isQuiet && !isAct ? 'debug' : level, 'policy run finished', fields];
 }
 

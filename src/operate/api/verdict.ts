@@ -137,10 +137,14 @@ function policyProblems(policy: PolicyView, { pauses }: Omit<Status, 'verdict'>)
   const anchor = policyAnchor(policy);
   const outcome = policy.lastRun?.outcome;
   const detail = policy.lastRun?.detail === undefined ? '' : `: ${policy.lastRun.detail}`;
-  if (outcome === 'error' || outcome === 'aborted' || outcome === 'halted') {
+  if (outcome === 'failed' || outcome === 'aborted' || outcome === 'halted') {
     // A pause or a stop of the daemon ended it.
     const level = /^: (?:kill_switch|interrupted)\b/.test(detail) ? 'info' : 'trouble';
-    problems.push({ level, text: `The last run of ${policy.name} ended as ${outcome}${detail}`, anchor });
+    problems.push({
+      level,
+      text: `The last run of ${policy.name} ended as ${outcome.replaceAll('_', ' ')}${detail}`,
+      anchor,
+    });
   } else if (outcome === 'incomplete') {
     problems.push({
       level: 'attention',

@@ -52,18 +52,19 @@ function allowanceText({ plan, covers }: KeptPlan): string {
 
 const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
   acted: EXIT.ok,
-  nothing: EXIT.ok,
+  nothing_to_do: EXIT.ok,
   held: EXIT.held,
-  waiting: EXIT.held,
+  pending_approval: EXIT.held,
+  deferred: EXIT.held,
   skipped: EXIT.held,
   aborted: EXIT.aborted,
   halted: EXIT.aborted,
   incomplete: EXIT.aborted,
-  error: EXIT.failed,
+  failed: EXIT.failed,
 };
 
 function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
   const left = backlog === 0 ? '' : `, ${backlog.toLocaleString('en-US')} left for later runs`;
   const said = detail === undefined ? '' : `; ${printable(detail)}`;
-  return `Plan ${printable(id)}: ${outcome}, ${acted.toLocaleString('en-US')} acted on${left}${said}\n`;
+  return `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}, ${acted.toLocaleString('en-US')} acted on${left}${said}\n`;
 }

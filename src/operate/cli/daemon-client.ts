@@ -175,7 +175,7 @@ export async function requestRunning(call: DaemonCall): Promise<{ readonly hash:
   return { hash: String(status['configHash']), ...(failed !== undefined && { failure: String(failed['detail']) }) };
 }
 
-const PLAN_STATES: readonly unknown[] = ['nothing', 'changes', 'held', 'aborted'] satisfies Plan['state'][];
+const PLAN_STATES: readonly unknown[] = ['nothing_to_do', 'changes', 'held', 'aborted'] satisfies Plan['state'][];
 const PLAN_LISTS = ['chosen', 'checks', 'skipped', 'campaigns', 'caps', 'notes'] satisfies (keyof Plan)[];
 
 /** Enough to tell a plan from anything else; the daemon is of this program, perhaps of another version. */

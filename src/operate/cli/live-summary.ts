@@ -177,7 +177,7 @@ function policyLine(policy: SummaryData['policies'][number], data: SummaryData):
   const last =
     lastRun === undefined
       ? 'has not run'
-      : `${lastRun.outcome}${lastRun.outcome === 'held' ? hold : ''} ${ago(lastRun.at, data.at)} (${lastRun.matched} matched, ${lastRun.acted} acted on)`;
+      : `${lastRun.outcome.replaceAll('_', ' ')}${lastRun.outcome === 'held' ? hold : ''} ${ago(lastRun.at, data.at)} (${lastRun.matched} matched, ${lastRun.acted} acted on)`;
   const next = nextRunAt === undefined ? '' : `, next in ${formatDuration(Math.max(0, nextRunAt - data.at))}`;
   return [
     { text: '  policy    ', style: 'dim' },

@@ -41,7 +41,7 @@ export const planCommand: Command = {
 };
 
 const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
-  nothing: EXIT.ok,
+  nothing_to_do: EXIT.ok,
   changes: EXIT.changes,
   held: EXIT.held,
   aborted: EXIT.aborted,

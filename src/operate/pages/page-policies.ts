@@ -253,15 +253,16 @@ function pendingTrigger({ pending, held }: PolicyView, now: number): HtmlValue {
 
 const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {
   acted: 'ok',
-  nothing: 'ok',
-  waiting: 'ok',
+  nothing_to_do: 'ok',
+  pending_approval: 'ok',
+  deferred: 'ok',
   held: 'attention',
   skipped: 'attention',
   running: 'off',
   aborted: 'trouble',
   halted: 'trouble',
   incomplete: 'attention',
-  error: 'trouble',
+  failed: 'trouble',
 };
 
 function outcome(row: PolicyView, now: number): HtmlValue {
@@ -274,5 +275,5 @@ function outcome(row: PolicyView, now: number): HtmlValue {
     >`;
   if (run === undefined) return since;
   const counts = `${formatCount(run.matched)} matched, ${formatCount(run.acted)} acted on, ${formatCount(run.backlog)} left`;
-  return [state(RUN_TONE[run.outcome], run.outcome), sub(counts), sub(run.detail), since];
+  return [state(RUN_TONE[run.outcome], run.outcome.replaceAll('_', ' ')), sub(counts), sub(run.detail), since];
 }

@@ -128,7 +128,7 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the books 
         const effects = same.filter((intent) => !['rejected', 'confirmed_not_applied'].includes(intent.outcome ?? ''));
         expect(effects.length, lineage).toBeLessThanOrEqual(3);
       }
-      expect(w.runs()).not.toContain('error');
+      expect(w.runs()).not.toContain('failed');
     }),
     { numRuns: 150 },
   );

@@ -68,7 +68,7 @@ describe('a run in enforce', () => {
         count: 100,
       },
     ]);
-    expect(w.runs()).toEqual(['nothing']);
+    expect(w.runs()).toEqual(['nothing_to_do']);
   });
 
   test('leaves what the service lists by creation but failed outside the selected time', async () => {
@@ -129,8 +129,8 @@ describe('a run in enforce', () => {
 describe('modes', () => {
   test.each([
     ['off', undefined, 'skipped', 0],
-    ['audit', undefined, 'nothing', 1],
-    ['approve', 'approval', 'waiting', 1],
+    ['audit', undefined, 'nothing_to_do', 1],
+    ['approve', 'approval', 'pending_approval', 1],
   ] as const)('%s sends nothing', async (mode, guard, outcome, listings) => {
     const w = world({ policy: { mode } });
     w.dlq.add();
@@ -463,7 +463,7 @@ describe('conditions that end a run', () => {
     w.dlq.add({ labels: ['billing', 'legal-hold'] });
     await run(w);
     expect(w.ledger.lastRuns()).toMatchObject([
-      { outcome: 'nothing', detail: 'left out: 2 protected, 1 foreign_actor' },
+      { outcome: 'nothing_to_do', detail: 'left out: 2 protected, 1 foreign_actor' },
     ]);
   });
 
@@ -587,7 +587,7 @@ describe('conditions that end a run', () => {
     });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'error', error: 'disk full' });
+    expect(w.lastRun()).toMatchObject({ outcome: 'failed', error: 'disk full' });
     expect(w.events).toContainEqual({ type: 'store.failed', operation: 'reserve', message: 'disk full' });
     w.restart({
       ledger: {
@@ -599,7 +599,7 @@ describe('conditions that end a run', () => {
     });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'error', error: 'disk full' });
+    expect(w.lastRun()).toMatchObject({ outcome: 'failed', error: 'disk full' });
   });
 });
 
@@ -738,7 +738,7 @@ describe('unknown outcomes', () => {
     });
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001']);
-    expect(w.lastRun()).toMatchObject({ outcome: 'error', backlog: 1, stopped: { guard: 'ledger' } });
+    expect(w.lastRun()).toMatchObject({ outcome: 'failed', backlog: 1, stopped: { guard: 'ledger' } });
     w.restart();
     await w.engine.settle(NEVER);
     await w.clock.advance(SETTLE);

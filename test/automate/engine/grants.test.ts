@@ -33,7 +33,7 @@ describe('an approved prune', () => {
     w.engine.approve(waiting(w).id, ME);
     for (let i = 0; i < 3; i++) await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 49]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
+    expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
     await w.engine.apply(waiting(w).id, ME, NEVER);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 49, 1, 49]);
@@ -103,6 +103,6 @@ test('an approval of resumes does not cover deletes by a policy of the same name
   await w.clock.advance(2 * HOUR);
   await w.engine.run('billing', NEVER);
   expect(w.dlq.deleted).toEqual([]);
-  expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
+  expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
   expect(waiting(w)).toMatchObject({ action: 'workflow-dlq.delete' });
 });

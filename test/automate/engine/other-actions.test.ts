@@ -48,7 +48,7 @@ describe('a prune', () => {
     expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 0, 0]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'nothing', matched: 0, acted: 1, backlog: 0 });
+    expect(w.lastRun()).toMatchObject({ outcome: 'nothing_to_do', matched: 0, acted: 1, backlog: 0 });
     expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
   });
 
@@ -471,7 +471,7 @@ describe('a raise of the budget', () => {
     near(w, { last24hUsd: 20, hoursLeft: 6 });
     await readings(w, 2);
     expect(w.dlq.budgets).toEqual([]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
+    expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
     const [waiting] = w.ledger.storedPlans(['waiting'], w.clock.now());
     expect(waiting!.plan.needsApproval).toMatchObject({
       guard: 'surge',
@@ -486,7 +486,7 @@ describe('a raise of the budget', () => {
     const w = world({ policies: [raise()], guards: GUARDS });
     near(w, { hoursLeft: 100 });
     await readings(w, 2);
-    expect(w.runs()).toEqual(['nothing', 'nothing']);
+    expect(w.runs()).toEqual(['nothing_to_do', 'nothing_to_do']);
     w.facts = { budget: () => ({ spend: { fresh: false } }) };
     await readings(w, 1);
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'known_budget' } });

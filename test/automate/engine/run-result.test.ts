@@ -15,7 +15,7 @@ test('books that do not balance are an error, and say every figure', async () =>
   const books = { acted: 1, skipped: 1, failed: 0, unknown: 1, left: 1, done: 1 };
   const unbalanced = { guard: 'books', reason: 'planned 5, but acted 1' };
   expect(concluded(policyOf(), plan, books, unbalanced)).toMatchObject({
-    outcome: 'error',
+    outcome: 'failed',
     acted: 1,
     error: 'books: planned 5, but acted 1',
     stopped: unbalanced,
@@ -41,7 +41,7 @@ test('a policy whose books do not balance is paused until an operator has checke
     },
   });
   await w.engine.run('resume-billing', NEVER);
-  expect(w.lastRun()).toMatchObject({ outcome: 'error', error: expect.stringMatching(/^books: /) as string });
+  expect(w.lastRun()).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^books: /) as string });
   w.dlq.add();
   await w.engine.run('resume-billing', NEVER);
   expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });

@@ -288,7 +288,7 @@ test('a plan that waits for approval has handled its trigger', async () => {
   const w = triggered({ policy: { mode: 'approve' } });
   await fire(w);
   await pass(w, 20 * MINUTE);
-  expect(alertRuns(w)).toEqual(['waiting']);
+  expect(alertRuns(w)).toEqual(['pending_approval']);
   expect(pending(w)).toBeUndefined();
 });
 

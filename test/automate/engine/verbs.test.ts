@@ -111,7 +111,7 @@ describe('approval', () => {
   test('is required above the tripwire, in enforce too', async () => {
     const w = three({ policy: { limits: { maxMatched: 2 } } });
     await run(w);
-    expect(w.lastRun()).toMatchObject({ outcome: 'waiting' });
+    expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
     expect(w.dlq.sent).toEqual([]);
     w.engine.approve(w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan.id, ME);
     await run(w);

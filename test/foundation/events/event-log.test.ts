@@ -56,7 +56,7 @@ test('levels say who must act', () => {
     durationMs: 1,
   } as const;
   const log = logOf(
-    { ...run, outcome: 'nothing' },
+    { ...run, outcome: 'nothing_to_do' },
     { ...run, outcome: 'held', stopped: { guard: 'quota', reason: '429' } },
     { ...run, outcome: 'aborted', stopped: { guard: 'echo_check', reason: 'label was ignored' } },
     { ...act, outcome: 'accepted' },
@@ -70,7 +70,7 @@ test('levels say who must act', () => {
 test('what goes on as it was is said once, acts each time', () => {
   const incomplete = { ...run, outcome: 'incomplete', stopped: { guard: 'complete_read', reason: 'timeout' } } as const;
   expect(logOf(incomplete, incomplete, incomplete).map(({ level }) => level)).toEqual(['warn']);
-  expect(logOf(incomplete, { ...run, outcome: 'nothing', matched: 0 }, incomplete)).toHaveLength(2);
+  expect(logOf(incomplete, { ...run, outcome: 'nothing_to_do', matched: 0 }, incomplete)).toHaveLength(2);
   const acted = { ...run, outcome: 'acted', acted: 2 } as const;
   expect(logOf(acted, acted)).toHaveLength(2);
 });

@@ -192,10 +192,10 @@ describe('an operation of the daemon', () => {
       await Promise.resolve();
     });
     await own.during({ name: 'policy resume', attributes: {} }, async () => {
-      bus.emit({ ...ended, outcome: 'error', error: 'a secret' });
+      bus.emit({ ...ended, outcome: 'failed', error: 'a secret' });
       await Promise.resolve();
     });
-    bus.emit({ ...ended, outcome: 'nothing' });
+    bus.emit({ ...ended, outcome: 'nothing_to_do' });
     await own.flush();
     const [first, second] = sink.spans.filter(({ name }) => name === 'policy resume');
     expect(first).toMatchObject({

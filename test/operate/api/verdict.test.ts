@@ -125,13 +125,13 @@ describe('the verdict', () => {
   });
 
   test.each([
-    ['error', 'trouble'],
+    ['failed', 'trouble'],
     ['aborted', 'trouble'],
     ['halted', 'trouble'],
     ['held', 'ok'],
     ['incomplete', 'attention'],
     ['acted', 'ok'],
-    ['nothing', 'ok'],
+    ['nothing_to_do', 'ok'],
     ['skipped', 'ok'],
     [undefined, 'ok'],
   ] as const)('a last run that ended as %s is %s', (outcome, level) => {

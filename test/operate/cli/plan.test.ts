@@ -73,7 +73,7 @@ function plan(overrides: Partial<Plan> = {}): Plan {
 
 const HELD: Partial<Plan> = { state: 'held', stopped: { guard: 'quota', reason: '429 within 10 min' } };
 const ABORTED: Partial<Plan> = { state: 'aborted', stopped: { guard: 'complete_read', reason: 'page 3 failed' } };
-const NOTHING: Partial<Plan> = { state: 'nothing', chosen: [], matched: 0, backlog: 0, skipped: [] };
+const NOTHING: Partial<Plan> = { state: 'nothing_to_do', chosen: [], matched: 0, backlog: 0, skipped: [] };
 
 /** A daemon with these plans, by the name of the policy. @returns the path of its socket */
 async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = tempDir()): Promise<string> {
@@ -157,7 +157,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
   });
 
   test.each([
-    ['nothing', NOTHING, 0],
+    ['nothing_to_do', NOTHING, 0],
     ['changes', {}, 2],
     ['held', HELD, 3],
     ['aborted', ABORTED, 4],

@@ -76,7 +76,7 @@ describe('opsd test', () => {
       - { plan: resume, expect: { state: changes } }
       - { plan: resume, expect: { state: aborted } }
   - name: goes on
-    steps: [{ plan: resume, expect: { state: nothing } }]
+    steps: [{ plan: resume, expect: { state: nothing_to_do } }]
 `,
       ['-o', 'json'],
     );
@@ -89,7 +89,11 @@ describe('opsd test', () => {
             {
               name: 'stops',
               ok: false,
-              failed: { step: 0, line: 10, differences: [{ path: 'state', expected: 'changes', found: 'nothing' }] },
+              failed: {
+                step: 0,
+                line: 10,
+                differences: [{ path: 'state', expected: 'changes', found: 'nothing_to_do' }],
+              },
             },
             { name: 'goes on', ok: true },
           ],

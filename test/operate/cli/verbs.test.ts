@@ -159,7 +159,10 @@ describe('opsd apply', () => {
   });
 
   test('of a plan without acts asks nothing', async () => {
-    const { deps, asked } = willing('acted', storedPlan({ plan: plan({ state: 'nothing', chosen: [] }), targets: [] }));
+    const { deps, asked } = willing(
+      'acted',
+      storedPlan({ plan: plan({ state: 'nothing_to_do', chosen: [] }), targets: [] }),
+    );
     const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
     expect(done.code).toBe(1);
     expect(done.stderr).toContain('opsd: plan 9f3c2a holds no act: there is nothing to apply\n');
@@ -183,14 +186,15 @@ describe('opsd apply', () => {
 
   test.each([
     ['acted', 0],
-    ['nothing', 0],
+    ['nothing_to_do', 0],
     ['held', 3],
-    ['waiting', 3],
+    ['pending_approval', 3],
+    ['deferred', 3],
     ['skipped', 3],
     ['aborted', 4],
     ['incomplete', 4],
     ['halted', 4],
-    ['error', 1],
+    ['failed', 1],
   ] as const)('a run that ended as %s exits with %i', async (outcome, code) => {
     const socket = await socketOf(willing(outcome).deps);
     const text = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket]);
