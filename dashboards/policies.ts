@@ -64,7 +64,7 @@ const still = row('Does it stand still?', [
     noValue: 'no policies',
   }),
   stat({
-    title: 'Oldest plan waits',
+    title: 'Oldest pending plan',
     description:
       'For how long the oldest plan has waited for a person. What it was made for may be gone: approval lists anew.',
     unit: 's',

@@ -15,7 +15,7 @@ export function createPlans({ db, change }: Journal): Plans {
     `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET state = excluded.state, saved_at = excluded.saved_at,
        expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan, targets = excluded.targets
-     WHERE NOT (excluded.state = 'shown' AND state IN ('waiting', 'approved') AND expires_at > excluded.saved_at)`,
+     WHERE NOT (excluded.state = 'draft' AND state IN ('pending', 'approved') AND expires_at > excluded.saved_at)`,
   );
   // Hexadecimal digits sort before g: this is the range of all hashes with this prefix.
   const selectByHash = db.prepare(
@@ -80,7 +80,7 @@ export function createPlans({ db, change }: Journal): Plans {
     decidePlan: (id, { state, at, by, reason, expiresAt }) =>
       change((tell) => {
         const found = find(id, at);
-        const from = state === 'used' ? ALIVE : UNDECIDED;
+        const from = state === 'applied' ? ALIVE : UNDECIDED;
         if (found === undefined || !from.includes(found.state)) return false;
         const { hash, policy, account, id: plan } = found.plan;
         decide.run(state, by, reason ?? null, expiresAt ?? found.expiresAt, hash);

@@ -51,7 +51,7 @@ export function createPrune({ db, change }: Journal): (now: number) => Pruned {
          AND r.id < (SELECT max(id) FROM runs WHERE policy = r.policy)
        ORDER BY r.at LIMIT ${BATCH})`,
   );
-  const deletePlans = db.prepare(`DELETE FROM plans WHERE expires_at < ?1 OR (state = 'shown' AND expires_at < ?2)`);
+  const deletePlans = db.prepare(`DELETE FROM plans WHERE expires_at < ?1 OR (state = 'draft' AND expires_at < ?2)`);
   const small = [
     'DELETE FROM cap_slices WHERE slice < ?',
     'DELETE FROM pauses WHERE lifted_at < ?',

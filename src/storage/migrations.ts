@@ -206,5 +206,7 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE runs SET outcome = CASE WHEN outcome = 'nothing' THEN 'nothing_to_do' WHEN outcome = 'error' THEN 'failed'
       WHEN detail LIKE 'approval:%' THEN 'pending_approval' ELSE 'deferred' END
     WHERE outcome IN ('nothing', 'error', 'waiting');
+  UPDATE plans SET state = CASE state WHEN 'shown' THEN 'draft' WHEN 'waiting' THEN 'pending' ELSE 'applied' END
+    WHERE state IN ('shown', 'waiting', 'used');
   `,
 ];

@@ -45,7 +45,7 @@ test('every change of state is a record, and none holds what an entry carried', 
   ledger.pause({ scope: 'engine', reason: 'books', at: 1_300, by: 'engine' });
   ledger.pause({ scope: 'group/p/https://u:p@host/', reason: 'odd', at: 1_350, by: 'anna' });
   ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
-  ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'waiting' });
+  ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'pending' });
   ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
   ledger.recordTrigger({ policy: 'p', account: 'production', trigger: { kind: 'callback', key: 'k' }, at: 1 });
   ledger.saveCampaign({
@@ -92,7 +92,7 @@ test('what is refused, or changes nothing, is no record', async () => {
   const before = (await records()).length;
   ledger.reserve(1, resumeOf('a'), 2_000, NO_CAPS);
   ledger.unpause({ at: 1, reason: 'nothing', by: 'anna' });
-  ledger.decidePlan('none00', { state: 'used', at: 1, by: 'anna' });
+  ledger.decidePlan('none00', { state: 'applied', at: 1, by: 'anna' });
   ledger.noteMatches('p', ['a'], 1);
   expect(await records()).toHaveLength(before);
 });

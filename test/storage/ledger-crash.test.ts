@@ -215,12 +215,12 @@ test('after any sequence of changes and deaths the log is whole, its books are t
             break;
           case 'plan': {
             const plan = planOf({ id: `${n}aaaaa`, hash: `${n}`.padEnd(64, 'a') });
-            const stored = { plan, targets: [], savedAt: now, expiresAt: now + 1_000_000, state: 'waiting' } as const;
+            const stored = { plan, targets: [], savedAt: now, expiresAt: now + 1_000_000, state: 'pending' } as const;
             mortal.attempt(moment, (ledger) => ledger.savePlan(stored));
             break;
           }
           case 'decide':
-            mortal.attempt(moment, (ledger) => ledger.decidePlan(`${n}aaaaa`, { state: 'used', at: now, by: 'p' }));
+            mortal.attempt(moment, (ledger) => ledger.decidePlan(`${n}aaaaa`, { state: 'applied', at: now, by: 'p' }));
             break;
           case 'trigger':
             mortal.attempt(moment, (ledger) =>

@@ -84,7 +84,7 @@ test('the last run of a policy stays, and plans go by what became of them', () =
   const ledger = memoryLedger();
   ledger.beginRun(planOf(), OLD);
   const last = ledger.beginRun(planOf(), OLD + 1);
-  const save = (digit: string, state: 'shown' | 'waiting', expiresAt: number): void =>
+  const save = (digit: string, state: 'draft' | 'pending', expiresAt: number): void =>
     ledger.savePlan({
       plan: planOf({ id: `${digit}00000`, hash: digit.padEnd(64, '0') }),
       targets: [],
@@ -92,10 +92,10 @@ test('the last run of a policy stays, and plans go by what became of them', () =
       expiresAt,
       state,
     });
-  save('1', 'waiting', OLD);
-  save('2', 'waiting', NOW - 30 * DAY);
-  save('3', 'shown', NOW - 8 * DAY);
-  save('4', 'shown', NOW - 6 * DAY);
+  save('1', 'pending', OLD);
+  save('2', 'pending', NOW - 30 * DAY);
+  save('3', 'draft', NOW - 8 * DAY);
+  save('4', 'draft', NOW - 6 * DAY);
   expect(ledger.prune(NOW)).toEqual({ intents: 0, runs: 1, plans: 2, more: false });
   expect(ledger.lastRuns().map(({ id }) => id)).toEqual([last]);
   expect(ledger.storedPlans(['expired'], NOW).map(({ plan }) => plan.id)).toEqual(['200000', '400000']);

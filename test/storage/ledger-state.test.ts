@@ -45,13 +45,13 @@ const HASH = 'abc123'.padEnd(64, '4');
 test('a plan is found by its id or more of its hash, is used once, and not after its time', () => {
   const ledger = memoryLedger();
   const plan = planOf({ id: 'abc123', hash: HASH });
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'waiting' });
+  ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
   expect(ledger.storedPlan('abc123', 2_000)).toEqual({
     plan,
     targets: ['a'],
     savedAt: 1_000,
     expiresAt: 5_000,
-    state: 'waiting',
+    state: 'pending',
   });
   expect(ledger.storedPlan('abc1234', 2_000)).toBeDefined();
   for (const id of ['abc12', 'abc1235', '', '%', 'g']) expect(ledger.storedPlan(id, 2_000), id).toBeUndefined();
@@ -60,33 +60,33 @@ test('a plan is found by its id or more of its hash, is used once, and not after
   expect(ledger.decidePlan('abc123', { state: 'approved', at: 2_000, by: 'anna', reason: 'seen' })).toBe(true);
   expect(ledger.storedPlan('abc123', 3_000)).toMatchObject({ state: 'approved', by: 'anna', reason: 'seen' });
   expect(ledger.decidePlan('abc123', { state: 'rejected', at: 3_000, by: 'bert' })).toBe(false);
-  expect(ledger.decidePlan('abc123', { state: 'used', at: 3_000, by: 'engine' })).toBe(true);
-  expect(ledger.decidePlan('abc123', { state: 'used', at: 3_000, by: 'engine' })).toBe(false);
-  expect(ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'used', reason: 'seen' });
+  expect(ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(true);
+  expect(ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(false);
+  expect(ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
 });
 
 test('plans are listed newest first by state; a plan shown again does not withdraw what was asked', () => {
   const ledger = memoryLedger();
   const other = planOf({ id: 'abcdef', hash: 'abcdef'.padEnd(64, '0') });
   const plan = planOf({ id: 'abc123', hash: HASH });
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'waiting' });
-  ledger.savePlan({ targets: ['a'], plan: other, savedAt: 2_000, expiresAt: 3_000, state: 'waiting' });
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 2_500, expiresAt: 9_000, state: 'shown' });
+  ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
+  ledger.savePlan({ targets: ['a'], plan: other, savedAt: 2_000, expiresAt: 3_000, state: 'pending' });
+  ledger.savePlan({ targets: ['a'], plan, savedAt: 2_500, expiresAt: 9_000, state: 'draft' });
   const listed = (states: Parameters<typeof ledger.storedPlans>[0], now: number): string[] =>
     ledger.storedPlans(states, now).map((stored) => `${stored.plan.id} ${stored.state}`);
-  expect(listed(['waiting'], 2_000)).toEqual(['abcdef waiting', 'abc123 waiting']);
-  expect(listed(['waiting'], 4_000)).toEqual(['abc123 waiting']);
+  expect(listed(['pending'], 2_000)).toEqual(['abcdef pending', 'abc123 pending']);
+  expect(listed(['pending'], 4_000)).toEqual(['abc123 pending']);
   expect(listed(['expired'], 4_000)).toEqual(['abcdef expired']);
-  expect(listed(['shown', 'used'], 4_000)).toEqual([]);
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 6_000, expiresAt: 9_000, state: 'shown' });
-  expect(listed(['shown'], 6_000)).toEqual(['abc123 shown']);
+  expect(listed(['draft', 'applied'], 4_000)).toEqual([]);
+  ledger.savePlan({ targets: ['a'], plan, savedAt: 6_000, expiresAt: 9_000, state: 'draft' });
+  expect(listed(['draft'], 6_000)).toEqual(['abc123 draft']);
 });
 
 test('a beginning that two plans share names the one that is alive', () => {
   const ledger = memoryLedger();
   const [one, two] = ['1', '2'].map((digit) => planOf({ id: 'abc123', hash: `abc123${digit}`.padEnd(64, '0') }));
-  ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'waiting' });
-  ledger.savePlan({ targets: ['a'], plan: two!, savedAt: 2, expiresAt: 20, state: 'waiting' });
+  ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'pending' });
+  ledger.savePlan({ targets: ['a'], plan: two!, savedAt: 2, expiresAt: 20, state: 'pending' });
   expect(ledger.storedPlan('abc123', 5)).toBeUndefined();
   expect(ledger.decidePlan('abc123', { state: 'approved', at: 5, by: 'anna' })).toBe(false);
   expect(ledger.storedPlan('abc123', 15)?.plan.hash).toBe(two!.hash);

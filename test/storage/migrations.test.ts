@@ -45,3 +45,38 @@ test('outcomes and items of actions are renamed', () => {
   expect(JSON.parse(String(intent?.['proposal']))).toMatchObject({ items: 7, group: '"worth":' });
   expect(store.db.prepare('SELECT sum(items) AS items FROM intents').get()).toEqual({ items: 42 });
 });
+
+test('outcomes of runs and states of plans are renamed', () => {
+  const runs = [
+    ['nothing', 'left out: 2 protected', 'nothing_to_do'],
+    ['error', 'disk full', 'failed'],
+    ['waiting', 'approval: 9 of 10', 'pending_approval'],
+    ['waiting', 'min_interval: until 10:58', 'deferred'],
+    ['held', 'caps: full', 'held'],
+  ];
+  const plans = [
+    ['shown', 'draft'],
+    ['waiting', 'pending'],
+    ['used', 'applied'],
+    ['rejected', 'rejected'],
+  ];
+  const path = storeOf(
+    [
+      ...runs.map(
+        ([outcome, detail]) => `INSERT INTO runs (policy, account, plan_id, at, cause, outcome, detail)
+          VALUES ('p', 'a', 'x', 1, '"hand"', '${outcome}', '${detail}');`,
+      ),
+      ...plans.map(
+        ([state], n) => `INSERT INTO plans (hash, id, state, saved_at, expires_at, plan, targets)
+          VALUES ('${n}', '${n}', '${state}', 1, 2, '{"worth":1}', '[]');`,
+      ),
+    ].join('\n'),
+  );
+  using store = openStore(path);
+  expect(store.db.prepare('SELECT outcome FROM runs ORDER BY id').all()).toEqual(
+    runs.map(([, , outcome]) => ({ outcome })),
+  );
+  expect(store.db.prepare('SELECT state, plan FROM plans ORDER BY hash').all()).toEqual(
+    plans.map(([, state]) => ({ state, plan: '{"items":1}' })),
+  );
+});

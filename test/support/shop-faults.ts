@@ -39,7 +39,7 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
   async raise(shop) {
     await shop.configure((settings) => ({ ...settings, ...onlyRaise(settings, 'enforce') }));
     const { id } = await until({ what: 'the raise waits for approval', timeoutMs: 180_000 }, async () => {
-      const answer = await fetch(`${shop.url}/api/v1/plans?state=waiting`);
+      const answer = await fetch(`${shop.url}/api/v1/plans?state=pending`);
       const { plans } = (await answer.json()) as { plans: readonly { id: string; policy: string }[] };
       return plans.find(({ policy }) => policy === RAISE);
     });

@@ -67,7 +67,7 @@ test('a campaign that halts and goes on, a prune, an approved raise up to its ce
 
     // The store began on the day on which the budget was asserted.
     const { id } = await until({ what: 'a raise waits for a person', ...WITHIN }, async () =>
-      (await ask<{ plans: readonly { id: string; policy: string }[] }>('plans?state=waiting')).plans.find(
+      (await ask<{ plans: readonly { id: string; policy: string }[] }>('plans?state=pending')).plans.find(
         ({ policy }) => policy === 'raise-budget',
       ),
     );

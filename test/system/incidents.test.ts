@@ -161,9 +161,9 @@ test(
     // Neither raised nor held in silence: a person is asked, with the hours left at this pace.
     const budget = () => stage.ledger.raises('acc-1', 0);
     expect(budget()).toEqual([]);
-    const [waiting] = stage.ledger.storedPlans(['waiting'], stage.now());
-    expect(waiting?.plan).toMatchObject({ policy: 'raise-budget', chosen: [{ fromUsd: 60 }] });
-    const { reason } = waiting!.plan.needsApproval!;
+    const [pending] = stage.ledger.storedPlans(['pending'], stage.now());
+    expect(pending?.plan).toMatchObject({ policy: 'raise-budget', chosen: [{ fromUsd: 60 }] });
+    const { reason } = pending!.plan.needsApproval!;
     expect(reason).toContain('more than 2.5 times the usual');
     const hours = Number(/([\d.]+) hours left/.exec(reason)![1]);
     expect(hours).toBeGreaterThan(2);
@@ -176,10 +176,10 @@ test(
       stage.resumes().filter(({ proposal }) => proposal.action === 'workflow-dlq.resume').length,
     ).toBeLessThanOrEqual(2);
 
-    stage.engine.approve(waiting!.plan.id, { by: 'tom', reason: 'it is the campaign of the year' });
+    stage.engine.approve(pending!.plan.id, { by: 'tom', reason: 'it is the campaign of the year' });
     await stage.run(16, () => budget().length > 0);
     expect(budget()).toMatchObject([
-      { fromUsd: 60, toUsd: waiting!.plan.chosen.flatMap((act) => ('toUsd' in act ? [act.toUsd] : []))[0] },
+      { fromUsd: 60, toUsd: pending!.plan.chosen.flatMap((act) => ('toUsd' in act ? [act.toUsd] : []))[0] },
     ]);
   },
   LONG,

@@ -192,13 +192,13 @@ const POLICIES: readonly PanelCase[] = [
   },
   {
     says: 'no plan waits',
-    panel: 'opsd-policies/Oldest plan waits',
+    panel: 'opsd-policies/Oldest pending plan',
     given: { [of('opsd_approvals_pending', POLICY)]: always(0) },
     shown: { '{}': 0 },
   },
   {
     says: 'the oldest plan has waited longest',
-    panel: 'opsd-policies/Oldest plan waits',
+    panel: 'opsd-policies/Oldest pending plan',
     given: {
       [of('opsd_approvals_pending', POLICY)]: always(1),
       [of('opsd_oldest_approval_timestamp_seconds', POLICY)]: always(3_000),

@@ -122,7 +122,7 @@ export const automationAlerts: AlertGroup = {
         'Their responses were lost, and later readings did not resolve them. Nothing is sent twice; these entries are blocked. Check that the workflow DLQ is read.',
     },
     {
-      alert: 'OpsdApprovalWaiting',
+      alert: 'OpsdApprovalPending',
       // The timestamp is absent without a pending plan; the number is not.
       expr: promql`
         time() - (

@@ -61,8 +61,8 @@ export function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): v
 
 /** Resolves the conditions of plans that expired or were decided. */
 export function announceApprovals({ ledger, clock, conditions }: AnnounceDeps): void {
-  const waiting = ledger.storedPlans(['waiting'], clock.now());
-  conditions.keepOnly('approval/', new Set(waiting.map(({ plan }) => `approval/${plan.policy}`)));
+  const pending = ledger.storedPlans(['pending'], clock.now());
+  conditions.keepOnly('approval/', new Set(pending.map(({ plan }) => `approval/${plan.policy}`)));
 }
 
 /** Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. */

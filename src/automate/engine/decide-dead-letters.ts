@@ -10,7 +10,7 @@ import type { Usage } from '../ledger/usage.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
-import { Draft, waitingOf, type Decision, type PlanContext } from './plan-draft.ts';
+import { Draft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
 
 /** Maximum number of dead letters in one run: old ones that no policy deletes must not hide the new ones. */
 const MAX_LETTERS = 10_000;
@@ -93,7 +93,7 @@ export async function decideDeadLetters(
       matched: proposals.length,
       chosen,
       backlog: proposals.length - chosen.length,
-      ...waitingOf(proposals, chosen),
+      ...deferredOf(proposals, chosen),
       evaluationErrors: errors,
       caps,
     },

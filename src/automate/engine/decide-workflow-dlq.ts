@@ -20,7 +20,7 @@ import { groupOf, Population } from './group-facts.ts';
 import { chooseByGroup } from './groups.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 import { owners } from './owners.ts';
-import { Draft, waitingOf, type Decision, type PlanContext } from './plan-draft.ts';
+import { Draft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
 import { Returns } from './returns.ts';
 
 type RunProposal = ResumeProposal | WorkflowDeleteProposal;
@@ -99,7 +99,7 @@ export async function decideWorkflowDlq(
       matched: allowed.length,
       chosen,
       backlog: allowed.length - chosen.length,
-      ...waitingOf(proposals, chosen),
+      ...deferredOf(proposals, chosen),
       campaigns: groups.campaigns,
       caps,
       ...(drain !== undefined && { drain }),

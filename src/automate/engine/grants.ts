@@ -29,7 +29,7 @@ export function grantOf(policy: Policy, ledger: PlanReader, now: number): Grant 
 /** Marks approvals that have nothing left to do as used. */
 export function useUp(policy: Policy, ledger: Plans, now: number): void {
   for (const { plan } of approvedPlans(policy, ledger, now)) {
-    ledger.decidePlan(plan.id, { state: 'used', at: now, by: 'engine' });
+    ledger.decidePlan(plan.id, { state: 'applied', at: now, by: 'engine' });
   }
 }
 
@@ -58,11 +58,11 @@ export function awaitApproval(
   const { ledger, now, expireAfterMs } = options;
   const refused = ledger.storedPlan(plan.hash, now);
   if (refused?.state === 'rejected' && now < refused.expiresAt) return undefined;
-  const waiting = ledger.storedPlans(['waiting'], now).find((stored) => stored.plan.policy === plan.policy);
-  if (waiting !== undefined && stillMeans(waiting, plan, new Set(targets))) return waiting;
-  const stored: StoredPlan = { plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'waiting' };
-  if (waiting !== undefined) {
-    ledger.decidePlan(waiting.plan.id, {
+  const pending = ledger.storedPlans(['pending'], now).find((stored) => stored.plan.policy === plan.policy);
+  if (pending !== undefined && stillMeans(pending, plan, new Set(targets))) return pending;
+  const stored: StoredPlan = { plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'pending' };
+  if (pending !== undefined) {
+    ledger.decidePlan(pending.plan.id, {
       state: 'rejected',
       at: now,
       by: 'engine',

@@ -51,12 +51,12 @@ const MOST_WAITING = 50;
 /** Returns the allowed actions that are not in this run, up to the maximum. */
 export function waitingOf(allowed: readonly Proposal[], chosen: readonly Proposal[]): Pick<Plan, 'waiting'> {
   const going = new Set(chosen.map(({ target }) => target));
-  const waiting: Proposal[] = [];
+  const deferred: Proposal[] = [];
   for (const proposal of allowed) {
-    if (waiting.length === MOST_WAITING) break;
-    if (!going.has(proposal.target)) waiting.push(proposal);
+    if (deferred.length === MOST_DEFERRED) break;
+    if (!going.has(proposal.target)) deferred.push(proposal);
   }
-  return waiting.length === 0 ? {} : { waiting };
+  return deferred.length === 0 ? {} : { deferred };
 }
 
 export class Draft {

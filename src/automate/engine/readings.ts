@@ -23,7 +23,7 @@ export function readEngine(deps: ReadingDeps & { readonly authority: Authority }
       .reduce((sum, count) => sum + count, 0),
     ...(oldestIntentAt !== undefined && { oldestIntentAt }),
     approvals: ledger
-      .storedPlans(['waiting'], clock.now())
+      .storedPlans(['pending'], clock.now())
       .map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
     caps: capsOf(deps),
     paused: new Map(scopes.map((scope) => [scope, authority.isPaused(scope)])),

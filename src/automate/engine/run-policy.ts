@@ -132,7 +132,7 @@ async function actOn(
     if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     result = concluded(policy, plan, books, unbalanced);
   }
-  if (result.outcome === 'pending_approval') waitForPerson(policy, decision, deps);
+  if (result.outcome === 'pending_approval') requestApproval(policy, decision, deps);
   if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) endDrained(policy, groupsOf(plan), deps);
   return result;
@@ -162,12 +162,12 @@ function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger 
   if (readings !== undefined) ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);
 }
 
-function waitForPerson(policy: Policy, decision: Decision, deps: RunDeps): void {
+function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): void {
   const { ledger, clock, settings } = deps;
   const expireAfterMs = settings.approvals.expireAfter;
-  const waiting = awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
-  if (waiting === undefined) return;
-  const { plan } = waiting;
+  const pending = awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
+  if (pending === undefined) return;
+  const { plan } = pending;
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;
   const [raise] = plan.chosen;
   const sets = raise?.action === 'budget.raise' ? ` ${absoluteAmount(raise.toUsd)}` : '';

@@ -59,7 +59,7 @@ export async function planPolicy(
       targets,
       savedAt: at,
       expiresAt: at + SHOWN_FOR_MS,
-      state: 'shown',
+      state: 'draft',
       by: request.by,
       ...(request.overrule !== undefined && { reason: request.overrule.reason }),
     });
@@ -69,7 +69,7 @@ export async function planPolicy(
 
 /** Applies a plan, as far as it still holds. Everything is listed and checked again, so the plan can only shrink. */
 export async function applyPlan(id: string, person: Person, deps: VerbDeps, signal: AbortSignal): Promise<Applied> {
-  const stored = usable(id, ['shown', 'waiting', 'approved'], deps);
+  const stored = usable(id, ['draft', 'pending', 'approved'], deps);
   if ('ok' in stored) return stored;
   const found = policyWith(stored.plan.policy, stored.plan.overruled, deps);
   if (!('name' in found)) return found;
@@ -84,7 +84,7 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   }
   // If an approval is required, this one covers the whole plan: later steps need no other.
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
-  const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('used' as const) };
+  const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('applied' as const) };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.ended(`approval/${found.name}`);
   if (isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
@@ -106,7 +106,7 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
 
 /** Approves a pending plan. The policy's own runs do its actions, the first of them at once. */
 export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided {
-  const stored = usable(id, ['waiting'], deps);
+  const stored = usable(id, ['pending'], deps);
   if ('ok' in stored) return stored;
   const policy = policyWith(stored.plan.policy, undefined, deps);
   if (!('name' in policy)) return policy;
@@ -128,7 +128,7 @@ function approvalOf({ plan }: StoredPlan, person: Person, { clock }: VerbDeps) {
 }
 
 export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided {
-  const stored = usable(id, ['waiting', 'shown'], deps);
+  const stored = usable(id, ['pending', 'draft'], deps);
   if ('ok' in stored) return stored;
   const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
   if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);

@@ -30,7 +30,7 @@ export interface Plans extends PlanReader {
   decidePlan(
     id: string,
     decision: {
-      readonly state: 'approved' | 'rejected' | 'used';
+      readonly state: 'approved' | 'rejected' | 'applied';
       readonly at: number;
       readonly by: string;
       readonly reason?: string;

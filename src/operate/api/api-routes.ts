@@ -29,7 +29,7 @@ function status({ deps }: ApiContext): Reply {
   const { sources, policies, actions: _listed, plans, ...rest } = readStatus(deps, 1);
   return json(200, {
     ...rest,
-    waitingPlans: plans.length,
+    pendingPlans: plans.length,
     sources: { total: sources.length, ...countBy(sources, (source) => source.state) },
     policies: { total: policies.length, ...countBy(policies, (policy) => policy.effectiveMode) },
   });
@@ -71,7 +71,7 @@ function plans({ deps, query }: ApiContext): Reply {
   if (states.includes(undefined)) {
     throw new HttpError(400, 'bad_request', `state must be one of ${STORED_STATES.join(', ')}.`);
   }
-  const wanted = asked.length === 0 ? (['shown', 'waiting', 'approved'] as const) : states.map((state) => state!);
+  const wanted = asked.length === 0 ? (['draft', 'pending', 'approved'] as const) : states.map((state) => state!);
   const limit = limitOf(query, LIMITS);
   const at = deps.clock.now();
   const policy = query.get('policy');

@@ -16,9 +16,9 @@ import type { Verdict } from './verdict-level.ts';
 
 /**
  * `ok`: the last run succeeded. `failing`: it did not, what it read before still stands. `stale`: what was read is too
- * old, its gauges are withheld. `waiting`: no run has ended yet. `off`: it does not run, see the field of that name.
+ * old, its gauges are withheld. `pending`: no run has ended yet. `off`: it does not run, see the field of that name.
  */
-export type SourceState = 'ok' | 'failing' | 'stale' | 'waiting' | 'off';
+export type SourceState = 'ok' | 'failing' | 'stale' | 'pending' | 'off';
 
 /** One collector of one account: `/api/v1/sources`. */
 export interface SourceView extends CollectorStatus {

@@ -117,7 +117,7 @@ function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number)
         .values()
         .reduce((sum, count) => sum + count, 0),
       pauses: ledger.pauses(),
-      plans: ledger.storedPlans(['waiting'], at).map(storedPlanView),
+      plans: ledger.storedPlans(['pending'], at).map(storedPlanView),
     };
   } catch (error) {
     return { policies: [], actions: [], unknown: 0, pauses: [], plans: [], error: errorMessage(error) };
@@ -143,7 +143,7 @@ function sourceView(board: ObservationBoard, status: CollectorStatus): SourceVie
 
 function sourceState(status: CollectorStatus, stale: boolean): SourceState {
   if (status.off !== undefined) return 'off';
-  if (status.runs === 0) return 'waiting';
+  if (status.runs === 0) return 'pending';
   if (stale && status.lastSuccessAt !== undefined) return 'stale';
   return status.lastRunFailed ? 'failing' : 'ok';
 }

@@ -2,7 +2,7 @@
 import type { ActionType, Denial, Plan, PlanState } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 
-export const STORED_STATES = ['shown', 'waiting', 'approved', 'rejected', 'used', 'expired'] as const;
+export const STORED_STATES = ['draft', 'pending', 'approved', 'rejected', 'applied', 'expired'] as const;
 
 /** One plan without its acts: `/api/v1/plans`. */
 export interface StoredPlanView {
@@ -11,7 +11,7 @@ export interface StoredPlanView {
   readonly policy: string;
   readonly account: string;
   readonly action: ActionType;
-  /** `shown`: made by hand. `waiting`: asks for approval. */
+  /** `draft`: made manually. `pending`: asks for approval. */
   readonly state: StoredPlan['state'];
   /** What the plan itself says: `changes`, `held`, … */
   readonly planState: PlanState;

@@ -3,7 +3,7 @@ import { decide, DECIDE_OPTIONS } from './decide.ts';
 
 export const approveCommand: Command = {
   name: 'approve',
-  summary: 'Allow what a waiting plan showed.',
+  summary: 'Approve a pending plan.',
   operands: { usage: 'PLAN', min: 1, max: 1 },
   options: DECIDE_OPTIONS,
   details:

@@ -5,24 +5,24 @@ import type { KeptPlan } from './daemon-client.ts';
 import { printable } from './output.ts';
 
 const OPEN: Readonly<Record<'apply' | 'approve' | 'reject', readonly string[]>> = {
-  apply: ['shown', 'waiting', 'approved'],
-  approve: ['waiting'],
-  reject: ['waiting', 'shown'],
+  apply: ['draft', 'pending', 'approved'],
+  approve: ['pending'],
+  reject: ['pending', 'draft'],
 };
 
 const STATE: Readonly<Record<string, string>> = {
-  used: 'was applied already',
+  applied: 'was applied already',
   approved: 'was approved already',
   rejected: 'was rejected already',
   expired: 'has expired',
-  shown: 'does not wait for approval',
+  draft: 'does not wait for approval',
 };
 
 /** @throws {CommandError} saying what became of the plan, and what to do */
 export function checkOpen(verb: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
   if (OPEN[verb].includes(state)) return;
   const next =
-    state === 'shown'
+    state === 'draft'
       ? `\`${command(`apply ${id}`)}\` does it`
       : `\`${command(`plan ${plan.policy}`)}\` makes a new one`;
   throw new CommandError(printable(`plan ${id} ${STATE[state] ?? `is ${state}`}; ${next}`));

@@ -262,7 +262,7 @@ function listing(page: Page, plan: Plan): void {
   const waits = plan.chosen.length === 0;
   const [header = [], ...rows] = actRows(plan, shown);
   const more = (waits ? plan.matched : acts.length) - shown.length;
-  if (waits) page.lines(['   Waiting; none of them goes now:']);
+  if (waits) page.lines(['   Deferred; none of them is sent now:']);
   page.lines(
     textTable(header, rows)
       .trimEnd()
@@ -272,8 +272,8 @@ function listing(page: Page, plan: Plan): void {
   if (more > 0) page.lines([`   … and ${number(more)} more${waits ? '' : '; all of them with -o json'}`]);
 }
 
-function actsOf({ chosen, waiting = [] }: Plan): readonly Proposal[] {
-  return chosen.length > 0 ? chosen : waiting;
+function actsOf({ chosen, deferred = [] }: Plan): readonly Proposal[] {
+  return chosen.length > 0 ? chosen : deferred;
 }
 
 /** What a person may do now. */

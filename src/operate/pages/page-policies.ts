@@ -74,7 +74,7 @@ const CONDITION_TONE: Readonly<Record<Condition['severity'], Tone>> = {
 const CONDITION_WORD: Readonly<Record<string, string>> = {
   held: 'held',
   halted: 'halted',
-  approval: 'waits for approval',
+  approval: 'pending approval',
   unknown: 'outcome unknown',
 };
 
@@ -114,10 +114,10 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
 }
 
 /** @returns undefined when no plan waits */
-export function waitingPlans(status: Status, command: OwnCommand): Html | undefined {
+export function pendingPlans(status: Status, command: OwnCommand): Html | undefined {
   if (status.plans.length === 0) return undefined;
   return html`<section aria-labelledby="plans">
-    <h2 id="plans">Plans that wait</h2>
+    <h2 id="plans">Pending approvals</h2>
     ${table<StoredPlanView>({
       caption: html`Read one before you decide: <code>${command('approve PLAN')}</code> shows it and asks. Nothing of it
         is done until then.`,

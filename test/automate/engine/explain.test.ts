@@ -79,8 +79,8 @@ describe('what each policy would do', () => {
     const w = world({ policy: { mode: 'approve' } });
     w.dlq.add();
     await run(w);
-    const [waiting] = w.ledger.storedPlans(['waiting'], w.clock.now());
-    w.engine.approve(waiting!.plan.id, ME);
+    const [pending] = w.ledger.storedPlans(['pending'], w.clock.now());
+    w.engine.approve(pending!.plan.id, ME);
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'chosen' });
   });
 
@@ -173,6 +173,6 @@ test('a held plan lists the entries that wait, the first 50', async () => {
   w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
   const planned = await w.engine.plan('resume-billing', { by: 'tom', save: false }, NEVER);
   if (!planned.ok) throw new Error(planned.message);
-  const { state, chosen, waiting } = planned.plan;
-  expect([state, chosen, waiting?.length, waiting?.[0]?.target]).toEqual(['held', [], 50, 'dlq-001']);
+  const { state, chosen, deferred } = planned.plan;
+  expect([state, chosen, deferred?.length, deferred?.[0]?.target]).toEqual(['held', [], 50, 'dlq-001']);
 });

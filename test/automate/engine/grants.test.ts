@@ -7,8 +7,8 @@ import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
 
 const ME = { by: 'tom' };
 
-function waiting(w: World): Plan {
-  return w.ledger.storedPlans(['waiting'], w.clock.now())[0]!.plan;
+function pending(w: World): Plan {
+  return w.ledger.storedPlans(['pending'], w.clock.now())[0]!.plan;
 }
 
 describe('an approved prune', () => {
@@ -30,11 +30,11 @@ describe('an approved prune', () => {
   test('is applied in one run, once, and then requires approval again', async () => {
     const w = dead();
     await w.engine.run('prune', NEVER);
-    w.engine.approve(waiting(w).id, ME);
+    w.engine.approve(pending(w).id, ME);
     for (let i = 0; i < 3; i++) await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 49]);
     expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
-    await w.engine.apply(waiting(w).id, ME, NEVER);
+    await w.engine.apply(pending(w).id, ME, NEVER);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 49, 1, 49]);
   });
@@ -45,7 +45,7 @@ describe('an approved prune', () => {
   ])('is none for %s', async (_what, over) => {
     const w = dead({ select: { failedWithin: '30d' } });
     await w.engine.run('prune', NEVER);
-    const { id } = waiting(w);
+    const { id } = pending(w);
     w.restart({ policies: [prune({ select: { failedWithin: '30d', ...over.select } })] });
     expect(w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
     expect(await w.engine.apply(id, ME, NEVER)).toMatchObject({ ok: false, code: 'expired' });
@@ -60,7 +60,7 @@ describe('an approved prune', () => {
     const w = dead();
     const toDates: unknown[] = [];
     await w.engine.run('prune', NEVER);
-    w.engine.approve(waiting(w).id, ME);
+    w.engine.approve(pending(w).id, ME);
     const wider = prune({ select: { failedBefore: '1h' }, limits: { maxPerRun: 500, maxPerHour: 1_000 } });
     w.restart({ policies: [wider] });
     await w.engine.run('prune', NEVER);
@@ -90,7 +90,7 @@ test('an approval of resumes does not cover deletes by a policy of the same name
   const deletes = policyOf('workflow-dlq.delete', { ...common, where: 'entry.cause == "transient"', action });
   w.dlq.add();
   await w.engine.run('billing', NEVER);
-  const { id } = waiting(w);
+  const { id } = pending(w);
   w.restart({ policies: [deletes] });
   expect(w.engine.approve(id, ME)).toMatchObject({
     ok: false,
@@ -104,5 +104,5 @@ test('an approval of resumes does not cover deletes by a policy of the same name
   await w.engine.run('billing', NEVER);
   expect(w.dlq.deleted).toEqual([]);
   expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
-  expect(waiting(w)).toMatchObject({ action: 'workflow-dlq.delete' });
+  expect(pending(w)).toMatchObject({ action: 'workflow-dlq.delete' });
 });

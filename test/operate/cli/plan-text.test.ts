@@ -202,11 +202,11 @@ test('says which guard holds it, and why', () => {
   expect(aborted).toContain('\nAborted   complete_read: page 3 failed\n');
 });
 
-test('lists the entries that wait where it does nothing now, with a command to explain one', () => {
+test('lists the deferred entries where it sends nothing now, with a command to explain one', () => {
   const stopped = { guard: 'destination', reason: '0.00 of 40' };
-  const waiting = [run(1), run(2)];
-  const held = text({ state: 'held', stopped, chosen: [], waiting, matched: 60, backlog: 60 });
-  expect(held).toContain('\n   Waiting; none of them goes now:\n   dlqId ');
+  const deferred = [run(1), run(2)];
+  const held = text({ state: 'held', stopped, chosen: [], deferred, matched: 60, backlog: 60 });
+  expect(held).toContain('\n   Deferred; none of them is sent now:\n   dlqId ');
   expect(held).toContain('\n   … and 58 more\n');
   expect(held).toContain('\nOne entry: opsd explain dlq-8812-01\n');
 });

@@ -116,10 +116,10 @@ describe.each([
 });
 
 test.each([
-  ['apply', 'used', 'was applied already; `plan resume-billing` makes a new one'],
-  ['approve', 'used', 'was applied already; `plan resume-billing` makes a new one'],
+  ['apply', 'applied', 'was applied already; `plan resume-billing` makes a new one'],
+  ['approve', 'applied', 'was applied already; `plan resume-billing` makes a new one'],
   ['approve', 'approved', 'was approved already; `plan resume-billing` makes a new one'],
-  ['approve', 'shown', 'does not wait for approval; `apply 9f3c2a` does it'],
+  ['approve', 'draft', 'does not wait for approval; `apply 9f3c2a` does it'],
   ['reject', 'rejected', 'was rejected already; `plan resume-billing` makes a new one'],
   ['apply', 'expired', 'has expired; `plan resume-billing` makes a new one'],
 ] as const)(

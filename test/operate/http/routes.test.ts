@@ -222,7 +222,7 @@ describe('the JSON API', () => {
       unknownOutcomes: 0,
       conditions: [],
       pauses: [],
-      waitingPlans: 0,
+      pendingPlans: 0,
       verdict: {
         level: 'trouble',
         sentence: 'production urlGroups is failing (forbidden): it never succeeded; and 1 more.',
@@ -254,7 +254,7 @@ describe('the JSON API', () => {
           usage: [{ api: 'message', usedToday: 12, allowedPerDay: 200_000 }],
         },
       ],
-      sources: { total: 7, ok: 1, waiting: 4, failing: 1, off: 1 },
+      sources: { total: 7, ok: 1, pending: 4, failing: 1, off: 1 },
       reconciliation: [],
       policies: { total: 1, audit: 1 },
     });
@@ -484,7 +484,7 @@ describe('the page of policies at work', () => {
     const asked: unknown[] = [];
     const waiting = [storedPlan({ plan: plan({ needsApproval }) })];
     const markup = await page({ ledger: ledger({ storedPlans: (states) => (asked.push(states), waiting) }) });
-    expect(asked).toEqual([['waiting']]);
+    expect(asked).toEqual([['pending']]);
     expect(markup).toContain('tripwire: 183 matched, at most 100');
     expect(markup).toContain('opsd approve 9f3c2a</code>');
     expect(markup).toContain('opsd reject 9f3c2a</code>');

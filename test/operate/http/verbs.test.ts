@@ -375,13 +375,13 @@ describe('what is kept can be read', () => {
 
   test('plans by state and policy, and one by its id', async () => {
     asked.length = 0;
-    expect(await get('/api/v1/plans')).toMatchObject({ plans: [{ id: '9f3c2a', state: 'waiting', covers: 2 }, {}] });
-    expect(await get('/api/v1/plans?state=used&state=expired&policy=other')).toMatchObject({
+    expect(await get('/api/v1/plans')).toMatchObject({ plans: [{ id: '9f3c2a', state: 'pending', covers: 2 }, {}] });
+    expect(await get('/api/v1/plans?state=applied&state=expired&policy=other')).toMatchObject({
       plans: [{ policy: 'other' }],
     });
     expect(asked).toEqual([
-      ['shown', 'waiting', 'approved'],
-      ['used', 'expired'],
+      ['draft', 'pending', 'approved'],
+      ['applied', 'expired'],
     ]);
     expect(await get('/api/v1/plans?state=done')).toMatchObject({ error: { code: 'bad_request' } });
     expect(await get('/api/v1/plans/9f3c2a')).toMatchObject({

@@ -200,7 +200,7 @@ export function storedPlan(overrides: Partial<StoredPlan> = {}): StoredPlan {
     targets: ['dlq-8812', 'dlq-8813'],
     savedAt: NOW - 120_000,
     expiresAt: NOW + 3_600_000,
-    state: 'waiting',
+    state: 'pending',
     ...overrides,
   };
 }
