@@ -51,7 +51,7 @@ const right = row(
       noValue: 'not yet known',
     }),
     stat({
-      title: 'Gaps in the books',
+      title: 'Counts that disagree',
       description:
         'States of messages where the log and the statistics differ for two hours in a row, and points that are read otherwise than the service means them. The log of the daemon says what to do.',
       unit: 'short',
@@ -286,7 +286,7 @@ const requests = row(
   ],
 );
 
-const books = row('Books, store, what others tell and are told', [
+const reconciliation = row('Reconciliation, store, hooks and notifications', [
   timeSeries({
     title: 'Do log and statistics agree?',
     description:
@@ -364,5 +364,5 @@ export const daemon = dashboard({
   uid: 'opsd-daemon',
   title: 'opsd: the daemon itself',
   description: 'Whether the figures can be trusted: what is read, how well, and how the daemon fares.',
-  rows: [right, sources, requests, books, process],
+  rows: [right, sources, requests, reconciliation, process],
 });

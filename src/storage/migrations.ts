@@ -206,6 +206,11 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE runs SET outcome = CASE WHEN outcome = 'nothing' THEN 'nothing_to_do' WHEN outcome = 'error' THEN 'failed'
       WHEN detail LIKE 'approval:%' THEN 'pending_approval' ELSE 'deferred' END
     WHERE outcome IN ('nothing', 'error', 'waiting');
+  UPDATE runs SET stopped_by = CASE stopped_by
+      WHEN 'complete_read' THEN 'incomplete_read' WHEN 'echo_check' THEN 'filter_mismatch'
+      WHEN 'sanity' THEN 'implausible_data' WHEN 'foreign_actor' THEN 'other_instance'
+      WHEN 'more_than_asked' THEN 'exceeded_request' ELSE 'outcome_mismatch' END
+    WHERE stopped_by IN ('complete_read', 'echo_check', 'sanity', 'foreign_actor', 'more_than_asked', 'books');
   UPDATE plans SET state = CASE state WHEN 'shown' THEN 'draft' WHEN 'waiting' THEN 'pending' ELSE 'applied' END
     WHERE state IN ('shown', 'waiting', 'used');
   `,

@@ -42,7 +42,7 @@ test('every change of state is a record, and none holds what an entry carried', 
   const id = reserved.ok ? reserved.intent.id : 0;
   ledger.recordOutcome(id, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new', detail: 'Bearer abc', done: 1 });
   ledger.finishRun(run, { at: 1_200, outcome: 'acted', matched: 1, acted: 1, backlog: 0, detail: 'a header' });
-  ledger.pause({ scope: 'engine', reason: 'books', at: 1_300, by: 'engine' });
+  ledger.pause({ scope: 'engine', reason: 'outcome_mismatch', at: 1_300, by: 'engine' });
   ledger.pause({ scope: 'group/p/https://u:p@host/', reason: 'odd', at: 1_350, by: 'anna' });
   ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
   ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'pending' });

@@ -182,7 +182,7 @@ interface Told {
   stands: boolean;
 }
 
-test('after any sequence of changes and deaths the log is whole, its books are the ledger’s, and no cap was exceeded', async () => {
+test('after any sequence of changes and deaths the log is whole, its counts are the ledger’s, and no cap was exceeded', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async (steps) => {
       const mortal = new Mortal();
@@ -240,7 +240,7 @@ test('after any sequence of changes and deaths the log is whole, its books are t
       expect(verdict).toEqual({ records: mortal.knownHead!.sequence, head: mortal.knownHead, isTorn: false });
       const records = await Array.fromAsync(readAudit(mortal.auditPath));
       const withdrawn = new Set(records.filter(({ type }) => type === 'audit.not_committed').map((r) => r['record']));
-      booksAgree(
+      countsAgree(
         ledger,
         records.filter(({ sequence }) => !withdrawn.has(sequence)),
         times,
@@ -252,7 +252,7 @@ test('after any sequence of changes and deaths the log is whole, its books are t
 }, 120_000);
 
 /** What the records say, counted anew, is what the ledger says. */
-function booksAgree(ledger: Ledger, records: readonly AuditRecord[], times: ReadonlyMap<string, number>): void {
+function countsAgree(ledger: Ledger, records: readonly AuditRecord[], times: ReadonlyMap<string, number>): void {
   const intents = new Map<unknown, Told>();
   const outcomes = new Map<unknown, unknown>();
   const scopes = new Set<unknown>();

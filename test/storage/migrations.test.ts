@@ -66,6 +66,7 @@ test('outcomes of runs and states of plans are renamed', () => {
         ([outcome, detail]) => `INSERT INTO runs (policy, account, plan_id, at, cause, outcome, detail)
           VALUES ('p', 'a', 'x', 1, '"hand"', '${outcome}', '${detail}');`,
       ),
+      `UPDATE runs SET stopped_by = 'caps' WHERE outcome = 'held'; UPDATE runs SET stopped_by = 'sanity' WHERE id = 1;`,
       ...plans.map(
         ([state], n) => `INSERT INTO plans (hash, id, state, saved_at, expires_at, plan, targets)
           VALUES ('${n}', '${n}', '${state}', 1, 2, '{"worth":1}', '[]');`,
@@ -76,6 +77,10 @@ test('outcomes of runs and states of plans are renamed', () => {
   expect(store.db.prepare('SELECT outcome FROM runs ORDER BY id').all()).toEqual(
     runs.map(([, , outcome]) => ({ outcome })),
   );
+  expect(store.db.prepare('SELECT stopped_by FROM runs WHERE stopped_by NOT NULL ORDER BY id').all()).toEqual([
+    { stopped_by: 'implausible_data' },
+    { stopped_by: 'caps' },
+  ]);
   expect(store.db.prepare('SELECT state, plan FROM plans ORDER BY hash').all()).toEqual(
     plans.map(([, state]) => ({ state, plan: '{"items":1}' })),
   );

@@ -205,16 +205,16 @@ test('a pause stands with its first reason, across openings, until a person lift
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
   const first = createLedger(before, memoryAudit());
-  first.pause({ scope: 'engine', reason: 'more_than_asked', at: 1_000, by: 'engine' });
+  first.pause({ scope: 'engine', reason: 'exceeded_request', at: 1_000, by: 'engine' });
   first.pause({ scope: 'engine', reason: 'again', at: 2_000, by: 'engine' });
-  first.pause({ scope: 'policy/p', reason: 'books', at: 3_000, by: 'engine' });
+  first.pause({ scope: 'policy/p', reason: 'outcome_mismatch', at: 3_000, by: 'engine' });
   first.pause({ scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' });
   before[Symbol.dispose]();
 
   const ledger = openLedger(path);
   expect(ledger.pauses()).toEqual([
-    { scope: 'engine', reason: 'more_than_asked', at: 1_000, by: 'engine' },
-    { scope: 'policy/p', reason: 'books', at: 3_000, by: 'engine' },
+    { scope: 'engine', reason: 'exceeded_request', at: 1_000, by: 'engine' },
+    { scope: 'policy/p', reason: 'outcome_mismatch', at: 3_000, by: 'engine' },
     { scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' },
   ]);
   const lifted = { at: 4_000, reason: 'looked', by: 'anna' };

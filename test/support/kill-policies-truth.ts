@@ -96,9 +96,9 @@ export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulato
   );
   expect(messageDeletes.map(idOf).filter((id) => !learned.has(id) && !isKnown(acts, id))).toEqual([]);
   const pauses = db.prepare('SELECT scope, reason FROM pauses').all();
-  expect(pauses, 'books that do not balance, or more done than asked').toEqual([]);
+  expect(pauses, 'outcomes that do not match the plan, or more done than requested').toEqual([]);
   expect(db.prepare(`SELECT detail FROM runs WHERE outcome = 'failed'`).all()).toEqual([]);
-  expect(db.prepare(MISCOUNTED).all(), 'runs whose books are not what their intents say').toEqual([]);
+  expect(db.prepare(MISCOUNTED).all(), 'runs whose counts are not those of their intents').toEqual([]);
 
   const effects = {
     resumed: resumes.filter(isDone).length,

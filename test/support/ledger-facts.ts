@@ -67,7 +67,7 @@ export function planOf(change: Partial<Plan> = {}): Plan {
     state: 'changes',
     mode: 'enforce',
     effectiveMode: 'enforce',
-    read: { pages: 1, entries: 1, complete: true, echoChecked: 1 },
+    read: { pages: 1, entries: 1, complete: true, filterChecked: 1 },
     checks: [],
     selected: 1,
     matched: 1,

@@ -92,7 +92,7 @@ test('a second instance leaves alone what another one repairs, and says whose it
   await until({ what: 'the second instance has looked' }, () => runsOf(other) >= 3);
   expect(await plan(second)).toMatchObject({
     chosen: [],
-    skipped: [{ guard: 'foreign_actor', reason: `stamped by instance ${who}` }],
+    skipped: [{ guard: 'other_instance', reason: `stamped by instance ${who}` }],
   });
   expect(second.road.resumes).toEqual([]);
   // What nobody has touched is anybody's.
@@ -123,7 +123,7 @@ test.each([
 
     const again = one.run();
     await until({ what: 'it has looked' }, () => runsOf(again) >= 2);
-    const left = { guard: 'foreign_actor', reason: `stamped by instance ${stamps[0]!.split(':')[1]}`, count: 3 };
+    const left = { guard: 'other_instance', reason: `stamped by instance ${stamps[0]!.split(':')[1]}`, count: 3 };
     if (!withAudit) {
       // The audit log knows of acts that this store does not: a person has to say that it may go on.
       expect(await plan(one)).toMatchObject({ effectiveMode: 'audit', skipped: [left] });

@@ -51,7 +51,7 @@ function candidateOf(
     ...(history.lastAttemptAt !== undefined && { lastAttemptAt: history.lastAttemptAt }),
     rejections: refused?.count ?? 0,
     ...(refused !== undefined && { lastRejectedAt: refused.at }),
-    ...(foreign !== undefined && { foreignInstance: foreign.instance }),
+    ...(foreign !== undefined && { stampedBy: foreign.instance }),
     sentBefore: ledger.isClaimed(account, entry.dlqId),
     lineageTaken: taken.has(history.lineage),
   };

@@ -40,7 +40,7 @@ export async function decideWorkflowDlq(
     pages: listing.pages,
     entries: listing.entries.length,
     complete: listing.complete,
-    echoChecked: listing.complete ? listing.entries.length : 0,
+    filterChecked: listing.complete ? listing.entries.length : 0,
     ...(board !== undefined && { population: board.length }),
     ...(listing.clockSkewMs !== undefined && { clockSkewMs: listing.clockSkewMs }),
   };

@@ -17,7 +17,7 @@ import { beginStep, endStep } from './campaigns.ts';
 import { capLimits } from './cap-limits.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
-import { pauseIfMore } from './more-than-asked.ts';
+import { pauseIfMore } from './exceeded-request.ts';
 import { returnsIn } from './returns.ts';
 
 type ExecuteLedger = Identity & Intents & History & Campaigns;
@@ -40,7 +40,7 @@ export interface Run {
 }
 
 /** planned = acted + skipped + failed + unknown + left */
-export interface Books {
+export interface RunTotals {
   readonly acted: number;
   /** Not sent: something changed since the plan was made, or nothing was left to do. */
   readonly skipped: number;
@@ -80,7 +80,7 @@ interface StepResult {
 }
 
 /** @param signal aborting it finishes the request under way, writes its outcome and leaves the rest */
-export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Promise<Books> {
+export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Promise<RunTotals> {
   const counts: Record<Step, number> = { acted: 0, skipped: 0, failed: 0, unknown: 0 };
   const { chosen } = run.plan;
   const byGroup = Map.groupBy(chosen, ({ group }) => group);

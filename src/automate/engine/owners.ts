@@ -3,7 +3,7 @@
  * before delete. Of two policies of a kind, the first in the configuration wins.
  */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { missedFilter } from '../guardrails/echo-check.ts';
+import { missedFilter } from '../guardrails/filter-mismatch.ts';
 import { entryFacts } from '../policies/entry-facts.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 

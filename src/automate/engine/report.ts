@@ -46,7 +46,8 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
   const isTrouble = result.outcome !== 'held';
   conditions.stands({
     key,
-    severity: guard === 'books' || guard === 'more_than_asked' ? 'critical' : isTrouble ? 'warning' : 'info',
+    severity:
+      guard === 'outcome_mismatch' || guard === 'exceeded_request' ? 'critical' : isTrouble ? 'warning' : 'info',
     ...about(policy),
     guard,
     summary: `Policy ${policy.name} is held by ${guard}`,

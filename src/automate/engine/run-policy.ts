@@ -11,7 +11,7 @@ import { hearClock } from './clock-denial.ts';
 import { absoluteAmount } from './decide-budget.ts';
 import { decide, unread } from './decide.ts';
 import type { DecideDeps } from './decide-deps.ts';
-import { execute, type Books, type ExecuteDeps } from './execute.ts';
+import { execute, type RunTotals, type ExecuteDeps } from './execute.ts';
 import { awaitApproval, grantOf, useUp } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
@@ -127,10 +127,10 @@ async function actOn(
   if (plan.state === 'changes') {
     // A prune's pages have no ids to track progress, so its approval is used up before the first page.
     if (isApproved && plan.action === 'message-dlq.prune') useUp(policy, deps.ledger, deps.clock.now());
-    const books = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
-    const unbalanced = balance(plan, books, deps);
+    const totals = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
+    const unbalanced = balance(plan, totals, deps);
     if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);
-    result = concluded(policy, plan, books, unbalanced);
+    result = concluded(policy, plan, totals, unbalanced);
   }
   if (result.outcome === 'pending_approval') requestApproval(policy, decision, deps);
   if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
@@ -138,9 +138,9 @@ async function actOn(
   return result;
 }
 
-function balance(plan: Plan, books: Books, deps: RunDeps) {
-  const { acted, skipped, failed, unknown, left } = books;
-  return firstDenial(guardsAt(deps.guards, 'books'), {
+function balance(plan: Plan, totals: RunTotals, deps: RunDeps) {
+  const { acted, skipped, failed, unknown, left } = totals;
+  return firstDenial(guardsAt(deps.guards, 'outcome'), {
     planned: plan.chosen.length,
     acted,
     skipped,

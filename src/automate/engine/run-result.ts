@@ -1,7 +1,7 @@
 /** How a run ended, in the words of the ledger, the metrics and the page. */
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
-import type { Books } from './execute.ts';
+import type { RunTotals } from './execute.ts';
 
 export interface RunResult {
   readonly outcome: RunOutcome;
@@ -33,7 +33,7 @@ function unactedOutcome(plan: Plan): RunOutcome {
     return isOnItsWay(guard) || (guard === 'ramp' && isSettling(plan)) ? 'deferred' : 'held';
   }
   if (plan.stopped?.guard === 'interrupted') return 'halted';
-  return plan.stopped?.guard === 'complete_read' ? 'incomplete' : 'aborted';
+  return plan.stopped?.guard === 'incomplete_read' ? 'incomplete' : 'aborted';
 }
 
 /** As the policy itself wants it: a person need not look at it. */
@@ -46,7 +46,7 @@ function isSettling({ campaigns }: Plan): boolean {
   return campaigns.some(({ state }) => state === 'settling');
 }
 
-/** What the guards left out, so that a run that does nothing says why: `left out: 238 foreign_actor, 4 protected`. */
+/** What the guards left out, so that a run that does nothing says why: `left out: 238 other_instance, 4 protected`. */
 function leftOut({ skipped }: Plan): string {
   const counts = new Map<string, number>();
   for (const { guard, count } of skipped) counts.set(guard, (counts.get(guard) ?? 0) + count);
@@ -59,10 +59,10 @@ function detailOf(parts: readonly string[]): { readonly detail?: string } {
   return said.length === 0 ? {} : { detail: said.join('; ') };
 }
 
-/** The result of a plan that was acted on, or would have been. `unbalanced`: what the books guard objects to. */
-export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?: Denial): RunResult {
-  const { acted, skipped, failed, unknown, left, stopped, done } = books;
-  const found = foundNoMore(plan, books);
+/** The result of a plan that was acted on, or would have been. `unbalanced`: what the guard outcome_mismatch objects to. */
+export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalanced?: Denial): RunResult {
+  const { acted, skipped, failed, unknown, left, stopped, done } = totals;
+  const found = foundNoMore(plan, totals);
   const counts = { matched: found ?? plan.matched, acted, backlog: plan.backlog + left };
   if (unbalanced !== undefined) {
     const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
@@ -78,7 +78,7 @@ export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?:
   const asWritten = stopped?.guard === 'mode' && policy.mode === plan.effectiveMode;
   return {
     ...counts,
-    outcome: asWritten || found === 0 ? 'nothing_to_do' : outcomeOf(books, plan.chosen.length),
+    outcome: asWritten || found === 0 ? 'nothing_to_do' : outcomeOf(totals, plan.chosen.length),
     ...detailOf(parts),
     ...(stopped !== undefined && !asWritten && { stopped }),
     ...(stopped?.guard === 'ledger' && { error: stopped.reason }),
@@ -86,12 +86,12 @@ export function concluded(policy: Policy, plan: Plan, books: Books, unbalanced?:
 }
 
 /** A prune plans for as many as it may delete: where a page was not full, what it deleted is what there was. */
-function foundNoMore(plan: Plan, { done, failed, unknown, stopped }: Books): number | undefined {
+function foundNoMore(plan: Plan, { done, failed, unknown, stopped }: RunTotals): number | undefined {
   if (plan.action !== 'message-dlq.prune' || stopped !== undefined || failed + unknown > 0) return undefined;
   return done < plan.chosen.reduce((sum, { items }) => sum + items, 0) ? done : undefined;
 }
 
-function outcomeOf({ acted, unknown, left, stopped }: Books, planned: number): RunOutcome {
+function outcomeOf({ acted, unknown, left, stopped }: RunTotals, planned: number): RunOutcome {
   if (stopped === undefined) return acted + unknown > 0 ? 'acted' : 'nothing_to_do';
   if (stopped.guard === 'ledger') return 'failed';
   if (stopped.guard === 'approval' && left === planned) return 'pending_approval';

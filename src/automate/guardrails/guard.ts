@@ -87,8 +87,8 @@ interface AnswerGuard {
 /** `books`: checks that the run's results add up to its plan. An objection pauses the policy. */
 interface BooksGuard {
   readonly name: string;
-  readonly stage: 'books';
-  check(facts: BooksFacts): string | undefined;
+  readonly stage: 'outcome';
+  check(facts: OutcomeFacts): string | undefined;
 }
 
 export type Guard =
@@ -103,7 +103,7 @@ export type Guard =
   | PlanGuard
   | ActGuard
   | AnswerGuard
-  | BooksGuard;
+  | OutcomeGuard;
 
 export interface Objection {
   /** One of a small set of texts: the page groups entries by it. */

@@ -5,17 +5,17 @@
 import { approval } from './approval.ts';
 import { arrivals } from './arrivals.ts';
 import { attempts } from './attempts.ts';
-import { books } from './books.ts';
+import { outcomeMismatch } from './outcome-mismatch.ts';
 import { caps } from './caps.ts';
 import { claim } from './claim.ts';
 import { clock } from './clock.ts';
-import { completeRead } from './complete-read.ts';
+import { incompleteRead } from './incomplete-read.ts';
 import { confirmation } from './confirmation.ts';
 import { destination } from './destination.ts';
 import { coolDown } from './cool-down.ts';
-import { echoCheck } from './echo-check.ts';
+import { filterMismatch } from './filter-mismatch.ts';
 import { failureFunction } from './failure-function.ts';
-import { foreignActor } from './foreign-actor.ts';
+import { otherInstance } from './other-instance.ts';
 import { grace } from './grace.ts';
 import type { Guard } from './guard.ts';
 import { killSwitch } from './kill-switch.ts';
@@ -23,14 +23,14 @@ import { knownBudget } from './known-budget.ts';
 import { lease } from './lease.ts';
 import { minInterval } from './min-interval.ts';
 import { mode } from './mode.ts';
-import { moreThanAsked } from './more-than-asked.ts';
+import { exceededRequest } from './exceeded-request.ts';
 import { precondition } from './precondition.ts';
 import { probation } from './probation.ts';
 import { protectedLabel } from './protected.ts';
 import { quota } from './quota.ts';
 import { raiseLimits } from './raise-limits.ts';
 import { ramp } from './ramp.ts';
-import { sanity } from './sanity.ts';
+import { implausibleData } from './implausible-data.ts';
 import { surge } from './surge.ts';
 import { tripwire } from './tripwire.ts';
 import { where } from './where.ts';
@@ -44,13 +44,13 @@ export const GUARDS: readonly Guard[] = [
   { name: 'precondition', stage: 'run', check: precondition },
   { name: 'min_interval', stage: 'run', check: minInterval },
   { name: 'cool_down', stage: 'run', check: coolDown },
-  { name: 'complete_read', stage: 'read', check: completeRead },
-  { name: 'echo_check', stage: 'read', check: echoCheck },
-  { name: 'sanity', stage: 'read', check: sanity },
+  { name: 'incomplete_read', stage: 'read', check: incompleteRead },
+  { name: 'filter_mismatch', stage: 'read', check: filterMismatch },
+  { name: 'implausible_data', stage: 'read', check: implausibleData },
   { name: 'where', stage: 'evaluated', check: where },
   { name: 'protected', stage: 'entry', check: protectedLabel },
   { name: 'failure_function', stage: 'entry', check: failureFunction },
-  { name: 'foreign_actor', stage: 'entry', check: foreignActor },
+  { name: 'other_instance', stage: 'entry', check: otherInstance },
   { name: 'attempts', stage: 'entry', check: attempts },
   { name: 'claim', stage: 'entry', check: claim },
   { name: 'grace', stage: 'entry', check: grace },
@@ -67,6 +67,6 @@ export const GUARDS: readonly Guard[] = [
   { name: 'mode', stage: 'act', check: mode },
   { name: 'probation', stage: 'act', check: probation },
   { name: 'approval', stage: 'act', check: approval },
-  { name: 'more_than_asked', stage: 'answer', check: moreThanAsked },
-  { name: 'books', stage: 'books', check: books },
+  { name: 'exceeded_request', stage: 'answer', check: exceededRequest },
+  { name: 'outcome_mismatch', stage: 'outcome', check: outcomeMismatch },
 ];

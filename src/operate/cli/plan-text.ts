@@ -134,11 +134,11 @@ function readParts(plan: Plan): Part[] {
       ...failed,
     ].map(part);
   }
-  const { pages, entries, complete, echoChecked, population, clockSkewMs } = plan.read;
+  const { pages, entries, complete, filterChecked, population, clockSkewMs } = plan.read;
   const of = population === undefined ? '' : ` of ${counted(population, 'entry', 'entries')}`;
   return [
     `workflow DLQ ${complete ? 'complete' : 'incomplete'}: ${counted(pages, 'page')}, ${number(entries)} for the filter${of}`,
-    `echo check ${number(echoChecked)}/${number(entries)}`,
+    `filter check ${number(filterChecked)}/${number(entries)}`,
     ...(clockSkewMs === undefined ? [] : [`clock skew ${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s`]),
     ...failed,
   ].map(part);

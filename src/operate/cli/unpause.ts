@@ -17,7 +17,7 @@ export const unpauseCommand: Command = {
   },
   details:
     'Without a policy every pause is lifted; with one its own, and its groups that halted begin again with one entry.\n' +
-    'The daemon pauses itself when the service does other than it was asked, or when its books do not balance: look at\n' +
+    'The daemon pauses itself when the service does other than it was asked, or when the outcomes of a run do not match its plan: look at\n' +
     'the status page first. A kill switch file is lifted by removing it, not by this.',
   async run(call) {
     const format = outputFormat(call.values);

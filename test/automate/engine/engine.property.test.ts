@@ -101,7 +101,7 @@ async function perform(w: World, action: Step, returned: Set<number>): Promise<v
   }
 }
 
-test('no id is sent twice unless proven not done, no cap is exceeded, the books balance', async () => {
+test('no id is sent twice unless proven not done, no cap is exceeded, the outcomes match the plan', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.nat(8), LAG, async (steps, entries, lagMs) => {
       const w = world({ policy: { limits: { maxPerHour: PER_HOUR } } });

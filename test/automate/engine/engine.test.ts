@@ -187,7 +187,7 @@ describe('a plan', () => {
       state: 'changes',
       mode: 'enforce',
       effectiveMode: 'enforce',
-      read: { pages: 2, entries: 6, complete: true, echoChecked: 6, clockSkewMs: 0 },
+      read: { pages: 2, entries: 6, complete: true, filterChecked: 6, clockSkewMs: 0 },
       backlog: 1,
       evaluationErrors: 0,
       caps: [
@@ -254,12 +254,12 @@ describe('a plan', () => {
 
 describe('an unreliable listing leads to zero actions', () => {
   test.each([
-    ['an ignored filter', 'echo_check', 'aborted', (w: ReturnType<typeof world>) => (w.dlq.ignoreFilters = true)],
-    ['an error in the middle', 'complete_read', 'incomplete', (w) => (w.dlq.failOnPage = 1)],
-    ['a cursor that comes twice', 'complete_read', 'incomplete', (w) => (w.dlq.repeatCursor = true)],
+    ['an ignored filter', 'filter_mismatch', 'aborted', (w: ReturnType<typeof world>) => (w.dlq.ignoreFilters = true)],
+    ['an error in the middle', 'incomplete_read', 'incomplete', (w) => (w.dlq.failOnPage = 1)],
+    ['a cursor that comes twice', 'incomplete_read', 'incomplete', (w) => (w.dlq.repeatCursor = true)],
     [
       'more pages than the budget',
-      'complete_read',
+      'incomplete_read',
       'incomplete',
       (w) => Array.from({ length: 150 }, () => w.dlq.add()),
     ],
@@ -353,7 +353,7 @@ describe('attempts', () => {
     w.dlq.add({ labels: ['billing', 'opsd:elsewhere:abc:1'] });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(w.lastRun().denials).toEqual([{ guard: 'foreign_actor', count: 1 }]);
+    expect(w.lastRun().denials).toEqual([{ guard: 'other_instance', count: 1 }]);
   });
 });
 
@@ -463,7 +463,7 @@ describe('conditions that end a run', () => {
     w.dlq.add({ labels: ['billing', 'legal-hold'] });
     await run(w);
     expect(w.ledger.lastRuns()).toMatchObject([
-      { outcome: 'nothing_to_do', detail: 'left out: 2 protected, 1 foreign_actor' },
+      { outcome: 'nothing_to_do', detail: 'left out: 2 protected, 1 other_instance' },
     ]);
   });
 
@@ -483,7 +483,7 @@ describe('conditions that end a run', () => {
         'more_than_asked: the service acted on 2 entries; the request allowed 1 (dlq-001); `opsd unpause --reason TEXT` lifts it',
     });
     expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
-    expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: more_than_asked/);
+    expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: exceeded_request/);
 
     // A restart does not restore trust in the service. An operator does.
     w.restart();
@@ -563,14 +563,14 @@ describe('conditions that end a run', () => {
     w.dlq.failOnPage = 0;
     await run(w);
     await run(w, AbortSignal.abort(new Error('SIGTERM')));
-    expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', guard: 'complete_read' }]);
+    expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', guard: 'incomplete_read' }]);
   });
 
   test('a listing that exceeds its time is a hold', async () => {
     const w = world();
     w.dlq.add();
     await run(w, AbortSignal.abort(new TimeoutError('no result within 10m')));
-    expect(w.lastRun()).toMatchObject({ outcome: 'incomplete', stopped: { guard: 'complete_read' } });
+    expect(w.lastRun()).toMatchObject({ outcome: 'incomplete', stopped: { guard: 'incomplete_read' } });
     expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing' }]);
   });
 

@@ -167,7 +167,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     held: [1],
   },
-  complete_read: {
+  incomplete_read: {
     story: 'a page that fails',
     prepare: (w) => {
       for (let i = 0; i < 5; i++) w.dlq.add();
@@ -175,7 +175,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     held: [],
   },
-  echo_check: {
+  filter_mismatch: {
     story: 'a service that ignores the label filter',
     prepare: (w) => {
       w.dlq.add({ labels: ['payroll'] });
@@ -183,7 +183,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     held: [],
   },
-  sanity: {
+  implausible_data: {
     story: 'times in seconds',
     prepare: (w) => void w.dlq.add({ createdAt: START / 1_000 }),
     held: [],
@@ -207,7 +207,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     prepare: (w) => void w.dlq.add({ failureFunctionState: 'CALLBACK_INPROGRESS' }),
     held: [],
   },
-  foreign_actor: {
+  other_instance: {
     story: 'an entry that another instance repairs',
     prepare: (w) => void w.dlq.add({ labels: ['billing', 'opsd:elsewhere:abc:1'], createdAt: START - HOUR }),
     held: [],
@@ -349,7 +349,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     prepare: (w) => void w.dlq.add(),
     held: [],
   },
-  more_than_asked: {
+  exceeded_request: {
     story: 'a service that resumes two runs for one id',
     prepare: (w) => {
       w.dlq.add({ workflowUrl: 'https://a.example.com/' });
@@ -358,7 +358,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     held: ['dlq-001'],
   },
-  books: {
+  outcome_mismatch: {
     story: 'a run that loses count',
     prepare: (w) => {
       w.dlq.add();

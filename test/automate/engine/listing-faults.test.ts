@@ -122,13 +122,13 @@ interface Row {
 
 const incomplete = (fault: FaultRule['fault'], says: RegExp, more: Partial<FaultRule> = {}): Row => ({
   fault: { ...listing, ...more, fault },
-  guard: 'complete_read',
+  guard: 'incomplete_read',
   outcome: 'incomplete',
   says,
 });
 const insane = (fault: FaultRule['fault'], says: RegExp): Row => ({
   fault: { ...listing, fault },
-  guard: 'sanity',
+  guard: 'implausible_data',
   outcome: 'aborted',
   says,
 });
@@ -147,7 +147,7 @@ const FAULTS: Readonly<Record<string, Row>> = {
   'a repeated cursor': incomplete({ kind: 'repeated-cursor' }, /repeated a cursor/),
   'a filter that is ignored': {
     fault: { ...listing, fault: { kind: 'ignored-filters', names: ['label'] } },
-    guard: 'echo_check',
+    guard: 'filter_mismatch',
     outcome: 'aborted',
     says: /ignored the filter label/,
   },
@@ -165,8 +165,18 @@ const FAULTS: Readonly<Record<string, Row>> = {
   },
   'a service ten years ahead': insane({ kind: 'clock-skew', ms: YEARS }, /s behind the service/),
   'a service ten years behind': insane({ kind: 'clock-skew', ms: -YEARS }, /s ahead of the service/),
-  'a daemon ten years ahead': { aheadMs: YEARS, guard: 'sanity', outcome: 'aborted', says: /s ahead of the service/ },
-  'a daemon ten years behind': { aheadMs: -YEARS, guard: 'sanity', outcome: 'aborted', says: /s behind the service/ },
+  'a daemon ten years ahead': {
+    aheadMs: YEARS,
+    guard: 'implausible_data',
+    outcome: 'aborted',
+    says: /s ahead of the service/,
+  },
+  'a daemon ten years behind': {
+    aheadMs: -YEARS,
+    guard: 'implausible_data',
+    outcome: 'aborted',
+    says: /s behind the service/,
+  },
 };
 
 test.each(

@@ -123,7 +123,7 @@ describe('a prune', () => {
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toHaveLength(1);
     expect(w.ledger.pauses()).toMatchObject([
-      { scope: 'engine', reason: expect.stringContaining('more_than_asked') as string },
+      { scope: 'engine', reason: expect.stringContaining('exceeded_request') as string },
     ]);
   });
 });

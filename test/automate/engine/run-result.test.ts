@@ -10,17 +10,17 @@ async function planOver(entries: number): Promise<Plan> {
   return planOf(w);
 }
 
-test('books that do not balance are an error, and say every figure', async () => {
+test('outcomes that do not match the plan are an error, and say every figure', async () => {
   const plan = await planOver(5);
-  const books = { acted: 1, skipped: 1, failed: 0, unknown: 1, left: 1, done: 1 };
-  const unbalanced = { guard: 'books', reason: 'planned 5, but acted 1' };
-  expect(concluded(policyOf(), plan, books, unbalanced)).toMatchObject({
+  const totals = { acted: 1, skipped: 1, failed: 0, unknown: 1, left: 1, done: 1 };
+  const unbalanced = { guard: 'outcome_mismatch', reason: 'planned 5, but acted 1' };
+  expect(concluded(policyOf(), plan, totals, unbalanced)).toMatchObject({
     outcome: 'failed',
     acted: 1,
-    error: 'books: planned 5, but acted 1',
+    error: 'outcome_mismatch: planned 5, but acted 1',
     stopped: unbalanced,
   });
-  const balanced = concluded(policyOf(), plan, { ...books, left: 2 });
+  const balanced = concluded(policyOf(), plan, { ...totals, left: 2 });
   expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 not sent' });
 });
 
@@ -41,7 +41,10 @@ test('a policy whose books do not balance is paused until an operator has checke
     },
   });
   await w.engine.run('resume-billing', NEVER);
-  expect(w.lastRun()).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^books: /) as string });
+  expect(w.lastRun()).toMatchObject({
+    outcome: 'failed',
+    error: expect.stringMatching(/^outcome_mismatch: /) as string,
+  });
   w.dlq.add();
   await w.engine.run('resume-billing', NEVER);
   expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });

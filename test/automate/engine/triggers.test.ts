@@ -124,7 +124,7 @@ const HOLDS: readonly {
   },
   {
     what: 'a listing that fails',
-    guard: 'complete_read',
+    guard: 'incomplete_read',
     hold: (w) => void (w.dlq.failOnPage = 0),
     release: (w) => void (w.dlq.failOnPage = undefined),
   },
@@ -321,7 +321,7 @@ test('failure callbacks are pending as alerts are', async () => {
 });
 
 describe('a hold ends with its reason', () => {
-  test.each(HOLDS.filter(({ guard }) => guard !== 'complete_read'))(
+  test.each(HOLDS.filter(({ guard }) => guard !== 'incomplete_read'))(
     'of a policy without a next run: $what',
     async ({ guard, options, hold, release }) => {
       const w = triggered({ ...options, policy: { ...options?.policy, on: { hand: true } } });

@@ -6,22 +6,22 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { arrivals } from '#automate/guardrails/arrivals.ts';
 import { approval } from '#automate/guardrails/approval.ts';
 import { attempts } from '#automate/guardrails/attempts.ts';
-import { books } from '#automate/guardrails/books.ts';
+import { outcomeMismatch } from '#automate/guardrails/outcome-mismatch.ts';
 import { caps } from '#automate/guardrails/caps.ts';
 import { claim } from '#automate/guardrails/claim.ts';
 import { clock } from '#automate/guardrails/clock.ts';
-import { completeRead } from '#automate/guardrails/complete-read.ts';
+import { incompleteRead } from '#automate/guardrails/incomplete-read.ts';
 import { confirmation } from '#automate/guardrails/confirmation.ts';
 import { coolDown } from '#automate/guardrails/cool-down.ts';
 import { destination } from '#automate/guardrails/destination.ts';
-import { echoCheck } from '#automate/guardrails/echo-check.ts';
+import { filterMismatch } from '#automate/guardrails/filter-mismatch.ts';
 import { failureFunction } from '#automate/guardrails/failure-function.ts';
-import { foreignActor } from '#automate/guardrails/foreign-actor.ts';
+import { otherInstance } from '#automate/guardrails/other-instance.ts';
 import { grace } from '#automate/guardrails/grace.ts';
 import type {
   AccountFacts,
   AuthorityFacts,
-  BooksFacts,
+  OutcomeFacts,
   Candidate,
   EntryRules,
   GroupFacts,
@@ -37,14 +37,14 @@ import { lease } from '#automate/guardrails/lease.ts';
 import { minInterval } from '#automate/guardrails/min-interval.ts';
 import { knownBudget } from '#automate/guardrails/known-budget.ts';
 import { mode } from '#automate/guardrails/mode.ts';
-import { moreThanAsked } from '#automate/guardrails/more-than-asked.ts';
+import { exceededRequest } from '#automate/guardrails/exceeded-request.ts';
 import { precondition } from '#automate/guardrails/precondition.ts';
 import { probation } from '#automate/guardrails/probation.ts';
 import { protectedLabel } from '#automate/guardrails/protected.ts';
 import { quota } from '#automate/guardrails/quota.ts';
 import { raiseLimits } from '#automate/guardrails/raise-limits.ts';
 import { ramp } from '#automate/guardrails/ramp.ts';
-import { sanity } from '#automate/guardrails/sanity.ts';
+import { implausibleData } from '#automate/guardrails/implausible-data.ts';
 import { surge } from '#automate/guardrails/surge.ts';
 import { tripwire } from '#automate/guardrails/tripwire.ts';
 import { where } from '#automate/guardrails/where.ts';
@@ -121,7 +121,7 @@ test('the list holds each file of the room once, under its name', () => {
 
 test('the list has the order in which the stages are evaluated', () => {
   const stages = GUARDS.map((guard) => guard.stage);
-  const order = 'run read evaluated entry account matched group budget plan act answer books';
+  const order = 'run read evaluated entry account matched group budget plan act answer outcome';
   expect([...new Set(stages)].join(' ')).toBe(order);
   // A stage that restarts would occur twice.
   expect(stages.filter((stage, i) => stage !== stages[i - 1])).toEqual([...new Set(stages)]);
@@ -203,7 +203,7 @@ test('complete_read reports the reason', () => {
   expect(completeRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is incomplete: timeout');
 });
 
-describe('echo_check', () => {
+describe('filter_mismatch', () => {
   test.each([
     ['label', { label: ['billing', 'x'] }, { labels: ['y', 'x'] }, { labels: ['y'] }],
     ['workflowUrl', { workflowUrl: ['https://a/1'] }, { workflowUrl: 'https://a/1' }, { workflowUrl: 'https://a/11' }],
@@ -223,8 +223,8 @@ describe('echo_check', () => {
   ] as [string, SentFilter, Partial<WorkflowDlqEntry>, Partial<WorkflowDlqEntry>][])(
     '%s: %o passes %o and catches %o among others',
     (name, filter, good, bad) => {
-      expect(echoCheck(read({ filter, entries: [entry(good)] }))).toBeUndefined();
-      expect(echoCheck(read({ filter, entries: [entry(good), entry({ ...bad, dlqId: 'dlq-2' })] }))).toBe(
+      expect(filterMismatch(read({ filter, entries: [entry(good)] }))).toBeUndefined();
+      expect(filterMismatch(read({ filter, entries: [entry(good), entry({ ...bad, dlqId: 'dlq-2' })] }))).toBe(
         `the service ignored the filter ${name}: it listed dlq-2`,
       );
     },
@@ -243,7 +243,7 @@ test.each([
   expect(clock({ unmet: [], minInterval: 0, now: NOW, ...skew })).toBe(reason);
 });
 
-describe('sanity', () => {
+describe('implausible_data', () => {
   test.each([
     [{}, undefined],
     [{ clockSkewMs: 60_000 }, undefined],
@@ -263,7 +263,7 @@ describe('sanity', () => {
     [{ entries: [entry({ timesIn: 'seconds' })] }, 'the times of dlq-1 are in seconds, not milliseconds'],
     [{ entries: [entry({ workflowCreatedAt: Date.UTC(2014, 0) })] }, /workflowCreatedAt of dlq-1 is out of range/],
   ] as [Partial<ReadFacts>, string | RegExp | undefined][])('%o', (facts, reason) => {
-    const said = sanity(read(facts));
+    const said = implausibleData(read(facts));
     if (reason instanceof RegExp) expect(said).toMatch(reason);
     else expect(said).toBe(reason);
   });
@@ -297,11 +297,11 @@ test.each([
   expect(said).toEqual(passes ? undefined : { reason: state });
 });
 
-test('foreign_actor names the other instance', () => {
-  expect(foreignActor(candidate({ foreignInstance: 'elsewhere' }))).toEqual({
+test('other_instance names the other instance', () => {
+  expect(otherInstance(candidate({ stampedBy: 'elsewhere' }))).toEqual({
     reason: 'stamped by instance elsewhere',
   });
-  expect(foreignActor(candidate())).toBeUndefined();
+  expect(otherInstance(candidate())).toBeUndefined();
 });
 
 describe('attempts', () => {
@@ -639,7 +639,7 @@ test('books: each planned act is somewhere, once', () => {
   expect(books(even)).toBeUndefined();
   expect(books({ ...even, planned: 16 })).toBe('16 planned, but 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left');
   for (const part of ['acted', 'skipped', 'failed', 'unknown', 'left'] as const) {
-    expect(books({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
+    expect(outcomeMismatch({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
   }
 });
 

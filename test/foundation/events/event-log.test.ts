@@ -58,17 +58,21 @@ test('levels say who must act', () => {
   const log = logOf(
     { ...run, outcome: 'nothing_to_do' },
     { ...run, outcome: 'held', stopped: { guard: 'quota', reason: '429' } },
-    { ...run, outcome: 'aborted', stopped: { guard: 'echo_check', reason: 'label was ignored' } },
+    { ...run, outcome: 'aborted', stopped: { guard: 'filter_mismatch', reason: 'label was ignored' } },
     { ...act, outcome: 'accepted' },
     { ...act, outcome: 'unknown' },
     { type: 'store.failed', operation: 'commit', message: 'disk full' },
   );
   expect(log.map(({ level }) => level)).toEqual(['info', 'warn', 'error', 'info', 'warn', 'error']);
-  expect(log[2]).toMatchObject({ guard: 'echo_check', reason: 'label was ignored', outcome: 'aborted' });
+  expect(log[2]).toMatchObject({ guard: 'filter_mismatch', reason: 'label was ignored', outcome: 'aborted' });
 });
 
 test('what goes on as it was is said once, acts each time', () => {
-  const incomplete = { ...run, outcome: 'incomplete', stopped: { guard: 'complete_read', reason: 'timeout' } } as const;
+  const incomplete = {
+    ...run,
+    outcome: 'incomplete',
+    stopped: { guard: 'incomplete_read', reason: 'timeout' },
+  } as const;
   expect(logOf(incomplete, incomplete, incomplete).map(({ level }) => level)).toEqual(['warn']);
   expect(logOf(incomplete, { ...run, outcome: 'nothing_to_do', matched: 0 }, incomplete)).toHaveLength(2);
   const acted = { ...run, outcome: 'acted', acted: 2 } as const;

@@ -242,7 +242,7 @@ describe('the verdict', () => {
   });
 
   test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
-    const reducedBy = 'paused: more_than_asked: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
+    const reducedBy = 'paused: exceeded_request: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
     const deps = world({ policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy }] });
     expect(verdict(deps)).toMatchObject({ level: 'trouble' });
     const file = world({

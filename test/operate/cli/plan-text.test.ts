@@ -47,7 +47,7 @@ function plan(overrides: Partial<Plan> = {}): Plan {
     state: 'changes',
     mode: 'enforce',
     effectiveMode: 'enforce',
-    read: { pages: 20, entries: 241, complete: true, echoChecked: 241, population: 1_912, clockSkewMs: 400 },
+    read: { pages: 20, entries: 241, complete: true, filterChecked: 241, population: 1_912, clockSkewMs: 400 },
     checks: [
       { guard: 'destination', passed: true, reason: '0.97 of 312' },
       { guard: 'arrivals', passed: true, reason: '3 in 10 minutes (≤ 25)' },
@@ -198,8 +198,8 @@ test('says which guard holds it, and why', () => {
   const held = text({ state: 'held', stopped: { guard: 'quota', reason: '429 within 10 min' } });
   expect(held).toContain('\nHeld      quota: 429 within 10 min\n');
   expect(held).not.toContain('opsd apply');
-  const aborted = text({ state: 'aborted', stopped: { guard: 'complete_read', reason: 'page 3 failed' } });
-  expect(aborted).toContain('\nAborted   complete_read: page 3 failed\n');
+  const aborted = text({ state: 'aborted', stopped: { guard: 'incomplete_read', reason: 'page 3 failed' } });
+  expect(aborted).toContain('\nAborted   incomplete_read: page 3 failed\n');
 });
 
 test('lists the deferred entries where it sends nothing now, with a command to explain one', () => {

@@ -50,7 +50,7 @@ function plan(overrides: Partial<Plan> = {}): Plan {
     state: 'changes',
     mode: 'enforce',
     effectiveMode: 'enforce',
-    read: { pages: 20, entries: 1_241, complete: true, echoChecked: 1_241, population: 1_912, clockSkewMs: -400 },
+    read: { pages: 20, entries: 1_241, complete: true, filterChecked: 1_241, population: 1_912, clockSkewMs: -400 },
     checks: [],
     selected: 1_229,
     matched: 1_222,
@@ -72,7 +72,7 @@ function plan(overrides: Partial<Plan> = {}): Plan {
 }
 
 const HELD: Partial<Plan> = { state: 'held', stopped: { guard: 'quota', reason: '429 within 10 min' } };
-const ABORTED: Partial<Plan> = { state: 'aborted', stopped: { guard: 'complete_read', reason: 'page 3 failed' } };
+const ABORTED: Partial<Plan> = { state: 'aborted', stopped: { guard: 'incomplete_read', reason: 'page 3 failed' } };
 const NOTHING: Partial<Plan> = { state: 'nothing_to_do', chosen: [], matched: 0, backlog: 0, skipped: [] };
 
 /** A daemon with these plans, by the name of the policy. @returns the path of its socket */
@@ -115,7 +115,7 @@ describe('opsd plan', () => {
     expect(code).toBe(2);
     expect(stdout)
       .toBe(`Plan      9f3c2a  resume-billing  (policies/billing.yaml:3)  production  nothing has been done; a resumed run cannot be cancelled
-Read      workflow DLQ complete: 20 pages, 1,241 for the filter of 1,912 entries; echo check 1,241/1,241; clock skew 0.4 s
+Read      workflow DLQ complete: 20 pages, 1,241 for the filter of 1,912 entries; filter check 1,241/1,241; clock skew 0.4 s
 Chosen    1,241
           −    12  where     the expression is false
           −     7  attempts  3 of 3

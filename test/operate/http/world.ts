@@ -179,7 +179,7 @@ export function plan(overrides: Partial<Plan> = {}): Plan {
     state: 'changes',
     mode: 'enforce',
     effectiveMode: 'enforce',
-    read: { pages: 20, entries: 241, complete: true, echoChecked: 241, clockSkewMs: 400 },
+    read: { pages: 20, entries: 241, complete: true, filterChecked: 241, clockSkewMs: 400 },
     chosen: [proposal()],
     checks: [],
     selected: 189,

@@ -1,4 +1,4 @@
-import type { BooksFacts } from './guard.ts';
+import type { OutcomeFacts } from './guard.ts';
 
 /** Finds a plan whose results do not add up: an action was counted twice or not at all. */
 export function books({ planned, acted, skipped, failed, unknown, left }: BooksFacts): string | undefined {

@@ -5,7 +5,7 @@ import type { ReadFacts, SentFilter } from './guard.ts';
  * Checks that every row meets every filter of the request. A row that does not means that the service ignored a filter,
  * so the listing has entries that the policy did not select. Nothing overrules this guard.
  */
-export function echoCheck({ entries, filter }: ReadFacts): string | undefined {
+export function filterMismatch({ entries, filter }: ReadFacts): string | undefined {
   for (const entry of entries) {
     const ignored = missedFilter(entry, filter);
     if (ignored !== undefined) return `the service ignored the filter ${ignored}: it listed ${entry.dlqId}`;

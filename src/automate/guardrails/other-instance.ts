@@ -1,0 +1,6 @@
+import type { Candidate, Objection } from './guard.ts';
+
+/** Somebody else repairs this entry: two that do not know each other's attempts would double them. */
+export function otherInstance({ stampedBy }: Candidate): Objection | undefined {
+  return stampedBy === undefined ? undefined : { reason: `stamped by instance ${stampedBy}` };
+}
