@@ -74,11 +74,11 @@ const right = row(
       noValue: 'never',
     }),
     stat({
-      title: 'Notices stand',
+      title: 'Active conditions',
       description:
         'Conditions that people are told of and that have not ended, warnings and critical ones. The status page has each, with what to do.',
-      unit: unitOf('opsd_notices_standing'),
-      queries: [query(`sum(${sel('opsd_notices_standing', 'severity=~"warning|critical"')})`)],
+      unit: unitOf('opsd_active_conditions'),
+      queries: [query(`sum(${sel('opsd_active_conditions', 'severity=~"warning|critical"')})`)],
       steps: rising({ warning: 1 }),
       mappings: [words({ 0: ['none', 'green'] })],
       noValue: 'no daemon',

@@ -288,7 +288,7 @@ test.each(['docs/hooks.md', 'docs/notifications.md', 'docs/alertmanager.md'])(
 
 test('docs/notifications.md shows the JSON and the alerts as they are sent', () => {
   const text = read('docs/notifications.md');
-  const notice = {
+  const notification = {
     key: 'held/resume-billing',
     severity: 'warning',
     policy: 'resume-billing',
@@ -300,11 +300,11 @@ test('docs/notifications.md shows the JSON and the alerts as they are sent', () 
     at: Date.UTC(2026, 10, 18, 10, 30),
     isResolved: false,
   } as const;
-  expect(JSON.parse(blocks(text, 'json')[0]!)).toEqual(webhookMessage({ notice, startedAt: notice.at }));
+  expect(JSON.parse(blocks(text, 'json')[0]!)).toEqual(webhookMessage({ notification, startedAt: notification.at }));
   const kinds = firstCells(text);
   expect(kinds.length).toBeGreaterThan(3);
   for (const kind of kinds) {
-    const alert = alertOf({ notice: { ...notice, key: `${kind}/x` }, startedAt: 0 }, 0, {});
+    const alert = alertOf({ notification: { ...notification, key: `${kind}/x` }, startedAt: 0 }, 0, {});
     expect(text).toContain(`| \`${kind}\` | \`${(alert['labels'] as { alertname: string }).alertname}\` |`);
   }
 });

@@ -35,7 +35,7 @@ const RETRY_BACKUP_MS = 600_000;
 export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
   readonly store: Pick<Store, 'problem'>;
-  readonly conditions: Pick<Engine['others'], 'stands' | 'ended'>;
+  readonly conditions: Pick<Engine['others'], 'raise' | 'resolve'>;
   readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
   readonly audit: Pick<AuditLog, 'head'>;
   readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
@@ -54,10 +54,10 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     runAtStart: true,
     async run() {
       const found = store.problem;
-      if (found === undefined) conditions.ended('store');
+      if (found === undefined) conditions.resolve('store');
       else {
         if (found !== problem) events.emit({ type: 'store.failed', operation: 'watch', message: found });
-        conditions.stands({
+        conditions.raise({
           key: 'store',
           severity: 'critical',
           summary: 'The store cannot be used',
@@ -124,14 +124,14 @@ export function scheduleBackups(deps: BackupDeps): void {
       try {
         const { file, bytes } = await folder.add(signal);
         dueAt = clock.monotonic() + every;
-        conditions.ended('backup');
+        conditions.resolve('backup');
         logger.info({ file, bytes }, 'backup written and verified');
       } catch (error) {
         if (signal.aborted) return;
         dueAt = clock.monotonic() + Math.min(every, RETRY_BACKUP_MS);
         const message = errorMessage(error);
         events.emit({ type: 'backup.failed', message });
-        conditions.stands({
+        conditions.raise({
           key: 'backup',
           severity: 'warning',
           summary: 'A scheduled backup failed',

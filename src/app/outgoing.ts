@@ -45,9 +45,11 @@ export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tr
 /** The engine continues with the conditions that an earlier daemon reported. */
 export function startNotifications({ config, options, events, storage }: OutgoingDeps, engine: Engine, parts: Parts) {
   const { clock } = options;
-  const notifier = createNotifier({ settings: config.notifications, store: storage.notices, clock, events });
+  const notifier = createNotifier({ settings: config.notifications, store: storage.notifications, clock, events });
   parts.ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
-  engine.takeUp(notifier.standing().map(({ at, isResolved: _standing, ...told }) => ({ ...told, since: at })));
+  engine.restore(
+    notifier.activeConditions().map(({ at, isResolved: _isResolved, ...told }) => ({ ...told, since: at })),
+  );
 }
 
 export function startDeliveryLines({ config, options, events, storage }: OutgoingDeps, parts: Parts): void {

@@ -72,13 +72,13 @@ export function tellOfReload(
 ): void {
   const { ok, problems, auditOnly } = state;
   if (ok) {
-    engine.others.ended('reload');
+    engine.others.resolve('reload');
     return;
   }
   if (by !== undefined) events.emit({ type: 'config.reload_failed', by, problems, auditOnly });
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
   const effect = auditOnly ? 'the policies of before run in audit: nothing is sent' : 'everything runs on as before';
-  engine.others.stands({
+  engine.others.raise({
     key: 'reload',
     severity: auditOnly ? 'critical' : 'warning',
     summary: 'The changed configuration cannot be used',

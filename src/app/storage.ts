@@ -13,7 +13,7 @@ import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
-import { createNoticeStore } from '#storage/sqlite-notice-store.ts';
+import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 import { createRequestUseStore } from '#storage/sqlite-request-use.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
@@ -68,7 +68,7 @@ export function openStorage({ storage }: Config, { clock, events }: StorageDeps,
     auditCounts: counted.counts,
     ledger: createLedger(store, counted.audit),
     labels: createLabelStore(store, totals),
-    notices: createNoticeStore(store),
+    notifications: createNotificationStore(store),
     ...(storage.backup !== undefined && {
       backups: { every: storage.backup.every, folder: createBackupFolder(storage.backup, { store, copies, clock }) },
     }),

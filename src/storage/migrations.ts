@@ -213,5 +213,13 @@ export const MIGRATIONS: readonly string[] = [
     WHERE stopped_by IN ('complete_read', 'echo_check', 'sanity', 'foreign_actor', 'more_than_asked', 'books');
   UPDATE plans SET state = CASE state WHEN 'shown' THEN 'draft' WHEN 'waiting' THEN 'pending' ELSE 'applied' END
     WHERE state IN ('shown', 'waiting', 'used');
+  ALTER TABLE notices RENAME TO notifications;
+  ALTER TABLE notice_queue RENAME TO notification_queue;
+  UPDATE notifications SET record = replace(record, '"notice":{', '"notification":{');
+  UPDATE notification_queue SET record = replace(record, '"notice":{', '"notification":{');
+  DROP INDEX pauses_standing;
+  CREATE UNIQUE INDEX pauses_active ON pauses (scope) WHERE lifted_at IS NULL;
+  DROP INDEX campaigns_standing;
+  CREATE UNIQUE INDEX campaigns_active ON campaigns (policy, group_name) WHERE state <> 'ended';
   `,
 ];

@@ -29,8 +29,8 @@ function world(
       },
     },
     conditions: {
-      stands: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
-      ended: (key) => void conditions.push([key, 'ended']),
+      raise: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
+      resolve: (key) => void conditions.push([key, 'ended']),
     },
     ledger: { prune: (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
     audit: { head: () => head ?? undefined },
@@ -133,8 +133,8 @@ describe('scheduled backups', () => {
       },
       every: EVERY,
       conditions: {
-        stands: ({ key, severity }) => void told.push(['stands', key, severity]),
-        ended: (key) => void told.push(['ended', key]),
+        raise: ({ key, severity }) => void told.push(['stands', key, severity]),
+        resolve: (key) => void told.push(['ended', key]),
       },
       clock,
       events,

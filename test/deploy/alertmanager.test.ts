@@ -36,7 +36,7 @@ const alerts = [CORE_FILE, EXTENDED_FILE].flatMap((file) =>
 );
 
 /** Alerts that the daemon itself sends (docs/notifications.md). */
-const NOTICES = ['OpsdHeld', 'OpsdHalted', 'OpsdApproval', 'OpsdPaused', 'OpsdUnknown', 'OpsdReload'];
+const CONDITION_ALERTS = ['OpsdHeld', 'OpsdHalted', 'OpsdApproval', 'OpsdPaused', 'OpsdUnknown', 'OpsdReload'];
 
 /** The values that matchers name for a label. */
 function named(matchers: readonly string[], label: string): string[] {
@@ -53,7 +53,7 @@ test('it names only alerts and areas that there are', () => {
   ]);
   expect(named(matchers, 'alertname').length).toBeGreaterThan(5);
   for (const [label, known] of [
-    ['alertname', [...alerts.map(({ alert }) => alert), ...NOTICES]],
+    ['alertname', [...alerts.map(({ alert }) => alert), ...CONDITION_ALERTS]],
     ['area', alerts.map(({ labels }) => labels['area'])],
     ['severity', alerts.map(({ labels }) => labels['severity'])],
   ] as const)

@@ -101,8 +101,8 @@ describe('the example for Alertmanager', () => {
     const matchers = example.inhibit_rules.flatMap(({ source_matchers: of, target_matchers: to }) => [...of, ...to]);
     const named = matchers.flatMap((matcher) => /^alertname!?=~?"(.*)"$/.exec(matcher)?.[1]!.split('|') ?? []);
     expect(named.length).toBeGreaterThan(3);
-    const notices = ['OpsdHeld', 'OpsdHalted', 'OpsdApproval', 'OpsdPaused', 'OpsdUnknown', 'OpsdReload'];
-    expect(named.filter((name) => !names.includes(name) && !notices.includes(name))).toEqual([]);
+    const conditions = ['OpsdHeld', 'OpsdHalted', 'OpsdApproval', 'OpsdPaused', 'OpsdUnknown', 'OpsdReload'];
+    expect(named.filter((name) => !names.includes(name) && !conditions.includes(name))).toEqual([]);
   });
 });
 

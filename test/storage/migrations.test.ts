@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { openStore } from '#storage/sqlite.ts';
+import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const BEFORE = 8;
@@ -84,4 +85,17 @@ test('outcomes of runs and states of plans are renamed', () => {
   expect(store.db.prepare('SELECT state, plan FROM plans ORDER BY hash').all()).toEqual(
     plans.map(([, state]) => ({ state, plan: '{"items":1}' })),
   );
+});
+
+test('kept notifications are read from their renamed tables', () => {
+  const kept = `'{"notice":{"key":"k","severity":"info"},"startedAt":1}'`;
+  const path = storeOf(
+    `INSERT INTO notices VALUES ('k', ${kept}); INSERT INTO notice_queue VALUES (1, 'webhook', ${kept});`,
+  );
+  using store = openStore(path);
+  const notification = { notification: { key: 'k' } };
+  expect(createNotificationStore(store).load()).toMatchObject({
+    notifications: [notification],
+    queue: [{ id: 1, receiver: 'webhook', kept: notification }],
+  });
 });

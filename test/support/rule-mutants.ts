@@ -1,4 +1,4 @@
-/** Rules with something left out: a clause, a comparison, the wait, what keeps them firing. A case must notice each. */
+/** Rules with something left out: a clause, a comparison, the wait, what keeps them firing. A case must notification each. */
 import { parser } from '@prometheus-io/lezer-promql';
 import type { SyntaxNode } from '@lezer/common';
 import type { AlertingRule } from '../../deploy/prometheus/rule.ts';

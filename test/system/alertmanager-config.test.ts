@@ -26,14 +26,14 @@ test.for([
   ['a critical alert', ['severity=critical', 'area=deliveries', 'account=a'], 'opsd,pager,chat'],
   ['a warning', ['severity=warning', 'area=dlq'], 'opsd,chat'],
   ['the heartbeat', ['severity=none', 'area=daemon', 'alertname=OpsdHeartbeat'], 'heartbeat'],
-  ['a notice to look at', ['severity=info', 'notice=held/p'], 'nobody'],
+  ['a condition to look at', ['severity=info', 'condition=held/p'], 'nobody'],
   ['an alert of no severity that is known', ['severity=page', 'area=api'], 'opsd,chat'],
   [
-    'a notice of the daemon, which does not come back to it',
-    ['severity=warning', 'notice=held/resume-billing'],
+    'a notification of the daemon, which is not sent back to it',
+    ['severity=warning', 'condition=held/resume-billing'],
     'chat',
   ],
-  ['a critical notice of the daemon', ['severity=critical', 'notice=reload'], 'pager,chat'],
+  ['a critical notification of the daemon', ['severity=critical', 'condition=reload'], 'pager,chat'],
   ['an alert of somebody else', ['team=x'], 'chat'],
 ] as const)('%s is for those who need to know', async ([_what, labels, receivers], { skip }) => {
   if (installed('amtool') === undefined) skip('amtool is not installed');
@@ -70,8 +70,8 @@ test('what silences what, in a real Alertmanager', async ({ skip }) => {
     { alertname: 'MsgsvcDestinationDown', severity: 'critical', area: 'deliveries', account: 'z', destination: 'd1' },
     { ...burn, severity: 'critical', account: 'z', destination: 'd2' },
     { alertname: 'MsgsvcDeliveryBudgetBurn', severity: 'critical', area: 'deliveries', account: 'y' },
-    { alertname: 'OpsdHeld', severity: 'warning', notice: 'held/q', account: 'y', policy: 'q' },
-    { alertname: 'OpsdHeld', severity: 'info', notice: 'held/r', account: 'y', policy: 'r' },
+    { alertname: 'OpsdHeld', severity: 'warning', condition: 'held/q', account: 'y', policy: 'q' },
+    { alertname: 'OpsdHeld', severity: 'info', condition: 'held/r', account: 'y', policy: 'r' },
     { alertname: 'OpsdPolicyHeld', severity: 'warning', area: 'automation', account: 'y', policy: 'r' },
     api,
     // Another API, another account, another daemon.

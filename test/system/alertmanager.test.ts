@@ -75,7 +75,7 @@ test('a hold of the daemon is an alert, stays one over kill -9, and ends when th
   );
   expect(alert.labels).toMatchObject({
     cluster: 'eu',
-    notice: 'held/resume-billing',
+    condition: 'held/resume-billing',
     policy: 'resume-billing',
     account: 'production',
     owner: 'payments',
@@ -84,7 +84,7 @@ test('a hold of the daemon is an alert, stays one over kill -9, and ends when th
   first.kill('SIGKILL');
   await first.ended;
   rmSync(pause);
-  expect(await am.alerts()).toMatchObject([{ labels: { notice: 'held/resume-billing' }, startsAt: alert.startsAt }]);
+  expect(await am.alerts()).toMatchObject([{ labels: { condition: 'held/resume-billing' }, startsAt: alert.startsAt }]);
 
   const second = world.run(told);
   await until({ what: 'the alert has ended', timeoutMs: 20_000 }, async () => (await am.alerts()).length === 0);

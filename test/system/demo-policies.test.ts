@@ -34,25 +34,25 @@ test('a campaign that halts and goes on, a prune, an approved raise up to its ce
     );
   const repaired = async (): Promise<number> =>
     (await actionsOf('resume-billing')).filter(({ outcome }) => outcome === 'verified').length;
-  const standing = async (): Promise<readonly string[]> =>
+  const active = async (): Promise<readonly string[]> =>
     (await ask<{ conditions: readonly { key: string }[] }>('conditions')).conditions.map(({ key }) => key);
 
   /** Watched from the start: the outage comes within two minutes, and the next one much later. */
   async function campaignHaltsAndGoesOn(): Promise<void> {
     await until({ what: 'a step was verified', ...WITHIN }, async () => (await repaired()) > 0);
     await until({ what: 'the campaign halted in the outage', ...WITHIN }, async () =>
-      (await standing()).some((key) => key.startsWith('halted/resume-billing/')),
+      (await active()).some((key) => key.startsWith('halted/resume-billing/')),
     );
     const before = await repaired();
     await until({ what: 'the campaign went on when it was mended', ...WITHIN }, async () => {
-      const isHalted = (await standing()).some((key) => key.startsWith('halted/resume-billing/'));
+      const isHalted = (await active()).some((key) => key.startsWith('halted/resume-billing/'));
       return !isHalted && (await repaired()) > before;
     });
   }
 
   async function plansAndPrunes(): Promise<void> {
     await until({ what: 'a plan waits for a person', ...WITHIN }, async () =>
-      (await standing()).includes('approval/resume-onboarding'),
+      (await active()).includes('approval/resume-onboarding'),
     );
 
     await until({ what: 'a prune deleted mails', ...WITHIN }, async () =>

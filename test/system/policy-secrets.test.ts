@@ -23,7 +23,7 @@ const QUERY = 'canary-url-query-1e2f';
 const SECRETS = [TOKEN, PASSWORD, HEADER, NOTIFY, Buffer.from(`ops:${PASSWORD}`).toString('base64')];
 const HOUR = 3_600_000;
 
-test('no canary in archives, audit, plans, notices, answers, metrics, spans or logs of policies', async () => {
+test('no canary in archives, audit, plans, notifications, answers, metrics, spans or logs of policies', async () => {
   const emulator = await startEmulator({
     clock: systemClock,
     control: true,
@@ -114,7 +114,7 @@ policies:
 
   const { dlqId } = emulator.workflowDlq('acc-1').find(({ url: of }) => of.includes('/broken'))!;
   const seen: Record<string, string> = {
-    notices: told(),
+    notifications: told(),
     spans: JSON.stringify(traces.spans),
   };
   const ask = async (path: string): Promise<string> => (seen[path] = await (await fetch(url + path)).text());
@@ -153,7 +153,7 @@ policies:
   expect(seen[`/api/v1/plans/${id}`]).toContain(dlqId);
   expect(seen[`explain ${dlqId} -o json`]).toContain('ask-first');
   expect(seen['opsd.db.audit.jsonl']).toContain('workflow-dlq.delete');
-  expect(seen['notices']).toMatch(/resume-other has halted http:\/\/[\d.:]+\/other \([0-9a-f]{12}\)"/);
+  expect(seen['notifications']).toMatch(/resume-other has halted http:\/\/[\d.:]+\/other \([0-9a-f]{12}\)"/);
   expect(archive).toHaveLength(1);
   expect(archive[0]).toContain('REDACTED:');
   for (const [place, text] of Object.entries({ ...seen, archive: archive.join() })) {

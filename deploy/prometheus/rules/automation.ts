@@ -9,7 +9,7 @@ export const automationAlerts: AlertGroup = {
   rules: [
     {
       alert: 'OpsdCriticalCondition',
-      expr: `last_over_time(opsd_notices_standing{severity="critical"}[${GAUGE_RANGE}]) > 0`,
+      expr: `last_over_time(opsd_active_conditions{severity="critical"}[${GAUGE_RANGE}]) > 0`,
       for: '1m',
       severity: 'warning',
       area: 'automation',

@@ -41,14 +41,14 @@ export function announceCampaign({ before, after }: Change, { byName, conditions
       detail: `${reason ?? 'reason unknown'}; no resumes until ${until}`,
     });
   } else if (before.halts > 0 && after.halts === 0) {
-    conditions.ended(key);
+    conditions.resolve(key);
   }
 }
 
 export function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): void {
   const unknown = ledger.unknownOutcomes();
   for (const [name, count] of unknown) {
-    conditions.stands({
+    conditions.raise({
       key: `unknown/${name}`,
       severity: 'warning',
       ...(byName.has(name) ? about(byName.get(name)!) : { policy: name }),
@@ -70,7 +70,7 @@ export function announcePauses({ ledger, byName, conditions }: AnnounceDeps): vo
   const pauses = ledger.pauses().filter(({ scope }) => !scope.startsWith('group/'));
   for (const { scope, reason, at, by } of pauses) {
     const policy = byName.get(scope.replace(/^policy\//, ''));
-    conditions.stands({
+    conditions.raise({
       key: `paused/${scope}`,
       severity: by === 'engine' ? 'critical' : 'warning',
       ...(policy !== undefined && about(policy)),

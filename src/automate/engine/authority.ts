@@ -149,16 +149,16 @@ export class Authority {
    * recorded.
    */
   #pausedBy(scopes: readonly string[]): string | undefined {
-    const standing = new Map(this.#unwritten);
+    const pauses = new Map(this.#unwritten);
     try {
-      for (const { scope, reason } of this.#deps.ledger.pauses()) standing.set(scope, reason);
+      for (const { scope, reason } of this.#deps.ledger.pauses()) pauses.set(scope, reason);
     } catch (error) {
       return `the store cannot be read: ${errorMessage(error)}`;
     }
-    const scope = scopes.find((one) => standing.has(one));
+    const scope = scopes.find((one) => pauses.has(one));
     if (scope === undefined) return undefined;
     const option = scope === 'engine' ? '' : ` --policy ${scope.replace('policy/', '')}`;
-    return `${standing.get(scope)!}; \`opsd unpause${option} --reason TEXT\` lifts it`;
+    return `${pauses.get(scope)!}; \`opsd unpause${option} --reason TEXT\` lifts it`;
   }
 
   #killSwitch(): string | undefined {

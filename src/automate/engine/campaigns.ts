@@ -28,7 +28,7 @@ export function campaignOf(
     // A plan writes nothing, so a new campaign gets its id with its first step.
     return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
   }
-  return standing.state === 'halted' && (standing.until ?? 0) <= now ? reopen(standing, now) : standing;
+  return present.state === 'halted' && (present.until ?? 0) <= now ? reopen(present, now) : present;
 }
 
 /**

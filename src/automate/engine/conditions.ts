@@ -7,7 +7,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 
 export class Conditions {
-  readonly #standing = new Map<string, Condition>();
+  readonly #active = new Map<string, Condition>();
   readonly #clock: Clock;
   readonly #events: EventBus;
 
@@ -27,28 +27,28 @@ export class Conditions {
     const since =
       condition.since ?? (before?.guard === condition.guard ? before?.since : undefined) ?? this.#clock.now();
     const now = { ...condition, since };
-    this.#standing.set(condition.key, now);
+    this.#active.set(condition.key, now);
     if (before?.guard === now.guard && before?.severity === now.severity) return;
     this.#tell(now, false);
   }
 
-  ended(key: string): void {
-    const before = this.#standing.get(key);
+  resolve(key: string): void {
+    const before = this.#active.get(key);
     if (before === undefined) return;
-    this.#standing.delete(key);
+    this.#active.delete(key);
     this.#tell(before, true);
   }
 
   /** Resolves all conditions whose key has the prefix and is not in `keys`. */
   keepOnly(prefix: string, keys: ReadonlySet<string>): void {
-    for (const key of this.#standing.keys()) if (key.startsWith(prefix) && !keys.has(key)) this.ended(key);
+    for (const key of this.#active.keys()) if (key.startsWith(prefix) && !keys.has(key)) this.resolve(key);
   }
 
-  standing(): readonly Condition[] {
-    return [...this.#standing.values()];
+  active(): readonly Condition[] {
+    return [...this.#active.values()];
   }
 
   #tell({ since: _since, ...condition }: Condition, isResolved: boolean): void {
-    this.#events.emit({ type: 'notice', ...condition, at: this.#clock.now(), isResolved });
+    this.#events.emit({ type: 'notification', ...condition, at: this.#clock.now(), isResolved });
   }
 }

@@ -96,7 +96,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   return {
     statuses: () => deps.policies.map((policy) => statusOf(policy, parts)),
     readings: () => readEngine(parts),
-    conditions: () => conditions.standing(),
+    conditions: () => conditions.active(),
     others: conditions,
     unwrittenPauses: () => authority.unwrittenPauses(),
     plan: async (name, request, signal) => planPolicy(name, request, verbs, signal),
@@ -117,13 +117,13 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       if (policy === undefined) throw new Error(`policy ${name} does not exist`);
       return turns.take(policy, { trigger, signal });
     },
-    takeUp(told) {
-      conditions.takeUp(told);
+    restore(told) {
+      conditions.restore(told);
       const over = told.filter(({ key, policy = '' }) => {
         const runs = byName.has(policy) && byName.get(policy)!.mode !== 'off';
         return /^(?:held|halted)\//.test(key) && !runs;
       });
-      for (const { key } of over) conditions.ended(key);
+      for (const { key } of over) conditions.resolve(key);
     },
     async recover(signal) {
       const unknown = abandonIntents(parts);
@@ -155,7 +155,7 @@ function statusOf(
   const paused = authority.paused(policy);
   const probationLeft = authority.probationLeft(policy);
   const by = paused === undefined ? reducedBy : `paused: ${paused}`;
-  const held = conditions.standing().find(({ key }) => key === holdKey(policy));
+  const held = conditions.active().find(({ key }) => key === holdKey(policy));
   return {
     name: policy.name,
     account: policy.account,

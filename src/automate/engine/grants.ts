@@ -73,10 +73,10 @@ export function awaitApproval(
   return stored;
 }
 
-function stillMeans({ plan, targets }: StoredPlan, now: Plan, standing: ReadonlySet<string>): boolean {
+function stillMeans({ plan, targets }: StoredPlan, now: Plan, allowed: ReadonlySet<string>): boolean {
   if (plan.hash === now.hash) return true;
   if (plan.action !== now.action || plan.account !== now.account) return false;
   // Amounts and pages define such plans completely: another amount is another plan.
   if (plan.action === 'budget.raise' || plan.action === 'message-dlq.prune') return false;
-  return targets.some((target) => standing.has(target));
+  return targets.some((target) => allowed.has(target));
 }

@@ -72,7 +72,7 @@ function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: HoldDe
 export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | undefined {
   const { conditions } = deps;
   const [pending] = pendingTriggers(policy, deps);
-  const hold = conditions.standing().find(({ key }) => key === holdKey(policy));
+  const hold = conditions.active().find(({ key }) => key === holdKey(policy));
   if (pending === undefined && hold === undefined) return undefined;
   if (pending === undefined && !mayRunAgain(policy, deps)) {
     // For a policy that runs only manually, trouble stays visible until its next run.
@@ -82,12 +82,12 @@ export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | und
   const denial = denialBefore(policy, pending?.trigger, deps);
   const isHoldAskedFirst = isAskedFirst(hold?.guard, deps);
   if (denial === undefined) {
-    if (isHoldAskedFirst) conditions.ended(holdKey(policy));
+    if (isHoldAskedFirst) conditions.resolve(holdKey(policy));
     return pending;
   }
   // A mode holds the actions of a run. Without a run, no actions are known.
   if (pending === undefined && isHoldAskedFirst && denial.guard === 'mode' && hold?.guard !== 'mode') {
-    conditions.ended(holdKey(policy));
+    conditions.resolve(holdKey(policy));
   } else if ((pending !== undefined || isHoldAskedFirst) && denial.guard !== hold?.guard) {
     noteConditions(policy, heldBy(denial), conditions);
   }

@@ -41,10 +41,10 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
   const key = holdKey(policy);
   const isHeld = ['held', 'aborted', 'incomplete', 'failed', 'halted'].includes(result.outcome);
   if (result.stopped?.guard === 'interrupted') return;
-  if (!isHeld) return conditions.ended(key);
+  if (!isHeld) return conditions.resolve(key);
   const guard = result.stopped?.guard ?? 'error';
   const isTrouble = result.outcome !== 'held';
-  conditions.stands({
+  conditions.raise({
     key,
     severity:
       guard === 'outcome_mismatch' || guard === 'exceeded_request' ? 'critical' : isTrouble ? 'warning' : 'info',

@@ -171,7 +171,7 @@ function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): voi
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;
   const [raise] = plan.chosen;
   const sets = raise?.action === 'budget.raise' ? ` ${absoluteAmount(raise.toUsd)}` : '';
-  deps.conditions.stands({
+  deps.conditions.raise({
     key: `approval/${policy.name}`,
     severity: 'warning',
     ...about(policy),

@@ -86,7 +86,7 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('applied' as const) };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
-  deps.conditions.ended(`approval/${found.name}`);
+  deps.conditions.resolve(`approval/${found.name}`);
   if (isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
     overruleSettle(found, deps);
     await deps.settle(signal);
@@ -113,7 +113,7 @@ export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided
   if (!stillShows(stored, policy, deps.clock.now())) return outdated(stored);
   const decision = approvalOf(stored, person, deps);
   if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
-  deps.conditions.ended(`approval/${stored.plan.policy}`);
+  deps.conditions.resolve(`approval/${stored.plan.policy}`);
   deps.runSoon(stored.plan.policy);
   return { ok: true, plan: { ...stored, state: 'approved', ...person } };
 }
@@ -132,7 +132,7 @@ export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided 
   if ('ok' in stored) return stored;
   const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
   if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
-  deps.conditions.ended(`approval/${stored.plan.policy}`);
+  deps.conditions.resolve(`approval/${stored.plan.policy}`);
   return { ok: true, plan: { ...stored, state: 'rejected', ...person } };
 }
 
@@ -144,7 +144,7 @@ export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
     const after = isMeant ? lift(campaign) : campaign;
     if (after === campaign) continue;
     deps.ledger.saveCampaign(after);
-    deps.conditions.ended(haltKey(campaign.policy, campaign.group));
+    deps.conditions.resolve(haltKey(campaign.policy, campaign.group));
     lifted++;
   }
   return lifted;

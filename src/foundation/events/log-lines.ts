@@ -121,11 +121,11 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
     },
   ],
 
-  notice: ({ type: _type, isResolved, ...fields }) =>
+  notification: ({ type: _type, isResolved, ...fields }) =>
     isResolved
-      ? ['info', 'over', fields]
-      : [LEVEL_OF_SEVERITY[fields.severity], 'a person should know of this', fields],
-  'notices.standing': 'none',
+      ? ['info', 'condition resolved', fields]
+      : [LEVEL_OF_SEVERITY[fields.severity], 'condition active', fields],
+  'conditions.active': 'none',
   'notification.sent': ({ receiver }, lasting) =>
     lasting.end(`notifications ${receiver}`) ? ['info', 'notification delivery recovered', { receiver }] : undefined,
   'notification.failed': ({ receiver, reason }, lasting) =>

@@ -52,7 +52,7 @@ export const callbacks = family(
 export const notifications = family(
   { heading: 'Notifications', account: false },
   {
-    opsd_notices_standing: gauge(
+    opsd_active_conditions: gauge(
       ['severity'],
       'items',
       'notifications',

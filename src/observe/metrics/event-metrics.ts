@@ -103,10 +103,10 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
     families.add('opsd_callbacks_received_total', { account, kind, code_class: codeClass }),
   'alert.unassigned': 'none',
 
-  notice: 'none',
-  'notices.standing': ({ bySeverity }, { families }) => {
+  notification: 'none',
+  'conditions.active': ({ bySeverity }, { families }) => {
     for (const [severity, count] of Object.entries(bySeverity)) {
-      families.set('opsd_notices_standing', { severity }, count);
+      families.set('opsd_active_conditions', { severity }, count);
     }
   },
   'notification.sent': (event, deps) => countNotification(event, 0, deps),

@@ -42,7 +42,7 @@ const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
   'engine.paused',
   'engine.unpaused',
   'engine.recovered',
-  'notice',
+  'notification',
 ]);
 const KEPT_MS = 10_000;
 

@@ -16,7 +16,7 @@ export function judge(status: Omit<Status, 'verdict'>): Verdict {
     ...status.reconciliation.flatMap(gap),
     ...besidesPauses(status)
       .filter((condition) => !isReaction(condition, status))
-      .map(standing),
+      .map(conditionProblem),
     ...status.policies.flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
   ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
@@ -110,18 +110,18 @@ function isReaction({ key, group = '' }: Condition, { outages }: Pick<Status, 'o
 }
 
 /** The row of the page on which conditions stand. */
-export const STANDING_ANCHOR = 'standing';
+export const CONDITIONS_ANCHOR = 'conditions';
 
-function standing({ severity, summary, detail, guard }: Condition): Problem {
+function conditionProblem({ severity, summary, detail, guard }: Condition): Problem {
   const isPause = severity === 'info' && guard === 'kill_switch';
   const level = severity === 'critical' ? 'trouble' : isPause ? 'info' : 'attention';
-  return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: STANDING_ANCHOR };
+  return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: CONDITIONS_ANCHOR };
 }
 
 function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
   if (scope !== 'engine') return [];
   const text = `Everything is paused by ${by}: ${reason}; \`opsd unpause --reason TEXT\` lifts it`;
-  return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: STANDING_ANCHOR }];
+  return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: CONDITIONS_ANCHOR }];
 }
 
 /** A pause is what an operator decided, unless the daemon put it on itself. */

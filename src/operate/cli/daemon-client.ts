@@ -117,7 +117,7 @@ export async function requestUnpause(
   return Number(answer['lifted']);
 }
 
-export interface StandingPause {
+export interface ActivePause {
   readonly scope: string;
   readonly reason: string;
   readonly at: number;
@@ -125,9 +125,9 @@ export interface StandingPause {
 }
 
 /** The pauses that stand. */
-export async function requestPauses(call: DaemonCall): Promise<readonly StandingPause[]> {
+export async function requestPauses(call: DaemonCall): Promise<readonly ActivePause[]> {
   const { pauses } = await exchange(call, { method: 'GET', path: '/api/v1/conditions' });
-  return Array.isArray(pauses) ? (pauses as StandingPause[]) : [];
+  return Array.isArray(pauses) ? (pauses as ActivePause[]) : [];
 }
 
 /** Where the daemon's audit log ends; undefined while nothing was written. */

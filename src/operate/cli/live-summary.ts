@@ -137,7 +137,7 @@ function sourcesLine(data: SummaryData): Segment[] {
 
 function conditionLines({ conditions, at }: SummaryData): Segment[][] {
   const lines = conditions.slice(0, MAX_CONDITIONS).map(({ summary, since }): Segment[] => [
-    { text: '  stands    ', style: 'dim' },
+    { text: '  active    ', style: 'dim' },
     { text: summary, style: 'yellow' },
     { text: `  ${ago(since, at)}`, style: 'dim' },
   ]);

@@ -1,6 +1,6 @@
 import { EXIT, textOption, UsageError, type Call, type Command } from './command.ts';
 import { confirm, neededReason, REASON_OPTION, YES_OPTION } from './confirm.ts';
-import type { StandingPause } from './daemon-client.ts';
+import type { ActivePause } from './daemon-client.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, printable, writeData } from './output.ts';
 
@@ -38,7 +38,7 @@ export const unpauseCommand: Command = {
   },
 };
 
-function say({ io }: Call, of: { policy?: string; group?: string }, pauses: readonly StandingPause[]): void {
+function say({ io }: Call, of: { policy?: string; group?: string }, pauses: readonly ActivePause[]): void {
   const scope = of.policy === undefined ? undefined : `policy/${of.policy}`;
   const meant = of.group === undefined ? pauses.filter((pause) => scope === undefined || pause.scope === scope) : [];
   for (const { scope: paused, reason, at, by } of meant) {

@@ -1,11 +1,11 @@
 /**
- * Notices as alerts of an Alertmanager (`POST /api/v2/alerts`), as Prometheus sends its own: all that stand, again and
+ * Notifications as alerts of an Alertmanager (`POST /api/v2/alerts`), as Prometheus sends its own: all that stand, again and
  * again, each with an end a few intervals ahead, so that they end by themselves when nobody sends them any more. An end
  * is sent until it is taken, after a restart too.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { NoticeBook } from './notice-book.ts';
-import type { KeptNotice } from './notice-store.ts';
+import type { NotificationBook } from './notification-book.ts';
+import type { KeptNotification } from './notification-store.ts';
 import { deliver } from './receiver.ts';
 import type { SenderOptions } from './webhook.ts';
 
@@ -42,20 +42,20 @@ export async function sendToAlertmanager(options: AlertmanagerOptions): Promise<
   }
 }
 
-function current(book: NoticeBook, clock: Clock): readonly KeptNotice[] {
+function current(book: NotificationBook, clock: Clock): readonly KeptNotification[] {
   for (const kept of book.kept()) {
     if (kept.endedAt !== undefined && clock.now() - kept.endedAt > FORGET_ENDS_MS) book.forget(kept);
   }
   return book.kept().filter(({ isUntold }) => isUntold === undefined);
 }
 
-/** @param standsUntil end of one that stands, epoch milliseconds */
+/** @param activeUntil end of one that stands, epoch milliseconds */
 export function alertOf(
-  { notice, startedAt, endedAt }: KeptNotice,
-  standsUntil: number,
+  { notification, startedAt, endedAt }: KeptNotification,
+  activeUntil: number,
   labels: Readonly<Record<string, string>>,
 ): Readonly<Record<string, unknown>> {
-  const { key, severity, policy, account, owner, group, guard, summary, detail } = notice;
+  const { key, severity, policy, account, owner, group, guard, summary, detail } = notification;
   return {
     labels: {
       ...labels,
@@ -63,12 +63,12 @@ export function alertOf(
       severity,
       // Alertmanager knows alerts by their labels: two conditions must not be one. The guard is no label, since a hold
       // may pass from one guard to another: the alert of the first would stay active beside that of the second.
-      notice: key,
+      condition: key,
       ...given({ policy, account, owner, group }),
     },
     annotations: { summary, description: detail, ...given({ guard }) },
     startsAt: new Date(startedAt).toISOString(),
-    endsAt: new Date(endedAt === undefined ? standsUntil : Math.max(startedAt, endedAt)).toISOString(),
+    endsAt: new Date(endedAt === undefined ? activeUntil : Math.max(startedAt, endedAt)).toISOString(),
   };
 }
 

@@ -1,15 +1,15 @@
 /**
- * Tells people what the daemon says in `notice` events: by a webhook, by Alertmanager, or both. It delays nobody, and
+ * Tells people what the daemon says in `notification` events: by a webhook, by Alertmanager, or both. It delays nobody, and
  * what was told outlives a restart.
  */
-import type { Notice } from '#foundation/domain/notice.ts';
+import type { Notification } from '#foundation/domain/notification.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { sendToAlertmanager } from './alertmanager.ts';
-import { NoticeBook } from './notice-book.ts';
-import type { NoticeStore } from './notice-store.ts';
+import { NotificationBook } from './notification-book.ts';
+import type { NotificationStore } from './notification-store.ts';
 import type { Receiver } from './receiver.ts';
 import type { NotificationSettings, ReceiverSettings } from './settings.ts';
 import { Bell } from './bell.ts';
@@ -20,14 +20,14 @@ const LONGEST_WAIT_MS = 3_600_000;
 
 export interface NotifierDeps {
   readonly settings: NotificationSettings;
-  readonly store: NoticeStore;
+  readonly store: NotificationStore;
   readonly clock: Clock;
   readonly events: EventBus;
 }
 
 export interface Notifier extends AsyncDisposable {
   /** What stands, oldest first: for pages, and for the engine to take up after a restart what it had told. */
-  standing(): readonly Notice[];
+  activeConditions(): readonly Notification[];
 }
 
 export function createNotifier({ settings, store, clock, events }: NotifierDeps): Notifier {
@@ -36,7 +36,7 @@ export function createNotifier({ settings, store, clock, events }: NotifierDeps)
     receiver: receiverOf('alertmanager', settings.alertmanager),
   };
   const webhooks = webhooksOf(settings);
-  const book = new NoticeBook(
+  const book = new NotificationBook(
     {
       store,
       events,
@@ -67,18 +67,18 @@ export function createNotifier({ settings, store, clock, events }: NotifierDeps)
     for (;;) await bell.wait(Math.min(book.tellDue(clock.now()) - clock.now(), LONGEST_WAIT_MS), stop.signal);
   });
   const subscription = events.subscribe((event) => {
-    if (event.type !== 'notice') return;
-    const { type: _type, ...notice } = event;
-    book.hear(notice);
+    if (event.type !== 'notification') return;
+    const { type: _type, ...notification } = event;
+    book.hear(notification);
   });
 
   return {
-    standing: () =>
+    activeConditions: () =>
       book
         .kept()
         .filter(({ endedAt }) => endedAt === undefined)
         .toSorted((a, b) => a.startedAt - b.startedAt)
-        .map(({ notice, startedAt }) => ({ ...notice, at: startedAt })),
+        .map(({ notification, startedAt }) => ({ ...notification, at: startedAt })),
     async [Symbol.asyncDispose]() {
       subscription[Symbol.dispose]();
       stop.abort(new Error('the daemon stops'));

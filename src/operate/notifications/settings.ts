@@ -38,7 +38,7 @@ const webhookSettings = z
 export const notificationSettings = z.strictObject({
   webhook: webhookSettings
     .exactOptional()
-    .describe('Where notices go as JSON, one POST for each beginning and each end of a condition.'),
+    .describe('Where notifications go as JSON, one POST when a condition becomes active and one when it is resolved.'),
   alertmanager: z
     .strictObject({
       url: baseUrlSetting().describe('Base URL of the Alertmanager; `/api/v2/alerts` is appended.'),
@@ -53,7 +53,7 @@ export const notificationSettings = z.strictObject({
     })
     .superRefine(oneSecret('token', 'optional'), always)
     .exactOptional()
-    .describe('Where notices go as alerts.'),
+    .describe('Where notifications go as alerts.'),
   infoAfter: durationSetting({ min: '0s', max: '7d' })
     .prefault('15m')
     .describe('How long a condition of severity info lasts before people are told; all others are told at once.'),

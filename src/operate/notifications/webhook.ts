@@ -1,13 +1,13 @@
 /**
- * Notices as JSON to a webhook: one POST for each beginning and each end, in order, until it is taken. At least once: a
+ * Notifications as JSON to a webhook: one POST for each beginning and each end, in order, until it is taken. At least once: a
  * repeat after a crash has the same `id`.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
 import { Bell } from './bell.ts';
-import type { NoticeBook } from './notice-book.ts';
-import type { KeptNotice } from './notice-store.ts';
+import type { NotificationBook } from './notification-book.ts';
+import type { KeptNotification } from './notification-store.ts';
 import { deliver, type Receiver } from './receiver.ts';
 
 const FIRST_WAIT_MS = 1_000;
@@ -18,7 +18,7 @@ const MAX_AGE_MS = 86_400_000;
 
 export interface SenderOptions {
   readonly receiver: Receiver;
-  readonly book: NoticeBook;
+  readonly book: NotificationBook;
   readonly post: HttpPost;
   readonly clock: Clock;
   readonly events: EventBus;
@@ -37,7 +37,7 @@ export async function sendToWebhook(options: SenderOptions): Promise<never> {
       await bell.wait(IDLE_MS, signal);
       continue;
     }
-    const isTooOld = clock.now() - queued.kept.notice.at > MAX_AGE_MS;
+    const isTooOld = clock.now() - queued.kept.notification.at > MAX_AGE_MS;
     const result = isTooOld ? undefined : await deliver(receiver, webhookMessage(queued.kept), options);
     if (result?.kind === 'later') {
       await bell.pause(Math.min(Math.max(waitMs, result.afterMs ?? 0), LONGEST_WAIT_MS), signal);
@@ -54,16 +54,20 @@ export async function sendToWebhook(options: SenderOptions): Promise<never> {
 }
 
 /** Documented and stable. `text` is what chat systems show of it. */
-export function webhookMessage({ notice, startedAt, endedAt }: KeptNotice): Readonly<Record<string, unknown>> {
-  const { at, isResolved, ...said } = notice;
+export function webhookMessage({
+  notification,
+  startedAt,
+  endedAt,
+}: KeptNotification): Readonly<Record<string, unknown>> {
+  const { at, isResolved, ...said } = notification;
   const status = isResolved ? 'resolved' : 'firing';
   return {
     version: 1,
-    id: `${notice.key}/${at}/${status}`,
+    id: `${notification.key}/${at}/${status}`,
     status,
     ...said,
     startedAt: new Date(startedAt).toISOString(),
     ...(endedAt !== undefined && { endedAt: new Date(endedAt).toISOString() }),
-    text: `[${isResolved ? 'resolved' : notice.severity}] ${notice.summary}`,
+    text: `[${isResolved ? 'resolved' : notification.severity}] ${notification.summary}`,
   };
 }

@@ -7,9 +7,9 @@ import { moment, state, sub, time, type Tone } from './page-parts.ts';
 import type { PolicyView, Status } from '../api/status-views.ts';
 import type { StoredPlanView } from '../api/stored-plans.ts';
 import { table } from './table.ts';
-import { besidesPauses, policyAnchor, STANDING_ANCHOR } from '../api/verdict.ts';
+import { besidesPauses, policyAnchor, CONDITIONS_ANCHOR } from '../api/verdict.ts';
 
-interface Standing {
+interface ActiveRow {
   readonly tone: Tone;
   readonly word: string;
   readonly about: string;
@@ -21,15 +21,15 @@ interface Standing {
 }
 
 /** @returns undefined when nothing stands */
-export function standing(status: Status, command: OwnCommand): Html | undefined {
+export function activeConditions(status: Status, command: OwnCommand): Html | undefined {
   const rows = [
     ...status.pauses.map(pauseRow),
     ...besidesPauses(status).map((condition) => conditionRow(condition, status.plans)),
   ];
   if (rows.length === 0) return undefined;
-  return html`<section aria-labelledby="${STANDING_ANCHOR}">
-    <h2 id="${STANDING_ANCHOR}">What stands</h2>
-    ${table<Standing>({
+  return html`<section aria-labelledby="${CONDITIONS_ANCHOR}">
+    <h2 id="${CONDITIONS_ANCHOR}">Active conditions</h2>
+    ${table<ActiveRow>({
       caption: html`Each is told once when it begins and once when it ends. To stop everything:
         <code>${command('pause --reason TEXT')}</code>.`,
       rows,
@@ -52,7 +52,7 @@ export function standing(status: Status, command: OwnCommand): Html | undefined 
   </section>`;
 }
 
-function pauseRow({ scope, reason, at, by }: Status['pauses'][number]): Standing {
+function pauseRow({ scope, reason, at, by }: Status['pauses'][number]): ActiveRow {
   const policy = /^policy\/(.*)$/s.exec(scope)?.[1];
   return {
     tone: by === 'engine' ? 'trouble' : 'off',
@@ -78,7 +78,7 @@ const CONDITION_WORD: Readonly<Record<string, string>> = {
   unknown: 'outcome unknown',
 };
 
-function conditionRow(condition: Condition, plans: Status['plans']): Standing {
+function conditionRow(condition: Condition, plans: Status['plans']): ActiveRow {
   const { key, severity, policy, group, summary, detail, since } = condition;
   const [kind = ''] = key.split('/');
   const command = nextCommand(kind, condition, plans);

@@ -10,7 +10,7 @@ import { foldedLabels } from './label-table.ts';
 import { reconciliation } from './reconciliation-table.ts';
 import { outageFigures, outageHeadline } from './page-outages.ts';
 import { moment, state, sub, time, type Tone } from './page-parts.ts';
-import { campaigns, policies, standing, pendingPlans } from './page-policies.ts';
+import { campaigns, activeConditions, policies, pendingPlans } from './page-policies.ts';
 import type { AccountView, ActionView, LabelView, SourceState, SourceView, Status } from '../api/status-views.ts';
 import { STYLE } from './style.ts';
 import { table } from './table.ts';
@@ -81,7 +81,7 @@ export function renderPage(given: Status, options: PageOptions): string {
             <p class="refresh">${refreshLink(options.refreshSeconds)}</p>
           </header>
           <main>
-            ${verdict(status)} ${standing(status, options.command)} ${pendingPlans(status, options.command)}
+            ${verdict(status)} ${activeConditions(status, options.command)} ${pendingPlans(status, options.command)}
             <section aria-labelledby="policies">
               <h2 id="policies">Policies</h2>
               ${policies(status.policies, now, options.command)}

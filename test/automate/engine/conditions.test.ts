@@ -8,7 +8,7 @@ import { NEVER, START, world, type World } from './world.ts';
 /** Returns key and end of each condition, in order. */
 function told(w: World): string[] {
   return w.events.flatMap((event) =>
-    event.type === 'notice' ? [`${event.key} ${event.isResolved ? 'ends' : 'begins'}`] : [],
+    event.type === 'notification' ? [`${event.key} ${event.isResolved ? 'ends' : 'begins'}`] : [],
   );
 }
 
@@ -19,7 +19,7 @@ function condition(key: string, policy: string): Condition {
 test('a condition of an earlier process stays active, is not raised again, and is resolved when it ends', async () => {
   const w = world();
   w.pause = 'PAUSE exists';
-  w.engine.takeUp([{ ...condition('held/resume-billing', 'resume-billing'), severity: 'info', guard: 'kill_switch' }]);
+  w.engine.restore([{ ...condition('held/resume-billing', 'resume-billing'), severity: 'info', guard: 'kill_switch' }]);
   expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', since: START - 60_000 }]);
   await w.engine.run('resume-billing', NEVER);
   expect(told(w)).toEqual([]);
@@ -30,7 +30,7 @@ test('a condition of an earlier process stays active, is not raised again, and i
 
 test('a condition of a removed policy is resolved at once', () => {
   const w = world();
-  w.engine.takeUp([
+  w.engine.restore([
     condition('held/gone', 'gone'),
     condition('halted/gone/https://x', 'gone'),
     condition('held/resume-billing', 'resume-billing'),

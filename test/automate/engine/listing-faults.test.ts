@@ -199,14 +199,14 @@ test.each(
       outcome,
       stopped: { guard },
     });
-    const standing = () => s.engine.conditions().filter(({ key }) => key === `held/${policy}`);
-    expect(standing()).toMatchObject([{ guard, detail: expect.stringMatching(says) }]);
+    const active = () => s.engine.conditions().filter(({ key }) => key === `held/${policy}`);
+    expect(active()).toMatchObject([{ guard, detail: expect.stringMatching(says) }]);
     expect(writes()).toEqual([]);
 
     control.faults.clear();
     s.clock.aheadMs = 0;
     expect(await s.engine.run(policy, NEVER)).toMatchObject({ outcome: 'acted', acted: 1 });
     expect(writes()).toHaveLength(1);
-    expect(standing()).toEqual([]);
+    expect(active()).toEqual([]);
   },
 );

@@ -19,7 +19,7 @@ const run = {
   trigger: 'schedule',
 } as const;
 const act = { policy: 'p', account, action: 'workflow-dlq.resume', target: 'd', items: 1, durationMs: 1 } as const;
-const notice = { key: 'held/p', severity: 'warning', summary: 's', detail: 'd', at: 1 } as const;
+const notification = { key: 'held/p', severity: 'warning', summary: 's', detail: 'd', at: 1 } as const;
 const collector = { account, collector: 'logs', at: 1, durationMs: 2 } as const;
 const failure = { reason: 'timeout', message: 'no answer' };
 
@@ -94,12 +94,12 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ policy: 'p', account, group: 'g', state: 'ready', step: 2, size: 3 }, 'info'],
     [{ policy: 'p', account, group: 'g', state: 'halted', step: 1, size: 1, reason: 'x' }, 'warn'],
   ],
-  notice: [
-    [{ ...notice, isResolved: false }, 'warn'],
-    [{ ...notice, severity: 'critical', isResolved: false }, 'error'],
-    [{ ...notice, isResolved: true }, 'info'],
+  notification: [
+    [{ ...notification, isResolved: false }, 'warn'],
+    [{ ...notification, severity: 'critical', isResolved: false }, 'error'],
+    [{ ...notification, isResolved: true }, 'info'],
   ],
-  'notices.standing': [],
+  'conditions.active': [],
   'notifications.waiting': [],
   'notification.sent': [],
   'notification.failed': [[{ receiver: 'webhook', reason: 'ECONNREFUSED' }, 'warn']],

@@ -182,7 +182,7 @@ describe('the verdict', () => {
     expect(verdict(deps)).toMatchObject({
       level: 'attention',
       sentence: 'quota holds resume-billing: 429 within 10 min.',
-      problems: [{ anchor: 'standing' }],
+      problems: [{ anchor: 'conditions' }],
     });
     // A hold that ended is over, though the last run was held.
     expect(verdict(world({ policies: () => [POLICY], ledger: run })).level).toBe('ok');

@@ -76,7 +76,7 @@ describe('the summary', () => {
     expect(renderSummary(DATA, 120, false)).toBe(`▲ resume-email is held: quota.  up 1m35s
   12,345 delivered   12 failed
   sources   2 ok, 1 off
-  stands    Plan 9f3c2a of policy p waits for approval  2m ago
+  active    Plan 9f3c2a of policy p waits for approval  2m ago
   stands    quota holds resume-email  10m ago
             and 1 more
   policy    resume-billing [enforce] acted 10s ago (9 matched, 3 acted on), next in 20s

@@ -440,7 +440,7 @@ describe('the page of policies at work', () => {
       engine: engine({ conditions: () => [halted, told] }),
       ledger: ledger({ pauses: () => [{ scope: 'policy/p', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
     });
-    expect(markup.indexOf('id="standing"')).toBeLessThan(markup.indexOf('id="policies"'));
+    expect(markup.indexOf('id="conditions"')).toBeLessThan(markup.indexOf('id="policies"'));
     expect(markup).toContain('the daemon paused itself');
     expect(markup, 'a pause is one row').not.toContain('Paused: policy/p');
     expect(markup).toContain('<code>opsd unpause --policy p --reason TEXT</code>');
@@ -523,7 +523,7 @@ describe('the page of policies at work', () => {
 
   test('leaves out what there is none of', async () => {
     const markup = await page({});
-    for (const id of ['standing', 'plans', 'campaigns']) expect(markup).not.toContain(`id="${id}"`);
+    for (const id of ['conditions', 'plans', 'campaigns']) expect(markup).not.toContain(`id="${id}"`);
   });
 });
 

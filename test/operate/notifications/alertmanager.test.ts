@@ -1,8 +1,8 @@
-/** Notices as alerts: all that stand again and again, each end until it is taken, and after a restart the same. */
+/** Notifications as alerts: all that stand again and again, each end until it is taken, and after a restart the same. */
 import { expect, test } from 'vitest';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { until } from '../../support/until.ts';
-import { noticeWorld } from './world.ts';
+import { notificationWorld } from './world.ts';
 
 interface Alert {
   readonly labels: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ function came(sink: HttpSink, count: number): Promise<true> {
 
 test('an alert has labels of its own, an end ahead, and is sent again while it stands', async () => {
   const sink = await httpSink();
-  const { start, tell, clock } = noticeWorld();
+  const { start, tell, clock } = notificationWorld();
   start({ alertmanager: { url: `${sink.url}/am/`, labels: { cluster: 'eu' } } });
   tell();
   await came(sink, 1);
@@ -31,7 +31,7 @@ test('an alert has labels of its own, an end ahead, and is sent again while it s
       cluster: 'eu',
       alertname: 'OpsdHeld',
       severity: 'warning',
-      notice: 'held/resume-billing',
+      condition: 'held/resume-billing',
       policy: 'resume-billing',
       account: 'production',
       owner: 'payments',
@@ -49,7 +49,7 @@ test('an alert has labels of its own, an end ahead, and is sent again while it s
 
 test('a hold that passes from one guard to another stays one alert, and ends as one', async () => {
   const sink = await httpSink();
-  const { start, tell } = noticeWorld();
+  const { start, tell } = notificationWorld();
   start({ alertmanager: { url: sink.url } });
   tell();
   await came(sink, 1);
@@ -64,7 +64,7 @@ test('a hold that passes from one guard to another stays one alert, and ends as 
 
 test('an end is sent with its time until it is taken, and then nothing', async () => {
   const sink = await httpSink();
-  const { start, tell, clock, store, turn } = noticeWorld();
+  const { start, tell, clock, store, turn } = notificationWorld();
   start({ alertmanager: { url: sink.url } });
   tell();
   tell({ key: 'other' });
@@ -84,7 +84,7 @@ test('an end is sent with its time until it is taken, and then nothing', async (
   ]);
   await until({ what: 'the wait' }, () => clock.nextIn === 60_000);
   await turn();
-  expect(store.load().notices.map(({ notice }) => notice.key)).toEqual(['other']);
+  expect(store.load().notifications.map(({ notification }) => notification.key)).toEqual(['other']);
   tell({ key: 'other', isResolved: true });
   await came(sink, 4);
   expect(posts(sink)[3]).toHaveLength(1);
@@ -95,7 +95,7 @@ test('an end is sent with its time until it is taken, and then nothing', async (
 
 test('what stands and what ended outlives a restart', async () => {
   const sink = await httpSink();
-  const world = noticeWorld();
+  const world = notificationWorld();
   const before = world.start({ alertmanager: { url: sink.url } });
   world.tell();
   world.tell({ key: 'stands' });
@@ -107,7 +107,7 @@ test('what stands and what ended outlives a restart', async () => {
   sink.answerWith((_request, response) => void response.end());
   world.start({ alertmanager: { url: sink.url } });
   await came(sink, 3);
-  expect(posts(sink)[2]!.map(({ labels, endsAt }) => `${labels['notice']} ${endsAt.slice(11, 19)}`)).toEqual([
+  expect(posts(sink)[2]!.map(({ labels, endsAt }) => `${labels['condition']} ${endsAt.slice(11, 19)}`)).toEqual([
     'held/resume-billing 10:30:00',
     'stands 10:34:00',
   ]);
@@ -115,7 +115,7 @@ test('what stands and what ended outlives a restart', async () => {
 
 test('a condition that begins again before its end was taken stands', async () => {
   const sink = await httpSink((_request, response) => void response.writeHead(503).end());
-  const { start, tell, clock } = noticeWorld();
+  const { start, tell, clock } = notificationWorld();
   const notifier = start({ alertmanager: { url: sink.url } });
   tell();
   await came(sink, 1);
@@ -126,36 +126,36 @@ test('a condition that begins again before its end was taken stands', async () =
   await clock.advance(1_000);
   await came(sink, 2);
   expect(posts(sink)[1]).toMatchObject([{ endsAt: '2026-11-18T10:34:01.000Z' }]);
-  expect(notifier.standing()).toHaveLength(1);
+  expect(notifier.activeConditions()).toHaveLength(1);
 });
 
 test('an end that nobody takes is forgotten after an hour: by then the alert has ended by itself', async () => {
   const sink = await httpSink();
-  const { start, tell, clock, store, turn } = noticeWorld();
+  const { start, tell, clock, store, turn } = notificationWorld();
   start({ alertmanager: { url: sink.url } });
   tell();
   await came(sink, 1);
   sink.answerWith((_request, response) => void response.writeHead(503).end());
   tell({ isResolved: true });
   await came(sink, 2);
-  expect(store.load().notices).toHaveLength(1);
+  expect(store.load().notifications).toHaveLength(1);
   clock.jump(3_600_001);
   await until({ what: 'it is forgotten' }, async () => {
     await clock.advance(60_000);
     await turn();
-    return store.load().notices.length === 0;
+    return store.load().notifications.length === 0;
   });
-  expect(store.load().notices).toEqual([]);
+  expect(store.load().notifications).toEqual([]);
 });
 
 test('a condition of severity info is no alert before it has lasted', async () => {
   const sink = await httpSink();
-  const { start, tell, clock } = noticeWorld();
+  const { start, tell, clock } = notificationWorld();
   start({ alertmanager: { url: sink.url }, infoAfter: '30s' });
   tell({ severity: 'info' });
   tell({ key: 'other' });
   await came(sink, 1);
-  expect(posts(sink)[0]).toMatchObject([{ labels: { notice: 'other' } }]);
+  expect(posts(sink)[0]).toMatchObject([{ labels: { condition: 'other' } }]);
   await until({ what: 'the wait' }, () => clock.nextIn === 30_000);
   await clock.advance(30_000);
   await came(sink, 2);

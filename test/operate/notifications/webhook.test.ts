@@ -1,11 +1,11 @@
-/** Notices to a webhook: once at the beginning, once at the end, in order, until they are taken. */
+/** Notifications to a webhook: once at the beginning, once at the end, in order, until they are taken. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
-import { noticeWorld, NOW } from './world.ts';
+import { notificationWorld, NOW } from './world.ts';
 
 type Sent = Readonly<Record<string, unknown>>;
 
@@ -20,7 +20,7 @@ function came(sink: HttpSink, count: number): Promise<true> {
 describe('a condition', () => {
   test('is told when it begins and when it ends', async () => {
     const sink = await httpSink();
-    const { start, tell, clock } = noticeWorld();
+    const { start, tell, clock } = notificationWorld();
     start({ webhook: { url: `${sink.url}/hook?key=1`, headers: { 'X-Team': 'sre' } } });
     tell();
     await came(sink, 1);
@@ -58,25 +58,25 @@ describe('a condition', () => {
 
   test('that goes on is not told again, nor is the end of what had not begun', async () => {
     const sink = await httpSink();
-    const { start, tell, turn } = noticeWorld();
+    const { start, tell, turn } = notificationWorld();
     const notifier = start({ webhook: { url: sink.url } });
     tell({ isResolved: true });
     tell();
     tell({ at: NOW + 5, detail: 'Still 429.' });
     await came(sink, 1);
     await turn();
-    expect(notifier.standing()).toMatchObject([{ detail: 'Still 429.', at: NOW }]);
+    expect(notifier.activeConditions()).toMatchObject([{ detail: 'Still 429.', at: NOW }]);
     tell({ isResolved: true });
     tell({ isResolved: true });
     await came(sink, 2);
     await turn();
-    expect(notifier.standing()).toEqual([]);
+    expect(notifier.activeConditions()).toEqual([]);
     expect(bodies(sink).map(({ status }) => status)).toEqual(['firing', 'resolved']);
   });
 
   test('that becomes worse is told again', async () => {
     const sink = await httpSink();
-    const { start, tell } = noticeWorld();
+    const { start, tell } = notificationWorld();
     start({ webhook: { url: sink.url } });
     tell();
     tell({ severity: 'critical' });
@@ -92,7 +92,7 @@ describe('a condition', () => {
 
   test('of severity info is told when it lasts, and is not when it ends before', async () => {
     const sink = await httpSink();
-    const { start, tell, clock, store, turn } = noticeWorld();
+    const { start, tell, clock, store, turn } = notificationWorld();
     const notifier = start({
       webhook: { url: sink.url },
       alertmanager: { url: 'http://127.0.0.1:1' },
@@ -100,12 +100,12 @@ describe('a condition', () => {
     });
     tell({ severity: 'info', key: 'short' });
     tell({ severity: 'info', key: 'long' });
-    expect(notifier.standing()).toHaveLength(2);
+    expect(notifier.activeConditions()).toHaveLength(2);
     await clock.advance(599_999);
     tell({ severity: 'info', key: 'short', isResolved: true });
     await turn();
     expect(sink.requests).toEqual([]);
-    expect(store.load().notices.map(({ notice }) => notice.key)).toEqual(['long']);
+    expect(store.load().notifications.map(({ notification }) => notification.key)).toEqual(['long']);
     await clock.advance(1);
     await came(sink, 1);
     tell({ severity: 'info', key: 'long', isResolved: true });
@@ -118,7 +118,7 @@ describe('a condition', () => {
 
   test('of severity info that becomes worse is told at once', async () => {
     const sink = await httpSink();
-    const { start, tell } = noticeWorld();
+    const { start, tell } = notificationWorld();
     start({ webhook: { url: sink.url } });
     tell({ severity: 'info' });
     tell({ severity: 'warning' });
@@ -128,7 +128,7 @@ describe('a condition', () => {
 
   test('goes to the webhook of its owner, others to the one for all', async () => {
     const [all, own] = [await httpSink(), await httpSink()];
-    const { start, tell } = noticeWorld();
+    const { start, tell } = notificationWorld();
     start({ webhook: { url: all.url }, owners: { payments: { webhook: { url: own.url } } } });
     tell();
     tell({ key: 'b', owner: 'growth' });
@@ -142,7 +142,7 @@ describe('a condition', () => {
 describe('a receiver', () => {
   test('that fails is tried again, ever more seldom, and the order stays', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(503).end());
-    const { start, tell, clock, said, log } = noticeWorld();
+    const { start, tell, clock, said, log } = notificationWorld();
     start({ webhook: { url: sink.url } });
     tell();
     tell({ isResolved: true });
@@ -168,7 +168,7 @@ describe('a receiver', () => {
 
   test('that wants to be left alone is, five minutes at most', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end());
-    const { start, tell, clock } = noticeWorld();
+    const { start, tell, clock } = notificationWorld();
     start({ webhook: { url: sink.url } });
     tell();
     await came(sink, 1);
@@ -180,7 +180,7 @@ describe('a receiver', () => {
     const sink = await httpSink((request, response) => {
       response.writeHead(request.body.includes('"key":"bad"') ? 422 : 200).end();
     });
-    const { start, tell, lost } = noticeWorld();
+    const { start, tell, lost } = notificationWorld();
     start({ webhook: { url: sink.url } });
     tell({ key: 'bad' });
     tell({ key: 'good' });
@@ -190,7 +190,7 @@ describe('a receiver', () => {
 
   test('whose file is not there yet is waited for; it may change', async () => {
     const [first, second] = [await httpSink(), await httpSink()];
-    const { start, tell, clock, said } = noticeWorld();
+    const { start, tell, clock, said } = notificationWorld();
     const folder = tempDir();
     const [urlFile, tokenFile] = [join(folder, 'url'), join(folder, 'token')];
     writeFileSync(tokenFile, 't1\n');
@@ -211,7 +211,7 @@ describe('a receiver', () => {
   test('that redirects is not followed', async () => {
     const other = await httpSink();
     const sink = await httpSink((_request, response) => void response.writeHead(307, { Location: other.url }).end());
-    const { start, tell, clock } = noticeWorld();
+    const { start, tell, clock } = notificationWorld();
     start({ webhook: { url: sink.url } });
     tell();
     await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
@@ -222,7 +222,7 @@ describe('a receiver', () => {
 describe('a restart', () => {
   test('forgets nothing that was not delivered, and tells nothing twice', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(503).end());
-    const world = noticeWorld();
+    const world = notificationWorld();
     const before = world.start({ webhook: { url: sink.url } });
     world.tell();
     await came(sink, 1);
@@ -231,7 +231,7 @@ describe('a restart', () => {
     sink.answerWith((_request, response) => void response.end());
     const after = world.start({ webhook: { url: sink.url } });
     await came(sink, tried + 1);
-    expect(after.standing()).toMatchObject([{ key: 'held/resume-billing', at: NOW }]);
+    expect(after.activeConditions()).toMatchObject([{ key: 'held/resume-billing', at: NOW }]);
     world.tell();
     await world.turn();
     await after[Symbol.asyncDispose]();
@@ -244,7 +244,7 @@ describe('a restart', () => {
   });
 
   test('says what is lost with a receiver that is gone', async () => {
-    const world = noticeWorld();
+    const world = notificationWorld();
     const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });
     world.tell();
     await world.turn();
@@ -257,7 +257,7 @@ describe('a restart', () => {
 
   test('after a day leaves out what is no news any more', async () => {
     const sink = await httpSink();
-    const world = noticeWorld();
+    const world = notificationWorld();
     const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });
     world.tell();
     await world.turn();
@@ -273,33 +273,33 @@ describe('a restart', () => {
 
 describe('whoever tells', () => {
   test('is not kept: nothing is written in its turn, not even in the middle of its transaction', async () => {
-    const { start, tell, turn, db, store } = noticeWorld();
+    const { start, tell, turn, db, store } = notificationWorld();
     start({ webhook: { url: 'http://127.0.0.1:1' } });
     db.exec('BEGIN IMMEDIATE');
     tell();
-    expect(store.load().notices).toEqual([]);
+    expect(store.load().notifications).toEqual([]);
     db.exec('ROLLBACK');
     await turn();
-    expect(store.load().notices).toHaveLength(1);
+    expect(store.load().notifications).toHaveLength(1);
     expect(store.load().queue).toHaveLength(1);
   });
 
   test('is heard when the store cannot be written, and it is written when it can', async () => {
     const sink = await httpSink();
-    const { start, tell, turn, broken, store, said } = noticeWorld();
+    const { start, tell, turn, broken, store, said } = notificationWorld();
     start({ webhook: { url: sink.url } });
     broken.isBroken = true;
     tell({ key: 'paused/engine', severity: 'critical' });
     await came(sink, 1);
-    expect(said).toContainEqual({ type: 'store.failed', operation: 'save of notices', message: 'disk full' });
+    expect(said).toContainEqual({ type: 'store.failed', operation: 'save of notifications', message: 'disk full' });
     broken.isBroken = false;
     tell({ key: 'other' });
     await turn();
-    expect(store.load().notices.map(({ notice }) => notice.key)).toEqual(['other', 'paused/engine']);
+    expect(store.load().notifications.map(({ notification }) => notification.key)).toEqual(['other', 'paused/engine']);
   });
 
   test('too much loses the oldest of what waits, and counts it', async () => {
-    const { start, tell, lost, store, turn } = noticeWorld();
+    const { start, tell, lost, store, turn } = notificationWorld();
     const notifier = start({ webhook: { url: 'http://127.0.0.1:1' } });
     for (let n = 0; n < 700; n++) {
       tell({ key: `k${n}` });
@@ -309,14 +309,14 @@ describe('whoever tells', () => {
     expect(lost()).toHaveLength(400);
     expect(store.load().queue).toHaveLength(1_000);
     for (let n = 0; n < 1_001; n++) tell({ key: `s${n}`, owner: 'x' });
-    expect(notifier.standing()).toHaveLength(1_000);
+    expect(notifier.activeConditions()).toHaveLength(1_000);
     expect(lost()).toContain('all full');
   });
 });
 
 test('no secret in any line of the log, event or row', async () => {
   const canaries = ['canary-path-1', 'canary-token-2', 'canary-header-3'];
-  const world = noticeWorld();
+  const world = notificationWorld();
   const sink = await httpSink((_request, response) => void response.writeHead(500).end());
   const receiver = { token: canaries[1]!, headers: { 'X-Key': canaries[2]! } };
   const notifier = world.start({

@@ -1,8 +1,8 @@
 /** A notifier over a store in memory and a receiver on loopback, on a clock that stands still. */
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
-import type { Notice } from '#foundation/domain/notice.ts';
-import type { NoticeStore } from '#operate/notifications/notice-store.ts';
+import type { Notification } from '#foundation/domain/notification.ts';
+import type { NotificationStore } from '#operate/notifications/notification-store.ts';
 import { createNotifier, type Notifier } from '#operate/notifications/notifier.ts';
 import { notificationSettings, type NotificationSettings } from '#operate/notifications/settings.ts';
 import { logEvents } from '#foundation/events/event-log.ts';
@@ -10,11 +10,11 @@ import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
-import { createNoticeStore } from '#storage/sqlite-notice-store.ts';
+import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
-export function noticeWorld() {
+export function notificationWorld() {
   const db = new DatabaseSync(':memory:');
   for (const step of MIGRATIONS) db.exec(step);
   const clock = new ManualClock(NOW);
@@ -24,9 +24,9 @@ export function noticeWorld() {
   events.subscribe((event) => void said.push(event));
   const logger = createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } });
   logEvents(events, logger);
-  const real = createNoticeStore({ db });
+  const real = createNotificationStore({ db });
   const broken = { isBroken: false };
-  const store: NoticeStore = {
+  const store: NotificationStore = {
     load: () => real.load(),
     save(changes) {
       if (broken.isBroken) throw new Error('disk full');
@@ -47,9 +47,9 @@ export function noticeWorld() {
       onTestFinished(() => notifier[Symbol.asyncDispose]());
       return notifier;
     },
-    tell: (notice: Partial<Notice> = {}): void => {
+    tell: (notification: Partial<Notification> = {}): void => {
       events.emit({
-        type: 'notice',
+        type: 'notification',
         key: 'held/resume-billing',
         severity: 'warning',
         policy: 'resume-billing',
@@ -60,7 +60,7 @@ export function noticeWorld() {
         detail: 'The account answered 429.',
         at: clock.now(),
         isResolved: false,
-        ...notice,
+        ...notification,
       });
     },
     /** A turn: what was told is in the store, and senders know. */

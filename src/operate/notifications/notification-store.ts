@@ -1,9 +1,9 @@
 /** The port of what must outlive a restart: conditions that stand, and notifications that were not delivered. */
-import type { Notice } from '#foundation/domain/notice.ts';
+import type { Notification } from '#foundation/domain/notification.ts';
 
-export interface KeptNotice {
+export interface KeptNotification {
   /** As it was last told, or at its end. */
-  readonly notice: Notice;
+  readonly notification: Notification;
   /** Epoch milliseconds. */
   readonly startedAt: number;
   /** Absent while it stands. */
@@ -12,18 +12,18 @@ export interface KeptNotice {
   readonly isUntold?: true;
 }
 
-export interface QueuedNotice {
+export interface QueuedNotification {
   readonly id: number;
   /** `webhook`, or `webhook/OWNER`. */
   readonly receiver: string;
-  readonly kept: KeptNotice;
+  readonly kept: KeptNotification;
 }
 
-export interface NoticeStore {
-  load(): { readonly notices: readonly KeptNotice[]; readonly queue: readonly QueuedNotice[] };
+export interface NotificationStore {
+  load(): { readonly notifications: readonly KeptNotification[]; readonly queue: readonly QueuedNotification[] };
   /** All of it or nothing; undefined removes. @throws {Error} when the store cannot be written */
   save(changes: {
-    readonly notices: ReadonlyMap<string, KeptNotice | undefined>;
-    readonly queue: ReadonlyMap<number, QueuedNotice | undefined>;
+    readonly notifications: ReadonlyMap<string, KeptNotification | undefined>;
+    readonly queue: ReadonlyMap<number, QueuedNotification | undefined>;
   }): void;
 }

@@ -2,46 +2,50 @@
  * What stands and what waits to be sent, in memory; the store follows a turn later, so that whoever tells of a condition
  * is never kept, and what was told is sent even when the store cannot be written.
  */
-import { NOTICE_SEVERITIES, type Notice, type NoticeSeverity } from '#foundation/domain/notice.ts';
+import {
+  NOTIFICATION_SEVERITIES,
+  type Notification,
+  type NotificationSeverity,
+} from '#foundation/domain/notification.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { KeptNotice, NoticeStore, QueuedNotice } from './notice-store.ts';
+import type { KeptNotification, NotificationStore, QueuedNotification } from './notification-store.ts';
 
 /** Conditions kept at the same time, and notifications that wait for one receiver. */
-const MOST_NOTICES = 1_000;
+const MOST_CONDITIONS = 1_000;
 const MOST_WAITING = 1_000;
 
-export interface NoticeBookOptions {
-  readonly store: NoticeStore;
+export interface NotificationBookOptions {
+  readonly store: NotificationStore;
   readonly events: EventBus;
-  /** The webhook that is told of a notice; undefined: none. */
-  receiverOf(notice: Notice): string | undefined;
+  /** The webhook that is told of a notification; undefined: none. */
+  receiverOf(notification: Notification): string | undefined;
   /** Whether ends are kept until `forget`. */
   readonly keepsEnded: boolean;
   /** How long a condition of severity `info` lasts before it is told, milliseconds. */
   readonly infoAfterMs: number;
 }
 
-export class NoticeBook {
-  readonly #options: NoticeBookOptions;
-  readonly #notices = new Map<string, KeptNotice>();
+export class NotificationBook {
+  readonly #options: NotificationBookOptions;
+  readonly #notifications = new Map<string, KeptNotification>();
   /** By receiver, oldest first. */
-  readonly #queues = new Map<string, QueuedNotice[]>();
-  readonly #changedNotices = new Set<string>();
-  readonly #changedQueue = new Map<number, QueuedNotice | undefined>();
+  readonly #queues = new Map<string, QueuedNotification[]>();
+  readonly #changedNotifications = new Set<string>();
+  readonly #changedQueue = new Map<number, QueuedNotification | undefined>();
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
   #saving: NodeJS.Immediate | undefined;
   #isNews = false;
 
   /** @param receivers all there are: what waits for others is lost, and said to be */
-  constructor(options: NoticeBookOptions, receivers: readonly string[]) {
+  constructor(options: NotificationBookOptions, receivers: readonly string[]) {
     this.#options = options;
     for (const receiver of receivers) this.#queues.set(receiver, []);
-    const { notices, queue } = options.store.load();
-    for (const kept of notices) {
-      if (kept.endedAt === undefined || options.keepsEnded) this.#notices.set(kept.notice.key, kept);
-      else this.#changedNotices.add(kept.notice.key);
+    const { notifications, queue } = options.store.load();
+    for (const kept of notifications) {
+      if (kept.endedAt === undefined || options.keepsEnded) this.#notifications.set(kept.notification.key, kept);
+      else this.#changedNotifications.add(kept.notification.key);
     }
     for (const queued of queue) {
       this.#nextId = Math.max(this.#nextId, queued.id + 1);
@@ -65,7 +69,7 @@ export class NoticeBook {
   /** Tells of those that have lasted long enough by now. @returns when to ask again, epoch milliseconds; Infinity: never */
   tellDue(now: number): number {
     let next = Infinity;
-    for (const kept of this.#notices.values()) {
+    for (const kept of this.#notifications.values()) {
       if (kept.isUntold === undefined) continue;
       const dueAt = kept.startedAt + this.#options.infoAfterMs;
       if (dueAt > now) next = Math.min(next, dueAt);
@@ -75,56 +79,60 @@ export class NoticeBook {
   }
 
   /** Those that stand, and ends that nobody has forgotten. */
-  kept(): readonly KeptNotice[] {
-    return [...this.#notices.values()];
+  kept(): readonly KeptNotification[] {
+    return [...this.#notifications.values()];
   }
 
-  hear(notice: Notice): void {
-    const known = this.#notices.get(notice.key);
-    const isStanding = known !== undefined && known.endedAt === undefined;
-    if (notice.isResolved) {
-      if (!isStanding) return;
+  hear(notification: Notification): void {
+    const known = this.#notifications.get(notification.key);
+    const isActive = known !== undefined && known.endedAt === undefined;
+    if (notification.isResolved) {
+      if (!isActive) return;
       if (known.isUntold !== undefined) {
-        this.#put(notice.key, undefined);
+        this.#put(notification.key, undefined);
         this.#news();
         return;
       }
       // Texts of the end may be shorter; who and what it concerned stays.
-      const ended = { notice: { ...known.notice, ...notice }, startedAt: known.startedAt, endedAt: notice.at };
-      this.#put(notice.key, this.#options.keepsEnded ? ended : undefined);
+      const ended = {
+        notification: { ...known.notification, ...notification },
+        startedAt: known.startedAt,
+        endedAt: notification.at,
+      };
+      this.#put(notification.key, this.#options.keepsEnded ? ended : undefined);
       this.#queue(ended);
-    } else if (!isStanding) {
-      if (known === undefined && this.#notices.size >= MOST_NOTICES) {
+    } else if (!isActive) {
+      if (known === undefined && this.#notifications.size >= MOST_CONDITIONS) {
         this.#lost('all', 'full');
         return;
       }
-      const mayWait = notice.severity === 'info' && this.#options.infoAfterMs > 0;
-      const begun: KeptNotice = { notice, startedAt: notice.at, ...(mayWait && { isUntold: true }) };
-      this.#put(notice.key, begun);
+      const mayWait = notification.severity === 'info' && this.#options.infoAfterMs > 0;
+      const begun: KeptNotification = { notification, startedAt: notification.at, ...(mayWait && { isUntold: true }) };
+      this.#put(notification.key, begun);
       if (!mayWait) this.#queue(begun);
     } else {
-      if (isSameText(known.notice, notice)) return;
-      const later = { ...known, notice };
-      const isWorse = rank(notice.severity) > rank(known.notice.severity);
+      if (isSameText(known.notification, notification)) return;
+      const later = { ...known, notification };
+      const isWorse = rank(notification.severity) > rank(known.notification.severity);
       if (isWorse) this.#queue(this.#told(later));
-      else this.#put(notice.key, later);
+      else this.#put(notification.key, later);
     }
     this.#news();
   }
 
   /** Forgets an end, unless the condition has begun again meanwhile. */
-  forget(kept: KeptNotice): void {
-    if (this.#notices.get(kept.notice.key) !== kept) return;
-    this.#put(kept.notice.key, undefined);
+  forget(kept: KeptNotification): void {
+    if (this.#notifications.get(kept.notification.key) !== kept) return;
+    this.#put(kept.notification.key, undefined);
     this.#saveLater();
   }
 
-  next(receiver: string): QueuedNotice | undefined {
+  next(receiver: string): QueuedNotification | undefined {
     return this.#queues.get(receiver)?.[0];
   }
 
   /** It was delivered, or never will be. */
-  settle({ id, receiver }: QueuedNotice): void {
+  settle({ id, receiver }: QueuedNotification): void {
     const waiting = this.#queues.get(receiver) ?? [];
     const at = waiting.findIndex((queued) => queued.id === id);
     if (at >= 0) waiting.splice(at, 1);
@@ -137,22 +145,22 @@ export class NoticeBook {
   save(): void {
     clearImmediate(this.#saving);
     this.#saving = undefined;
-    const notices = new Map([...this.#changedNotices].map((key) => [key, this.#notices.get(key)]));
+    const notifications = new Map([...this.#changedNotifications].map((key) => [key, this.#notifications.get(key)]));
     const queue = new Map(this.#changedQueue);
-    if (notices.size + queue.size === 0) return;
+    if (notifications.size + queue.size === 0) return;
     try {
-      this.#options.store.save({ notices, queue });
-      this.#changedNotices.clear();
+      this.#options.store.save({ notifications, queue });
+      this.#changedNotifications.clear();
       this.#changedQueue.clear();
     } catch (error) {
       // It is tried again with the next change.
       const message = errorMessage(error);
-      this.#options.events.emit({ type: 'store.failed', operation: 'save of notices', message });
+      this.#options.events.emit({ type: 'store.failed', operation: 'save of notifications', message });
     }
   }
 
-  #told({ isUntold: _untold, ...kept }: KeptNotice): KeptNotice {
-    this.#put(kept.notice.key, kept);
+  #told({ isUntold: _untold, ...kept }: KeptNotification): KeptNotification {
+    this.#put(kept.notification.key, kept);
     this.#news();
     return kept;
   }
@@ -163,14 +171,14 @@ export class NoticeBook {
     this.#saveLater();
   }
 
-  #put(key: string, kept: KeptNotice | undefined): void {
-    if (kept === undefined) this.#notices.delete(key);
-    else this.#notices.set(key, kept);
-    this.#changedNotices.add(key);
+  #put(key: string, kept: KeptNotification | undefined): void {
+    if (kept === undefined) this.#notifications.delete(key);
+    else this.#notifications.set(key, kept);
+    this.#changedNotifications.add(key);
   }
 
-  #queue(kept: KeptNotice): void {
-    const receiver = this.#options.receiverOf(kept.notice);
+  #queue(kept: KeptNotification): void {
+    const receiver = this.#options.receiverOf(kept.notification);
     const waiting = receiver === undefined ? undefined : this.#queues.get(receiver);
     if (receiver === undefined || waiting === undefined) return;
     if (waiting.length >= MOST_WAITING) {
@@ -198,9 +206,10 @@ export class NoticeBook {
   }
 
   #tell(): void {
-    const bySeverity: Record<NoticeSeverity, number> = { info: 0, warning: 0, critical: 0 };
-    for (const { notice, endedAt } of this.#notices.values()) if (endedAt === undefined) bySeverity[notice.severity]++;
-    this.#options.events.emit({ type: 'notices.standing', bySeverity });
+    const bySeverity: Record<NotificationSeverity, number> = { info: 0, warning: 0, critical: 0 };
+    for (const { notification, endedAt } of this.#notifications.values())
+      if (endedAt === undefined) bySeverity[notification.severity]++;
+    this.#options.events.emit({ type: 'conditions.active', bySeverity });
   }
 
   #tellWaiting(receiver: string): void {
@@ -209,10 +218,10 @@ export class NoticeBook {
   }
 }
 
-function rank(severity: NoticeSeverity): number {
-  return NOTICE_SEVERITIES.indexOf(severity);
+function rank(severity: NotificationSeverity): number {
+  return NOTIFICATION_SEVERITIES.indexOf(severity);
 }
 
-function isSameText(one: Notice, other: Notice): boolean {
+function isSameText(one: Notification, other: Notification): boolean {
   return one.summary === other.summary && one.detail === other.detail && one.severity === other.severity;
 }

@@ -4,13 +4,13 @@
 export const NOTICE_SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type NoticeSeverity = (typeof NOTICE_SEVERITIES)[number];
 
-export interface Notice {
+export interface Notification {
   /**
    * Permanent name of the condition, also after a restart: `held/POLICY`, `halted/POLICY/GROUP`. The first part is its
    * kind. Raising an active condition again updates its texts. Resolving a condition that is not active has no effect.
    */
   readonly key: string;
-  readonly severity: NoticeSeverity;
+  readonly severity: NotificationSeverity;
   readonly policy?: string;
   readonly account?: string;
   /** Owner of the policy, who is notified. */
