@@ -5,7 +5,7 @@ import type { Journal } from './ledger-journal.ts';
 import type { Row } from './ledger-rows.ts';
 
 /** States that a decision can follow. */
-const UNDECIDED: readonly StoredPlan['state'][] = ['shown', 'waiting'];
+const UNDECIDED: readonly StoredPlan['state'][] = ['draft', 'pending'];
 /** States of a plan that can expire. */
 const ALIVE: readonly StoredPlan['state'][] = [...UNDECIDED, 'approved'];
 

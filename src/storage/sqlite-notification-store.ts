@@ -1,4 +1,4 @@
-/** Notifications over SQLite: a row a condition, and a row a notification that waits. */
+/** Store of conditions on SQLite: one row per condition, and one row per pending notification. */
 import type { KeptNotification, NotificationStore } from '#operate/notifications/notification-store.ts';
 import { transaction, type Store } from './sqlite.ts';
 
