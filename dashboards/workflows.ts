@@ -200,7 +200,7 @@ const flow: Row = row(
     timeSeries({
       title: 'Entered and left a minute',
       description:
-        'Runs that failed, and that left: resumed or deleted by this daemon, expired by age, removed elsewhere, or unknown. Departures show with the next whole listing, 15 minutes later at most.',
+        'Runs that failed, and that left: resumed or deleted by this daemon, expired by age, other (removed by someone else), or unknown. Departures show with the next whole listing, 15 minutes later at most.',
       unit: 'cpm',
       queries: [
         query(`60 * sum(${rate(ENTERED, CHOSEN)})`, 'entered'),

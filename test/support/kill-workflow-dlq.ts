@@ -68,7 +68,7 @@ export function killedWorkflowDlq({ emulator, service, sinkUrl, below }: Campaig
     async truth() {
       await emulator.idle();
       await until({ what: 'every run has failed' }, () => held().length === BEFORE + failed - removed);
-      return { entered: failed, left: { elsewhere: removed }, held: held().length };
+      return { entered: failed, left: { other: removed }, held: held().length };
     },
     told: (metrics) => ({
       entered: metrics.sum(ENTERED),

@@ -16,10 +16,10 @@ import type { HistogramIncrement, Increment } from './totals.ts';
 import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-dlq-store.ts';
 
 /**
- * Cause of a run's departure. `elsewhere`: the daemon did not remove the run and, if the retention is known, the run
+ * Cause of a run's departure. `other`: the daemon did not remove the run and, if the retention is known, the run
  * did not expire. `unknown`: the DLQ was not read for so long that both someone else and expiry are possible.
  */
-const LEFT_CAUSES = ['resumed', 'deleted', 'expired', 'elsewhere', 'unknown'] as const;
+const LEFT_CAUSES = ['resumed', 'deleted', 'expired', 'other', 'unknown'] as const;
 type LeftCause = (typeof LEFT_CAUSES)[number];
 
 const LIFETIME = 'msgsvc_workflow_run_lifetime_seconds';
@@ -142,7 +142,7 @@ function enter(commits: Commits, row: WorkflowDlqEntry, known: KnownRun | undefi
     return;
   }
   // The id now belongs to a later failure. The earlier failure has left, by whatever restarted the run.
-  if (known !== undefined && known.leftAt === undefined) commits.left(known, options.actedOn(dlqId) ?? 'elsewhere');
+  if (known !== undefined && known.leftAt === undefined) commits.left(known, options.actedOn(dlqId) ?? 'other');
   const workflow = options.admit('workflow', labelOf(row.workflowUrl));
   commits.change({ dlqId, workflow, createdAt, workflowRunId });
   if (!options.isBaseline) commits.entered(workflow, row);
@@ -187,9 +187,9 @@ function explains(cause: LeftCause): boolean {
 
 function causeOfAge(createdAt: number, seenAt: number, options: MissOptions): LeftCause {
   const { retentionMs, unseenMs, reading } = options;
-  if (retentionMs === undefined) return 'elsewhere';
+  if (retentionMs === undefined) return 'other';
   const expiresAt = createdAt + retentionMs;
-  if (expiresAt > reading.at + SKEW_MS) return 'elsewhere';
+  if (expiresAt > reading.at + SKEW_MS) return 'other';
   return expiresAt - seenAt <= Math.max(HOUR_MS, unseenMs) ? 'expired' : 'unknown';
 }
 

@@ -243,14 +243,14 @@ describe('departed runs', () => {
     await w.run();
     const causes = w.stores.totals.counters(ACCOUNT).filter(({ metric }) => metric.includes('left'));
     expect(causes.map(({ labels, value }) => [...labels, value])).toEqual(
-      ['deleted', 'elsewhere', 'expired', 'resumed', 'unknown'].map((cause) => ['w.example/order', cause, 0]),
+      ['deleted', 'other', 'expired', 'resumed', 'unknown'].map((cause) => ['w.example/order', cause, 0]),
     );
     w.acted.set(entries[0]!.dlqId, 'resumed').set(entries[1]!.dlqId, 'deleted');
     for (const { dlqId } of entries.slice(0, 3)) w.held.delete(dlqId);
     await w.wholeRun();
-    expect(w.out).toEqual({ resumed: 1, deleted: 1, elsewhere: 1 });
+    expect(w.out).toEqual({ resumed: 1, deleted: 1, other: 1 });
     while (w.clock.now() < T0 + 2 * HOUR) await w.wholeRun();
-    expect(w.out).toEqual({ resumed: 1, deleted: 1, elsewhere: 1, expired: 1 });
+    expect(w.out).toEqual({ resumed: 1, deleted: 1, other: 1, expired: 1 });
   });
 
   test('that departed by age are elsewhere where the retention is unknown', async () => {
@@ -261,7 +261,7 @@ describe('departed runs', () => {
     w.held.delete(dlqId);
     await w.clock.advance(400 * HOUR);
     await w.run();
-    expect(w.out).toEqual({ elsewhere: 1 });
+    expect(w.out).toEqual({ other: 1 });
   });
 
   test('that departed during an outage, by age or by others, are unknown', async () => {
@@ -289,7 +289,7 @@ describe('departed runs', () => {
     expect(w.out).toEqual({});
     w.dropped = 0;
     await w.wholeRun();
-    expect(w.out).toEqual({ elsewhere: 1 });
+    expect(w.out).toEqual({ other: 1 });
   });
 
   /** Five runs on pages of two. The first leaves during the request for the second page, so the third is skipped. */
@@ -332,12 +332,12 @@ describe('departed runs', () => {
     w.held.delete('d2');
     w.held.delete('d5');
     await w.wholeRun();
-    expect(w.out).toEqual({ resumed: 1, elsewhere: 2 });
+    expect(w.out).toEqual({ resumed: 1, other: 2 });
     expect(w.asked).toEqual(['run-3', 'run-2', 'run-5']);
     await w.wholeRun();
     w.restart();
     await w.run();
-    expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 1, elsewhere: 2 }]);
+    expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 1, other: 2 }]);
   });
 
   test('are counted over several listings when there are more requests than the maximum', async () => {
@@ -350,7 +350,7 @@ describe('departed runs', () => {
     const counted: number[] = [];
     for (let listing = 0; listing < 4; listing++) {
       await w.wholeRun();
-      counted.push(w.out['elsewhere'] ?? 0);
+      counted.push(w.out['other'] ?? 0);
     }
     expect(counted).toEqual([200, 400, 450, 450]);
     expect(new Set(w.asked).size).toBe(w.asked.length);
@@ -366,11 +366,11 @@ describe('departed runs', () => {
     w.held.delete('d1');
     w.held.delete('d2');
     await w.wholeRun();
-    expect([w.asked, w.out]).toEqual([['run-2'], { elsewhere: 1 }]);
+    expect([w.asked, w.out]).toEqual([['run-2'], { other: 1 }]);
     expect(w.previous!.rows).toHaveLength(4);
     await w.clock.advance(25 * HOUR);
     await w.run();
-    expect(w.out).toEqual({ elsewhere: 2 });
+    expect(w.out).toEqual({ other: 2 });
   });
 
   test('are not counted while the request fails, and after a day without a response they are', async () => {
@@ -380,13 +380,13 @@ describe('departed runs', () => {
     expect(w.out).toEqual({ resumed: 1 });
     w.byRun = 'answered';
     await w.wholeRun();
-    expect(w.out).toEqual({ resumed: 1, elsewhere: 1 });
+    expect(w.out).toEqual({ resumed: 1, other: 1 });
     w.byRun = 'failing';
     w.held.delete('d4');
     await w.wholeRun();
     await w.clock.advance(25 * HOUR);
     await w.run();
-    expect(w.out).toEqual({ resumed: 1, elsewhere: 2 });
+    expect(w.out).toEqual({ resumed: 1, other: 2 });
   });
 
   test("of an earlier version's store can be requested after they were read again", async () => {
@@ -415,7 +415,7 @@ describe('departed runs', () => {
       await w.wholeRun();
       expect([ids(w), w.out]).toEqual([['d3', 'd4', 'd5', 'd6'], { resumed: 1 }]);
       await w.wholeRun();
-      expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 1, elsewhere: 1 }]);
+      expect([w.in, w.out]).toEqual([{ http: 6 }, { resumed: 1, other: 1 }]);
     },
   );
 
@@ -432,7 +432,7 @@ describe('departed runs', () => {
     await w.run();
     w.held.delete(entry.dlqId);
     await w.wholeRun();
-    expect([w.in, w.out]).toEqual([{ http: 1 }, { elsewhere: 1 }]);
+    expect([w.in, w.out]).toEqual([{ http: 1 }, { other: 1 }]);
   });
 
   test('are removed after a day', async () => {

@@ -85,7 +85,7 @@ test("entered and departed runs match the service's activity, across a restart",
   const left = stores.totals.counters(ACCOUNT).filter(({ metric }) => metric === 'msgsvc_workflow_dlq_left_runs_total');
   expect(Object.fromEntries(left.map(({ labels, value }) => [labels[1], value]))).toEqual({
     resumed: 5,
-    elsewhere: 7,
+    other: 7,
     deleted: 0,
     expired: 0,
     unknown: 0,
