@@ -16,7 +16,7 @@ import type { Batch } from '#foundation/domain/observation.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
 import { requestOf } from '#observe/tracing/span-frames.ts';
 import { createSpanSource } from '#observe/tracing/span-source.ts';
-import type { LogForm } from '#observe/aggregation/log-store.ts';
+import type { EntryMode } from '#observe/aggregation/log-store.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
@@ -56,7 +56,7 @@ async function size(bytes: number): Promise<void> {
     const works: readonly (readonly [what: keyof Round, work: () => Promise<number>])[] = [
       ['alone', () => fetchAndParse(url, pages, 1)],
       ['floor', () => fetchAndParse(url, pages, CHAINS)],
-      ['counted', () => ingest(url, pages, { form: 'present' })],
+      ['counted', () => ingest(url, pages, { entryMode: 'snapshot' })],
       ['joined', () => ingest(url, pages, { memory })],
       ['traced', () => ingest(url, pages, { isTraced: true })],
     ];
@@ -144,12 +144,12 @@ async function ingest(
   {
     isTraced = false,
     memory = [],
-    form,
+    entryMode,
   }: {
     readonly isTraced?: boolean;
     readonly memory?: number[];
     /** `present`: the log passes for one of a service that tells a message in one entry, so that nothing is joined. */
-    readonly form?: LogForm;
+    readonly entryMode?: EntryMode;
   },
 ): Promise<number> {
   const path = join(folder, `${Math.random()}.db`);
@@ -177,7 +177,7 @@ async function ingest(
     keptFrom: START,
     sweptAt: clock.now(),
     increments: [],
-    ...(form && { form }),
+    ...(entryMode && { entryMode }),
   });
   let previous: Batch<'logs'> | undefined;
   let sent = 0;

@@ -11,7 +11,7 @@ import {
   type LogCommit,
   type LogFoldState,
   type LogFoldStore,
-  type LogForm,
+  type EntryMode,
   type LogSweep,
 } from '#observe/aggregation/log-store.ts';
 import type { SqliteDeliveryOutbox } from './sqlite-delivery-outbox.ts';
@@ -77,13 +77,13 @@ export function createLogFoldStore(
 /** Table of the watermark and reading state of each account. */
 function stateTable({ db }: Store) {
   const select = db.prepare(
-    'SELECT watermark, kept_from, swept_at, form, window_ms, sweep, proven_at FROM log_fold WHERE account = ?',
+    'SELECT watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at FROM log_fold WHERE account = ?',
   );
   const upsert = db.prepare(
-    'INSERT INTO log_fold (account, watermark, kept_from, swept_at, form, window_ms, sweep, proven_at) ' +
+    'INSERT INTO log_fold (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at) ' +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?) ' +
       'ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from, ' +
-      'swept_at = coalesce(excluded.swept_at, swept_at), form = coalesce(excluded.form, form), ' +
+      'swept_at = coalesce(excluded.swept_at, swept_at), entry_mode = coalesce(excluded.entry_mode, entry_mode), ' +
       'window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at',
   );
   return {
@@ -94,16 +94,16 @@ function stateTable({ db }: Store) {
         watermark: Number(row['watermark']),
         keptFrom: Number(row['kept_from']),
         ...(row['swept_at'] !== null && { sweptAt: Number(row['swept_at']) }),
-        ...(row['form'] !== null && { form: row['form'] as LogForm }),
+        ...(row['entry_mode'] !== null && { entryMode: row['entry_mode'] as EntryMode }),
         ...(row['window_ms'] !== null && { windowMs: Number(row['window_ms']) }),
         ...(row['proven_at'] !== null && { provenAt: Number(row['proven_at']) }),
         ...(row['sweep'] !== null && { sweep: JSON.parse(String(row['sweep'])) as LogSweep }),
       };
     },
     save({ account, watermark, keptFrom, sweep, ...commit }: LogCommit): void {
-      const { sweptAt = null, form = null, windowMs = null, provenAt = null } = commit;
+      const { sweptAt = null, entryMode = null, windowMs = null, provenAt = null } = commit;
       const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
-      upsert.run(account, watermark, keptFrom, sweptAt, form, windowMs, sweepRecord, provenAt);
+      upsert.run(account, watermark, keptFrom, sweptAt, entryMode, windowMs, sweepRecord, provenAt);
     },
   };
 }

@@ -48,7 +48,7 @@ test('a commit is there after the store was closed and opened again', () => {
         ended: slices(5 * MINUTE, { e: 4_000 }),
         opened: [open('m1', { record: '[1]' }), open('m2')],
         sweptAt: 7,
-        form: 'transitions',
+        entryMode: 'transitions',
         sweep: { at: 2_000, end: 5_000, since: 8 },
       }),
     );
@@ -66,7 +66,7 @@ test('a commit is there after the store was closed and opened again', () => {
   using store = openStore(path);
   const totals = createTotals(store);
   const folds = createLogFoldStore(store, totals);
-  const state = { watermark: 6_000, keptFrom: 0, sweptAt: 7, form: 'transitions', windowMs: 45_000 };
+  const state = { watermark: 6_000, keptFrom: 0, sweptAt: 7, entryMode: 'transitions', windowMs: 45_000 };
   expect(folds.loadLogState('production')).toEqual(state);
   expect(totals.counters('production')).toEqual([{ ...delivered, value: 5 }]);
   const { seen, ended, open: inFlight } = folds.memory('production');

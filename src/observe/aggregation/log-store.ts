@@ -19,7 +19,7 @@ export const HOURS_KEPT_MS = 72 * HOUR_MS;
  * Entry mode of the log: `transitions` has an entry for each change of state, `present` has one entry for each message
  * with its current state. In the second mode, neither durations nor the number of messages in flight can be known.
  */
-export type LogForm = 'transitions' | 'present';
+export type EntryMode = 'transitions' | 'snapshot';
 
 export interface LogFoldState {
   /** End of the counted log, in epoch milliseconds. Undefined before the first commit. */
@@ -34,7 +34,7 @@ export interface LogFoldState {
   /** Epoch milliseconds of our clock when the last sweep for late entries ended, or when counting began. */
   readonly sweptAt?: number;
   /** Undefined until a delivered message has shown the mode. */
-  readonly form?: LogForm;
+  readonly entryMode?: EntryMode;
   /** Milliseconds that the next window should cover; undefined if unknown. */
   readonly windowMs?: number;
   /** Sweep for late entries that the next run continues. */

@@ -19,7 +19,7 @@ import {
   type HourCount,
   type LogCommit,
   type LogFoldStore,
-  type LogForm,
+  type EntryMode,
   type LogMemory,
   type OpenMessage,
 } from './log-store.ts';
@@ -63,7 +63,7 @@ export interface LogWindow {
 
 export interface FinishOptions {
   /** Undefined is treated as transitions. */
-  readonly form?: LogForm | undefined;
+  readonly entryMode?: EntryMode | undefined;
   /** Open messages that this commit abandons. */
   readonly expired?: ReturnType<LogFoldStore['expired']>;
 }
@@ -186,9 +186,9 @@ export class WindowFold {
   }
 
   /** @param load returns the records of open messages, by id */
-  finish(load: LogFoldStore['openRecords'], { form, expired = [] }: FinishOptions = {}): LogFold {
+  finish(load: LogFoldStore['openRecords'], { entryMode, expired = [] }: FinishOptions = {}): LogFold {
     const { account, memory, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
-    const measures = form !== 'present';
+    const measures = entryMode !== 'snapshot';
     const counts = this.#counts;
     counts.add('opsd_logs_duplicate_entries_total', this.#repeated);
     counts.add('opsd_logs_refused_entries_total', this.#refused);

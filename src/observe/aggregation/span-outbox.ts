@@ -6,7 +6,7 @@
  * The absence of a batch records its acknowledgement. No list of sent spans is needed: the fold recognizes entries that
  * it has seen, so no span is made twice.
  */
-import type { LogForm, LogMemory, OpenMessage } from './log-store.ts';
+import type { EntryMode, LogMemory, OpenMessage } from './log-store.ts';
 import type { MessageProgress } from './message-trace.ts';
 import type { SpanBatch, SpansOfCommit } from './span-batch.ts';
 
@@ -34,7 +34,7 @@ export interface CommitFacts {
   /** Epoch milliseconds: the log was counted up to `from`, and is counted up to `watermark` with this commit. */
   readonly from: number;
   readonly watermark: number;
-  readonly form: LogForm | undefined;
+  readonly entryMode: EntryMode | undefined;
   /** News about each message that the commit touches. */
   readonly progress: readonly MessageProgress[];
   /** Messages in flight before this commit. */

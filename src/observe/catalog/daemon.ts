@@ -1,6 +1,6 @@
 /** Metrics of the daemon's own work (`opsd_*`) and of its process. */
 import { callbacks, hooks, notifications } from './hooks.ts';
-import { logForm, logReader } from './logs.ts';
+import { entryMode, logReader } from './logs.ts';
 import { statsPoints, statsReader } from './stats.ts';
 import { storeFiles } from './store.ts';
 import { counter, family, gauge, histogram } from './metric-spec.ts';
@@ -384,7 +384,7 @@ const daemon = family(
 export const daemonCatalog = {
   ...collectors,
   ...logReader,
-  ...logForm,
+  ...entryMode,
   ...statsReader,
   ...statsPoints,
   ...api,

@@ -202,11 +202,11 @@ export const logReader = family(
   },
 );
 
-export const logForm = family(
+export const entryMode = family(
   { heading: 'Log reader', account: true, collector: 'logs' },
   {
-    opsd_logs_form_info: gauge(
-      ['form'],
+    opsd_log_entry_mode_info: gauge(
+      ['mode'],
       'info',
       'entries of a delivered message',
       'Entry mode of the log, always 1: transitions (an entry for each change of state), present (one entry per message), or unknown so far.',

@@ -134,11 +134,11 @@ class Run {
     for (const walked of [counted, swept]) {
       if (walked?.error !== undefined && !walked.hasAdvanced) throw walked.error;
     }
-    const { watermark, form } = this.#state;
+    const { watermark, entryMode } = this.#state;
     const row: LogProgress = {
       watermark,
-      ...(form !== undefined && { form }),
-      ...(form !== 'present' && { inFlight: inFlightOf(stores.log.memory(target.account), watermark) }),
+      ...(entryMode !== undefined && { entryMode }),
+      ...(entryMode !== 'snapshot' && { inFlight: inFlightOf(stores.log.memory(target.account), watermark) }),
     };
     return { rows: [row], dropped: this.#dropped };
   }
@@ -215,9 +215,9 @@ class Run {
    * the mode stays unknown.
    */
   async #learnForm({ fold: { delivered: messageId } }: WindowRead, isSweep: boolean): Promise<void> {
-    const { form } = this.#state;
+    const { entryMode } = this.#state;
     if (messageId === undefined || this.#isFormUnknown) return;
-    if (form === 'transitions' || (form === 'present' && !isSweep)) return;
+    if (entryMode === 'transitions' || (entryMode === 'snapshot' && !isSweep)) return;
     const { signal } = this.#context;
     try {
       const { value } = await this.#api.listLogs({ messageId, count: PAGE_SIZE }, { signal });
@@ -225,7 +225,7 @@ class Run {
       const told = new Set(
         value.filter((entry) => entry.messageId === messageId).map(({ time, state = '' }) => `${time} ${state}`),
       );
-      if (told.size > 0) this.#state = { ...this.#state, form: told.size > 1 ? 'transitions' : 'present' };
+      if (told.size > 0) this.#state = { ...this.#state, entryMode: told.size > 1 ? 'transitions' : 'snapshot' };
     } catch {
       signal.throwIfAborted();
       this.#isFormUnknown = true;
@@ -236,7 +236,7 @@ class Run {
     const store = this.#context.stores.log;
     const { account, settings } = this.#context.target;
     const before = this.#state;
-    const { form } = before;
+    const { entryMode } = before;
     const watermark = isSweep ? before.watermark : to;
     const sweep = before.sweep && { ...before.sweep, ...(isSweep && { at: to }) };
     // A running sweep must recognize the entries that it has yet to read.
@@ -254,7 +254,7 @@ class Run {
     const expired =
       excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, surely, EXPIRED_AT_ONCE);
     const { progress, attempts, resumeEnds, ...added } = fold.finish((...asked) => store.openRecords(...asked), {
-      form,
+      entryMode,
       expired,
     });
     const { lines: linesOf, spans: spansOf } = this.#context;
@@ -263,7 +263,7 @@ class Run {
       account,
       from: before.watermark,
       watermark,
-      form,
+      entryMode,
       progress: told,
       open: store.memory(account).open,
       opened: added.opened,

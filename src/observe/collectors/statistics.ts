@@ -65,11 +65,11 @@ async function collectAccount(
     records: [...rest.records, ...(began === undefined ? [] : [mark])],
   });
   const after = stores.series.loadSeries(account, subject);
-  const { watermark, form } = stores.log.loadLogState(account);
+  const { watermark, entryMode } = stores.log.loadLogState(account);
   const since = logSince(after);
   // If the log has one entry per message, the entries of an hour change after it.
   const reconciled =
-    watermark !== undefined && since !== undefined && form === 'transitions'
+    watermark !== undefined && since !== undefined && entryMode === 'transitions'
       ? reconcile({
           records: after,
           log: { since, watermark },

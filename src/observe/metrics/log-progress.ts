@@ -4,8 +4,8 @@ import type { Project } from './projection.ts';
 import { seconds } from './values.ts';
 
 export const projectLogs: Project<'logs'> = ({ account, rows }, put) => {
-  for (const { form = 'unknown', inFlight = [] } of rows) {
-    put('opsd_logs_form_info', { account, form }, 1);
+  for (const { entryMode = 'unknown', inFlight = [] } of rows) {
+    put('opsd_log_entry_mode_info', { account, mode: entryMode }, 1);
     for (const { destination: name, messages, oldestDueAt } of inFlight) {
       const destination = destinationLabel(name);
       put('msgsvc_messages_in_flight', { account, destination }, messages);

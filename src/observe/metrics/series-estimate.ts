@@ -47,7 +47,7 @@ const FIXED: Readonly<Record<string, Bound>> = {
   plan: [1, 1],
   index_region: [1, 1],
   operation: [7, 20],
-  form: [1, 1],
+
   source: [16, 20],
   window: [2, 2],
   credential: [1, 3],

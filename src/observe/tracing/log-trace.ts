@@ -2,7 +2,7 @@
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { WindowFold } from '../aggregation/log.ts';
 import { assignStates, STATE_PASSES, type StatedEntry, type StatePass } from '../aggregation/log-entry.ts';
-import { LogMemory, type LogForm } from '../aggregation/log-store.ts';
+import { LogMemory, type EntryMode } from '../aggregation/log-store.ts';
 import { deliverySpans } from './delivery-spans.ts';
 import type { TraceSettings } from './settings.ts';
 import { tellingOf } from './span-sampling.ts';
@@ -35,8 +35,8 @@ export async function traceFromLog(
   const memory = new LogMemory();
   const fold = new WindowFold({ account, from: -Infinity, memory, admit: (_label, value) => value });
   for (const entry of stated) fold.take(entry);
-  const form: LogForm = stated.length === 1 && stated[0]!.state !== 'CREATED' ? 'present' : 'transitions';
-  const [message] = fold.finish(() => new Map(), { form }).progress();
+  const entryMode: EntryMode = stated.length === 1 && stated[0]!.state !== 'CREATED' ? 'snapshot' : 'transitions';
+  const [message] = fold.finish(() => new Map(), { entryMode }).progress();
   if (message === undefined) return undefined;
   const isOpen = message.end === undefined;
   const made = deliverySpans(
@@ -44,12 +44,12 @@ export async function traceFromLog(
     {
       attempts: message.attempts.map((_attempt, index) => index),
       root: isOpen ? 'open' : 'whole',
-      isBare: form === 'present',
+      isBare: entryMode === 'snapshot',
     },
     { producer: settings.producer, maxOpenMs: WHOLE_MS, failedRun: () => undefined },
   );
   if (made === undefined) return undefined;
-  const isSent = tellingOf(message, settings, { isLeftOpen: false, isBare: form === 'present' }) !== undefined;
+  const isSent = tellingOf(message, settings, { isLeftOpen: false, isBare: entryMode === 'snapshot' }) !== undefined;
   return { spans: made.spans, isOpen, isSent };
 }
 

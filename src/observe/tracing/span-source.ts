@@ -42,7 +42,7 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
     const spans = new CommitSpans({ ...options, writer, budget, frame }, facts.account);
     for (const message of facts.progress) {
       const isLeftOpen = known.has(message.messageId);
-      const telling = tellingOf(message, settings, { isLeftOpen, isBare: facts.form === 'present' });
+      const telling = tellingOf(message, settings, { isLeftOpen, isBare: facts.entryMode === 'snapshot' });
       if (telling !== undefined) spans.add(message, telling);
     }
     const leftOpen = openOf(facts, known, settings)

@@ -176,7 +176,7 @@ test('an unknown entry mode does not stop the counting', async () => {
     if (messageId !== undefined) throw new FakeServiceError('client_error');
   };
   await w.clock.advance(30 * SECOND);
-  expect(await w.run()).not.toHaveProperty('form');
+  expect(await w.run()).not.toHaveProperty('entryMode');
   expect(w.counters()['msgsvc_log_events_total DELIVERED']).toBe(1);
 });
 

@@ -394,7 +394,7 @@ describe('the entry mode of the log', () => {
       await w.run();
       w.log.entries.push(...life);
       await w.clock.advance(30 * SECOND);
-      expect(await w.run()).toMatchObject({ form: 'transitions', inFlight: [] });
+      expect(await w.run()).toMatchObject({ entryMode: 'transitions', inFlight: [] });
       expect(w.counts()).toMatchObject({
         'msgsvc_message_delivery_duration_seconds a.example': 1,
         'msgsvc_message_attempt_duration_seconds a.example': 1,
@@ -403,7 +403,7 @@ describe('the entry mode of the log', () => {
       const asked = w.log.queries.length;
       w.restart();
       await w.clock.advance(30 * SECOND);
-      expect(await w.run()).toMatchObject({ form: 'transitions' });
+      expect(await w.run()).toMatchObject({ entryMode: 'transitions' });
       expect(w.log.queries.length).toBe(asked + 1);
     },
   );
@@ -446,7 +446,7 @@ test('an entry that is listed twice does not count as two states of a message', 
   await w.run();
   w.log.entries.push(entry(1_000, { state: 'DELIVERED', responseStatus: 200 }));
   await w.clock.advance(30 * SECOND);
-  expect(await w.run()).toMatchObject({ form: 'present' });
+  expect(await w.run()).toMatchObject({ entryMode: 'snapshot' });
 });
 
 describe('messages in flight', () => {

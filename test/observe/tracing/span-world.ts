@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { traceSettings } from '#observe/tracing/settings.ts';
 import { createSpanExport, type SpanExport } from '#observe/tracing/spans.ts';
-import type { LogForm, OpenMessage } from '#observe/aggregation/log-store.ts';
+import type { EntryMode, OpenMessage } from '#observe/aggregation/log-store.ts';
 import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import type { CommitFacts } from '#observe/aggregation/span-outbox.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
@@ -44,7 +44,7 @@ export function openMessage(more: Partial<MessageProgress> = {}, outcomes: reado
 }
 
 export interface Committing {
-  readonly form?: LogForm;
+  readonly entryMode?: EntryMode;
   readonly from?: number;
   readonly watermark?: number;
   /** Messages in flight before the commit. */
@@ -102,13 +102,13 @@ export async function spanWorld(sink: { readonly url: string }, options: SpanWor
     store,
     events,
     clock,
-    send(progress, { form = 'transitions', from = AT, watermark = AT, open = [], closed = [] } = {}) {
+    send(progress, { entryMode = 'transitions', from = AT, watermark = AT, open = [], closed = [] } = {}) {
       const account = progress[0]?.account ?? open[0]?.account ?? 'prod';
       const facts: CommitFacts = {
         account,
         from,
         watermark,
-        form,
+        entryMode,
         progress,
         open: new Map(
           open.map(({ messageId, createdAt, dueAt }) => [messageId, { destination: '', createdAt, dueAt }]),

@@ -210,7 +210,7 @@ describe('content of spans', () => {
 
   test('entries without transitions produce only the root, which says so', async () => {
     const { createdAt: _created, dueAt: _due, ...rest } = message({ attempts: [{ endedAt: AT + 3_000 }] });
-    const spans = await sent([rest], {}, { form: 'present' });
+    const spans = await sent([rest], {}, { entryMode: 'snapshot' });
     expect(spans).toHaveLength(1);
     expect(spans[0]).toMatchObject({
       startMs: AT + 3_000,

@@ -40,7 +40,7 @@ if (spans !== undefined) {
     account: 'a',
     from: at,
     watermark: at,
-    form: 'transitions',
+    entryMode: 'transitions',
     progress: [
       {
         account: 'a',
