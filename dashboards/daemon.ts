@@ -270,7 +270,7 @@ const requests = row(
     timeSeries({
       title: 'What the reader of the log met',
       description:
-        'Entries that came late and were found, that were refused, deliveries and attempts without a known beginning, and messages given up. Many that are refused: the service tells something new.',
+        'Entries that came late and were found, that were refused, deliveries and attempts without a known beginning, and messages abandoned. Many that are refused: the service tells something new.',
       unit: 'short',
       bars: true,
       stacked: true,
@@ -280,7 +280,7 @@ const requests = row(
         query(`sum(${perStep('opsd_logs_refused_entries_total')})`, 'refused'),
         query(`sum(${perStep('opsd_logs_unjoined_deliveries_total')})`, 'delivery without beginning'),
         query(`sum(${perStep('opsd_logs_unjoined_attempts_total')})`, 'attempt without beginning'),
-        query(`sum(${perStep('opsd_logs_given_up_messages_total')})`, 'given up'),
+        query(`sum(${perStep('opsd_messages_abandoned_total')})`, 'abandoned'),
       ],
     }),
   ],

@@ -203,7 +203,7 @@ const failures: Row = row(
     }),
     timeSeries({
       title: 'Failed for good a minute, by destination',
-      description: 'Messages that were given up after their last retry. Their repair is a matter of the DLQ.',
+      description: 'Messages that failed after their last retry. Their repair is a matter of the DLQ.',
       unit: 'cpm',
       queries: [query(`60 * ${each('msgsvc_message_failures_total')}`, '{{destination}}')],
       click: SERIES_LINKS,

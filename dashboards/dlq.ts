@@ -63,7 +63,7 @@ const now: Row = row('Now', [
   stat({
     title: 'Failed for good in the time shown',
     description:
-      'Messages that were given up after their last retry, to the chosen destinations. Each of them is work that was not done.',
+      'Messages that failed after their last retry, to the chosen destinations. Each of them is work that was not done.',
     unit: 'locale',
     decimals: 0,
     queries: [query(`sum(${increase(FAILURES, CHOSEN)})`)],
@@ -176,7 +176,7 @@ const failures: Row = row(
     timeSeries({
       title: 'Failed for good a minute, by reason and code',
       description:
-        'Why messages were given up: the outcome of the last attempt. Of the chosen destinations; nothing is drawn while none fails.',
+        'Why messages failed: the outcome of the last attempt. Of the chosen destinations; nothing is drawn while none fails.',
       unit: 'cpm',
       stacked: true,
       bars: true,

@@ -65,7 +65,7 @@ export function killedLogs({ emulator, service, sinkUrl, below, kills }: Campaig
     told: toldByMetrics,
     check(metrics) {
       if (kills >= SURELY_LATE) expect(metrics.value('opsd_logs_late_entries_total')).toBeGreaterThan(0);
-      for (const doubt of ['unjoined_deliveries', 'unjoined_attempts', 'revised_durations', 'given_up_messages']) {
+      for (const doubt of ['unjoined_deliveries', 'unjoined_attempts', 'revised_durations', 'messages_abandoned']) {
         expect(metrics.value(`opsd_logs_${doubt}_total`), doubt).toBe(0);
       }
     },

@@ -19,7 +19,7 @@ export const READER_COUNTERS = [
   'opsd_logs_unjoined_deliveries_total',
   'opsd_logs_unjoined_attempts_total',
   'opsd_logs_revised_durations_total',
-  'opsd_logs_given_up_messages_total',
+  'opsd_messages_abandoned_total',
 ] as const satisfies readonly CounterName[];
 
 type Single = (typeof READER_COUNTERS)[number];

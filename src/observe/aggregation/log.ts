@@ -39,7 +39,7 @@ import {
 import { messageProgress } from './progress.ts';
 
 /** Time after a message's newest entry, or after its due time, when the message is abandoned. */
-export const GIVE_UP_AFTER_MS = 24 * HOUR_MS;
+export const ABANDON_AFTER_MS = 24 * HOUR_MS;
 const READ_AGAIN_MS = 20 * 60_000;
 
 /** Entry field to count by, in addition to the destination. */
@@ -224,7 +224,7 @@ export class WindowFold {
     for (const { messageId, record } of expired) {
       if (this.#groups.get(messageId)?.steps.length) continue;
       closed.push(messageId);
-      this.#giveUp(parseRecord(record), measures);
+      this.#abandon(parseRecord(record), measures);
     }
     return {
       increments: counts.increments(),
@@ -273,8 +273,8 @@ export class WindowFold {
     return foldMessage({ messageId, before, isPast, fresh, described, counts: this.#counts, measures });
   }
 
-  #giveUp(record: MessageRecord, measures: boolean): void {
-    if (record.end === undefined) this.#counts.add('opsd_logs_given_up_messages_total', 1);
+  #abandon(record: MessageRecord, measures: boolean): void {
+    if (record.end === undefined) this.#counts.add('opsd_messages_abandoned_total', 1);
     if (!measures) return;
     const { deliveries, attempts } = unjoinedOf(record);
     this.#counts.add('opsd_logs_unjoined_deliveries_total', deliveries);
@@ -319,7 +319,7 @@ function openMessage(
   const created = record.steps.find(({ state }) => state === 'CREATED');
   return {
     messageId,
-    expires: record.end === undefined ? Math.max(last.time, dueAt) + GIVE_UP_AFTER_MS : last.time + waitMs,
+    expires: record.end === undefined ? Math.max(last.time, dueAt) + ABANDON_AFTER_MS : last.time + waitMs,
     destination,
     ...(record.end === undefined && { dueAt, ...(created !== undefined && { createdAt: created.time }) }),
     record: formatRecord(record),

@@ -174,7 +174,7 @@ export const logReader = family(
       'Measured waits and attempts that a late entry proved wrong.',
       { ...mirrored, debug: true },
     ),
-    opsd_logs_given_up_messages_total: counter(
+    opsd_messages_abandoned_total: counter(
       [],
       'items',
       'joins',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 import type { StatedEntry } from '#observe/aggregation/log-entry.ts';
-import { GIVE_UP_AFTER_MS, WindowFold, type LogFold, type LogWindow } from '#observe/aggregation/log.ts';
+import { ABANDON_AFTER_MS, WindowFold, type LogFold, type LogWindow } from '#observe/aggregation/log.ts';
 import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import { countersOf, hasEnded, histories, truthOf } from '../../support/log-history.ts';
 import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
@@ -584,7 +584,7 @@ describe('the record of an open message', () => {
     const due = T0 + 3 * GIVE_UP_AFTER_MS;
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
-    expect(store.expired(ACCOUNT, due + GIVE_UP_AFTER_MS, 10)).toEqual([]);
-    expect(store.expired(ACCOUNT, due + GIVE_UP_AFTER_MS + 1, 10).map(({ messageId }) => messageId)).toEqual(['msg-1']);
+    expect(store.expired(ACCOUNT, due + ABANDON_AFTER_MS, 10)).toEqual([]);
+    expect(store.expired(ACCOUNT, due + ABANDON_AFTER_MS + 1, 10).map(({ messageId }) => messageId)).toEqual(['msg-1']);
   });
 });

@@ -99,7 +99,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     w.log.entries.push(entry(w.serviceNow() - T0, { messageId: 'm', state: 'DELIVERED', responseStatus: 200 }));
     w.setAhead(0);
     await w.runs(20);
-    expect(w.own('opsd_logs_given_up_messages_total')).toBe(0);
+    expect(w.own('opsd_messages_abandoned_total')).toBe(0);
     expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
     expect(w.ends()).toEqual([{ id: 'm', outcome: 'delivered' }]);
   });

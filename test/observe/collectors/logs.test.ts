@@ -375,7 +375,7 @@ describe('late entries', () => {
     await w.clock.advance(1_300 * SECOND);
     await w.run();
     expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(1);
-    expect(w.own('opsd_logs_given_up_messages_total')).toBe(0);
+    expect(w.own('opsd_messages_abandoned_total')).toBe(0);
     expect(w.store.sizes(ACCOUNT).open).toBe(0);
   });
 });
