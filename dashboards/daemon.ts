@@ -250,14 +250,14 @@ const requests = row(
   ],
   [
     timeSeries({
-      title: 'Held back, repeated, not understood',
+      title: 'Throttled, retried, invalid',
       description:
         'Requests that wait in our own limiter, requests repeated after a failure, and rows of answers that were left out since they could not be understood. Many that wait: raise client.requestsPerSecond, or read less often.',
       unit: 'cps',
       queries: [
         query(`sum(${rate('opsd_api_throttled_requests_total')})`, 'wait in our limiter'),
         query(`sum(${rate('opsd_api_request_retries_total')})`, 'repeated requests'),
-        query(`sum(${rate('opsd_api_dropped_rows_total')})`, 'rows left out'),
+        query(`sum(${rate('opsd_api_invalid_rows_total')})`, 'invalid rows'),
       ],
     }),
     timeSeries({
@@ -277,7 +277,7 @@ const requests = row(
       interval: '1m',
       queries: [
         query(`sum(${perStep('opsd_logs_late_entries_total')})`, 'came late'),
-        query(`sum(${perStep('opsd_logs_refused_entries_total')})`, 'refused'),
+        query(`sum(${perStep('opsd_log_invalid_entries_total')})`, 'invalid'),
         query(`sum(${perStep('opsd_logs_unjoined_deliveries_total')})`, 'delivery without beginning'),
         query(`sum(${perStep('opsd_logs_unjoined_attempts_total')})`, 'attempt without beginning'),
         query(`sum(${perStep('opsd_messages_abandoned_total')})`, 'abandoned'),

@@ -46,7 +46,7 @@ export const QUIET: Readonly<Record<string, Quiet>> = {
   'opsd-daemon/panel/Log against statistics/A': NO_HOUR,
   'opsd-daemon/panel/Do log and statistics agree?/A': NO_HOUR,
   'opsd-daemon/panel/Why sources fail/A': { because: 'no source fails', filledBy: 'refusal' },
-  'opsd-daemon/panel/Held back, repeated, not understood/C': {
+  'opsd-daemon/panel/Throttled, retried, invalid/C': {
     because: 'every row is understood',
     filledBy: 'refusal',
   },

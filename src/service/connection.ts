@@ -261,7 +261,7 @@ export class ApiConnection implements AsyncDisposable {
     if (drops.count > 0) {
       const { count, example } = drops;
       const { account } = this.#options;
-      this.#deps.events.emit({ type: 'api.rows_dropped', account, operation: call.operation, count, example });
+      this.#deps.events.emit({ type: 'api.invalid_rows', account, operation: call.operation, count, example });
     }
     return { value, dropped: drops.count };
   }

@@ -474,9 +474,9 @@ describe('a canary never comes out', () => {
     });
     const page = await client.message.listWorkflowDlq({}, call);
     expect(page).toMatchObject({ value: [], dropped: 1 });
-    expect(client.eventsOf('api.rows_dropped')).toEqual([
+    expect(client.eventsOf('api.invalid_rows')).toEqual([
       {
-        type: 'api.rows_dropped',
+        type: 'api.invalid_rows',
         account: 'production',
         operation: 'list-workflow-dlq',
         count: 1,

@@ -11,7 +11,7 @@ const ABSENT: Readonly<Record<string, string>> = {
   msgsvc_workflow_dlq_labeled_runs: 'telemetry.metrics.workflowDlqLabels is off unless it is set',
   msgsvc_workflow_dlq_flow_control_runs: 'only while a run in the DLQ has a flow-control key',
   msgsvc_account_budget_exhaustion_timestamp_seconds: 'only when the budget does not last for the month',
-  opsd_api_dropped_rows_total: 'only when an answer had rows that were not understood',
+  opsd_api_invalid_rows_total: 'only when a response had invalid rows',
   opsd_api_rate_limit_remaining_requests: 'only when an answer told of its limits',
   opsd_tls_certificate_not_after_timestamp_seconds: 'the demo speaks plain HTTP',
   opsd_config_last_reload_successful: 'the demo has no configuration file to load again',

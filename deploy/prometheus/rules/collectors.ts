@@ -80,11 +80,11 @@ export const collectorAlerts: AlertGroup = {
       alert: 'OpsdInvalidInput',
       // Invalid rows of the log are counted as log entries.
       expr: promql`
-        increase(opsd_logs_refused_entries_total[15m]) > 0
+        increase(opsd_log_invalid_entries_total[15m]) > 0
         or
-        increase(opsd_api_dropped_rows_total{operation!="list-logs"}[15m]) > 0
+        increase(opsd_api_invalid_rows_total{operation!="list-logs"}[15m]) > 0
         or
-        increase(opsd_refused_values_total[15m]) > 0
+        increase(opsd_invalid_values_total[15m]) > 0
         or
         increase(opsd_projection_failures_total[15m]) > 0
       `,

@@ -42,7 +42,7 @@ export type ClientEvent =
       readonly remaining: number;
     }
   | {
-      readonly type: 'api.rows_dropped';
+      readonly type: 'api.invalid_rows';
       readonly account: string;
       readonly operation: string;
       readonly count: number;

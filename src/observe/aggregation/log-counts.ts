@@ -15,7 +15,7 @@ export const READER_COUNTERS = [
   'opsd_logs_watermark_resets_total',
   'opsd_logs_duplicate_entries_total',
   'opsd_logs_late_entries_total',
-  'opsd_logs_refused_entries_total',
+  'opsd_log_invalid_entries_total',
   'opsd_logs_unjoined_deliveries_total',
   'opsd_logs_unjoined_attempts_total',
   'opsd_logs_revised_durations_total',

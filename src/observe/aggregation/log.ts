@@ -106,7 +106,7 @@ export class WindowFold {
   #delivered: string | undefined;
   #repeated = 0;
   #fresh = 0;
-  #refused = 0;
+  #invalid = 0;
 
   constructor(window: LogWindow) {
     this.#window = window;
@@ -121,8 +121,8 @@ export class WindowFold {
   }
 
   /** Returns the number of invalid rows that were not counted before. */
-  get refused(): number {
-    return this.#refused;
+  get invalid(): number {
+    return this.#invalid;
   }
 
   /**
@@ -135,13 +135,13 @@ export class WindowFold {
     setTextKey(key, identity);
     const { seen } = this.#window.memory;
     const isKnown = time === undefined ? seen.hasAnywhere(key) : seen.has(time, key);
-    if (!isKnown && this.#seen.add(time ?? latest, key)) this.#refused += 1;
+    if (!isKnown && this.#seen.add(time ?? latest, key)) this.#invalid += 1;
   }
 
   /** Counts invalid rows that have nothing to recognize them by. */
   refuseUnknown(rows: number): void {
     // A sweep reads rows again, and most of them are already counted.
-    if (this.#window.isSweep !== true) this.#refused += rows;
+    if (this.#window.isSweep !== true) this.#invalid += rows;
   }
 
   /** Adds an entry. An entry can arrive again, and in any order. */
@@ -191,7 +191,7 @@ export class WindowFold {
     const measures = entryMode !== 'snapshot';
     const counts = this.#counts;
     counts.add('opsd_logs_duplicate_entries_total', this.#repeated);
-    counts.add('opsd_logs_refused_entries_total', this.#refused);
+    counts.add('opsd_log_invalid_entries_total', this.#invalid);
     if (isSweep) counts.add('opsd_logs_late_entries_total', this.#fresh);
     const known = [...this.#groups.keys()].filter((messageId) => memory.open.has(messageId));
     const records = known.length === 0 ? new Map<string, string>() : load(account, known);

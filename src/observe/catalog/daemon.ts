@@ -124,7 +124,7 @@ const api = family(
       'response headers',
       'Remaining requests reported in response headers, by window. Absent if the service sends no such headers.',
     ),
-    opsd_api_dropped_rows_total: counter(
+    opsd_api_invalid_rows_total: counter(
       ['operation'],
       'items',
       'client',
@@ -354,7 +354,7 @@ const daemon = family(
       },
     ),
     opsd_series_limit: gauge([], 'items', 'configuration', 'Maximum series exported, over all metrics.'),
-    opsd_series_refused_total: counter(
+    opsd_series_dropped_total: counter(
       [],
       'items',
       'registry',
@@ -366,7 +366,7 @@ const daemon = family(
       'limiter',
       'Distinct label values folded into "other" by a cardinality limit, each counted once; at most 500,000.',
     ),
-    opsd_refused_values_total: counter(
+    opsd_invalid_values_total: counter(
       ['source'],
       'items',
       'exporter',

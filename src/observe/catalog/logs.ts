@@ -146,7 +146,7 @@ export const logReader = family(
       'Log entries that appeared after their time was first read and were found by a sweep.',
       mirrored,
     ),
-    opsd_logs_refused_entries_total: counter(
+    opsd_log_invalid_entries_total: counter(
       [],
       'items',
       'windows',

@@ -278,7 +278,7 @@ class Run {
       increments: [...added.increments, ...this.#ownIncrements()],
     });
     this.#context.onAttempts?.({ from: before.watermark, watermark, attempts, resumeEnds });
-    this.#dropped += fold.refused;
+    this.#dropped += fold.invalid;
   }
 
   /** Commits the pages read, and the state, without entries. */

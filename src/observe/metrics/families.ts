@@ -87,7 +87,7 @@ export function createFamilies({ limiter, ...options }: FamiliesDeps): Families 
   }
 
   function refuse(source: Source): void {
-    tables.count(tables.of('opsd_refused_values_total'), labelText('source', source), 1);
+    tables.count(tables.of('opsd_invalid_values_total'), labelText('source', source), 1);
   }
 
   return {

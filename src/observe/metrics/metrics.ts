@@ -193,7 +193,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 function createRefusals(families: () => Families, { events, settings }: MetricsDeps): (family: string) => void {
   const reported = new Set<string>();
   return (family) => {
-    families().add('opsd_series_refused_total', {});
+    families().add('opsd_series_dropped_total', {});
     if (reported.has(family)) return;
     reported.add(family);
     events.emit({ type: 'series.refused', family, limit: settings.maxSeries });
@@ -247,7 +247,7 @@ function sayOnce(families: Families, deps: MetricsDeps): void {
   families.set('opsd_state_restored', {}, deps.stateRestored ? 1 : 0);
   families.set('opsd_config_hash', {}, numberOf(deps.configHash));
   for (const source of SOURCES) {
-    families.add('opsd_refused_values_total', { source }, 0);
+    families.add('opsd_invalid_values_total', { source }, 0);
     families.add('opsd_projection_failures_total', { source }, 0);
   }
   for (const level of LEVELS) families.add('opsd_log_messages_total', { level }, 0);

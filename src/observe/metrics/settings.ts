@@ -42,7 +42,7 @@ export const metricsSettings = z
       .max(5_000_000)
       .default(100_000)
       .describe(
-        'Maximum series over all metrics. New label sets above it are rejected and counted in `opsd_series_refused_total`; known ones continue.',
+        'Maximum series over all metrics. New label sets above it are rejected and counted in `opsd_series_dropped_total`; known ones continue.',
       ),
     newSeriesZeroFor: durationSetting({ min: '0s', max: '1h' })
       .prefault('90s')

@@ -213,7 +213,7 @@ function rowsCell(row: SourceView): HtmlValue {
     const until = html`<span class="sub">counted until</span>${formatTime(row.countedUntilAt).slice(11)}`;
     return [until, sub(lagText(row))];
   }
-  return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${formatCount(row.dropped!)} not understood`)];
+  return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${formatCount(row.dropped!)} invalid`)];
 }
 
 /** `42 min behind, counting at 3.1× real time`. */

@@ -70,7 +70,7 @@ test(
           await clock.advance(POLL);
         }
         const counted = new Map(store.counters(ACCOUNT).map(({ metric, value }) => [metric, value]));
-        expect(counted.get('opsd_logs_refused_entries_total')).toBe(
+        expect(counted.get('opsd_log_invalid_entries_total')).toBe(
           rows.filter(({ kind }) => kind !== undefined).length,
         );
         expect(counted.get('msgsvc_messages_created_total') ?? 0).toBe(
@@ -92,8 +92,8 @@ test('over a restart with the store of a file', async () => {
     const totals = createTotals(store);
     const stores = { ...memoryStores(), log: createLogFoldStore(store, totals) };
     await logs.collect(log.client, context<'logs'>({ clock, stores }));
-    const refused = totals.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_logs_refused_entries_total');
-    expect(refused?.value).toBe(expected);
+    const invalid = totals.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_invalid_entries_total');
+    expect(invalid?.value).toBe(expected);
     // Past the time of the next sweep.
     await clock.advance(6 * 60 * SECOND);
   }

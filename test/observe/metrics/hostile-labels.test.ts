@@ -173,7 +173,7 @@ describe('hostile values', () => {
         durationMs: 1,
         failure: { reason: 'timeout', message: text },
       });
-      made.events.emit({ type: 'api.rows_dropped', account: 'prod', operation: 'list-logs', count: 1, example: text });
+      made.events.emit({ type: 'api.invalid_rows', account: 'prod', operation: 'list-logs', count: 1, example: text });
       made.events.emit({
         type: 'action.outcome',
         account: 'prod',

@@ -31,7 +31,7 @@ test('a process continues the counts of the previous one', async () => {
     expect(samples.get('opsd_spans_dropped_total{reason="failed"}')).toBe(0);
     expect(samples.get('opsd_delivery_events_written_total')).toBe(5);
     expect(samples.get('opsd_delivery_events_dropped_total')).toBe(6);
-    expect(samples.get('opsd_refused_values_total{source="store"}')).toBe(0);
+    expect(samples.get('opsd_invalid_values_total{source="store"}')).toBe(0);
   }
 });
 

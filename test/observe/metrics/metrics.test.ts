@@ -66,7 +66,7 @@ describe('gauges of a collector', () => {
     publish('flowControl', [
       { flowControlKey: 'billing', waitListSize: -1, parallelismCount: NaN, ratePeriodStart: 86_400_000, rateCount: 4 },
     ]);
-    const refused = 'opsd_refused_values_total{source="flowControl"}';
+    const refused = 'opsd_invalid_values_total{source="flowControl"}';
     expect((await scrape()).get(refused)).toBe(3);
     const samples = await scrape();
     expect(samples.get(refused)).toBe(3);
@@ -93,7 +93,7 @@ describe('gauges of a collector', () => {
     expect(samples.get(`msgsvc_search_index_limit_day_queries${INDEX}`)).toBe(Infinity);
     expect(samples.get(`msgsvc_search_index_input_enrichment_enabled${INDEX}`)).toBe(0);
     expect(seriesOf(samples, 'msgsvc_search_index_created_timestamp_seconds')).toEqual({});
-    expect(samples.get('opsd_refused_values_total{source="searchIndexes"}')).toBe(0);
+    expect(samples.get('opsd_invalid_values_total{source="searchIndexes"}')).toBe(0);
   });
 
   test('are computed once per batch, not at each scrape', async () => {

@@ -163,7 +163,7 @@ describe('totals of the store', () => {
     totals.add('prod', [created('d.example', NaN)], [odd]);
     await scrape();
     const samples = await scrape();
-    expect(samples.get('opsd_refused_values_total{source="store"}')).toBe(8);
+    expect(samples.get('opsd_invalid_values_total{source="store"}')).toBe(8);
     expect(seriesOf(samples, 'msgsvc_messages_created_total')).toEqual({ [createdOf('a.example')]: 2 });
     expect(samples.get('opsd_spans_exported_total')).toBe(0);
   });
@@ -207,7 +207,7 @@ describe('histograms of the store', () => {
     const { totals, scrape } = world();
     totals.add('prod', [], [fell(0, 1, { buckets: [1] }), fell(0, 1, { sum: Number.NaN }), fell(0, -1), fell(1, 1)]);
     const samples = await scrape();
-    expect(samples.get('opsd_refused_values_total{source="store"}')).toBe(3);
+    expect(samples.get('opsd_invalid_values_total{source="store"}')).toBe(3);
     expect(samples.get(le('+Inf'))).toBe(1);
   });
 
@@ -292,8 +292,8 @@ describe('a counter that appears while the daemon runs', () => {
 
   test('waits for counters of the daemon itself too', async () => {
     const { events, clock, scrape } = world(zeroFor);
-    const skipped = 'opsd_api_dropped_rows_total{account="prod",operation="list-logs"}';
-    events.emit({ type: 'api.rows_dropped', account: 'prod', operation: 'list-logs', count: 3, example: 'x' });
+    const skipped = 'opsd_api_invalid_rows_total{account="prod",operation="list-logs"}';
+    events.emit({ type: 'api.invalid_rows', account: 'prod', operation: 'list-logs', count: 3, example: 'x' });
     events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
     const before = await scrape();
     // The other counter existed from the start.

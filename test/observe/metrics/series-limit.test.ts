@@ -35,7 +35,7 @@ async function fill(made: World): Promise<void> {
   made.publish('urlGroups', groups(5_000));
   await until({ what: 'the limit is reached' }, async () => {
     const samples = await made.scrape();
-    return (samples.get('opsd_series_refused_total') ?? 0) > 10_000;
+    return (samples.get('opsd_series_dropped_total') ?? 0) > 10_000;
   });
 }
 
@@ -53,7 +53,7 @@ describe('the limit of series', () => {
     expect(samples.get('opsd_collector_skipped_total{account="prod",collector="logs",reason="quota"}')).toBe(1);
     expect(samples.get('msgsvc_up{account="prod",api="message"}')).toBe(0);
     expect(samples.get('opsd_series_limit')).toBe(2_000);
-    expect(samples.get('opsd_series_refused_total')).toBeGreaterThan(10_000);
+    expect(samples.get('opsd_series_dropped_total')).toBeGreaterThan(10_000);
     const warned = heard.filter(({ type }) => type === 'series.refused');
     expect(new Set(warned.map((event) => JSON.stringify(event))).size).toBe(warned.length);
     expect(warned).toContainEqual({ type: 'series.refused', family: 'msgsvc_url_group_endpoints', limit: 2_000 });
@@ -90,6 +90,6 @@ describe('the limit of series', () => {
     const stored = Array.from({ length: 3_000 }, (_, index) => created(`d${index}.example`, 1));
     const made = world({ metrics, stored });
     expect((await seriesTold(made)).exposed).toBeLessThanOrEqual(2_000);
-    expect((await made.scrape()).get('opsd_series_refused_total')).toBeGreaterThan(2_000);
+    expect((await made.scrape()).get('opsd_series_dropped_total')).toBeGreaterThan(2_000);
   });
 });

@@ -111,7 +111,7 @@ describe('alerts', () => {
     });
   });
 
-  test('that are not understood are left out and counted; the others count', async () => {
+  test('that are invalid are dropped and counted; the others count', async () => {
     const { notify, alerts, said } = await hookWorld();
     const bad = [alert({ fingerprint: 7 }), alert({ startsAt: 'soon' }), alert({ labels: {} }), 'x', null];
     expect((await notify({ ...notification(), alerts: [...bad, alert()] })).status).toBe(202);
