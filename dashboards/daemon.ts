@@ -36,7 +36,7 @@ const right = row(
         'How far behind now the reading of the log is. Counters and durations of messages know nothing later than that.',
       unit: 's',
       decimals: 0,
-      queries: [query(`max(time() - ${sel('opsd_logs_watermark_timestamp_seconds')})`)],
+      queries: [query(`max(time() - ${sel('opsd_log_watermark_timestamp_seconds')})`)],
       steps: rising({ warning: 300, critical: collectors.logsBehindSeconds }),
       noValue: 'not read',
     }),
@@ -175,7 +175,7 @@ const sources = row('Sources', [
       },
       {
         title: 'Not started',
-        expr: `sum by (account, collector) (${increase('opsd_collector_skipped_total')})`,
+        expr: `sum by (account, collector) (${increase('opsd_collector_runs_skipped_total')})`,
         unit: 'short',
         decimals: 0,
         steps: FROM_ONE,
@@ -265,7 +265,7 @@ const requests = row(
       description:
         'How far behind now the reading of the log is, by account. A slope of 1 is a standstill; a fall is catching up. Windows that are too full are halved: late, not lost.',
       unit: 's',
-      queries: [query(`max by (account) (time() - ${sel('opsd_logs_watermark_timestamp_seconds')})`, '{{account}}')],
+      queries: [query(`max by (account) (time() - ${sel('opsd_log_watermark_timestamp_seconds')})`, '{{account}}')],
     }),
     timeSeries({
       title: 'What the reader of the log met',
@@ -276,10 +276,10 @@ const requests = row(
       stacked: true,
       interval: '1m',
       queries: [
-        query(`sum(${perStep('opsd_logs_late_entries_total')})`, 'came late'),
+        query(`sum(${perStep('opsd_log_late_entries_total')})`, 'came late'),
         query(`sum(${perStep('opsd_log_invalid_entries_total')})`, 'invalid'),
-        query(`sum(${perStep('opsd_logs_unjoined_deliveries_total')})`, 'delivery without beginning'),
-        query(`sum(${perStep('opsd_logs_unjoined_attempts_total')})`, 'attempt without beginning'),
+        query(`sum(${perStep('opsd_log_unjoined_deliveries_total')})`, 'delivery without beginning'),
+        query(`sum(${perStep('opsd_log_unjoined_attempts_total')})`, 'attempt without beginning'),
         query(`sum(${perStep('opsd_messages_abandoned_total')})`, 'abandoned'),
       ],
     }),
@@ -304,10 +304,10 @@ const reconciliation = row('Reconciliation, store, hooks and notifications', [
     title: 'What waits to be told',
     description:
       'Notifications that a receiver did not take yet, and spans that the receiver of traces did not acknowledge. What grows: the receiver is away or refuses; both are tried again, and dropped when too much waits.',
-    unit: unitOf('opsd_notifications_waiting'),
+    unit: unitOf('opsd_notifications_queued'),
     queries: [
-      query(`sum by (receiver) (${sel('opsd_notifications_waiting')})`, 'for {{receiver}}'),
-      query(`sum(${sel('opsd_spans_waiting')})`, 'spans'),
+      query(`sum by (receiver) (${sel('opsd_notifications_queued')})`, 'for {{receiver}}'),
+      query(`sum(${sel('opsd_spans_queued')})`, 'spans'),
     ],
     noValue: 'nobody is configured to be told',
   }),

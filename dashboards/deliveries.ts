@@ -115,7 +115,7 @@ const now: Row = row('Now', [
       'All that is counted from the log here is that old. Beyond five minutes the reader falls behind: figures here are late, not lost. See the daemon.',
     unit: 's',
     decimals: 0,
-    queries: [query(`time() - min(${sel('opsd_logs_watermark_timestamp_seconds')})`)],
+    queries: [query(`time() - min(${sel('opsd_log_watermark_timestamp_seconds')})`)],
     steps: rising({ warning: 300, critical: THRESHOLDS.collectors.logsBehindSeconds }),
     links: [linkTo('opsd-daemon', 'The daemon')],
   }),

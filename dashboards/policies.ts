@@ -57,8 +57,8 @@ const still = row('Does it stand still?', [
   stat({
     title: 'Plans wait for approval',
     description: 'Plans that a person must read. opsd approve PLAN or opsd reject PLAN; the status page has them.',
-    unit: unitOf('opsd_approvals_pending'),
-    queries: [query(`sum(${sel('opsd_approvals_pending', OF_POLICY)})`)],
+    unit: unitOf('opsd_pending_plans'),
+    queries: [query(`sum(${sel('opsd_pending_plans', OF_POLICY)})`)],
     steps: rising({ warning: 1 }),
     mappings: [words({ 0: ['none', 'green'] })],
     noValue: 'no policies',
@@ -70,7 +70,7 @@ const still = row('Does it stand still?', [
     unit: 's',
     queries: [
       query(
-        `max(time() - ${sel('opsd_oldest_approval_timestamp_seconds', OF_POLICY)}) or 0 * max(${sel('opsd_approvals_pending', OF_POLICY)})`,
+        `max(time() - ${sel('opsd_oldest_pending_plan_timestamp_seconds', OF_POLICY)}) or 0 * max(${sel('opsd_pending_plans', OF_POLICY)})`,
       ),
     ],
     steps: rising({ warning: automation.approvalSeconds, critical: 86_400 }),
@@ -100,8 +100,8 @@ const policies = row(
       columns: [
         {
           title: 'Waits for approval',
-          expr: ofPolicy(sel('opsd_approvals_pending', OF_POLICY)),
-          unit: unitOf('opsd_approvals_pending'),
+          expr: ofPolicy(sel('opsd_pending_plans', OF_POLICY)),
+          unit: unitOf('opsd_pending_plans'),
           steps: FROM_ONE,
         },
         ...(

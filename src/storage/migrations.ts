@@ -221,5 +221,15 @@ export const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX pauses_active ON pauses (scope) WHERE lifted_at IS NULL;
   DROP INDEX campaigns_standing;
   CREATE UNIQUE INDEX campaigns_active ON campaigns (policy, group_name) WHERE state <> 'ended';
+  ALTER TABLE log_fold RENAME COLUMN form TO entry_mode;
+  UPDATE log_fold SET entry_mode = 'snapshot' WHERE entry_mode = 'present';
+  UPDATE counters SET metric = CASE metric
+      WHEN 'opsd_logs_given_up_messages_total' THEN 'opsd_messages_abandoned_total'
+      WHEN 'opsd_logs_refused_entries_total' THEN 'opsd_log_invalid_entries_total'
+      WHEN 'opsd_label_values_folded_total' THEN 'opsd_label_values_overflowed_total'
+      WHEN 'msgsvc_log_events_by_total' THEN 'msgsvc_log_events_by_dimension_total'
+      ELSE replace(metric, 'opsd_logs_', 'opsd_log_') END;
+  UPDATE counters SET labels = replace(labels, '"elsewhere"]', '"other"]')
+    WHERE metric = 'msgsvc_workflow_dlq_left_runs_total';
   `,
 ];

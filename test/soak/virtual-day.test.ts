@@ -11,12 +11,12 @@ const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 
 test(`a day of ${ENTRIES} entries (seed ${SEED})`, { timeout: 3_600_000 }, async () => {
   const { truth, told, facts, own, ...day } = await virtualDay({ entries: ENTRIES, hours: 24, seed: SEED });
-  const unjoined = own('opsd_logs_unjoined_attempts_total');
-  const revised = own('opsd_logs_revised_durations_total');
+  const unjoined = own('opsd_log_unjoined_attempts_total');
+  const revised = own('opsd_log_revised_durations_total');
   process.stdout.write(
-    `${day.entries} entries, ${own('opsd_logs_pages_total')} pages, ${day.faults} faults, ${day.outages} outages, ` +
-      `${day.crashes} crashes, ${own('opsd_logs_late_entries_total')} late and ` +
-      `${own('opsd_logs_duplicate_entries_total')} repeated entries; ` +
+    `${day.entries} entries, ${own('opsd_log_pages_total')} pages, ${day.faults} faults, ${day.outages} outages, ` +
+      `${day.crashes} crashes, ${own('opsd_log_late_entries_total')} late and ` +
+      `${own('opsd_log_duplicate_entries_total')} repeated entries; ` +
       `${unjoined} attempts not joined, ${revised} durations revised\n`,
   );
   expect(day.entries).toBeGreaterThanOrEqual(ENTRIES);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { openStore } from '#storage/sqlite.ts';
+import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -98,4 +99,30 @@ test('kept notifications are read from their renamed tables', () => {
     notifications: [notification],
     queue: [{ id: 1, receiver: 'webhook', kept: notification }],
   });
+});
+
+test('counters and the entry mode of the log are renamed', () => {
+  const counters = [
+    [
+      'msgsvc_workflow_dlq_left_runs_total',
+      '["w","elsewhere"]',
+      'msgsvc_workflow_dlq_left_runs_total',
+      '["w","other"]',
+    ],
+    ['opsd_logs_given_up_messages_total', '[]', 'opsd_messages_abandoned_total', '[]'],
+    ['opsd_logs_late_entries_total', '[]', 'opsd_log_late_entries_total', '[]'],
+    ['opsd_logs_refused_entries_total', '[]', 'opsd_log_invalid_entries_total', '[]'],
+    ['opsd_spans_exported_total', '[]', 'opsd_spans_exported_total', '[]'],
+  ];
+  const path = storeOf(
+    [
+      `INSERT INTO log_fold (account, watermark, kept_from, form) VALUES ('a', 1, 1, 'present');`,
+      ...counters.map(([metric, labels]) => `INSERT INTO counters VALUES ('a', '${metric}', '${labels}', 1);`),
+    ].join('\n'),
+  );
+  using store = openStore(path);
+  expect(store.db.prepare('SELECT metric, labels FROM counters ORDER BY metric').all()).toEqual(
+    counters.map(([, , metric, labels]) => ({ metric, labels })).toSorted((a, b) => (a.metric! < b.metric! ? -1 : 1)),
+  );
+  expect(createLogFoldStore(store).loadLogState('a')).toMatchObject({ entryMode: 'snapshot' });
 });

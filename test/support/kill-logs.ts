@@ -33,7 +33,7 @@ export function killedLogs({ emulator, service, sinkUrl, below, kills }: Campaig
       workflowDlq: { enabled: false }
       urlGroups: { enabled: false }
       accountStats: { enabled: false }`,
-    hasBegun: (metrics) => metrics.value('opsd_logs_watermark_timestamp_seconds') !== undefined,
+    hasBegun: (metrics) => metrics.value('opsd_log_watermark_timestamp_seconds') !== undefined,
     faults: [
       { ...listing, probability: 0.1, fault: { kind: 'lost' } },
       { ...listing, probability: 0.1, fault: { kind: 'truncated' } },
@@ -64,9 +64,14 @@ export function killedLogs({ emulator, service, sinkUrl, below, kills }: Campaig
     },
     told: toldByMetrics,
     check(metrics) {
-      if (kills >= SURELY_LATE) expect(metrics.value('opsd_logs_late_entries_total')).toBeGreaterThan(0);
-      for (const doubt of ['unjoined_deliveries', 'unjoined_attempts', 'revised_durations', 'messages_abandoned']) {
-        expect(metrics.value(`opsd_logs_${doubt}_total`), doubt).toBe(0);
+      if (kills >= SURELY_LATE) expect(metrics.value('opsd_log_late_entries_total')).toBeGreaterThan(0);
+      for (const doubt of [
+        'log_unjoined_deliveries',
+        'log_unjoined_attempts',
+        'log_revised_durations',
+        'messages_abandoned',
+      ]) {
+        expect(metrics.value(`opsd_${doubt}_total`), doubt).toBe(0);
       }
     },
   };

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 
 /** Metrics of the catalogue that the demo need not show, and why. */
 const ABSENT: Readonly<Record<string, string>> = {
-  msgsvc_log_events_by_total: 'collectors.logs.dimension is off unless it is set',
+  msgsvc_log_events_by_dimension_total: 'collectors.logs.dimension is off unless it is set',
   msgsvc_messages_oldest_due_timestamp_seconds: 'only while a message is due',
   msgsvc_workflow_dlq_labeled_runs: 'telemetry.metrics.workflowDlqLabels is off unless it is set',
   msgsvc_workflow_dlq_flow_control_runs: 'only while a run in the DLQ has a flow-control key',
@@ -22,7 +22,7 @@ const ABSENT: Readonly<Record<string, string>> = {
   opsd_policy_held_since_timestamp_seconds: 'only while a guard holds a policy',
   opsd_policy_drain_seconds: 'only while a policy has a backlog',
   opsd_oldest_intent_timestamp_seconds: 'only while an action is not settled',
-  opsd_oldest_approval_timestamp_seconds: 'only while a plan waits for a person',
+  opsd_oldest_pending_plan_timestamp_seconds: 'only while a plan waits for a person',
   opsd_policy_guard_denials_total: 'only when a guard stopped something',
   opsd_hook_requests_total: 'no hook is configured',
   opsd_alerts_received_total: 'no hook is configured',
@@ -32,10 +32,10 @@ const ABSENT: Readonly<Record<string, string>> = {
   opsd_policy_triggers_total: 'no hook is configured',
   opsd_notification_requests_total: 'nobody is configured to be told',
   opsd_notification_failures_total: 'nobody is configured to be told',
-  opsd_notifications_waiting: 'nobody is configured to be told',
+  opsd_notifications_queued: 'nobody is configured to be told',
   opsd_notifications_dropped_total: 'nobody is configured to be told',
-  opsd_spans_waiting: 'no spans without a receiver for them',
-  opsd_spans_oldest_waiting_timestamp_seconds: 'no spans without a receiver for them',
+  opsd_spans_queued: 'no spans without a receiver for them',
+  opsd_spans_oldest_queued_timestamp_seconds: 'no spans without a receiver for them',
   opsd_stats_points_day_ratio: 'only once a whole day is counted',
   opsd_stats_points_misread: 'only once a whole day is counted',
   opsd_reconciliation_ratio: 'only once a whole hour is counted',

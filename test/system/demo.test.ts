@@ -23,8 +23,8 @@ const isEnd = (row: LogRow): boolean =>
 async function settledScrape(url: string) {
   return await until({ what: 'two scrapes with the same watermark' }, async () => {
     const [first, second] = [await scrape(url), await scrape(url)];
-    const watermark = second.value('opsd_logs_watermark_timestamp_seconds');
-    return watermark !== undefined && first.value('opsd_logs_watermark_timestamp_seconds') === watermark && second;
+    const watermark = second.value('opsd_log_watermark_timestamp_seconds');
+    return watermark !== undefined && first.value('opsd_log_watermark_timestamp_seconds') === watermark && second;
   });
 }
 
@@ -56,7 +56,7 @@ test('deliveries, failures, DLQ entries, resumed runs and spans agree with what 
 
   // Counters: all entries up to the watermark, each once.
   const metrics = await settledScrape(url);
-  const watermark = Math.round(metrics.value('opsd_logs_watermark_timestamp_seconds')! * 1_000);
+  const watermark = Math.round(metrics.value('opsd_log_watermark_timestamp_seconds')! * 1_000);
   // What the demo made for the prune to find lies before.
   const rows = (await logsUntil(service, watermark)).filter(({ time }) => time >= startedAt);
   expect(rows.length).toBeGreaterThan(200);

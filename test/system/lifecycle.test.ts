@@ -136,7 +136,7 @@ test('kill -9 and a restart within a day do not begin the daily quota of request
     'requestsPerSecond: 100, requestsPerDay: 12',
   );
   const isUsedUp = async (url: string): Promise<boolean> =>
-    (await scrape(url)).sum('opsd_collector_skipped_total', { reason: 'quota' }) > 0;
+    (await scrape(url)).sum('opsd_collector_runs_skipped_total', { reason: 'quota' }) > 0;
   const daemon = world.run(config);
   await until({ what: 'some of it is used' }, () => world.proxy.passed.length >= 6);
   daemon.kill('SIGKILL');

@@ -121,7 +121,7 @@ const OVERVIEW: readonly PanelCase[] = [
     given: {
       [daemon('opsd_paused', 'scope="engine"')]: always(1),
       [daemon('opsd_paused', 'scope="policy/resume"')]: always(0),
-      [of('opsd_approvals_pending', 'policy="resume"')]: always(2),
+      [of('opsd_pending_plans', 'policy="resume"')]: always(2),
       [group('halted')]: always(2),
       [group('half open')]: always(1),
       [daemon('opsd_unknown_outcomes')]: always(1),
@@ -187,22 +187,22 @@ const POLICIES: readonly PanelCase[] = [
   {
     says: 'without campaigns nothing is said of halts',
     panel: 'opsd-policies/Groups halted',
-    given: { [of('opsd_approvals_pending', POLICY)]: always(0) },
+    given: { [of('opsd_pending_plans', POLICY)]: always(0) },
     shown: {},
   },
   {
     says: 'no plan waits',
     panel: 'opsd-policies/Oldest pending plan',
-    given: { [of('opsd_approvals_pending', POLICY)]: always(0) },
+    given: { [of('opsd_pending_plans', POLICY)]: always(0) },
     shown: { '{}': 0 },
   },
   {
     says: 'the oldest plan has waited longest',
     panel: 'opsd-policies/Oldest pending plan',
     given: {
-      [of('opsd_approvals_pending', POLICY)]: always(1),
-      [of('opsd_oldest_approval_timestamp_seconds', POLICY)]: always(3_000),
-      [of('opsd_oldest_approval_timestamp_seconds', 'policy="prune"')]: always(3_300),
+      [of('opsd_pending_plans', POLICY)]: always(1),
+      [of('opsd_oldest_pending_plan_timestamp_seconds', POLICY)]: always(3_000),
+      [of('opsd_oldest_pending_plan_timestamp_seconds', 'policy="prune"')]: always(3_300),
     },
     shown: { '{}': 600 },
   },

@@ -8,6 +8,6 @@ test('two hours of faults, crashes and late entries end in what the service did'
   expect(facts).toEqual(day.shown);
   expect(day.entries).toBeGreaterThanOrEqual(6_000);
   for (const happened of ['crashes', 'faults', 'outages'] as const) expect(day[happened]).toBeGreaterThan(0);
-  expect(day.own('opsd_logs_late_entries_total')).toBeGreaterThan(0);
-  expect(day.own('opsd_logs_duplicate_entries_total')).toBeGreaterThan(0);
+  expect(day.own('opsd_log_late_entries_total')).toBeGreaterThan(0);
+  expect(day.own('opsd_log_duplicate_entries_total')).toBeGreaterThan(0);
 }, 300_000);

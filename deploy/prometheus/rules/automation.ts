@@ -126,8 +126,8 @@ export const automationAlerts: AlertGroup = {
       // The timestamp is absent without a pending plan; the number is not.
       expr: promql`
         time() - (
-          last_over_time(opsd_oldest_approval_timestamp_seconds[${GAUGE_RANGE}])
-          and last_over_time(opsd_approvals_pending[${GAUGE_RANGE}]) > 0
+          last_over_time(opsd_oldest_pending_plan_timestamp_seconds[${GAUGE_RANGE}])
+          and last_over_time(opsd_pending_plans[${GAUGE_RANGE}]) > 0
         ) > ${T.approvalSeconds}
       `,
       for: '1m',

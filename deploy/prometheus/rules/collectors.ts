@@ -6,7 +6,7 @@ const { failedRatio, minFailedRuns, logsBehindSeconds, logUnreadSeconds } = THRE
 
 /** Template of the catch-up rate of the alert's account. */
 const catchUpRatio =
-  '{{ with printf "last_over_time(opsd_logs_catch_up_ratio{account=%q}[15m])" $labels.account | query }}{{ . | first | value | printf "%.1f" }}{{ else }}?{{ end }} s/s';
+  '{{ with printf "last_over_time(opsd_log_catch_up_ratio{account=%q}[15m])" $labels.account | query }}{{ . | first | value | printf "%.1f" }}{{ else }}?{{ end }} s/s';
 
 export const collectorAlerts: AlertGroup = {
   name: 'opsd-collectors',
@@ -26,9 +26,9 @@ export const collectorAlerts: AlertGroup = {
         )
         and on (job, instance, account) last_over_time(opsd_collector_stale{collector="logs"}[${GAUGE_RANGE}]) == 1
         or
-        max by (job, instance, account) (last_over_time(opsd_logs_lag_seconds[${GAUGE_RANGE}])) > ${logUnreadSeconds}
+        max by (job, instance, account) (last_over_time(opsd_log_lag_seconds[${GAUGE_RANGE}])) > ${logUnreadSeconds}
         and on (job, instance, account)
-        max by (job, instance, account) (max_over_time(opsd_logs_catch_up_ratio[${GAUGE_RANGE}])) <= 1
+        max by (job, instance, account) (max_over_time(opsd_log_catch_up_ratio[${GAUGE_RANGE}])) <= 1
       `,
       for: '5m',
       severity: 'critical',
@@ -67,7 +67,7 @@ export const collectorAlerts: AlertGroup = {
     {
       alert: 'OpsdLogsBehind',
       expr: promql`
-        time() - last_over_time(opsd_logs_watermark_timestamp_seconds[${GAUGE_RANGE}]) > ${logsBehindSeconds}
+        time() - last_over_time(opsd_log_watermark_timestamp_seconds[${GAUGE_RANGE}]) > ${logsBehindSeconds}
       `,
       for: '5m',
       severity: 'warning',

@@ -199,8 +199,8 @@ export const daemonAlerts: AlertGroup = {
         sum without (reason) (increase(opsd_spans_dropped_total{reason!="budget"}[15m])) > 0
         or
         time() - (
-          last_over_time(opsd_spans_oldest_waiting_timestamp_seconds[${GAUGE_RANGE}])
-          and last_over_time(opsd_spans_waiting[${GAUGE_RANGE}]) > 0
+          last_over_time(opsd_spans_oldest_queued_timestamp_seconds[${GAUGE_RANGE}])
+          and last_over_time(opsd_spans_queued[${GAUGE_RANGE}]) > 0
         ) > ${T.spansLagSeconds}
       `,
       for: '5m',

@@ -176,7 +176,7 @@ export const deliveryAlerts: AlertGroup = {
         ${attemptsWithin('30m', '1d')} >= ${stopped.attemptsADayAgo}
         and ${attemptsWithin('30m')} == 0
         and ${attemptsWithin('6h', '30m')} >= ${stopped.attemptsBefore}
-        and max by (account) (last_over_time(opsd_logs_lag_seconds[${GAUGE_RANGE}])) < ${THRESHOLDS.collectors.logsBehindSeconds}`,
+        and max by (account) (last_over_time(opsd_log_lag_seconds[${GAUGE_RANGE}])) < ${THRESHOLDS.collectors.logsBehindSeconds}`,
       for: '5m',
       severity: 'warning',
       area: 'deliveries',

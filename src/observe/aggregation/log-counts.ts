@@ -10,15 +10,15 @@ import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
 /** Counters of the log reader itself, without labels. */
 export const READER_COUNTERS = [
-  'opsd_logs_pages_total',
-  'opsd_logs_windows_halved_total',
-  'opsd_logs_watermark_resets_total',
-  'opsd_logs_duplicate_entries_total',
-  'opsd_logs_late_entries_total',
+  'opsd_log_pages_total',
+  'opsd_log_windows_halved_total',
+  'opsd_log_watermark_resets_total',
+  'opsd_log_duplicate_entries_total',
+  'opsd_log_late_entries_total',
   'opsd_log_invalid_entries_total',
-  'opsd_logs_unjoined_deliveries_total',
-  'opsd_logs_unjoined_attempts_total',
-  'opsd_logs_revised_durations_total',
+  'opsd_log_unjoined_deliveries_total',
+  'opsd_log_unjoined_attempts_total',
+  'opsd_log_revised_durations_total',
   'opsd_messages_abandoned_total',
 ] as const satisfies readonly CounterName[];
 
@@ -139,7 +139,11 @@ export class LogCounts {
     for (const [state, by] of this.#states) increments.push({ metric: 'msgsvc_log_events_total', labels: [state], by });
     for (const [value, byState] of this.#values) {
       for (const [state, by] of byState) {
-        increments.push({ metric: 'msgsvc_log_events_by_total', labels: [this.#dimension ?? '', value, state], by });
+        increments.push({
+          metric: 'msgsvc_log_events_by_dimension_total',
+          labels: [this.#dimension ?? '', value, state],
+          by,
+        });
       }
     }
     for (const counts of this.#labels.values()) increments.push(...counts.increments());

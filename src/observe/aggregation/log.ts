@@ -190,9 +190,9 @@ export class WindowFold {
     const { account, memory, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
     const measures = entryMode !== 'snapshot';
     const counts = this.#counts;
-    counts.add('opsd_logs_duplicate_entries_total', this.#repeated);
+    counts.add('opsd_log_duplicate_entries_total', this.#repeated);
     counts.add('opsd_log_invalid_entries_total', this.#invalid);
-    if (isSweep) counts.add('opsd_logs_late_entries_total', this.#fresh);
+    if (isSweep) counts.add('opsd_log_late_entries_total', this.#fresh);
     const known = [...this.#groups.keys()].filter((messageId) => memory.open.has(messageId));
     const records = known.length === 0 ? new Map<string, string>() : load(account, known);
     const opened: OpenMessage[] = [];
@@ -277,8 +277,8 @@ export class WindowFold {
     if (record.end === undefined) this.#counts.add('opsd_messages_abandoned_total', 1);
     if (!measures) return;
     const { deliveries, attempts } = unjoinedOf(record);
-    this.#counts.add('opsd_logs_unjoined_deliveries_total', deliveries);
-    this.#counts.add('opsd_logs_unjoined_attempts_total', attempts);
+    this.#counts.add('opsd_log_unjoined_deliveries_total', deliveries);
+    this.#counts.add('opsd_log_unjoined_attempts_total', attempts);
   }
 
   #countHour(time: number, state: MessageState): void {

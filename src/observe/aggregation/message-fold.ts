@@ -71,10 +71,10 @@ export function foldMessage(window: MessageWindow): MessageFolded {
     ? measureAttempts(known, { messageId, of, counts, isPast })
     : { areComplete: true, outcomes: 0, unjoined: 0 };
   if (measures && isPast) {
-    counts.add('opsd_logs_unjoined_attempts_total', pairs.unjoined);
+    counts.add('opsd_log_unjoined_attempts_total', pairs.unjoined);
     // The durations measured without these steps were wrong.
     if (fresh.some(({ state }) => state === 'ACTIVE' || isOutcome(state))) {
-      counts.add('opsd_logs_revised_durations_total', 1);
+      counts.add('opsd_log_revised_durations_total', 1);
     }
   }
   const isComplete = end !== undefined && created !== undefined && pairs.areComplete;
@@ -179,7 +179,7 @@ function measureAttempts(
         of.observe('msgsvc_message_queue_wait_seconds', Math.max(0, time - due), { messageId, at: time });
         step.waitedFrom = due;
       } else if (step.waitedFrom !== due) {
-        counts.add('opsd_logs_revised_durations_total', 1);
+        counts.add('opsd_log_revised_durations_total', 1);
         step.waitedFrom = due;
       }
       due = undefined;
@@ -194,7 +194,7 @@ function measureAttempts(
         of.observe('msgsvc_message_attempt_duration_seconds', time - active.time, { messageId, at: time });
         active.measuredTo = time;
       } else if (active.measuredTo !== time) {
-        counts.add('opsd_logs_revised_durations_total', 1);
+        counts.add('opsd_log_revised_durations_total', 1);
         active.measuredTo = time;
       }
       active = undefined;

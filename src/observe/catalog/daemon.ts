@@ -49,7 +49,7 @@ const collectors = family(
       'scheduler',
       'Failed runs of the collector, by reason.',
     ),
-    opsd_collector_skipped_total: counter(
+    opsd_collector_runs_skipped_total: counter(
       ['collector', 'reason'],
       'items',
       'scheduler',
@@ -207,8 +207,8 @@ const policies = family(
       'Breaker of a campaign: 0 closed, 1 half open (a canary decides), 2 open.',
       { merge: 'max' },
     ),
-    opsd_approvals_pending: gauge(['policy'], 'items', 'plans', 'Plans that are pending approval.'),
-    opsd_oldest_approval_timestamp_seconds: gauge(
+    opsd_pending_plans: gauge(['policy'], 'items', 'plans', 'Plans that are pending approval.'),
+    opsd_oldest_pending_plan_timestamp_seconds: gauge(
       ['policy'],
       'timestamp',
       'plans',
@@ -276,8 +276,8 @@ const daemon = family(
       'Time between the creation of spans and their acknowledgment by the trace receiver, in seconds; one observation per request.',
       { debug: true },
     ),
-    opsd_spans_waiting: gauge([], 'items', 'outbox', 'Delivery spans stored until the receiver acknowledges them.'),
-    opsd_spans_oldest_waiting_timestamp_seconds: gauge(
+    opsd_spans_queued: gauge([], 'items', 'outbox', 'Delivery spans stored until the receiver acknowledges them.'),
+    opsd_spans_oldest_queued_timestamp_seconds: gauge(
       [],
       'timestamp',
       'outbox',
@@ -360,7 +360,7 @@ const daemon = family(
       'registry',
       'Rejections of a new label set because the series limit was reached.',
     ),
-    opsd_label_values_folded_total: counter(
+    opsd_label_values_overflowed_total: counter(
       ['label'],
       'items',
       'limiter',

@@ -70,7 +70,7 @@ export const notifications = family(
       'notifications',
       'Failed requests to notification receivers. Pending notifications are retried.',
     ),
-    opsd_notifications_waiting: gauge(['receiver'], 'items', 'notifications', 'Notifications pending for a webhook.'),
+    opsd_notifications_queued: gauge(['receiver'], 'items', 'notifications', 'Notifications pending for a webhook.'),
     opsd_notifications_dropped_total: counter(
       ['receiver', 'reason'],
       'items',

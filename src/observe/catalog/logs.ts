@@ -13,7 +13,7 @@ export const logs = family(
       'Log entries by state, each counted once.',
       mirrored,
     ),
-    msgsvc_log_events_by_total: counter(
+    msgsvc_log_events_by_dimension_total: counter(
       ['dimension', 'value', 'state'],
       'messages',
       'topicName, queueName, scheduleId, or label and labels',
@@ -117,29 +117,29 @@ export const openMessages = family(
 export const logReader = family(
   { heading: 'Log reader', account: true },
   {
-    opsd_logs_pages_total: counter([], 'items', 'windows', 'Pages read from the log.', mirrored),
-    opsd_logs_windows_halved_total: counter(
+    opsd_log_pages_total: counter([], 'items', 'windows', 'Pages read from the log.', mirrored),
+    opsd_log_windows_halved_total: counter(
       [],
       'items',
       'windows',
       'Log windows that reached a limit or failed, and were read again in smaller parts.',
       mirrored,
     ),
-    opsd_logs_watermark_resets_total: counter(
+    opsd_log_watermark_resets_total: counter(
       [],
       'items',
       'windows',
       'Resets of the log watermark because it was ahead of the local clock.',
       mirrored,
     ),
-    opsd_logs_duplicate_entries_total: counter(
+    opsd_log_duplicate_entries_total: counter(
       [],
       'items',
       'windows',
       'Log entries that were read again and not counted again.',
       { ...mirrored, debug: true },
     ),
-    opsd_logs_late_entries_total: counter(
+    opsd_log_late_entries_total: counter(
       [],
       'items',
       'sweep',
@@ -153,21 +153,21 @@ export const logReader = family(
       'Invalid log entries, which no other metric counts; each counts once.',
       mirrored,
     ),
-    opsd_logs_unjoined_deliveries_total: counter(
+    opsd_log_unjoined_deliveries_total: counter(
       [],
       'items',
       'joins',
       'Deliveries of unknown duration because the creation of the message was never read.',
       mirrored,
     ),
-    opsd_logs_unjoined_attempts_total: counter(
+    opsd_log_unjoined_attempts_total: counter(
       [],
       'items',
       'joins',
       'Attempts of unknown duration because their start was never read.',
       mirrored,
     ),
-    opsd_logs_revised_durations_total: counter(
+    opsd_log_revised_durations_total: counter(
       [],
       'items',
       'joins',
@@ -181,19 +181,19 @@ export const logReader = family(
       'Messages abandoned because they had no entry for a day, or because too many messages were in flight.',
       mirrored,
     ),
-    opsd_logs_watermark_timestamp_seconds: gauge(
+    opsd_log_watermark_timestamp_seconds: gauge(
       [],
       'timestamp',
       'windows',
       'Unix timestamp of the end of the counted log.',
     ),
-    opsd_logs_lag_seconds: gauge(
+    opsd_log_lag_seconds: gauge(
       [],
       'seconds',
       'windows',
       'Age of the log watermark, in seconds. Absent while the watermark is ahead of the local clock.',
     ),
-    opsd_logs_catch_up_ratio: gauge(
+    opsd_log_catch_up_ratio: gauge(
       [],
       'as served',
       'windows',

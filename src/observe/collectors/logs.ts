@@ -157,7 +157,7 @@ class Run {
     const to = Math.min(surelyCounted(this.#state), isEmpty ? now - settings.logs.lag : Infinity);
     if (to < watermark) {
       this.#state = { ...state, watermark: to, provenAt: to, keptFrom: Math.min(keptFrom, to) };
-      this.#save({ increments: [{ metric: 'opsd_logs_watermark_resets_total', labels: [], by: 1 }] });
+      this.#save({ increments: [{ metric: 'opsd_log_watermark_resets_total', labels: [], by: 1 }] });
       this.#context.onSetBack?.(watermark, to);
     }
     if (to <= now + CLOCK_GRACE_MS) return;
@@ -284,7 +284,7 @@ class Run {
   /** Commits the pages read, and the state, without entries. */
   #commitReading({ halved = 0 }: { readonly halved?: number } = {}): void {
     const increments = this.#ownIncrements();
-    if (halved > 0) increments.push({ metric: 'opsd_logs_windows_halved_total', labels: [], by: halved });
+    if (halved > 0) increments.push({ metric: 'opsd_log_windows_halved_total', labels: [], by: halved });
     this.#save({ increments });
   }
 
@@ -301,7 +301,7 @@ class Run {
     const pages = this.#budget.spent - this.#countedPages;
     this.#countedPages += pages;
     const increments: Increment[] = [];
-    if (pages > 0) increments.push({ metric: 'opsd_logs_pages_total', labels: [], by: pages });
+    if (pages > 0) increments.push({ metric: 'opsd_log_pages_total', labels: [], by: pages });
     return increments;
   }
 }

@@ -41,7 +41,9 @@ export const collectorsSettings = z.strictObject({
       dimension: z
         .enum(['topicName', 'queueName', 'scheduleId', 'label'])
         .exactOptional()
-        .describe('Additional dimension to count entries by, in `msgsvc_log_events_by_total`. Default: none.'),
+        .describe(
+          'Additional dimension to count entries by, in `msgsvc_log_events_by_dimension_total`. Default: none.',
+        ),
       pageBudget: z.int().min(1).max(10_000).default(200).describe('Maximum pages of 100 entries that one run reads.'),
       sweep: z
         .strictObject({

@@ -64,7 +64,7 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
     families.add('opsd_collector_failures_total', { account, collector, reason: failure.reason });
   },
   'collector.skipped': ({ account, collector, reason }, { families }) =>
-    families.add('opsd_collector_skipped_total', { account, collector, reason }),
+    families.add('opsd_collector_runs_skipped_total', { account, collector, reason }),
   'log.set_back': 'none',
   'statistics.checked': 'none',
 
@@ -74,9 +74,9 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
     if (lagMs !== undefined) families.observe('opsd_spans_export_lag_seconds', {}, lagMs / 1_000);
   },
   'spans.waiting': ({ spans, oldestAt }, { families }) => {
-    families.set('opsd_spans_waiting', {}, spans);
-    if (oldestAt === undefined) families.remove('opsd_spans_oldest_waiting_timestamp_seconds', {});
-    else families.set('opsd_spans_oldest_waiting_timestamp_seconds', {}, oldestAt / 1_000);
+    families.set('opsd_spans_queued', {}, spans);
+    if (oldestAt === undefined) families.remove('opsd_spans_oldest_queued_timestamp_seconds', {});
+    else families.set('opsd_spans_oldest_queued_timestamp_seconds', {}, oldestAt / 1_000);
   },
   'spans.dropped': 'kept',
   'deliveries.written': 'kept',
@@ -117,7 +117,7 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
     for (const reason of NOTIFICATION_LOSSES) {
       families.add('opsd_notifications_dropped_total', { receiver, reason }, 0);
     }
-    families.set('opsd_notifications_waiting', { receiver }, count);
+    families.set('opsd_notifications_queued', { receiver }, count);
   },
 
   'schedule.rearmed': (_event, { families }) => families.add('opsd_schedule_rearms_total', {}),

@@ -98,7 +98,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     store: deps.labels,
     clock,
     configured: (account, label) => deps.configured?.(account, label) ?? [],
-    onFolded: (label) => families.add('opsd_label_values_folded_total', { label }),
+    onFolded: (label) => families.add('opsd_label_values_overflowed_total', { label }),
     totalsBy,
     onEvicted: (account, label, value) => families.drop(account, label, value),
   });
@@ -118,7 +118,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 
   const readings = createReadings(families, deps);
   sayOnce(families, deps);
-  for (const label of limiter.labels) families.add('opsd_label_values_folded_total', { label }, 0);
+  for (const label of limiter.labels) families.add('opsd_label_values_overflowed_total', { label }, 0);
   // Values in the store get their places first, as before a restart.
   const mirror = createMirror({
     accounts,

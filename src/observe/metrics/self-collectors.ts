@@ -41,7 +41,8 @@ export function collectorPart({ board, families, health, accounts }: CollectorPa
     for (const reason of [...SERVICE_ERROR_CODES, 'internal']) {
       families.add('opsd_collector_failures_total', { ...labels, reason }, 0);
     }
-    for (const reason of ['overlap', 'quota']) families.add('opsd_collector_skipped_total', { ...labels, reason }, 0);
+    for (const reason of ['overlap', 'quota'])
+      families.add('opsd_collector_runs_skipped_total', { ...labels, reason }, 0);
   }
 
   function fillCollector(put: Put, status: CollectorStatus): void {
@@ -58,9 +59,9 @@ export function collectorPart({ board, families, health, accounts }: CollectorPa
     }
     if (collector === 'logs') {
       const lag = board.logLag.of(account);
-      put('opsd_logs_watermark_timestamp_seconds', { account }, seconds(lag?.watermark));
-      put('opsd_logs_lag_seconds', { account }, lag?.lagMs === undefined ? undefined : lag.lagMs / 1_000);
-      put('opsd_logs_catch_up_ratio', { account }, lag?.catchUpRatio);
+      put('opsd_log_watermark_timestamp_seconds', { account }, seconds(lag?.watermark));
+      put('opsd_log_lag_seconds', { account }, lag?.lagMs === undefined ? undefined : lag.lagMs / 1_000);
+      put('opsd_log_catch_up_ratio', { account }, lag?.catchUpRatio);
     }
     if (collector === 'workflowDlq' && hasRun) {
       put('opsd_workflow_dlq_listing_complete', { account }, flag(!status.lastRunFailed));
@@ -84,9 +85,9 @@ export function collectorPart({ board, families, health, accounts }: CollectorPa
       'opsd_collector_interval_seconds',
       'opsd_collector_last_success_timestamp_seconds',
       'opsd_collector_stale',
-      'opsd_logs_watermark_timestamp_seconds',
-      'opsd_logs_lag_seconds',
-      'opsd_logs_catch_up_ratio',
+      'opsd_log_watermark_timestamp_seconds',
+      'opsd_log_lag_seconds',
+      'opsd_log_catch_up_ratio',
       'opsd_workflow_dlq_listing_complete',
       'msgsvc_up',
     ],

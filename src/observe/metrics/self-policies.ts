@@ -66,8 +66,8 @@ export function ledgerPart({ accounts, policies, engine, budget }: LedgerPartDep
     gauges: [
       'opsd_unknown_outcomes',
       'opsd_oldest_intent_timestamp_seconds',
-      'opsd_approvals_pending',
-      'opsd_oldest_approval_timestamp_seconds',
+      'opsd_pending_plans',
+      'opsd_oldest_pending_plan_timestamp_seconds',
       'opsd_cap_remaining',
       'opsd_paused',
       'opsd_leader',
@@ -76,7 +76,7 @@ export function ledgerPart({ accounts, policies, engine, budget }: LedgerPartDep
     ],
     fill(put) {
       // Samples of one label set add up, so that a policy without an approval shows 0.
-      for (const { account, name: policy } of policies()) put('opsd_approvals_pending', { account, policy }, 0);
+      for (const { account, name: policy } of policies()) put('opsd_pending_plans', { account, policy }, 0);
       fillEngine(put, engine());
       for (const { name } of accounts) fillBudget(put, name, budget(name));
     },
@@ -87,8 +87,8 @@ function fillEngine(put: Put, engine: EngineReadings): void {
   put('opsd_unknown_outcomes', {}, engine.unknownOutcomes);
   put('opsd_oldest_intent_timestamp_seconds', {}, seconds(engine.oldestIntentAt));
   for (const { account, policy, since } of engine.approvals) {
-    put('opsd_approvals_pending', { account, policy }, 1);
-    put('opsd_oldest_approval_timestamp_seconds', { account, policy }, since / 1_000);
+    put('opsd_pending_plans', { account, policy }, 1);
+    put('opsd_oldest_pending_plan_timestamp_seconds', { account, policy }, since / 1_000);
   }
   for (const { scope, window, remaining } of engine.caps) put('opsd_cap_remaining', { scope, window }, remaining);
   for (const [scope, isPaused] of engine.paused) put('opsd_paused', { scope }, flag(isPaused));

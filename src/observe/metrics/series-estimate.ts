@@ -105,7 +105,7 @@ export function estimateSeries(
 }
 
 function isShown(name: MetricName, spec: MetricSpec, account: AccountFacts, settings: MetricsSettings): boolean {
-  if (name === 'msgsvc_log_events_by_total') return account.hasDimension;
+  if (name === 'msgsvc_log_events_by_dimension_total') return account.hasDimension;
   if (name === 'msgsvc_workflow_dlq_labeled_runs') return settings.workflowDlqLabels;
   const collector = spec.collector ?? COUNTED_BY.find(([prefix]) => name.startsWith(prefix))?.[1];
   return collector === undefined || account.collectors.includes(collector);
@@ -115,7 +115,8 @@ function isShown(name: MetricName, spec: MetricSpec, account: AccountFacts, sett
 const COUNTED_BY = [
   ['msgsvc_log_', 'logs'],
   ['msgsvc_message', 'logs'],
-  ['opsd_logs_', 'logs'],
+  ['opsd_log_', 'logs'],
+  ['opsd_messages_', 'logs'],
   ['msgsvc_workflow_', 'workflowDlq'],
   ['msgsvc_flow_control_', 'flowControl'],
   ['msgsvc_account_', 'accountStats'],

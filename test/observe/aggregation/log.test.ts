@@ -294,7 +294,7 @@ describe('labels', () => {
 
 describe('repetitions', () => {
   const repeated = (store: MemoryFoldStore): number | undefined =>
-    store.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_logs_duplicate_entries_total')?.value;
+    store.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_duplicate_entries_total')?.value;
 
   test('within a window, and of another window, are counted as such', () => {
     const store = new MemoryFoldStore();

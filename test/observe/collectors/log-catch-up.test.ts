@@ -29,7 +29,7 @@ async function behind(options: WorldOptions = {}) {
       await w.clock.advance(30 * SECOND);
     }
     expect(created()).toBe(ENTRIES);
-    expect(w.own('opsd_logs_late_entries_total')).toBe(0);
+    expect(w.own('opsd_log_late_entries_total')).toBe(0);
     return { runs, idle };
   };
   return { ...w, created, countAll };
@@ -96,7 +96,7 @@ describe('a backlog of 150 pages, with the default settings', () => {
 test('facts that a run learned about the service survive a restart', async () => {
   const w = await behind({ answerMs: 2_500, cursorMs: 3_000 });
   await w.slowRun();
-  const halved = w.own('opsd_logs_windows_halved_total');
+  const halved = w.own('opsd_log_windows_halved_total');
   expect(halved).toBeGreaterThan(0);
   w.restart();
   const { windowMs } = w.store.loadLogState(ACCOUNT);
@@ -227,7 +227,7 @@ test('any service that answers some of its pages is counted completely and exact
         await w.clock.advance(30 * SECOND);
       }
       expect(w.counters()).toEqual(truthOf(messages));
-      expect(w.own('opsd_logs_late_entries_total')).toBe(0);
+      expect(w.own('opsd_log_late_entries_total')).toBe(0);
     }),
     { numRuns: 6 },
   );

@@ -41,7 +41,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     await w.clock.advance(30 * SECOND);
     await w.run();
     expect(w.created()).toBe(65);
-    expect(w.own('opsd_logs_watermark_resets_total')).toBe(1);
+    expect(w.own('opsd_log_watermark_resets_total')).toBe(1);
     expect(w.resets).toEqual([{ from: expect.any(Number) as number, to: expect.any(Number) as number }]);
     expect(w.resets[0]!.from).toBeGreaterThan(T0 + DAY);
     expect(w.resets[0]!.to).toBeLessThan(T0 + 1_000 * SECOND);
@@ -86,7 +86,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     await w.clock.advance(30 * SECOND);
     await w.run();
     expect(w.created()).toBe(20);
-    expect(w.own('opsd_logs_watermark_resets_total')).toBe(1);
+    expect(w.own('opsd_log_watermark_resets_total')).toBe(1);
   });
 
   test('an open message is not abandoned, and ends once', async () => {
@@ -100,7 +100,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     w.setAhead(0);
     await w.runs(20);
     expect(w.own('opsd_messages_abandoned_total')).toBe(0);
-    expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
+    expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
     expect(w.ends()).toEqual([{ id: 'm', outcome: 'delivered' }]);
   });
 });
@@ -124,7 +124,7 @@ test('a service whose date was ahead too: the run fails with the reason, and not
   await w.clock.advance(30 * SECOND);
   await expect(w.run()).rejects.toThrow(/counted up to 2026-11-22T10:01:15.000Z, which is 1d23h ahead of the local/);
   expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
-  expect(w.own('opsd_logs_watermark_resets_total')).toBe(0);
+  expect(w.own('opsd_log_watermark_resets_total')).toBe(0);
 });
 
 test('a local clock that is slightly behind for a while fails no run', async () => {

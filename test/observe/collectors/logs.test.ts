@@ -24,9 +24,9 @@ describe('the first run', () => {
     await w.run();
     const zero = w.store.counters(ACCOUNT).map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
     expect(zero).toContain('msgsvc_log_events_total DELIVERED 0');
-    expect(zero).toContain('opsd_logs_pages_total 0');
-    expect(zero).toContain('opsd_logs_windows_halved_total 0');
-    expect(zero).toContain('opsd_logs_duplicate_entries_total 0');
+    expect(zero).toContain('opsd_log_pages_total 0');
+    expect(zero).toContain('opsd_log_windows_halved_total 0');
+    expect(zero).toContain('opsd_log_duplicate_entries_total 0');
   });
 });
 
@@ -197,7 +197,7 @@ test('a local clock that was ahead for a while does not stop the search for late
     await w.run();
   }
   expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
-  expect(w.own('opsd_logs_late_entries_total')).toBe(1);
+  expect(w.own('opsd_log_late_entries_total')).toBe(1);
 });
 
 describe('more than a run can read', () => {
@@ -208,7 +208,7 @@ describe('more than a run can read', () => {
     await w.clock.advance(70 * SECOND);
     const runs = await w.runUntil(T0 + 50_000);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1_000);
-    expect(w.own('opsd_logs_windows_halved_total')).toBeGreaterThan(1);
+    expect(w.own('opsd_log_windows_halved_total')).toBeGreaterThan(1);
     expect(runs).toBeLessThan(100);
   });
 
@@ -279,8 +279,8 @@ describe('late entries', () => {
     await w.clock.advance(240 * SECOND);
     await w.run();
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
-    expect(w.own('opsd_logs_late_entries_total')).toBe(1);
-    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+    expect(w.own('opsd_log_late_entries_total')).toBe(1);
+    expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
     const asked = w.log.queries.length;
     await w.clock.advance(30 * SECOND);
     await w.run();
@@ -312,8 +312,8 @@ describe('late entries', () => {
       await w.run();
     }
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(100);
-    expect(w.own('opsd_logs_late_entries_total')).toBe(100);
-    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+    expect(w.own('opsd_log_late_entries_total')).toBe(100);
+    expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
   });
 
   test('are found by a sweep that is pending when catch-up has passed the range of recognized entries', async () => {
@@ -338,8 +338,8 @@ describe('late entries', () => {
     await w.runUntil(T0 + 15_000_000);
     expect(ahead).toBeGreaterThan(3_600_000);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(630);
-    expect(w.own('opsd_logs_late_entries_total')).toBe(3);
-    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+    expect(w.own('opsd_log_late_entries_total')).toBe(3);
+    expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
   });
 
   test('a sweep of more pages than remain continues in the next run', async () => {
@@ -357,8 +357,8 @@ describe('late entries', () => {
       await w.run();
     }
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(600);
-    expect(w.own('opsd_logs_late_entries_total')).toBe(12);
-    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+    expect(w.own('opsd_log_late_entries_total')).toBe(12);
+    expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
   });
 
   test('a delivery whose creation never appears is counted, and then removed', async () => {
@@ -370,11 +370,11 @@ describe('late entries', () => {
     );
     await w.clock.advance(60 * SECOND);
     await w.run();
-    expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
+    expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
     expect(w.store.sizes(ACCOUNT).open).toBe(1);
     await w.clock.advance(1_300 * SECOND);
     await w.run();
-    expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(1);
+    expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(1);
     expect(w.own('opsd_messages_abandoned_total')).toBe(0);
     expect(w.store.sizes(ACCOUNT).open).toBe(0);
   });
@@ -499,7 +499,7 @@ describe('catching up', () => {
     await w.runUntil(T0 + 1_000_000);
     expect(most).toBe(4);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(4_000);
-    expect(w.own('opsd_logs_duplicate_entries_total')).toBe(0);
+    expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
   });
 });
 
@@ -517,7 +517,9 @@ describe('an additional dimension', () => {
     );
     await w.clock.advance(30 * SECOND);
     await w.run();
-    const counted = Object.entries(w.counters()).filter(([name]) => name.startsWith('msgsvc_log_events_by_total '));
+    const counted = Object.entries(w.counters()).filter(([name]) =>
+      name.startsWith('msgsvc_log_events_by_dimension_total '),
+    );
     expect(Object.fromEntries(counted.map(([name, value]) => [name.split(' ').slice(1).join(' '), value]))).toEqual(
       expected,
     );
@@ -585,11 +587,11 @@ describe('in any sequence of events', () => {
             .histograms(ACCOUNT)
             .filter((histogram) => histogram.metric === metric)
             .reduce((sum, { buckets }) => sum + buckets.reduce((total, count) => total + count, 0), 0);
-        const unjoined = w.own('opsd_logs_unjoined_attempts_total') ?? 0;
+        const unjoined = w.own('opsd_log_unjoined_attempts_total') ?? 0;
         const { delivered, attempts } = endsOf(messages);
         expect(measured('msgsvc_message_delivery_duration_seconds')).toBe(delivered);
         expect(measured('msgsvc_message_attempt_duration_seconds') + unjoined).toBe(attempts);
-        if (unjoined + (w.own('opsd_logs_revised_durations_total') ?? 0) > 0) return;
+        if (unjoined + (w.own('opsd_log_revised_durations_total') ?? 0) > 0) return;
         const atOnce = new MemoryFoldStore();
         const fold = new WindowFold({
           account: ACCOUNT,

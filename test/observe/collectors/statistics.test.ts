@@ -326,7 +326,13 @@ describe('a response', () => {
     const { clock, collect, say, log } = fake();
     say(() => ({ messages: [{ id: 'created', points: points(clock.now(), () => 5) }] }));
     const counted = (logs: object) => {
-      log.commitLog({ account: ACCOUNT, watermark: clock.now(), keptFrom: 0, entryMode: 'transitions', increments: [] });
+      log.commitLog({
+        account: ACCOUNT,
+        watermark: clock.now(),
+        keptFrom: 0,
+        entryMode: 'transitions',
+        increments: [],
+      });
       return collect({}, logs);
     };
     const reach = (time: string) => ({ sweep: { every: '5m', reach: time } });

@@ -146,7 +146,7 @@ describe('hostile values', () => {
       }),
     );
     await read();
-    const counted = totals.counters('prod').filter(({ metric }) => metric === 'msgsvc_log_events_by_total');
+    const counted = totals.counters('prod').filter(({ metric }) => metric === 'msgsvc_log_events_by_dimension_total');
     expect(counted.length).toBeGreaterThan(3);
     expect(await leaks(first)).toEqual([]);
     const labels = [...totals.counters('prod'), ...totals.histograms('prod')].flatMap((row) => row.labels);

@@ -278,7 +278,7 @@ describe('the workflow DLQ', () => {
     const other = 'account="prod",workflow="other"';
     expect(samples.get(`msgsvc_workflow_dlq_runs{${other},reason="no_response"}`)).toBe(3);
     expect(samples.get(`msgsvc_workflow_dlq_oldest_run_timestamp_seconds{${other}}`)).toBe((NOW - 9_000) / 1_000);
-    expect(samples.get('opsd_label_values_folded_total{label="workflow"}')).toBe(2);
+    expect(samples.get('opsd_label_values_overflowed_total{label="workflow"}')).toBe(2);
   });
 
   test('an absent cause stays at 0 for a day; an empty DLQ has zeroes, not no series', async () => {

@@ -67,7 +67,7 @@ describe('totals of the store', () => {
     totals.broken = undefined;
     const samples = await scrape();
     expect(samples.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(0);
-    expect(samples.get('opsd_logs_pages_total{account="prod"}')).toBe(0);
+    expect(samples.get('opsd_log_pages_total{account="prod"}')).toBe(0);
     expect(samples.get('opsd_spans_exported_total')).toBe(0);
     expect(samples.get('opsd_spans_dropped_total{reason="queue"}')).toBe(0);
   });
@@ -90,7 +90,7 @@ describe('totals of the store', () => {
     const { totals, scrape } = world();
     const before = await scrape();
     expect(before.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(0);
-    expect(before.get('opsd_logs_pages_total{account="prod"}')).toBe(0);
+    expect(before.get('opsd_log_pages_total{account="prod"}')).toBe(0);
     expect(seriesOf(before, 'msgsvc_messages_created_total')).toEqual({});
     totals.add('prod', [created('a.example', 1)]);
     const samples = await scrape();
@@ -127,7 +127,7 @@ describe('totals of the store', () => {
       [createdOf('b.example')]: 2,
       [createdOf('other')]: 11,
     });
-    expect(samples.get('opsd_label_values_folded_total{label="destination"}')).toBe(1);
+    expect(samples.get('opsd_label_values_overflowed_total{label="destination"}')).toBe(1);
     expect(metrics.admit('prod', 'destination', 'c.example')).toBe('other');
     expect(metrics.admit('prod', 'destination', 'a.example')).toBe('a.example');
     expect(metrics.admit('elsewhere', 'destination', 'c.example')).toBe('c.example');

@@ -80,7 +80,7 @@ describe('collectors', () => {
     const logs = 'account="prod",collector="logs"';
     expect(samples.get(`opsd_collector_runs_total{${logs}}`)).toBe(0);
     expect(samples.get(`opsd_collector_failures_total{${logs},reason="timeout"}`)).toBe(0);
-    expect(samples.get(`opsd_collector_skipped_total{${logs},reason="overlap"}`)).toBe(0);
+    expect(samples.get(`opsd_collector_runs_skipped_total{${logs},reason="overlap"}`)).toBe(0);
     expect(samples.get(`opsd_collector_interval_seconds{${logs}}`)).toBe(60);
     expect(samples.get(`opsd_collector_stale{${logs}}`)).toBe(1);
     expect(seriesOf(samples, 'opsd_collector_success')).toEqual({});
@@ -122,7 +122,7 @@ describe('collectors', () => {
     expect(samples.get(`opsd_collector_last_success_timestamp_seconds{${dlq}}`)).toBe(NOW / 1_000);
     expect(samples.get(`opsd_collector_runs_total{${dlq}}`)).toBe(1);
     expect(samples.get(`opsd_collector_failures_total{${dlq},reason="budget"}`)).toBe(1);
-    expect(samples.get(`opsd_collector_skipped_total{${dlq},reason="overlap"}`)).toBe(1);
+    expect(samples.get(`opsd_collector_runs_skipped_total{${dlq},reason="overlap"}`)).toBe(1);
     expect(samples.get('opsd_workflow_dlq_listing_complete{account="prod"}')).toBe(0);
   });
 });
@@ -134,9 +134,9 @@ test('the log is shown with its lag and its catch-up rate, while runs of its col
   board.logLag.take('prod', NOW - 720_000);
   board.fail('prod', 'logs', { reason: 'timeout', message: 'no answer', durationMs: 40 });
   const samples = await scrape();
-  expect(samples.get('opsd_logs_watermark_timestamp_seconds{account="prod"}')).toBe(NOW / 1_000 - 720);
-  expect(samples.get('opsd_logs_lag_seconds{account="prod"}')).toBe(780);
-  expect(samples.get('opsd_logs_catch_up_ratio{account="prod"}')).toBe(3);
+  expect(samples.get('opsd_log_watermark_timestamp_seconds{account="prod"}')).toBe(NOW / 1_000 - 720);
+  expect(samples.get('opsd_log_lag_seconds{account="prod"}')).toBe(780);
+  expect(samples.get('opsd_log_catch_up_ratio{account="prod"}')).toBe(3);
 });
 
 describe('requests', () => {
@@ -297,10 +297,10 @@ describe('policies and actions', () => {
     const samples = await world({ deps: { policies: () => [policy, calm], engine: () => engine } }).scrape();
     expect(samples.get('opsd_unknown_outcomes')).toBe(2);
     expect(samples.get('opsd_oldest_intent_timestamp_seconds')).toBe(NOW / 1_000 - 5);
-    expect(samples.get(`opsd_approvals_pending{${labels}}`)).toBe(1);
-    expect(samples.get('opsd_approvals_pending{account="prod",policy="calm"}')).toBe(0);
-    expect(seriesOf(samples, 'opsd_oldest_approval_timestamp_seconds')).toEqual({
-      [`opsd_oldest_approval_timestamp_seconds{${labels}}`]: NOW / 1_000 - 9,
+    expect(samples.get(`opsd_pending_plans{${labels}}`)).toBe(1);
+    expect(samples.get('opsd_pending_plans{account="prod",policy="calm"}')).toBe(0);
+    expect(seriesOf(samples, 'opsd_oldest_pending_plan_timestamp_seconds')).toEqual({
+      [`opsd_oldest_pending_plan_timestamp_seconds{${labels}}`]: NOW / 1_000 - 9,
     });
     expect(samples.get('opsd_cap_remaining{scope="engine deletes",window="day"}')).toBe(7);
     expect(samples.get('opsd_paused{scope="engine"}')).toBe(0);

@@ -50,7 +50,7 @@ describe('the limit of series', () => {
     expect(exposed).toBeLessThanOrEqual(2_000);
     made.events.emit({ type: 'collector.skipped', account: 'prod', collector: 'logs', reason: 'quota' });
     const samples = await made.scrape();
-    expect(samples.get('opsd_collector_skipped_total{account="prod",collector="logs",reason="quota"}')).toBe(1);
+    expect(samples.get('opsd_collector_runs_skipped_total{account="prod",collector="logs",reason="quota"}')).toBe(1);
     expect(samples.get('msgsvc_up{account="prod",api="message"}')).toBe(0);
     expect(samples.get('opsd_series_limit')).toBe(2_000);
     expect(samples.get('opsd_series_dropped_total')).toBeGreaterThan(10_000);
