@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -124,5 +123,5 @@ test('counters and the entry mode of the log are renamed', () => {
   expect(store.db.prepare('SELECT metric, labels FROM counters ORDER BY metric').all()).toEqual(
     counters.map(([, , metric, labels]) => ({ metric, labels })).toSorted((a, b) => (a.metric! < b.metric! ? -1 : 1)),
   );
-  expect(createLogFoldStore(store).loadLogState('a')).toMatchObject({ entryMode: 'snapshot' });
+  expect(store.db.prepare('SELECT entry_mode FROM log_fold').all()).toEqual([{ entry_mode: 'snapshot' }]);
 });

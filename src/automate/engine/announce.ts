@@ -31,7 +31,7 @@ export function announceCampaign({ before, after }: Change, { byName, conditions
   const policy = byName.get(name)!;
   if (state === 'halted' || state === 'audit') {
     const until = after.until === undefined ? 'an operator lifts it' : new Date(after.until).toISOString();
-    conditions.stands({
+    conditions.raise({
       key,
       severity: state === 'audit' ? 'critical' : 'warning',
       ...about(policy),

@@ -23,8 +23,8 @@ export function campaignOf(
   now: number,
   deps: Pick<EngineDeps<Campaigns>, 'ledger'>,
 ): Campaign {
-  const standing = deps.ledger.campaign(policy.name, group);
-  if (standing === undefined) {
+  const present = deps.ledger.campaign(policy.name, group);
+  if (present === undefined) {
     // A plan writes nothing, so a new campaign gets its id with its first step.
     return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
   }

@@ -17,13 +17,13 @@ export class Conditions {
   }
 
   /** Restores conditions that an earlier process reported and did not resolve. They are not reported again. */
-  takeUp(told: readonly Condition[]): void {
-    for (const condition of told) if (!this.#standing.has(condition.key)) this.#standing.set(condition.key, condition);
+  restore(told: readonly Condition[]): void {
+    for (const condition of told) if (!this.#active.has(condition.key)) this.#active.set(condition.key, condition);
   }
 
   /** Activates a condition. Reports it again only if its guard or severity changed. */
-  stands(condition: Omit<Condition, 'since'> & { readonly since?: number }): void {
-    const before = this.#standing.get(condition.key);
+  raise(condition: Omit<Condition, 'since'> & { readonly since?: number }): void {
+    const before = this.#active.get(condition.key);
     const since =
       condition.since ?? (before?.guard === condition.guard ? before?.since : undefined) ?? this.#clock.now();
     const now = { ...condition, since };

@@ -37,11 +37,11 @@ export interface Engine extends Verbs {
    */
   run(policy: string, signal: AbortSignal, trigger?: Trigger): Promise<RunResult>;
   /** Conditions of other parts of the daemon, reported and shown like those of policies. */
-  readonly others: Pick<Conditions, 'stands' | 'ended'>;
+  readonly others: Pick<Conditions, 'raise' | 'resolve'>;
   /** Pauses that could not be stored, for the next engine. */
   unwrittenPauses(): ReadonlyMap<string, string>;
   /** Restores conditions of an earlier process at the start. Those of policies that no longer run are resolved. */
-  takeUp(told: readonly Condition[]): void;
+  restore(told: readonly Condition[]): void;
   /** Recovers after a crash, before the first run: open intents become unknown, then reads resolve them. */
   recover(signal: AbortSignal): Promise<void>;
   /** Resolves the outcomes of earlier actions by reading. Call it periodically; it never overlaps itself. */

@@ -44,7 +44,7 @@ export function pendingStatus(pending: readonly PendingTrigger[]): Pick<PolicySt
 
 /** Returns true if the run handled its trigger: no guard held the run or one of its groups. */
 export function isDealtWith({ outcome, stopped }: RunResult, plan: Plan): boolean {
-  if (outcome === 'acted' || outcome === 'nothing') return plan.campaigns.every(({ held }) => held === undefined);
+  if (outcome === 'acted' || outcome === 'nothing_to_do') return plan.campaigns.every(({ held }) => held === undefined);
   // The plan is pending approval, or this was the audit run that probation requires.
   return stopped?.guard === 'approval' || stopped?.guard === 'probation';
 }
@@ -76,7 +76,7 @@ export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | und
   if (pending === undefined && hold === undefined) return undefined;
   if (pending === undefined && !mayRunAgain(policy, deps)) {
     // For a policy that runs only manually, trouble stays visible until its next run.
-    if (hold?.severity === 'info' || !('byHand' in policy.when)) conditions.ended(holdKey(policy));
+    if (hold?.severity === 'info' || !('byHand' in policy.when)) conditions.resolve(holdKey(policy));
     return undefined;
   }
   const denial = denialBefore(policy, pending?.trigger, deps);

@@ -46,10 +46,10 @@ export interface Decision {
 }
 
 /** Maximum number of waiting actions in a plan. */
-const MOST_WAITING = 50;
+const MOST_DEFERRED = 50;
 
 /** Returns the allowed actions that are not in this run, up to the maximum. */
-export function waitingOf(allowed: readonly Proposal[], chosen: readonly Proposal[]): Pick<Plan, 'waiting'> {
+export function deferredOf(allowed: readonly Proposal[], chosen: readonly Proposal[]): Pick<Plan, 'deferred'> {
   const going = new Set(chosen.map(({ target }) => target));
   const deferred: Proposal[] = [];
   for (const proposal of allowed) {

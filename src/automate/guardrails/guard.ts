@@ -84,8 +84,8 @@ interface AnswerGuard {
   check(facts: { readonly asked: number; readonly done: number }): string | undefined;
 }
 
-/** `books`: checks that the run's results add up to its plan. An objection pauses the policy. */
-interface BooksGuard {
+/** `outcome_mismatch`: checks that the run's results add up to its plan. An objection pauses the policy. */
+interface OutcomeGuard {
   readonly name: string;
   readonly stage: 'outcome';
   check(facts: OutcomeFacts): string | undefined;
@@ -189,7 +189,7 @@ export interface Candidate {
   /** Epoch milliseconds. */
   readonly lastRejectedAt?: number;
   /** Name of another instance whose stamp the entry carries. */
-  readonly foreignInstance?: string;
+  readonly stampedBy?: string;
   /** True if this dlqId was sent before and may have had its effect. */
   readonly sentBefore: boolean;
   /** True if the listing has an older entry of the same lineage. */
@@ -294,7 +294,7 @@ export interface PlanFacts {
 }
 
 /** Results of a run: planned = acted + skipped + failed + unknown + left. */
-export interface BooksFacts {
+export interface OutcomeFacts {
   readonly planned: number;
   readonly acted: number;
   readonly skipped: number;

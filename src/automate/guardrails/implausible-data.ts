@@ -6,7 +6,7 @@ const EARLIEST = Date.UTC(2015, 0, 1);
 const DAY_MS = 86_400_000;
 
 /** Requires plausible times, mandatory fields, and a clock that agrees with the service's. */
-export function sanity({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
+export function implausibleData({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
   const fault = clockSkewMs === undefined ? undefined : clockFault(clockSkewMs);
   if (fault !== undefined) return fault;
   if (dropped > 0) return `${dropped} listed ${dropped === 1 ? 'entry' : 'entries'} could not be parsed`;

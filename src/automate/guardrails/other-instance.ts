@@ -1,6 +1,9 @@
 import type { Candidate, Objection } from './guard.ts';
 
-/** Somebody else repairs this entry: two that do not know each other's attempts would double them. */
+/**
+ * Denies an entry that another instance repairs. Two instances that do not know each other's attempts would double
+ * them.
+ */
 export function otherInstance({ stampedBy }: Candidate): Objection | undefined {
   return stampedBy === undefined ? undefined : { reason: `stamped by instance ${stampedBy}` };
 }

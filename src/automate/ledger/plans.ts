@@ -9,7 +9,7 @@ export interface StoredPlan {
   readonly savedAt: number;
   readonly expiresAt: number;
   /** `shown`: made manually. `waiting`: pending approval. */
-  readonly state: 'shown' | 'waiting' | 'approved' | 'rejected' | 'used' | 'expired';
+  readonly state: 'draft' | 'pending' | 'approved' | 'rejected' | 'applied' | 'expired';
   readonly by?: string;
   readonly reason?: string;
 }

@@ -219,9 +219,9 @@ class Scenario {
   }
 
   #approve(name: string): void {
-    const waiting = this.#ledger.storedPlans(['waiting'], this.#clock.now()).find(({ plan }) => plan.policy === name);
-    if (waiting === undefined) throw new Error(`no plan of ${name} is pending approval`);
-    const decided = this.#engine.approve(waiting.plan.id, { by: 'test' });
+    const pending = this.#ledger.storedPlans(['pending'], this.#clock.now()).find(({ plan }) => plan.policy === name);
+    if (pending === undefined) throw new Error(`no plan of ${name} is pending approval`);
+    const decided = this.#engine.approve(pending.plan.id, { by: 'test' });
     if (!decided.ok) throw new Error(decided.message);
   }
 

@@ -156,7 +156,7 @@ const denial = z.strictObject({
 const expected = z.strictObject({
   outcome: z.enum(RUN_OUTCOMES).exactOptional().describe('Outcome of the run.'),
   acted: count.exactOptional().describe('Number of entries acted on.'),
-  state: z.enum(['nothing', 'changes', 'held', 'aborted']).exactOptional().describe('State of the plan.'),
+  state: z.enum(['nothing_to_do', 'changes', 'held', 'aborted']).exactOptional().describe('State of the plan.'),
   effectiveMode: z.enum(POLICY_MODES).exactOptional().describe('Most restrictive of all modes.'),
   stopped: denial.exactOptional().describe('Guard that held or aborted the run.'),
   needsApproval: denial.exactOptional().describe('Guard that requires approval.'),

@@ -77,7 +77,7 @@ describe('a run in enforce', () => {
     w.dlq.ignoreFilters = true;
     const plan = await planOf(w);
     expect(plan).toMatchObject({
-      state: 'nothing',
+      state: 'nothing_to_do',
       skipped: [{ guard: 'select', reason: 'failed outside the selected time', count: 1 }],
     });
   });
@@ -263,11 +263,11 @@ describe('an unreliable listing leads to zero actions', () => {
       'incomplete',
       (w) => Array.from({ length: 150 }, () => w.dlq.add()),
     ],
-    ['a row that could not be parsed', 'sanity', 'aborted', (w) => (w.dlq.droppedRows = 1)],
-    ['a clock that differs', 'sanity', 'aborted', (w) => (w.dlq.clockSkewMs = -61_000)],
-    ['seconds for milliseconds', 'sanity', 'aborted', (w) => w.dlq.add({ createdAt: START / 1_000 })],
-    ['a time far ahead', 'sanity', 'aborted', (w) => w.dlq.add({ workflowCreatedAt: START + 48 * HOUR })],
-    ['an entry without a run', 'sanity', 'aborted', (w) => w.dlq.add({ workflowRunId: '' })],
+    ['a row that could not be parsed', 'implausible_data', 'aborted', (w) => (w.dlq.droppedRows = 1)],
+    ['a clock that differs', 'implausible_data', 'aborted', (w) => (w.dlq.clockSkewMs = -61_000)],
+    ['seconds for milliseconds', 'implausible_data', 'aborted', (w) => w.dlq.add({ createdAt: START / 1_000 })],
+    ['a time far ahead', 'implausible_data', 'aborted', (w) => w.dlq.add({ workflowCreatedAt: START + 48 * HOUR })],
+    ['an entry without a run', 'implausible_data', 'aborted', (w) => w.dlq.add({ workflowRunId: '' })],
   ] as [string, string, string, (w: ReturnType<typeof world>) => unknown][])(
     '%s: %s',
     async (_what, guard, outcome, spoil) => {
@@ -480,7 +480,7 @@ describe('conditions that end a run', () => {
     expect(w.lastRun().stopped).toEqual({
       guard: 'kill_switch',
       reason:
-        'more_than_asked: the service acted on 2 entries; the request allowed 1 (dlq-001); `opsd unpause --reason TEXT` lifts it',
+        'exceeded_request: the service acted on 2 entries; the request allowed 1 (dlq-001); `opsd unpause --reason TEXT` lifts it',
     });
     expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
     expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: exceeded_request/);

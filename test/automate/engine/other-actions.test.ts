@@ -236,7 +236,7 @@ test('a delete of a message with a lost response is not sent again after an oper
   await w.engine.settle(NEVER);
   expect(w.dlq.pruned).toEqual([['m-1'], ['m-1']]);
   expect(w.ledger.pauses()).toMatchObject([
-    { scope: 'engine', reason: 'more_than_asked: the service acted on 100 entries; the request allowed 1 (m-1)' },
+    { scope: 'engine', reason: 'exceeded_request: the service acted on 100 entries; the request allowed 1 (m-1)' },
   ]);
 });
 

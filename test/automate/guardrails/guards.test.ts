@@ -627,17 +627,19 @@ test('caps: a value that is not a number allows nothing', () => {
   expect(caps({ matched: 5, maxPerRun: 10, caps: [cap] }).allowed).toBe(0);
 });
 
-test('more_than_asked: no more than was named', () => {
-  expect(moreThanAsked({ asked: 1, done: 1 })).toBeUndefined();
-  expect(moreThanAsked({ asked: 100, done: 0 })).toBeUndefined();
-  expect(moreThanAsked({ asked: 1, done: 2 })).toBe('the service acted on 2 entries; the request allowed 1');
-  expect(moreThanAsked({ asked: 100, done: 101 })).toBe('the service acted on 101 entries; the request allowed 100');
+test('exceeded_request: no more than was named', () => {
+  expect(exceededRequest({ asked: 1, done: 1 })).toBeUndefined();
+  expect(exceededRequest({ asked: 100, done: 0 })).toBeUndefined();
+  expect(exceededRequest({ asked: 1, done: 2 })).toBe('the service acted on 2 entries; the request allowed 1');
+  expect(exceededRequest({ asked: 100, done: 101 })).toBe('the service acted on 101 entries; the request allowed 100');
 });
 
-test('books: each planned act is somewhere, once', () => {
-  const even: BooksFacts = { planned: 15, acted: 5, skipped: 4, failed: 3, unknown: 2, left: 1 };
-  expect(books(even)).toBeUndefined();
-  expect(books({ ...even, planned: 16 })).toBe('16 planned, but 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left');
+test('outcome_mismatch: each planned act is somewhere, once', () => {
+  const even: OutcomeFacts = { planned: 15, acted: 5, skipped: 4, failed: 3, unknown: 2, left: 1 };
+  expect(outcomeMismatch(even)).toBeUndefined();
+  expect(outcomeMismatch({ ...even, planned: 16 })).toBe(
+    '16 planned, but 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left',
+  );
   for (const part of ['acted', 'skipped', 'failed', 'unknown', 'left'] as const) {
     expect(outcomeMismatch({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
   }
