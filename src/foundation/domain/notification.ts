@@ -1,8 +1,8 @@
 /** Condition that operators are notified of: once when it becomes active, once when it is resolved. */
 
 /** Severities, most urgent last. */
-export const NOTICE_SEVERITIES = ['info', 'warning', 'critical'] as const;
-export type NoticeSeverity = (typeof NOTICE_SEVERITIES)[number];
+export const NOTIFICATION_SEVERITIES = ['info', 'warning', 'critical'] as const;
+export type NotificationSeverity = (typeof NOTIFICATION_SEVERITIES)[number];
 
 export interface Notification {
   /**

@@ -13,7 +13,7 @@ export interface LogProgress {
   /** End of the counted log, in epoch milliseconds. */
   readonly watermark: number;
   /** Entry mode of the log: an entry for each change of state, or one per message. Absent while unknown. */
-  readonly form?: 'transitions' | 'present';
+  readonly entryMode?: 'transitions' | 'snapshot';
   /** Messages in flight by original destination. Absent if unknown. */
   readonly inFlight?: readonly InFlightMessages[];
 }

@@ -150,7 +150,7 @@ export const TRIGGER_KINDS = [
 export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | EventTrigger;
 
 /** `held`: a guard holds the whole run, possibly temporarily. `aborted`: the reading cannot be trusted. */
-export type PlanState = 'nothing' | 'changes' | 'held' | 'aborted';
+export type PlanState = 'nothing_to_do' | 'changes' | 'held' | 'aborted';
 
 export interface Plan {
   /** First characters of `hash`. */
@@ -188,7 +188,7 @@ export interface Plan {
   /** Number of entries that the entry guards allow and that exceed the limit of one run. They are left for later. */
   readonly backlog: number;
   /** First entries of the backlog, at most 50, so that a held plan shows its entries. Absent if empty. */
-  readonly waiting?: readonly Proposal[];
+  readonly deferred?: readonly Proposal[];
   /** Denied entries, by guard and reason, most frequent first. */
   readonly skipped: readonly { readonly guard: string; readonly reason: string; readonly count: number }[];
   /** Number of entries whose evaluation failed. */
@@ -205,7 +205,7 @@ interface PlanRead {
   readonly pages: number;
   readonly entries: number;
   readonly complete: boolean;
-  readonly echoChecked: number;
+  readonly filterChecked: number;
   /** Number of entries in the collector's last complete listing; absent if there is none. */
   readonly population?: number;
   /** Local clock minus the service's clock, in milliseconds; absent if the service sent no Date. */

@@ -37,7 +37,7 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
   'api.retry': (event) => ['debug', 'client waits', event],
   'api.throttled': (event) => ['debug', 'client waits', event],
   'api.rate_limit': (event) => ['debug', 'client waits', event],
-  'api.rows_dropped': (event) => ['warn', 'invalid rows dropped from a response', event],
+  'api.invalid_rows': (event) => ['warn', 'invalid rows dropped from a response', event],
   'credential.read': ({ account, credential, isReplaced }) =>
     isReplaced ? ['info', 'credential file changed, using the new credential', { account, credential }] : undefined,
 

@@ -1,5 +1,5 @@
 /** Events of conditions and of their notifications. */
-import type { Notice, NoticeSeverity } from '../domain/notice.ts';
+import type { Notification, NotificationSeverity } from '../domain/notification.ts';
 
 /** Reasons why a notification is not delivered. */
 export const NOTIFICATION_LOSSES = ['full', 'rejected', 'too_old', 'no_receiver'] as const;
@@ -7,8 +7,8 @@ type NotificationLoss = (typeof NOTIFICATION_LOSSES)[number];
 
 export type NotificationEvent =
   /** A condition becomes active, changes its texts, or is resolved. */
-  | ({ readonly type: 'notice' } & Notice)
-  | { readonly type: 'notices.standing'; readonly bySeverity: Readonly<Record<NoticeSeverity, number>> }
+  | ({ readonly type: 'notification' } & Notification)
+  | { readonly type: 'conditions.active'; readonly bySeverity: Readonly<Record<NotificationSeverity, number>> }
   | { readonly type: 'notification.sent'; readonly receiver: string }
   | {
       readonly type: 'notification.failed';

@@ -24,7 +24,7 @@ test('outcomes that do not match the plan are an error, and say every figure', a
   expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 not sent' });
 });
 
-test('a policy whose books do not balance is paused until an operator has checked it', async () => {
+test('a policy whose outcomes do not match its plan is paused until an operator has checked it', async () => {
   const w = world();
   w.dlq.add();
   w.restart({

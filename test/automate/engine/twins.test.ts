@@ -65,7 +65,7 @@ describe('of two runs that look the same', () => {
       return w;
     }
 
-    test('the outcome is undecidable, so the action is neither verified nor failed, and its group neither grows nor halts', async () => {
+    test('the outcome is unresolvable, so the action is neither verified nor failed, and its group neither grows nor halts', async () => {
       const w = await lost({ ...ONE, guards: GUARDS });
       await settled(w);
       const detail =

@@ -198,9 +198,9 @@ test('mode, probation and approval report what they wait for', () => {
   expect(approval(authority({ needsApproval: '9 of 10' }))).toBe('waits for approval by an operator: 9 of 10');
 });
 
-test('complete_read reports the reason', () => {
-  expect(completeRead(read())).toBeUndefined();
-  expect(completeRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is incomplete: timeout');
+test('incomplete_read reports the reason', () => {
+  expect(incompleteRead(read())).toBeUndefined();
+  expect(incompleteRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is incomplete: timeout');
 });
 
 describe('filter_mismatch', () => {

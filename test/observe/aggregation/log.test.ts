@@ -581,7 +581,7 @@ describe('the record of an open message', () => {
   });
 
   test('is kept until the next delivery is due', () => {
-    const due = T0 + 3 * GIVE_UP_AFTER_MS;
+    const due = T0 + 3 * ABANDON_AFTER_MS;
     const store = new MemoryFoldStore();
     foldAndCommit(store, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
     expect(store.expired(ACCOUNT, due + ABANDON_AFTER_MS, 10)).toEqual([]);

@@ -225,7 +225,7 @@ describe('more than a run can read', () => {
       await w.clock.advance(SECOND);
     }
     // The first run sent one request to learn the service's time. This request is not a page.
-    expect(w.own('opsd_logs_pages_total')).toBe(w.log.queries.length - 1);
+    expect(w.own('opsd_log_pages_total')).toBe(w.log.queries.length - 1);
   });
 
   test('a time with too many entries is an error that names the remedy', async () => {
@@ -418,14 +418,14 @@ describe('the entry mode of the log', () => {
     w.log.entries.push(entry(92_000, { messageId: 'n', state: 'DELIVERED', responseStatus: 200 }));
     await w.run();
     await w.clock.advance(60 * SECOND);
-    expect(await w.run()).toMatchObject({ form: 'present' });
+    expect(await w.run()).toMatchObject({ entryMode: 'snapshot' });
     expect(w.counts()).toEqual({});
     expect(w.counters()).toMatchObject({
       'msgsvc_log_events_total DELIVERED': 2,
       'msgsvc_messages_finished_total a.example': 2,
       'msgsvc_message_attempts_total a.example': 2,
     });
-    expect(w.own('opsd_logs_unjoined_deliveries_total')).toBe(0);
+    expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
     expect(w.store.sizes(ACCOUNT).open).toBe(0);
   });
 });

@@ -253,7 +253,7 @@ describe('departed runs', () => {
     expect(w.out).toEqual({ resumed: 1, deleted: 1, other: 1, expired: 1 });
   });
 
-  test('that departed by age are elsewhere where the retention is unknown', async () => {
+  test('that departed by age are other where the retention is unknown', async () => {
     const w = new World();
     await w.run();
     const { dlqId } = w.enter();
