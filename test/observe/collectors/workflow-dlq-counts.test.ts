@@ -243,7 +243,7 @@ describe('departed runs', () => {
     await w.run();
     const causes = w.stores.totals.counters(ACCOUNT).filter(({ metric }) => metric.includes('left'));
     expect(causes.map(({ labels, value }) => [...labels, value])).toEqual(
-      ['deleted', 'other', 'expired', 'resumed', 'unknown'].map((cause) => ['w.example/order', cause, 0]),
+      ['deleted', 'expired', 'other', 'resumed', 'unknown'].map((cause) => ['w.example/order', cause, 0]),
     );
     w.acted.set(entries[0]!.dlqId, 'resumed').set(entries[1]!.dlqId, 'deleted');
     for (const { dlqId } of entries.slice(0, 3)) w.held.delete(dlqId);

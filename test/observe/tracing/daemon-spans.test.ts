@@ -213,7 +213,7 @@ describe('an operation of the daemon', () => {
     expect(first!.links.map(({ traceId }) => traceId)).toEqual(
       ['wfr_1', 'wfr_2'].map((run) => workflowTraceIdOf('production', run)),
     );
-    expect(second).toMatchObject({ status: 'error', attributes: { 'error.type': 'error' } });
+    expect(second).toMatchObject({ status: 'error', attributes: { 'error.type': 'failed' } });
     expect(JSON.stringify(sink.spans)).not.toContain('a secret');
   });
 

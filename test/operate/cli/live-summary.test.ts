@@ -77,7 +77,7 @@ describe('the summary', () => {
   12,345 delivered   12 failed
   sources   2 ok, 1 off
   active    Plan 9f3c2a of policy p waits for approval  2m ago
-  stands    quota holds resume-email  10m ago
+  active    quota holds resume-email  10m ago
             and 1 more
   policy    resume-billing [enforce] acted 10s ago (9 matched, 3 acted on), next in 20s
   policy    resume-email [enforce] held by quota for 10m, 5s ago (9 matched, 0 acted on)

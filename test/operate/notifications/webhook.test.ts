@@ -162,8 +162,8 @@ describe('a receiver', () => {
     await came(sink, 6);
     expect(bodies(sink).map(({ status }) => status)).toEqual([...Array<string>(5).fill('firing'), 'resolved']);
     expect(said).toContainEqual({ type: 'notification.failed', receiver: 'webhook', reason: 'status 503' });
-    expect(log.filter((line) => line.includes('cannot be delivered'))).toHaveLength(1);
-    await until({ what: 'it is said' }, () => log.some((line) => line.includes('delivered again')));
+    expect(log.filter((line) => line.includes('notification delivery failed'))).toHaveLength(1);
+    await until({ what: 'it is said' }, () => log.some((line) => line.includes('notification delivery recovered')));
   });
 
   test('that wants to be left alone is, five minutes at most', async () => {
@@ -326,7 +326,7 @@ test('no secret in any line of the log, event or row', async () => {
   world.tell();
   world.tell({ key: 'b', owner: 'growth' });
   await came(sink, 1);
-  await until({ what: 'both have failed' }, () => world.log.filter((line) => line.includes('they wait')).length === 2);
+  await until({ what: 'both have failed' }, () => world.log.filter((line) => line.includes('will retry')).length === 2);
   await notifier[Symbol.asyncDispose]();
   expect(sink.requests[0]!.url).toContain(canaries[0]);
   const seen = [world.log.join(''), JSON.stringify(world.said), JSON.stringify(world.store.load())].join('');
