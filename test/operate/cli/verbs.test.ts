@@ -199,7 +199,9 @@ describe('opsd apply', () => {
     const socket = await socketOf(willing(outcome).deps);
     const text = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket]);
     expect(text.code).toBe(code);
-    expect(text.stdout).toBe(`Plan 9f3c2a: ${outcome.replaceAll('_', ' ')}, 1 acted on, 182 left for later runs; x\\x1b[2J\n`);
+    expect(text.stdout).toBe(
+      `Plan 9f3c2a: ${outcome.replaceAll('_', ' ')}, 1 acted on, 182 left for later runs; x\\x1b[2J\n`,
+    );
     const json = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket, '-o', 'json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ plan: '9f3c2a', policy: 'resume-billing', result: { outcome } });
   });
