@@ -1,5 +1,8 @@
 /** Awaits a fact by asking for it again and again, for tests that watch another process. */
 
+/** The longest pause between two tries, in milliseconds. */
+const LONGEST_PAUSE_MS = 250;
+
 export interface UntilOptions {
   /** What is awaited, for the error. */
   readonly what: string;
@@ -11,7 +14,8 @@ export async function until<T>(
   options: UntilOptions,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
-  const deadline = performance.now() + (options.timeoutMs ?? 20_000);
+  const start = performance.now();
+  const deadline = start + (options.timeoutMs ?? 20_000);
   let last: unknown;
   do {
     try {
@@ -20,7 +24,9 @@ export async function until<T>(
     } catch (error) {
       last = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    // The pause grows with the wait: a probe may cost as much as the work that it waits for.
+    const pause = Math.min(LONGEST_PAUSE_MS, 25 + (performance.now() - start) / 20);
+    await new Promise((resolve) => setTimeout(resolve, pause));
   } while (performance.now() < deadline);
   throw new Error(`did not come true in time: ${options.what}`, { cause: last });
 }
