@@ -1,7 +1,7 @@
 /** What is looked at in the files of the image is seen when it is there. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { contentsOf } from '../../deploy/image/contents.ts';
 import { settingsIn } from '../../deploy/image/npm-settings.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -30,6 +30,9 @@ const GOOD = {
 /** What is wrong with an image of these files, by what was looked at. */
 function wrong(more: Readonly<Record<string, string>>, inspected = '', change?: (root: string) => void) {
   const root = tempDir();
+  // The modes are part of what is checked: they must not depend on who runs the tests.
+  const before = process.umask(0o022);
+  onTestFinished(() => void process.umask(before));
   for (const [path, text] of Object.entries({ ...GOOD, ...more })) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);

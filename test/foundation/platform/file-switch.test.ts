@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
@@ -42,7 +42,10 @@ test('a switch that cannot be looked at is set', async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'file'), '');
   expect(fileSwitch(join(folder, 'file', 'PAUSE'))).toMatch(/cannot be checked \(ENOTDIR\)/);
-  mkdirSync(join(folder, 'closed'));
-  chmodSync(join(folder, 'closed'), 0o000);
-  await unprivileged(() => expect(fileSwitch(join(folder, 'closed', 'PAUSE'))).toMatch(/\(EACCES\)/));
+  const closed = join(folder, 'closed');
+  mkdirSync(closed);
+  chmodSync(closed, 0o000);
+  // Only root can remove a folder that is closed.
+  onTestFinished(() => chmodSync(closed, 0o700));
+  await unprivileged(() => expect(fileSwitch(join(closed, 'PAUSE'))).toMatch(/\(EACCES\)/));
 });
