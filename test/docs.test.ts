@@ -250,6 +250,56 @@ test.each(['README.md', 'deploy/README.md', ...PAGES])('%s links to files and an
   expect(broken.map(([link]) => link)).toEqual([]);
 });
 
+/** Terms of the glossary that are everyday words too: pages link them where they need it. */
+const EVERYDAY = new Set(
+  (
+    'account action adopt approval claim destination engine group hold instance items label-value mode operator outcome ' +
+    'pause plan reading receiver resume settle step store window'
+  ).split(' '),
+);
+const TERMS = [...read('docs/glossary.md').matchAll(/^- <a id="([\w-]+)"><\/a>\*\*(.+?)\*\*: \S.*\.$/gm)].map(
+  (match) => ({
+    anchor: match[1]!,
+    term: match[2]!,
+  }),
+);
+
+/** The paragraphs and lists of a page. Links, except those to the glossary, are removed. */
+function runningText(page: string): string {
+  return page
+    .replaceAll(/^ *```.*?^ *```/gms, '')
+    .replaceAll(/^(?:#| *\|).*$/gm, '')
+    .replaceAll(/<[^>]*>|`[^`]*`|\[[^\]]*\]\((?![^)]*glossary\.md#)[^)]*\)/g, '');
+}
+
+test('docs/glossary.md has one line for each term, in order, with its anchor', () => {
+  expect(TERMS.map(({ anchor }) => anchor)).toEqual(TERMS.map(({ term }) => term.toLowerCase().replaceAll(' ', '-')));
+  expect(TERMS.length).toBe(read('docs/glossary.md').match(/^- /gm)!.length);
+  const order = new Intl.Collator('en');
+  expect(TERMS.map(({ term }) => term)).toEqual(TERMS.map(({ term }) => term).toSorted(order.compare));
+  expect([...EVERYDAY].filter((word) => TERMS.every(({ anchor }) => anchor !== word))).toEqual([]);
+});
+
+test.each(['README.md', ...PAGES.filter((page) => !/glossary|metrics\.md$/.test(page) || /-metrics/.test(page))])(
+  '%s links each term to the glossary at its first use',
+  (file) => {
+    let text = runningText(read(file));
+    const unlinked: string[] = [];
+    // Longer terms first: "policy run" is not a use of "policy".
+    for (const { term, anchor } of TERMS.toSorted((one, other) => other.term.length - one.term.length)) {
+      const words = term.replace(/y$/, '(?:y|ies)').replaceAll(' ', String.raw`\s+`);
+      const use = new RegExp(
+        String.raw`(?<!OpenTelemetry )(?<![\w-])${words}s?(?![\w-])(\]\([\w/]*glossary\.md#${anchor}\))?`,
+        'gi',
+      );
+      const [first] = text.matchAll(use);
+      if (first !== undefined && first[1] === undefined && !EVERYDAY.has(anchor)) unlinked.push(first[0]);
+      text = text.replaceAll(use, '');
+    }
+    expect(unlinked).toEqual([]);
+  },
+);
+
 test('docs/ARCHITECTURE.md names files and folders that exist', () => {
   const wings = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const tops = new Set(['docs', 'test', ...wings.map(({ name }) => name)]);
