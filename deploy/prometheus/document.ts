@@ -1,9 +1,9 @@
-/** The tables of docs/alerts.md, from the rules: what fires, how bad it is, and how long it waits. */
+/** Generates the tables of docs/alerts.md from the rules: name, severity, file, duration, and summary. */
 import type { AlertGroup, RecordingGroup } from './rule.ts';
 
 export const DOCUMENT = 'docs/alerts.md';
 
-/** What stands between two such lines is rendered. */
+/** Matches the generated text between two marker comments. */
 export const marked = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end -->)`, 's');
 
 export interface Rules {
@@ -11,7 +11,7 @@ export interface Rules {
   readonly alerts: readonly AlertGroup[];
 }
 
-/** The document with its tables as the rules are now. */
+/** Returns the document with tables of the current rules. */
 export function withTables(document: string, { recording, alerts }: Rules): string {
   const alertTables = alerts.map(alertTable).join('\n');
   const names = recording.flatMap(({ rules }) => rules.map(({ record }) => record));
@@ -35,7 +35,7 @@ function alertTable({ name, rules }: AlertGroup): string {
   return `### Group ${name}\n\n${table(['alert', 'severity', 'file', 'for', 'summary'], rows)}`;
 }
 
-/** Names that differ in their window alone are one row, with `WINDOW`. */
+/** Combines names that differ only in their window into one row, with `WINDOW`. */
 function grouped(names: readonly string[]): Map<string, string> {
   const level = (name: string): string => name.slice(0, name.indexOf(':')).replaceAll('_', ', ');
   return new Map(names.map((name) => [name.replace(/(?<=:(?:ratio_rate|increase))\d+[mhd]$/, 'WINDOW'), level(name)]));

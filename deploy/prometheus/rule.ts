@@ -1,10 +1,10 @@
-/** What a rule is, before it is rendered, and the words that expressions share. */
+/** Types of rules before they are rendered, and helpers for their expressions and texts. */
 import { GAUGE_RANGE } from './thresholds.ts';
 
 /** critical: pages. warning: for the next morning. none: the heartbeat, which always fires. */
 type Severity = 'critical' | 'warning' | 'none';
 
-/** What an alert is about: label `area`, for routes. */
+/** Subject of an alert: the label `area`, for routes. */
 type Area =
   | 'deliveries'
   | 'dlq'
@@ -18,21 +18,21 @@ type Area =
   | 'daemon';
 
 export interface RecordingRule {
-  /** `level:metric:operation`; the level names the labels that are left. */
+  /** `level:metric:operation`; the level names the remaining labels. */
   readonly record: string;
   readonly expr: string;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface AlertingRule {
-  /** Also the name of its runbook. Rules of one name differ in severity, so that the worse one can inhibit the other. */
+  /** Name of the alert and of its runbook. Rules of one name differ in severity, so that the critical one can inhibit the warning. */
   readonly alert: string;
   readonly expr: string;
   readonly for?: string;
   readonly keepFiringFor?: string;
   readonly severity: Severity;
   readonly area: Area;
-  /** The rule is in the file of causes and early signs, which teams may leave out. */
+  /** Set for rules in the optional file of causes and early signs. */
   readonly extended?: true;
   /** Symptom with its labels, number, and limit, in under 80 characters. */
   readonly summary: string;
@@ -53,25 +53,25 @@ export interface AlertGroup {
 }
 
 /**
- * The latest value of a gauge, one for each set of these labels. Not a sum: after a restart at another address the series
- * of before is there too for a while.
+ * Returns the latest value of a gauge for each set of these labels. It is not a sum, because after a restart at another
+ * address the old series exists for a while too.
  */
 export function latest(metric: string, labels: string, offset = ''): string {
   return `max by (${labels}) (last_over_time(${metric}[${GAUGE_RANGE}]${offset && ` offset ${offset}`}))`;
 }
 
-/** Ratio as a text such as `14.4 %`. */
+/** Returns a ratio as a text such as `14.4 %`. */
 export function percent(ratio: number): string {
   return `${Number((ratio * 100).toPrecision(6))} %`;
 }
 
-/** Seconds as a text such as `15 min`, in the largest unit that divides them. */
+/** Returns seconds as a text such as `15 min`, in the largest unit that divides them. */
 export function duration(seconds: number): string {
   const [unit, size] = Object.entries({ d: 86_400, h: 3_600, min: 60, s: 1 }).find(([, one]) => seconds % one === 0)!;
   return `${seconds / size} ${unit}`;
 }
 
-/** An expression over several lines, without the indentation of the source. */
+/** Returns an expression of several lines without the indentation of the source. */
 export function promql(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   const lines = String.raw(parts, ...values).split('\n');
   while (lines[0]?.trim() === '') lines.shift();

@@ -1,44 +1,44 @@
 /**
- * Every threshold once: rules and dashboards take them from here. Change a number, run `npm run rules` and
- * `npm run dashboards`, and look whether `npm test` still agrees. Ratios are 0 to 1; units stand in the names.
+ * All thresholds of rules and dashboards. After changing a number, run `npm run rules`, `npm run dashboards`, and
+ * `npm test`. Ratios are 0 to 1; names contain units.
  */
 
-/** Folder of the runbooks; the page of an alert is its name and `.md`. docs/alerts.md shows how to replace it. */
+/** Base URL of the runbooks; the page of an alert is its name and `.md`. docs/alerts.md shows how to replace the URL. */
 export const RUNBOOKS = 'https://msgsvc-opsd.example/runbooks/';
-/** Grafana with the shipped dashboards; replaced in the same way. */
+/** Base URL of Grafana with the shipped dashboards; replaced in the same way. */
 export const GRAFANA = 'https://msgsvc-opsd.example/grafana/';
 
 /**
- * How far back a gauge is looked for. Gauges of a source that is not read are withheld: an alert must not resolve for
- * that, and the alert about the source itself has fired long before this ends.
+ * Lookback for gauges. Gauges of a source without readings are withheld: an alert must not resolve because of that. The
+ * alert about the source itself fires long before this time ends.
  */
 export const GAUGE_RANGE = '15m';
 
 /**
- * Alerts on what is counted, and on gauges that are absent when all is well, go on for so long after their condition:
- * a source that is not read anymore looks to them like one where nothing happens.
+ * Time for which alerts on counters, and on gauges that are absent in normal operation, keep firing: to them, a source
+ * that is no longer read looks like a source without events.
  */
 export const KEEP_FIRING = '15m';
 
-/** What is promised, as the share that is good. One minus it is the error budget. */
+/** Objectives, as the share of successes. One minus an objective is the error budget. */
 export const OBJECTIVES = {
-  /** Messages that end by delivery, of all that end uncancelled. What fails for good is lost unless somebody acts. */
+  /** Delivered messages, of all that end uncancelled. Permanently failed messages are lost unless someone acts. */
   delivered: 0.99,
-  /** Attempts that succeed. Failed ones are retried, so this may be looser; below it retries cost money and time. */
+  /** Successful attempts. Failed ones are retried, so this is lower; below it, retries cost money and time. */
   attempts: 0.95,
 } as const;
 
-/** Windows over which failures are recorded: each is the long or the short one of a burn rate below. */
+/** Windows of recorded failures: each is the long or the short window of a burn rate below. */
 export const BURN_WINDOWS = ['5m', '15m', '30m', '1h', '2h', '6h', '1d', '3d'] as const;
 export type BurnWindow = (typeof BURN_WINDOWS)[number];
 
 export interface BurnRate {
-  /** How many times faster than allowed the error budget is used. Times the budget it must stay below 1: no ratio is above. */
+  /** Speed at which the error budget is used, relative to the allowed speed. Times the budget it must be below 1, the maximum ratio. */
   readonly factor: number;
   readonly long: BurnWindow;
-  /** Ends the alert soon after the failures end. */
+  /** Short window, which ends the alert soon after the failures end. */
   readonly short: BurnWindow;
-  /** Minimum age of the account or destination: at least half of the long window. A younger one has no such rate. */
+  /** Minimum age of the account or destination: at least half of the long window. Younger ones do not fire. */
   readonly known: string;
   /** Minimum number of failures within the long window. One failure of two messages is 50 %. */
   readonly least: number;
@@ -57,8 +57,8 @@ export const SLOW_BURN: readonly BurnRate[] = [
 ];
 
 /**
- * A partial outage: 15 % of the attempts within 15 minutes, or 8 % within an hour. Attempts fail at once, messages only
- * when their retries are used up, so this is seen first.
+ * A partial outage: 15 % of the attempts within 15 minutes, or 8 % within an hour. Attempts fail immediately, messages only
+ * when their retries are used up, so this fires first.
  */
 export const PARTIAL_OUTAGE: readonly BurnRate[] = [
   { factor: 3, long: '15m', short: '5m', known: '8m', least: 4 },
@@ -67,132 +67,132 @@ export const PARTIAL_OUTAGE: readonly BurnRate[] = [
 
 export const THRESHOLDS = {
   deliveries: {
-    /** Failed share of attempts from which a destination counts as failing wholly; under 1, since increases are estimates. */
+    /** Share of failed attempts at which a destination counts as down; below 1, because increases are estimates. */
     downRatio: 0.95,
     /**
-     * Attempts that all failed, which make a destination down. Within 5 minutes one message with quick retries may have as
-     * many, which is why the alert waits for as long again.
+     * Number of attempts, all failed, at which a destination is down. One message with quick retries can have as many within
+     * 5 minutes, so the alert waits for another 5.
      */
     down: { window: '5m', attempts: 5 },
-    /** Within the hour, and some in each of the last two quarters: a burst that nothing follows is no outage. */
+    /** The same within an hour, with some in each of the last two quarters: a single burst is not an outage. */
     downSlowly: { window: '1h', attempts: 10, quarter: '15m' },
-    /** Likewise, of a destination that gets a few messages a day. */
+    /** The same for a destination with a few messages a day. */
     downLittleTraffic: { window: '6h', attempts: 3 },
-    /** Attempts in the same half hour a day ago, and in the 6 hours before, from which none at all is a stop. */
+    /** Minimum attempts in the same half hour a day ago, and in the previous 6 hours, for an alert on no attempts. */
     stopped: { attemptsADayAgo: 30, attemptsBefore: 60 },
   },
   latency: {
-    /** Share of observations that the latency thresholds below are about. */
+    /** Quantile of the latency thresholds below. */
     quantile: 0.95,
-    /** Observations within 15 minutes, below which a quantile says nothing. */
+    /** Minimum observations within 15 minutes for a meaningful quantile. */
     minObservations: 20,
-    /** Duration of an attempt, seconds: a destination this slow is near common timeouts. A bound of the histogram. */
+    /** Duration of an attempt, seconds: a destination this slow is near common timeouts. A bucket bound of the histogram. */
     attemptSeconds: 10,
-    /** Wait before an attempt, seconds: the service or flow control is late. A bound of the histogram. */
+    /** Wait before an attempt, seconds: the service or flow control is late. A bucket bound of the histogram. */
     queueWaitSeconds: 60,
-    /** From due to delivered, seconds, retries included. A bound of the histogram. */
+    /** Time from due to delivered, seconds, with retries. A bucket bound of the histogram. */
     deliverySeconds: 300,
-    /** A message that is due and not delivered for so long, seconds. */
+    /** Time for which a message is due and not delivered, seconds. */
     overdueSeconds: { warning: 900, critical: 3_600 },
   },
   dlq: {
-    /** Share of the DLQ's capacity; what comes when it is full may be lost. */
+    /** Used share of the DLQ's capacity; new messages may be lost when it is full. */
     fullRatio: { warning: 0.8, critical: 0.95 },
-    /** Messages by which the DLQ grew within an hour. */
+    /** Growth of the DLQ within an hour, messages. */
     growthMessages: 100,
   },
   workflows: {
-    /** Failed runs that came and did not leave within an hour, of one workflow. */
+    /** Growth of one workflow's failed runs within an hour. */
     growthRuns: 20,
-    /** Age of the oldest failed run, seconds (2 days): nobody looks, and retention goes on. */
+    /** Age of the oldest failed run, seconds (2 days): no one handles it, and it will expire. */
     oldestSeconds: 172_800,
-    /** Runs that expire within 24 hours: one is one too many. */
+    /** Runs that expire within 24 hours. */
     expiringRuns: 1,
-    /** Failed runs held whose failure function failed as well. */
+    /** Failed runs whose failure function failed as well. */
     failureFunctionRuns: 1,
   },
   flowControl: {
-    /** Share of half an hour with messages that wait for the key's limit. */
+    /** Share of half an hour in which messages wait for the key's limit. */
     saturatedRatio: 0.9,
-    /** Messages that wait while a key is paused. */
+    /** Waiting messages of a paused key. */
     pausedBacklogMessages: 1,
   },
   spend: {
-    /** Share of the known monthly budget that is used up; at 1 the service may stop. */
+    /** Used share of the known monthly budget; at 1 the service may stop deliveries. */
     budgetUsedRatio: { warning: 0.9, critical: 1 },
-    /** Forecast of the month over the known budget. */
+    /** Forecast of the month divided by the known budget. */
     forecastRatio: 1,
-    /** Until the budget is used up at the current pace, seconds: 3 days are time to decide. */
+    /** Time until the budget is used up at the current pace, seconds: 3 days to decide. */
     exhaustionSeconds: 259_200,
-    /** Billing of the last 24 hours over the mean day of the week before. */
+    /** Billing of the last 24 hours divided by the mean day of the previous week. */
     anomalyFactor: 2,
-    /** Dollars that the last 24 hours must be above that mean day: doubling a cent is no anomaly. */
+    /** Minimum difference from that mean day, dollars: twice a cent is not an anomaly. */
     anomalyDollars: 10,
-    /** Share of the requests that are allowed a day. At 1 of the hard limit the service may reject requests. */
+    /** Used share of the daily requests. At 1 of the hard limit the service may reject requests. */
     dayRequestsRatio: { near: 0.9, reached: 1 },
   },
   search: {
-    /** Vectors that wait to be indexed: searches do not find them yet. */
+    /** Vectors that are not indexed yet: searches do not find them. */
     pendingVectors: 10_000,
-    /** Share of a quota of an index (vectors, queries and updates a day, reranks and bandwidth a month). */
+    /** Used share of an index quota (vectors, daily queries and updates, monthly reranks and bandwidth). */
     quotaRatio: 0.8,
   },
   api: {
-    /** Share of the daemon's requests that the service answers with 429. */
+    /** Share of the daemon's requests that get 429. */
     throttledRatio: 0.05,
-    /** Share of the requests a day that the daemon allows itself; at 1 it reads no more until midnight UTC. */
+    /** Used share of the daemon's own daily requests; at 1 it reads nothing until midnight UTC. */
     quotaRatio: 0.9,
   },
   collectors: {
-    /** Share of the runs of a collector within half an hour that failed. */
+    /** Share of failed runs of a collector within half an hour. */
     failedRatio: 0.5,
-    /** Failed runs within half an hour, below which a share says nothing. */
+    /** Minimum failed runs within half an hour for a meaningful share. */
     minFailedRuns: 3,
-    /** How far counting is behind the message log, seconds. More than `collectors.logs.lag`, which may be set higher. */
+    /** Lag of counting behind the message log, seconds. Must be longer than `collectors.logs.lag`. */
     logsBehindSeconds: 900,
-    /** Lag of the log, seconds, from which it counts as unread unless it catches up. */
+    /** Lag at which the log counts as unread unless it catches up, seconds. */
     logUnreadSeconds: 3_600,
   },
   automation: {
-    /** A hold of a policy, seconds. Most holds pass by themselves: a quota, a destination that is down. */
+    /** Duration of a hold, seconds. Most holds end automatically: a quota, a destination that is down. */
     heldSeconds: 7_200,
-    /** After a run was due, seconds: more than the 10 minutes that a run may last. */
+    /** Delay of a due run, seconds: more than the 10 minutes that a run can take. */
     notRunSeconds: 1_800,
     /** Share of what was acted on within 6 hours that failed again, was rejected, or is there still. */
     unhelpfulRatio: 0.3,
-    /** Acts of which it is known what became of them, below which a share says nothing. */
+    /** Minimum actions with a known outcome for a meaningful share. */
     minOutcomes: 10,
     /** Age of a pending plan, seconds. The default of `engine.approvals.expireAfter` leaves an hour to approve it. */
     approvalSeconds: 10_800,
-    /** Callbacks not taken within 15 minutes; the service sends a callback again that was not taken. */
+    /** Rejected callbacks within 15 minutes; the service retries rejected callbacks. */
     rejectedCallbacks: 5,
-    /** Share of the requests to a receiver of notifications that failed. */
+    /** Share of failed requests to a receiver of notifications. */
     failedNotificationsRatio: 0.5,
-    /** Failed requests to such a receiver within 15 minutes, below which a share says nothing. */
+    /** Minimum failed requests to a receiver within 15 minutes for a meaningful share. */
     minFailedNotifications: 3,
   },
   daemon: {
     /** Starts of the process within an hour. */
     restarts: 3,
-    /** From the last commit to the last reading that should have made one, seconds. */
+    /** Time from the last commit to the last reading, which should have ended with a commit, seconds. */
     notSavedSeconds: 900,
-    /** Free space over the size of the store: a backup and the write-ahead log need as much again. */
+    /** Free space divided by the size of the store: a backup and the write-ahead log each need that size. */
     storeFreeFactor: 2,
-    /** Until the volume of the store is full at the pace of 6 hours, seconds. */
+    /** Time until the volume of the store is full, at the pace of the last 6 hours, seconds. */
     storeFullSeconds: 86_400,
-    /** Intervals of the scheduled backup without a success. */
+    /** Number of backup intervals without a success. */
     backupIntervals: 2,
-    /** Share of the time that the event loop is busy: beyond it everything is late. */
+    /** Busy share of the event loop: above it everything is late. */
     eventLoopRatio: 0.9,
     /** Resident memory, bytes: 80 % of the limit of the shipped Deployment (512 MiB). Change both together. */
     residentBytes: 429_496_729,
-    /** Share of the file descriptors that the process may open. */
+    /** Used share of the file descriptors. */
     fileDescriptorsRatio: 0.8,
-    /** Share of `telemetry.metrics.maxSeries`: the last tenth takes the daemon's own metrics alone. */
+    /** Used share of `telemetry.metrics.maxSeries`; the last tenth is reserved for the daemon's own metrics. */
     seriesRatio: 0.8,
-    /** Age of the oldest span that waits to be exported, seconds. Receivers refuse or miss what is too old. */
+    /** Age of the oldest span that waits for export, seconds. Receivers reject or cannot find old spans. */
     spansLagSeconds: 600,
-    /** Until the certificate of a listener ends, seconds: 14 days are time to get another. */
+    /** Time until the certificate of a listener expires, seconds: 14 days to renew it. */
     certificateLeftSeconds: 1_209_600,
   },
 } as const;

@@ -1,6 +1,6 @@
 /**
- * Writes the annotations that alerts have now into the cases that expect these alerts: `npm run rules:cases`, after a
- * change of a text. Labels, times and what is silent stay as they are written; look at the difference before it is kept.
+ * Writes the current annotations into the cases that expect these alerts. Run `npm run rules:cases` after a change of a
+ * text. It does not change labels, times, and silent cases. Review the difference before you commit it.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ type Texts = Readonly<Record<string, string>>;
 const HEAD = /name: (.*),\s*\n\s*alertname: (\w+), time: (\w+),/;
 const ALERT = /Labels:\{(.*)\}\s*\n\s*Annotations:\{(.*)\}/g;
 
-/** What promtool says that fired where something else was expected. */
+/** Parses the alerts that fired instead of the expected ones from the output of promtool. */
 function firedIn(output: string): readonly Fired[] {
   return output.split(/^(?=\s*name: )/m).flatMap((part) => {
     const head = HEAD.exec(part);
@@ -58,7 +58,7 @@ function update(document: Document, { test, alertname, time, alerts }: Fired): v
   }
 }
 
-/** The same time has many texts: 72m is 1h12m. */
+/** Returns the minutes of a duration, because one time has several texts: 72m is 1h12m. */
 function minutes(duration: string): number {
   const units: Readonly<Record<string, number>> = { d: 1_440, h: 60, m: 1, s: 1 / 60 };
   return [...duration.matchAll(/(\d+)([dhms])/g)].reduce(
