@@ -50,7 +50,8 @@ async function ask(question: string): Promise<string> {
     const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
     return await Promise.race([terminal.question(question, { signal: controller.signal }), ended]);
   } catch (error) {
-    throw controller.signal.aborted ? (controller.signal.reason as Error) : error;
+    controller.signal.throwIfAborted();
+    throw error;
   } finally {
     terminal.close();
   }

@@ -47,10 +47,7 @@ export class TokenBucket {
    */
   take(signal: AbortSignal, urgent = false): Promise<number> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
+      signal.throwIfAborted();
       this.#refill();
       if (this.#waiters.length === 0 && this.#spend()) {
         resolve(0);

@@ -18,6 +18,7 @@ import { capLimits } from './cap-limits.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
 import { pauseIfMore } from './exceeded-request.ts';
+import { reportOutcome } from './report-outcome.ts';
 import { returnsIn } from './returns.ts';
 
 type ExecuteLedger = Identity & Intents & History & Campaigns;
@@ -289,19 +290,7 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
     // The intent stands without an outcome: it becomes unknown, and reading resolves it.
     return { took: 'unknown', stopped: ledgerFailed('record-outcome', error, deps) };
   }
-  deps.events.emit({
-    type: 'action.outcome',
-    policy: proposal.policy,
-    account: proposal.account,
-    action: proposal.action,
-    target: proposal.target,
-    ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
-    outcome: result.outcome,
-    items: proposal.items,
-    durationMs,
-    ...(detail !== undefined && { detail }),
-    ...(done !== undefined && { done }),
-  });
+  reportOutcome(proposal, { outcome: result.outcome, durationMs, detail, done }, deps);
   if (result.outcome === 'accepted') {
     const isLast = proposal.action === 'message-dlq.prune' && result.done < proposal.items;
     return { took: 'acted', done: result.done, isLast, ...(surplus !== undefined && { stopped: surplus }) };

@@ -1,15 +1,10 @@
 /** How a run ended, in the words of the ledger, the metrics and the page. */
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
+import type { RunSummary } from '../ledger/verbs.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { RunTotals } from './execute.ts';
 
-export interface RunResult {
-  readonly outcome: RunOutcome;
-  readonly matched: number;
-  readonly acted: number;
-  readonly backlog: number;
-  readonly detail?: string;
-  readonly stopped?: Denial;
+export interface RunResult extends RunSummary {
   readonly error?: string;
 }
 

@@ -25,6 +25,7 @@ import { clockDenial, hearClock } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { pauseIfMore } from './exceeded-request.ts';
 import { mayNotRepeat } from './repeat.ts';
+import { reportOutcome } from './report-outcome.ts';
 import { mayBeReturn, Returns, returnsIn } from './returns.ts';
 
 type SettleLedger = Identity & Intents & History & Raises & Campaigns & Signals;
@@ -225,16 +226,5 @@ function record(
     deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
   }
   if (intent.outcome === outcome) return;
-  deps.events.emit({
-    type: 'action.outcome',
-    policy: proposal.policy,
-    account: proposal.account,
-    action: proposal.action,
-    target: proposal.target,
-    ...('workflowRunId' in proposal && { workflowRunId: proposal.workflowRunId }),
-    outcome,
-    items: proposal.items,
-    durationMs: 0,
-    ...(detail !== undefined && { detail }),
-  });
+  reportOutcome(proposal, { outcome, durationMs: 0, detail }, deps);
 }

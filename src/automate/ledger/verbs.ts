@@ -1,4 +1,5 @@
 /** Commands to the engine, and their results. Server and CLI know the engine only through this interface. */
+import type { Notification } from '#foundation/domain/notification.ts';
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from './intents.ts';
 import type { StoredPlan } from './plans.ts';
@@ -77,18 +78,8 @@ export interface RunSummary {
   readonly stopped?: Denial;
 }
 
-export interface Condition {
-  /** Permanent name of the condition: `held/POLICY`, `halted/POLICY/GROUP`, `approval/POLICY`, `unknown/POLICY`. */
-  readonly key: string;
-  readonly severity: 'info' | 'warning' | 'critical';
-  readonly policy?: string;
-  readonly account?: string;
-  readonly owner?: string;
-  readonly group?: string;
-  readonly guard?: string;
-  /** One line that describes the condition. */
-  readonly summary: string;
-  readonly detail: string;
+/** An active condition. Its key is `held/POLICY`, `halted/POLICY/GROUP`, `approval/POLICY` or `unknown/POLICY`. */
+export interface Condition extends Omit<Notification, 'at' | 'isResolved'> {
   /** Epoch milliseconds. */
   readonly since: number;
 }

@@ -11,7 +11,7 @@ export function patternFault(pattern: string): string | undefined {
     compile(pattern);
     return undefined;
   } catch (error) {
-    return `not a valid RE2 pattern: ${(error as Error).message.replace(/^error parsing regexp: /, '')}`;
+    return `not a valid RE2 pattern: ${String(error).replace(/^.*?error parsing regexp: /, '')}`;
   }
 }
 

@@ -1,4 +1,5 @@
 /** URL Groups: adds endpoints and lists the groups. */
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { GROUP_NAME } from '../openapi/operations.ts';
 import { requireReachable, stateOf, type MessageContext } from './message-context.ts';
 import { ApiError } from '../state/api-error.ts';
@@ -50,7 +51,7 @@ function readEndpoints(body: Uint8Array): readonly Endpoint[] {
   try {
     parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (error) {
-    throw new ApiError(400, `the body is not JSON: ${(error as Error).message}`);
+    throw new ApiError(400, `the body is not JSON: ${errorMessage(error)}`);
   }
   const endpoints = (parsed as { readonly endpoints?: unknown } | null)?.endpoints;
   if (!Array.isArray(endpoints) || endpoints.length === 0) {

@@ -2,6 +2,7 @@
  * Keeps one service on the disk: puts back what an earlier process left, and from then on tells the store of every
  * change. What is small (accounts, keys, indexes, positions) is compared whole at each commit.
  */
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { AccountBook, AccountSeed } from '../state/account-book.ts';
 import type { AccountState } from '../state/account-state.ts';
 import type { Account } from '../state/account.ts';
@@ -161,7 +162,7 @@ export function durableRoutes(routes: readonly Route[], store: Store): readonly 
 }
 
 function refuse(status: number, store: Store, { error, done }: { readonly error: unknown; readonly done: string }) {
-  throw new ApiError(status, `${store.path} cannot be written (${(error as Error).message}). ${done}`);
+  throw new ApiError(status, `${store.path} cannot be written (${errorMessage(error)}). ${done}`);
 }
 
 /** Statistics whose every fact is counted in the store too, with what the plan of that moment made of it. */

@@ -6,6 +6,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 
 /** Why a folder cannot be used, in words for whoever gave it. */
@@ -87,7 +88,7 @@ function checkWhose(db: DatabaseSync, path: string): boolean {
 export function unreadable(error: unknown, path: string): DataFolderError {
   if (error instanceof DataFolderError) return error;
   return new DataFolderError(
-    `${path} cannot be read (${(error as Error).message}): it is damaged. Nothing in it was changed. Put a copy of it there, or give another folder.`,
+    `${path} cannot be read (${errorMessage(error)}): it is damaged. Nothing in it was changed. Put a copy of it there, or give another folder.`,
     { cause: error },
   );
 }

@@ -3,10 +3,7 @@ import type { Clock } from './clock.ts';
 /** Resolves after `ms`. Rejects with the signal's reason if that is aborted first. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
+    signal.throwIfAborted();
     const onAbort = (): void => {
       timer.cancel();
       reject(signal.reason as Error);
