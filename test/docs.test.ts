@@ -26,6 +26,7 @@ import {
 } from '#automate/policies/environments.ts';
 import { policySettings } from '#automate/policies/settings.ts';
 import { opsd } from './operate/cli/terminal.ts';
+import { NOTIFICATION } from './operate/notifications/world.ts';
 import { RECORDS } from './emulator/interface-names.ts';
 import { authority } from './support/certificates.ts';
 
@@ -338,23 +339,13 @@ test.each(['docs/hooks.md', 'docs/notifications.md', 'docs/alertmanager.md'])(
 
 test('docs/notifications.md shows the JSON and the alerts as they are sent', () => {
   const text = read('docs/notifications.md');
-  const notification = {
-    key: 'held/resume-billing',
-    severity: 'warning',
-    policy: 'resume-billing',
-    account: 'production',
-    owner: 'payments',
-    guard: 'quota',
-    summary: 'quota holds resume-billing',
-    detail: 'The account answered 429.',
-    at: Date.UTC(2026, 10, 18, 10, 30),
-    isResolved: false,
-  } as const;
-  expect(JSON.parse(blocks(text, 'json')[0]!)).toEqual(webhookMessage({ notification, startedAt: notification.at }));
+  expect(JSON.parse(blocks(text, 'json')[0]!)).toEqual(
+    webhookMessage({ notification: NOTIFICATION, startedAt: NOTIFICATION.at }),
+  );
   const kinds = firstCells(text);
   expect(kinds.length).toBeGreaterThan(3);
   for (const kind of kinds) {
-    const alert = alertOf({ notification: { ...notification, key: `${kind}/x` }, startedAt: 0 }, 0, {});
+    const alert = alertOf({ notification: { ...NOTIFICATION, key: `${kind}/x` }, startedAt: 0 }, 0, {});
     expect(text).toContain(`| \`${kind}\` | \`${(alert['labels'] as { alertname: string }).alertname}\` |`);
   }
 });

@@ -1,11 +1,9 @@
 /** Failed runs by the hundred, each of a workflow of its own so that one run of a policy may resume them all. */
-import { onTestFinished } from 'vitest';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
+import type { Emulator } from '#emulator/emulator.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { faultProxy, type FaultProxy } from './fault-proxy.ts';
 import { httpSink, type HttpSink } from './http-sink.ts';
-import { TEST_TOKEN } from './service.ts';
+import { testEmulator } from './test-emulator.ts';
 
 export interface BulkWorld {
   readonly emulator: Emulator;
@@ -23,16 +21,7 @@ export interface Road extends FaultProxy {
 }
 
 export async function bulkWorld(): Promise<BulkWorld> {
-  const emulator = await startEmulator({
-    clock: systemClock,
-    control: true,
-    random: seededRandom(11),
-    listen: { host: '127.0.0.1', port: 0 },
-    accounts: [{ id: 'acc-1', token: TEST_TOKEN }],
-    management: { username: 'user', password: 'password' },
-    enforceLimits: false,
-  });
-  onTestFinished(() => emulator.stop());
+  const emulator = await testEmulator({ control: true, random: seededRandom(11) });
   const destination = await httpSink();
   let made = 0;
   return {

@@ -1,7 +1,6 @@
 /** A proxy between the daemon and the service that can hold or lose a request, or its answer after the service has acted. */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onLoopback } from './loopback.ts';
 
 export interface Passed {
   readonly method: string;
@@ -58,13 +57,8 @@ export async function faultProxy(target: string): Promise<FaultProxy> {
     message.pipe(onward);
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await onLoopback(server),
     passed,
     decide: (fate) => {
       fateOf = fate;

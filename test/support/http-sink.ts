@@ -1,7 +1,6 @@
 /** A real HTTP server on a free loopback port that records what it gets and answers as told. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onLoopback } from './loopback.ts';
 
 export interface SunkRequest {
   readonly method: string;
@@ -39,13 +38,8 @@ export async function httpSink(answer: Answer = (_request, response) => void res
       void current(request, response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await onLoopback(server),
     requests,
     answerWith: (next) => {
       current = next;

@@ -8,7 +8,7 @@ import { createActions } from '#automate/actions/index.ts';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
 import { accountStats } from '#observe/collectors/statistics.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Emulator } from '#emulator/emulator.ts';
 import { createFacts } from '#automate/engine/facts.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
@@ -27,6 +27,7 @@ import { engineSettings } from '#automate/policies/settings.ts';
 import { context, target } from '../observe/collectors/fake-context.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
+import { testEmulator } from './test-emulator.ts';
 
 const ACCOUNT = 'acc-1';
 export const HOST = 'app.example.com';
@@ -72,17 +73,7 @@ export interface IncidentStage {
 
 export async function incidentStage(options: IncidentOptions): Promise<IncidentStage> {
   const random = seededRandom(options.seed ?? 1);
-  const emulator = await startEmulator({
-    clock: systemClock,
-    time: 'virtual',
-    startAt: START,
-    random,
-    listen: { host: '127.0.0.1', port: 0 },
-    accounts: [{ id: ACCOUNT, token: TEST_TOKEN }],
-    management: { username: 'user', password: 'password' },
-    enforceLimits: false,
-  });
-  onTestFinished(() => emulator.stop());
+  const emulator = await testEmulator({ time: 'virtual', startAt: START, random });
   const now = (): number => emulator.control.clock().now;
   // Waits of the client are real, those of the daemon are the service's.
   const waiting: Clock = {

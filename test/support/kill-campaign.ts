@@ -6,10 +6,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { expect, onTestFinished } from 'vitest';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { expect } from 'vitest';
+import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf } from './daemon-world.ts';
 import { scrape, type Exposition } from './exposition.ts';
@@ -18,6 +17,7 @@ import { opsd, type Program } from './program.ts';
 import { TEST_TOKEN, type Service } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
+import { testEmulator } from './test-emulator.ts';
 
 export const ACCOUNT = 'acc-1';
 
@@ -68,16 +68,7 @@ export async function killCampaign<Truth>(
 ): Promise<Truth> {
   const random = seededRandom(seed);
   const below = (max: number): number => Math.floor(random() * max);
-  const emulator = await startEmulator({
-    clock: systemClock,
-    random: seededRandom(seed + 1),
-    control: true,
-    listen: { host: '127.0.0.1', port: 0 },
-    accounts: [{ id: ACCOUNT, token: TEST_TOKEN }],
-    management: { username: 'user', password: 'password' },
-    enforceLimits: false,
-  });
-  onTestFinished(() => emulator.stop());
+  const emulator = await testEmulator({ control: true, random: seededRandom(seed + 1) });
   const sink = await httpSink(answer);
   const campaign = make({
     emulator,

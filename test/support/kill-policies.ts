@@ -7,8 +7,8 @@
 import { closeSync, openSync, readSync, statSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished } from 'vitest';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { expect } from 'vitest';
+import type { Emulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf } from './daemon-world.ts';
@@ -20,6 +20,7 @@ import { clockedOpsd, opsd, type Program } from './program.ts';
 import { publish, TEST_TOKEN } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
+import { testEmulator } from './test-emulator.ts';
 
 const MINUTE = 60_000;
 /** Most of an hour-long window, all of it, or a moment in which nothing settles yet. */
@@ -102,16 +103,11 @@ export async function killPolicies({ kills, seed }: { kills: number; seed: numbe
 async function makeBed(seed: number): Promise<Bed> {
   const random = seededRandom(seed);
   const below = (max: number): number => Math.floor(random() * max);
-  const emulator = await startEmulator({
-    clock: systemClock,
-    random: seededRandom(seed + 1),
+  const emulator = await testEmulator({
     control: true,
-    listen: { host: '127.0.0.1', port: 0 },
+    random: seededRandom(seed + 1),
     accounts: [{ id: ACCOUNT, token: TEST_TOKEN, budgetUsd: START_BUDGET }],
-    management: { username: 'user', password: 'password' },
-    enforceLimits: false,
   });
-  onTestFinished(() => emulator.stop());
   // What is usual is known of some days, so that a raise needs no person.
   emulator.control.history({ days: 8, logMinutes: 1, deadLetters: 0 });
   const proxy = await faultProxy(emulator.url);

@@ -5,13 +5,12 @@
  * outages, and a process that dies before a commit or right after it and starts again with what the store has.
  */
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
 import { logs } from '#observe/collectors/logs.ts';
 import type { Batch, LogProgress } from '#foundation/domain/observation.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
 import { type Clock, systemClock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
@@ -25,6 +24,7 @@ import { DayTraffic } from './day-traffic.ts';
 import { logTruth, toldByStore, total, type LogTruth } from './log-truth.ts';
 import { logsUntil, TEST_TOKEN } from './service.ts';
 import { tempDir } from './temp-dir.ts';
+import { testEmulator } from './test-emulator.ts';
 
 const START = Date.UTC(2026, 10, 20);
 const MINUTE = 60_000;
@@ -84,18 +84,12 @@ export interface DayTold {
 
 export async function virtualDay({ entries, hours, seed }: VirtualDay): Promise<DayTold> {
   const random = seededRandom(seed);
-  const emulator = await startEmulator({
-    clock: systemClock,
+  const emulator = await testEmulator({
     time: 'virtual',
     startAt: START,
     random: seededRandom(seed + 1),
-    listen: { host: '127.0.0.1', port: 0 },
-    accounts: [{ id: 'acc-1', token: TEST_TOKEN }],
-    management: { username: 'user', password: 'password' },
-    enforceLimits: false,
     logMaxEntries: 2 * entries + 10_000,
   });
-  onTestFinished(() => emulator.stop());
   const facts = { created: 0, attempts: 0 };
   emulator.onFact((_account, { kind }) => {
     if (kind === 'created') facts.created += 1;

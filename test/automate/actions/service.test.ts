@@ -17,7 +17,6 @@ import type {
   PruneProposal,
   WorkflowDeleteProposal,
 } from '#foundation/domain/plan.ts';
-import { startEmulator } from '#emulator/emulator.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -29,6 +28,7 @@ import { publish, trigger } from '../../support/service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { brokenRules } from '../../support/wire-rules.ts';
+import { testEmulator } from '../../support/test-emulator.ts';
 
 const ACCOUNT = 'acc-1';
 const TOKEN = 'token-of-tests';
@@ -66,14 +66,11 @@ async function stage() {
     response.statusCode = 404;
     response.end('gone');
   });
-  const emulator = await startEmulator({
-    clock: systemClock,
-    random: seededRandom(7),
-    listen: { host: '127.0.0.1', port: 0 },
+  const emulator = await testEmulator({
     accounts: [{ id: ACCOUNT, token: TOKEN, budgetUsd: 100 }],
     management: { username: 'ops', password: 'word-of-tests' },
+    enforceLimits: true,
   });
-  onTestFinished(() => emulator.stop());
   const proxy = await faultProxy(emulator.url);
   const { actions, events } = actionsAt(proxy.url, { client: systemClock, now: () => systemClock.now() + 3 * HOUR });
   const service = { url: emulator.url, token: TOKEN };

@@ -1,11 +1,9 @@
 /** The engine over the real client and the embedded service, with a proxy that can lose a response. */
-import { createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Emulator } from '#emulator/emulator.ts';
 import type { Switches } from '#emulator/state/switches.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
@@ -15,8 +13,11 @@ import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
+import { faultProxy } from '../../support/fault-proxy.ts';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
+import { TEST_TOKEN } from '../../support/service.ts';
+import { testEmulator } from '../../support/test-emulator.ts';
 import { until } from '../../support/until.ts';
 import { ASKED, NEVER, NOTHING_KNOWN, policyOf, WITHOUT_RAMP } from './world.ts';
 
@@ -43,19 +44,12 @@ async function stage(switches: Partial<Switches> = {}, policy: object = {}): Pro
   const random = seededRandom(7);
   const clock = systemClock;
   const ahead: Clock = { ...systemClock, now: () => systemClock.now() + made.aheadMs };
-  const emulator = await startEmulator({
-    clock,
-    random,
-    listen: { host: '127.0.0.1', port: 0 },
-    accounts: [{ id: ACCOUNT, token: 'token-of-tests' }],
-    management: { username: 'ops', password: 'word-of-tests' },
-    switches,
-  });
-  onTestFinished(() => emulator.stop());
-  const road = await startRoad(emulator.url, () => {
-    if (made.lose === 0) return false;
+  const emulator = await testEmulator({ random, switches, enforceLimits: true });
+  const road = await faultProxy(emulator.url);
+  road.decide(({ method }) => {
+    if (method !== 'POST' || made.lose === 0) return 'pass';
     made.lose--;
-    return true;
+    return 'lose';
   });
   const bus = new EventBus();
   const events: OpsEvent[] = [];
@@ -63,7 +57,7 @@ async function stage(switches: Partial<Switches> = {}, policy: object = {}): Pro
   const client = createClient(
     {
       account: 'production',
-      messageApi: { url: road, token: Secret.of('token-of-tests') },
+      messageApi: { url: road.url, token: Secret.of(TEST_TOKEN) },
       wire: wireSettings.parse({}),
       limits: clientSettings.parse({ requestsPerSecond: 500 }),
     },
@@ -98,34 +92,12 @@ async function stage(switches: Partial<Switches> = {}, policy: object = {}): Pro
       const response = await fetch(`${emulator.url}/v2/trigger/${workflows.url}${path}`, {
         method: 'POST',
         body,
-        headers: { Authorization: 'Bearer token-of-tests', 'Svc-Retries': '0', 'Svc-Label': labels },
+        headers: { Authorization: `Bearer ${TEST_TOKEN}`, 'Svc-Retries': '0', 'Svc-Label': labels },
       });
       expect(response.status).toBe(200);
     },
   };
   return made;
-}
-
-/** A proxy that can cut the connection after the service has acted and before it forwards the response. */
-async function startRoad(target: string, loses: () => boolean): Promise<string> {
-  const server = createServer((message, response) => {
-    const onward = httpRequest(`${target}${message.url}`, { method: message.method, headers: message.headers });
-    onward.on('response', (answer) => {
-      if (message.method === 'POST' && loses()) {
-        answer.resume().on('end', () => message.socket.destroy());
-        return;
-      }
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    message.pipe(onward);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 async function failed(s: Stage, count: number): Promise<void> {

@@ -121,44 +121,36 @@ test('of too many ends of resumed runs the oldest are dropped, and deliveries di
   expect(facts.resumeEnded(ACCOUNT, messages[0]!, 'failed')).toBe(true);
 });
 
+/** A request whose code a test adds. */
+const REQUEST = {
+  type: 'api.request',
+  account: ACCOUNT,
+  api: 'message',
+  operation: 'x',
+  method: 'GET',
+  url: 'https://eu.example/v2/logs',
+  durationMs: 1,
+  bytes: 0,
+} as const;
+
 test('a hold after a 429 lasts through a jump of the local clock that the service confirms', async () => {
   const { clock, events, facts, verified } = world();
-  const request = {
-    type: 'api.request',
-    account: ACCOUNT,
-    api: 'message',
-    operation: 'x',
-    method: 'GET',
-    url: 'https://eu.example/v2/logs',
-    durationMs: 1,
-    bytes: 0,
-  } as const;
-  events.emit({ ...request, code: 429 });
+  events.emit({ ...REQUEST, code: 429 });
   clock.jump(HOUR);
-  events.emit({ ...request, code: 200, clockSkewMs: 0 });
+  events.emit({ ...REQUEST, code: 200, clockSkewMs: 0 });
   await clock.advance(MINUTE);
   expect(verified.now() - facts.refusedAt(ACCOUNT)!).toBe(MINUTE);
 });
 
 test('an account was rejected when it returned 429, and not when the daemon waited or another request failed', async () => {
   const { clock, events, facts } = world();
-  const request = {
-    type: 'api.request',
-    account: ACCOUNT,
-    api: 'message',
-    operation: 'x',
-    method: 'GET',
-    url: 'https://eu.example/v2/logs',
-    durationMs: 1,
-    bytes: 0,
-  } as const;
-  events.emit({ ...request, code: 503, failure: 'server_error' });
-  events.emit({ ...request, code: 'error', failure: 'timeout' });
+  events.emit({ ...REQUEST, code: 503, failure: 'server_error' });
+  events.emit({ ...REQUEST, code: 'error', failure: 'timeout' });
   events.emit({ type: 'api.throttled', account: ACCOUNT, api: 'message', waitMs: 500 });
   expect(facts.refusedAt(ACCOUNT)).toBeUndefined();
-  events.emit({ ...request, code: 429, failure: 'rate_limited' });
+  events.emit({ ...REQUEST, code: 429, failure: 'rate_limited' });
   await clock.advance(MINUTE);
-  events.emit({ ...request, code: 200 });
+  events.emit({ ...REQUEST, code: 200 });
   expect(facts.refusedAt(ACCOUNT)).toBe(NOW);
   expect(facts.refusedAt('other')).toBeUndefined();
 });

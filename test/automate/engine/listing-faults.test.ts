@@ -6,18 +6,18 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
-import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf } from '../../support/policies.ts';
+import { testEmulator } from '../../support/test-emulator.ts';
 import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';
 
 const TOKEN = 'token-of-tests';
@@ -43,16 +43,7 @@ interface Stage {
 }
 
 async function stage(): Promise<Stage> {
-  const emulator = await startEmulator({
-    clock: systemClock,
-    control: true,
-    random: seededRandom(7),
-    listen: { host: '127.0.0.1', port: 0 },
-    accounts: [{ id: 'acc-1', token: TOKEN }],
-    management: { username: 'ops', password: 'word-of-tests' },
-    enforceLimits: false,
-  });
-  onTestFinished(() => emulator.stop());
+  const emulator = await testEmulator({ control: true, accounts: [{ id: 'acc-1', token: TOKEN }] });
   const bus = new EventBus();
   const events: OpsEvent[] = [];
   bus.subscribe((event) => void events.push(event));

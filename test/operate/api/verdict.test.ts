@@ -4,18 +4,7 @@ import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
-import { action, engine, ledger, NOW, world, type World } from '../http/world.ts';
-
-const POLICY: PolicyStatus = {
-  name: 'resume-billing',
-  account: 'production',
-  action: 'workflow-dlq.resume',
-  campaigns: [],
-  source: 'policies/billing.yaml:3',
-  schedule: 'every 5m',
-  mode: 'enforce',
-  effectiveMode: 'enforce',
-};
+import { action, engine, ledger, NOW, RESUME_BILLING, world, type World } from '../http/world.ts';
 
 function verdict(deps: World) {
   return readStatus(deps, 20).verdict;
@@ -48,7 +37,7 @@ function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'
 
 describe('the verdict', () => {
   test('all is well', () => {
-    const deps = world({ policies: () => [POLICY] });
+    const deps = world({ policies: () => [RESUME_BILLING] });
     register(deps);
     read(deps);
     expect(verdict(deps)).toEqual({
@@ -135,12 +124,12 @@ describe('the verdict', () => {
     ['skipped', 'ok'],
     [undefined, 'ok'],
   ] as const)('a last run that ended as %s is %s', (outcome, level) => {
-    expect(verdict(world({ policies: () => [POLICY], ledger: lastRun(outcome) })).level).toBe(level);
+    expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: lastRun(outcome) })).level).toBe(level);
   });
 
   test('a reduced mode is never silent', () => {
     const deps = world({
-      policies: () => [{ ...POLICY, effectiveMode: 'audit', reducedBy: 'engine.mode is audit' }],
+      policies: () => [{ ...RESUME_BILLING, effectiveMode: 'audit', reducedBy: 'engine.mode is audit' }],
     });
     expect(verdict(deps)).toMatchObject({
       level: 'attention',
@@ -178,14 +167,14 @@ describe('the verdict', () => {
 
   test('what stands is said once, with its detail', () => {
     const run = lastRun('held', 'quota: 429 within 10 min');
-    const deps = world({ policies: () => [POLICY], ledger: run, engine: engine({ conditions: () => [HELD] }) });
+    const deps = world({ policies: () => [RESUME_BILLING], ledger: run, engine: engine({ conditions: () => [HELD] }) });
     expect(verdict(deps)).toMatchObject({
       level: 'attention',
       sentence: 'quota holds resume-billing: 429 within 10 min.',
       problems: [{ anchor: 'conditions' }],
     });
     // A hold that ended is over, though the last run was held.
-    expect(verdict(world({ policies: () => [POLICY], ledger: run })).level).toBe('ok');
+    expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: run })).level).toBe('ok');
   });
 
   test('a group that was given up on is trouble', () => {
@@ -204,7 +193,7 @@ describe('the verdict', () => {
 
   test('a pause of everything is one problem, however many policies there are', () => {
     const reducedBy = 'paused: the service is odd; `opsd unpause --reason TEXT` lifts it';
-    const paused = { ...POLICY, effectiveMode: 'off', reducedBy } as const;
+    const paused = { ...RESUME_BILLING, effectiveMode: 'off', reducedBy } as const;
     const told = {
       key: 'paused/engine',
       severity: 'warning',
@@ -237,28 +226,30 @@ describe('the verdict', () => {
 
   test('a run that a pause or a stop ended is no trouble', () => {
     for (const detail of ['kill_switch: release night; 3 left', 'interrupted: the daemon stops']) {
-      expect(verdict(world({ policies: () => [POLICY], ledger: lastRun('halted', detail) })).level).toBe('info');
+      expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: lastRun('halted', detail) })).level).toBe(
+        'info',
+      );
     }
   });
 
   test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
     const reducedBy = 'paused: exceeded_request: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
-    const deps = world({ policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy }] });
+    const deps = world({ policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy }] });
     expect(verdict(deps)).toMatchObject({ level: 'trouble' });
     const file = world({
-      policies: () => [{ ...POLICY, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
+      policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
     });
     expect(verdict(file)).toMatchObject({ level: 'info' });
     const pauses = (by: string) =>
       ledger({ pauses: () => [{ scope: 'policy/resume-billing', reason: 'r', at: NOW, by }] });
-    const paused = () => [{ ...POLICY, effectiveMode: 'off' as const, reducedBy }];
+    const paused = () => [{ ...RESUME_BILLING, effectiveMode: 'off' as const, reducedBy }];
     expect(verdict(world({ policies: paused, ledger: pauses('engine') })).level).toBe('trouble');
     expect(verdict(world({ policies: paused, ledger: pauses('kim') })).level).toBe('info');
   });
 
   test('the worst comes first, the rest is counted', () => {
     const deps = world({
-      policies: () => [{ ...POLICY, effectiveMode: 'off' }],
+      policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off' }],
       health: () => ({ healthy: false, detail: 'no tick for 40 s' }),
     });
     register(deps);
@@ -349,7 +340,7 @@ describe('the verdict', () => {
       ['a policy that acts', { nextRunAt: NOW + 120_000 }, 'resumes the runs that it selects (next run in 2 min)'],
       ['a policy that is off', { mode: 'off', effectiveMode: 'off' }, 'is off'],
     ])('says what %s does', (_what, over, text) => {
-      const { outages, verdict: said } = down({ policies: () => [{ ...POLICY, ...over }] });
+      const { outages, verdict: said } = down({ policies: () => [{ ...RESUME_BILLING, ...over }] });
       expect(outages[0]!.reactions).toEqual([{ policy: 'resume-billing', text }]);
       expect(said.sentence).toContain(`2 failed runs; resume-billing ${text}`);
     });
@@ -357,7 +348,7 @@ describe('the verdict', () => {
     test('a hold that is said with the outage is not said again', () => {
       const conditions = () => [{ ...HELD, severity: 'info' as const }];
       const held = { guard: 'quota', reason: '429', since: NOW };
-      const { verdict: said } = down({ policies: () => [{ ...POLICY, held }], engine: engine({ conditions }) });
+      const { verdict: said } = down({ policies: () => [{ ...RESUME_BILLING, held }], engine: engine({ conditions }) });
       expect(said.problems).toHaveLength(1);
     });
 

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { planText } from '#operate/cli/plan-text.ts';
 import type { Plan, Proposal, ResumeProposal } from '#foundation/domain/plan.ts';
+import { planOf } from '../../support/ledger-facts.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 const HOUR = 3_600_000;
@@ -35,18 +36,10 @@ function run(index: number, overrides: Partial<ResumeProposal> = {}): ResumeProp
 }
 
 function plan(overrides: Partial<Plan> = {}): Plan {
-  return {
-    id: '9f3c2a',
-    hash: '9f3c2a'.padEnd(64, '0'),
+  return planOf({
     policy: BASE.policy,
-    account: 'production',
-    action: 'workflow-dlq.resume',
-    source: 'policies/billing.yaml:3',
     at: NOW,
     trigger: { kind: 'hand' },
-    state: 'changes',
-    mode: 'enforce',
-    effectiveMode: 'enforce',
     read: { pages: 20, entries: 241, complete: true, filterChecked: 241, population: 1_912, clockSkewMs: 400 },
     checks: [
       { guard: 'destination', passed: true, reason: '0.97 of 312' },
@@ -65,7 +58,6 @@ function plan(overrides: Partial<Plan> = {}): Plan {
       { guard: 'attempts', reason: '3 of 3', count: 7 },
       { guard: 'protected', reason: 'no-auto', count: 4 },
     ],
-    evaluationErrors: 0,
     campaigns: [
       { group: BASE.group, state: 'ready', step: 4, now: 27, next: [81, 128], verified: 13, judged: 13, matched: 180 },
       {
@@ -88,9 +80,8 @@ function plan(overrides: Partial<Plan> = {}): Plan {
       { scope: 'engine', window: 'day', used: 412, limit: 20_000 },
     ],
     drain: { ms: 25 * 60_000 - 20_000, expiring: 6 },
-    notes: [],
     ...overrides,
-  };
+  });
 }
 
 const { read: _read, drain: _drain, ...UNREAD } = plan({ checks: [], skipped: [], campaigns: [], backlog: 0 });

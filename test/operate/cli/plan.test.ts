@@ -13,6 +13,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 import { until } from '../../support/until.ts';
 import { opsd, terminal } from './terminal.ts';
+import { planOf } from '../../support/ledger-facts.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
@@ -38,20 +39,10 @@ function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {
 }
 
 function plan(overrides: Partial<Plan> = {}): Plan {
-  return {
-    id: '9f3c2a',
-    hash: '9f3c2a'.padEnd(64, '0'),
-    policy: 'resume-billing',
-    account: 'production',
-    action: 'workflow-dlq.resume',
-    source: 'policies/billing.yaml:3',
+  return planOf({
     at: NOW,
     trigger: { kind: 'hand' },
-    state: 'changes',
-    mode: 'enforce',
-    effectiveMode: 'enforce',
     read: { pages: 20, entries: 1_241, complete: true, filterChecked: 1_241, population: 1_912, clockSkewMs: -400 },
-    checks: [],
     selected: 1_229,
     matched: 1_222,
     chosen: [proposal(), proposal({ dlqId: 'dlq-8812-02', target: 'dlq-8812-02', attempt: 3, labels: [] })],
@@ -60,15 +51,12 @@ function plan(overrides: Partial<Plan> = {}): Plan {
       { guard: 'where', reason: 'the expression is false', count: 12 },
       { guard: 'attempts', reason: '3 of 3', count: 7 },
     ],
-    evaluationErrors: 0,
-    campaigns: [],
     caps: [
       { scope: 'policy', window: 'hour', used: 64, limit: 2_000 },
       { scope: 'engine', window: 'day', used: 88, limit: 20_000 },
     ],
-    notes: [],
     ...overrides,
-  };
+  });
 }
 
 const HELD: Partial<Plan> = { state: 'held', stopped: { guard: 'quota', reason: '429 within 10 min' } };

@@ -4,25 +4,24 @@ import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
-import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { Door } from '#operate/http/door.ts';
 import type { WebTls } from '#operate/http/tls-settings.ts';
-import { action, engine, ledger, NOW, plan, serving, storedPlan, world, type World } from '../http/world.ts';
+import {
+  action,
+  engine,
+  ledger,
+  NOW,
+  plan,
+  RESUME_BILLING,
+  serving,
+  storedPlan,
+  world,
+  type World,
+} from '../http/world.ts';
 import { authority } from '../../support/certificates.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { opsd } from './terminal.ts';
-
-const POLICY: PolicyStatus = {
-  name: 'resume-billing',
-  account: 'production',
-  action: 'workflow-dlq.resume',
-  source: 'opsd.yaml:9',
-  schedule: 'every 5m',
-  mode: 'enforce',
-  effectiveMode: 'enforce',
-  campaigns: [],
-};
 
 /** As npm starts the program in a checkout. */
 const CHECKOUT = { npm_lifecycle_event: 'opsd' };
@@ -35,7 +34,7 @@ function willing(
   const asked: unknown[][] = [];
   const result = { outcome, matched: 183, acted: 1, backlog: 182, detail: 'x\u001B[2J' };
   const deps = world({
-    policies: () => [POLICY],
+    policies: () => [RESUME_BILLING],
     ledger: ledger({
       storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
       pauses: () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'oncall' }],

@@ -18,6 +18,7 @@ import {
   NOW,
   plan,
   proposal,
+  RESUME_BILLING,
   scrapeBody,
   serving,
   storedPlan,
@@ -28,15 +29,10 @@ import {
 const CANARY = `<script>alert("x")</script>'&`;
 
 const POLICY: PolicyStatus = {
-  name: 'resume-billing',
-  account: 'production',
-  action: 'workflow-dlq.resume',
-  campaigns: [],
+  ...RESUME_BILLING,
   owner: 'payments',
   description: 'Billing runs get more tries.',
   source: 'policies/billing.yaml:3',
-  schedule: 'every 5m',
-  mode: 'enforce',
   effectiveMode: 'audit',
   reducedBy: 'engine.mode is audit',
   nextRunAt: NOW + 60_000,

@@ -14,6 +14,7 @@ import {
   ledger,
   NOW,
   plan,
+  RESUME_BILLING,
   serving,
   storedPlan,
   world,
@@ -24,13 +25,7 @@ import {
 const GROUP = 'https://app.example.com/api/workflows/invoice?key=s3cret';
 
 const POLICY: PolicyStatus = {
-  name: 'resume-billing',
-  account: 'production',
-  action: 'workflow-dlq.resume',
-  source: 'opsd.yaml:9',
-  schedule: 'every 5m',
-  mode: 'enforce',
-  effectiveMode: 'enforce',
+  ...RESUME_BILLING,
   campaigns: [
     {
       id: 'resume-billing/1',

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { Plan, ResumeProposal } from '#foundation/domain/plan.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 import type { Refusal, Verbs } from '#automate/ledger/verbs.ts';
@@ -13,6 +14,18 @@ import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
+
+/** A policy that resumes failed runs and may act. */
+export const RESUME_BILLING: PolicyStatus = {
+  name: 'resume-billing',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  source: 'opsd.yaml:9',
+  schedule: 'every 5m',
+  mode: 'enforce',
+  effectiveMode: 'enforce',
+  campaigns: [],
+};
 
 export interface World extends ServerDeps {
   readonly clock: ManualClock;

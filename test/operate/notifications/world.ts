@@ -14,6 +14,20 @@ import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
+/** A hold that began at `NOW`. */
+export const NOTIFICATION: Notification = {
+  key: 'held/resume-billing',
+  severity: 'warning',
+  policy: 'resume-billing',
+  account: 'production',
+  owner: 'payments',
+  guard: 'quota',
+  summary: 'quota holds resume-billing',
+  detail: 'The account answered 429.',
+  at: NOW,
+  isResolved: false,
+};
+
 export function notificationWorld() {
   const db = new DatabaseSync(':memory:');
   for (const step of MIGRATIONS) db.exec(step);
@@ -48,20 +62,7 @@ export function notificationWorld() {
       return notifier;
     },
     tell: (notification: Partial<Notification> = {}): void => {
-      events.emit({
-        type: 'notification',
-        key: 'held/resume-billing',
-        severity: 'warning',
-        policy: 'resume-billing',
-        account: 'production',
-        owner: 'payments',
-        guard: 'quota',
-        summary: 'quota holds resume-billing',
-        detail: 'The account answered 429.',
-        at: clock.now(),
-        isResolved: false,
-        ...notification,
-      });
+      events.emit({ type: 'notification', ...NOTIFICATION, at: clock.now(), ...notification });
     },
     /** A turn: what was told is in the store, and senders know. */
     turn: (): Promise<void> => clock.advance(0),
