@@ -1,4 +1,4 @@
-/** Is the exporter lying? What the daemon reads, how well, and how it fares itself. */
+/** Dashboard of the daemon itself: the reading of sources and its quality, and the health of the daemon. */
 import { THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { FROM_ONE, PLAIN, rising, words } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -12,18 +12,18 @@ import { rateUnitOf, unitOf } from './parts/units.ts';
 
 const { api: apiThresholds, collectors, daemon: ofItself } = THRESHOLDS;
 
-/** One row a daemon, with its version. */
+/** Returns an expression with one row per daemon, with its version. */
 function ofDaemon(expr: string): string {
   return `max by (instance, version) (${expr} * on (job, instance) group_left (version) ${sel('opsd_build_info')})`;
 }
 
 const right = row(
-  'Can the figures be trusted?',
+  'Can the data be trusted?',
   [
     stat({
       title: 'Sources withheld',
       description:
-        'Sources whose data is older than it may be. Their gauges are withheld, and panels about them are empty rather than wrong. The table of sources says which.',
+        'Number of sources whose data is too old. Their gauges are withheld, and their panels are empty rather than wrong. The table of sources below names them.',
       unit: 'short',
       queries: [query(`sum(${sel('opsd_collector_stale')})`)],
       steps: rising({ critical: 1 }),
@@ -31,9 +31,8 @@ const right = row(
       noValue: 'no daemon',
     }),
     stat({
-      title: 'Log is behind by',
-      description:
-        'How far behind now the reading of the log is. Counters and durations of messages know nothing later than that.',
+      title: 'Log lag',
+      description: 'Age of the newest counted log entries. Counters and durations of messages include nothing later.',
       unit: 's',
       decimals: 0,
       queries: [query(`max(time() - ${sel('opsd_log_watermark_timestamp_seconds')})`)],
@@ -41,19 +40,19 @@ const right = row(
       noValue: 'not read',
     }),
     stat({
-      title: 'Log against statistics',
+      title: 'Log and statistics, largest difference',
       description:
-        'The greatest distance of the last whole hour between what the log counted and what the statistics say, by state. Up to 2 % is rounding. It takes more than an hour to be known.',
+        'Largest difference between the counts of the log and of the statistics for the last whole hour, by state. Up to 2 % is rounding. The first value takes more than an hour.',
       unit: 'percentunit',
       decimals: 1,
       queries: [query(`max(abs(${sel('opsd_reconciliation_ratio')} - 1))`)],
       steps: rising({ warning: 0.02, critical: 0.1 }),
-      noValue: 'not yet known',
+      noValue: 'not known yet',
     }),
     stat({
-      title: 'Counts that disagree',
+      title: 'Lasting differences',
       description:
-        'States of messages where the log and the statistics differ for two hours in a row, and points that are read otherwise than the service means them. The log of the daemon says what to do.',
+        'Message states that differ between log and statistics in two consecutive hours, and sources whose points have another meaning than configured. The log of the daemon says what to do.',
       unit: 'short',
       queries: [
         query(
@@ -64,9 +63,9 @@ const right = row(
       mappings: [words({ 0: ['none', 'green'] })],
     }),
     stat({
-      title: 'State was saved',
+      title: 'Last commit to the store',
       description:
-        'How long ago counters and the position in the log were last written to the store. Old: look at failures of the store below, and at the disk.',
+        'Time since counters and log position were last written to the store. If it is old, check the store failures below and the disk.',
       unit: 's',
       decimals: 0,
       queries: [query(`max(time() - ${sel('opsd_state_last_save_timestamp_seconds')})`)],
@@ -76,7 +75,7 @@ const right = row(
     stat({
       title: 'Active conditions',
       description:
-        'Conditions that people are told of and that have not ended, warnings and critical ones. The status page has each, with what to do.',
+        'Active warnings and critical conditions that operators were notified of. The status page shows each one and what to do.',
       unit: unitOf('opsd_active_conditions'),
       queries: [query(`sum(${sel('opsd_active_conditions', 'severity=~"warning|critical"')})`)],
       steps: rising({ warning: 1 }),
@@ -88,12 +87,12 @@ const right = row(
     table({
       title: 'Daemons',
       description:
-        'Each daemon that is scraped. Two that both may act on one account are one too many. A failed reload leaves the configuration of before: the log of the daemon has file, line and column.',
+        'All scraped daemons. At most one of them is allowed to act on an account. After a failed reload the previous configuration stays in use: the log of the daemon has file, line and column.',
       labels: { instance: 'Daemon', version: 'Version' },
       columns: [
         { title: 'Started', expr: `${ofDaemon(sel('process_start_time_seconds'))} * 1000`, unit: 'dateTimeFromNow' },
         {
-          title: 'May act',
+          title: 'Holds the lease',
           expr: ofDaemon(sel('opsd_leader')),
           unit: unitOf('opsd_leader'),
           mappings: [words({ 0: ['no', 'orange'], 1: ['yes', 'green'] })],
@@ -102,7 +101,7 @@ const right = row(
           title: 'Last reload',
           expr: ofDaemon(sel('opsd_config_last_reload_successful')),
           unit: unitOf('opsd_config_last_reload_successful'),
-          mappings: [words({ 0: ['FAILED', 'red'], 1: ['good', 'green'] })],
+          mappings: [words({ 0: ['FAILED', 'red'], 1: ['successful', 'green'] })],
         },
         {
           title: 'Configuration loaded',
@@ -110,7 +109,7 @@ const right = row(
           unit: 'dateTimeFromNow',
         },
         {
-          title: 'Series, of what may be',
+          title: 'Series, share of the limit',
           expr: ofDaemon(
             `sum by (job, instance) (${sel('opsd_series')}) / on (job, instance) ${sel('opsd_series_limit')}`,
           ),
@@ -123,9 +122,9 @@ const right = row(
       height: 7,
     }),
     timeSeries({
-      title: 'What could not be kept or told',
+      title: 'Failures and losses',
       description:
-        'Writes of the store and records of the audit log that failed, notifications that failed or were dropped, points missed for good, spans dropped, hooks and callbacks refused. All should be 0.',
+        'Failed writes of the store and the audit log, failed and dropped notifications, missed points, dropped spans, rejected hook requests and callbacks. All should be 0.',
       unit: 'short',
       bars: true,
       stacked: true,
@@ -139,8 +138,8 @@ const right = row(
         query(`sum(${perStep('opsd_notifications_dropped_total')})`, 'notifications dropped'),
         query(`sum(${perStep('opsd_stats_points_missed_total')})`, 'points missed'),
         query(`sum(${perStep('opsd_spans_dropped_total')})`, 'spans dropped'),
-        query(`sum(${perStep('opsd_hook_requests_total', 'code!~"2.."')})`, 'hooks refused'),
-        query(`sum(${perStep('opsd_callbacks_rejected_total')})`, 'callbacks refused'),
+        query(`sum(${perStep('opsd_hook_requests_total', 'code!~"2.."')})`, 'hook requests rejected'),
+        query(`sum(${perStep('opsd_callbacks_rejected_total')})`, 'callbacks rejected'),
       ],
     }),
   ],
@@ -148,21 +147,21 @@ const right = row(
 
 const sources = row('Sources', [
   table({
-    title: 'Sources, the oldest first',
+    title: 'Sources, oldest first',
     description:
-      'What is read of the service. At 100 % of its time (three intervals, at least 3 minutes) the gauges of a source are withheld. Failures are those of the time shown.',
+      'Data sources of the service. At 100 % of its maximum age (three intervals, at least 3 minutes) the gauges of a source are withheld. Failures are those in the selected time range.',
     labels: { account: 'Account', collector: 'Source' },
     columns: [
       { title: 'Age', expr: SOURCE_AGE, unit: 's', decimals: 0 },
       {
-        title: 'Of its time',
+        title: 'Of maximum age',
         expr: SOURCE_AGE_RATIO,
         unit: 'percentunit',
         decimals: 0,
         steps: rising({ warning: 0.7, critical: 1 }),
       },
       {
-        title: 'Last run took',
+        title: 'Last run duration',
         expr: `max by (account, collector) (${sel('opsd_collector_duration_seconds')})`,
         unit: unitOf('opsd_collector_duration_seconds'),
       },
@@ -174,21 +173,21 @@ const sources = row('Sources', [
         steps: FROM_ONE,
       },
       {
-        title: 'Not started',
+        title: 'Skipped',
         expr: `sum by (account, collector) (${increase('opsd_collector_runs_skipped_total')})`,
         unit: 'short',
         decimals: 0,
         steps: FROM_ONE,
       },
     ],
-    sortBy: 'Of its time',
+    sortBy: 'Of maximum age',
     noValue: 'no daemon',
     width: 12,
   }),
   stateTimeline({
-    title: 'When was a source withheld?',
+    title: 'Withheld sources',
     description:
-      'Red while the data of a source was older than it may be, and its gauges were withheld. Panels about it have a gap there.',
+      'Red while the data of a source was too old and its gauges were withheld. Its panels have a gap there.',
     unit: unitOf('opsd_collector_stale'),
     queries: [query(`max by (account, collector) (${sel('opsd_collector_stale')})`, '{{account}} {{collector}}')],
     mappings: [words({ 0: ['fresh', 'green'], 1: ['withheld', 'red'] })],
@@ -196,9 +195,9 @@ const sources = row('Sources', [
     height: 8,
   }),
   timeSeries({
-    title: 'Why sources fail',
+    title: 'Source failures by reason',
     description:
-      'Failed runs of collectors by reason. unauthorized and forbidden: look at the token. rate_limited: ask less often. timeout, connection, server_error: the service or the way there.',
+      'Failed collector runs by reason. unauthorized, forbidden: check the token. rate_limited: send fewer requests. timeout, connection, server_error: check the service and the network.',
     unit: unitOf('opsd_collector_failures_total'),
     bars: true,
     stacked: true,
@@ -216,25 +215,25 @@ const requests = row(
   'Requests to the service',
   [
     timeSeries({
-      title: 'What the service answers us',
+      title: 'Responses to the daemon',
       description:
-        'Requests of the daemon a second, by status. 401 and 403: a token is wrong. 429: the service slows us down. error: there was no answer.',
+        'Requests of the daemon per second, by status. 401 and 403: a token is wrong. 429: the service limits the daemon. error: there was no response.',
       unit: rateUnitOf('opsd_api_requests_total'),
       queries: [query(`sum by (code) (${rate('opsd_api_requests_total')})`, '{{code}}')],
       stacked: true,
     }),
     timeSeries({
-      title: 'How long it takes to answer us',
-      description: '95 of 100 requests are faster, by operation. Points are requests with a trace.',
+      title: 'Response time, p95',
+      description: '95 % of requests are faster, by operation. Dots are requests with a trace.',
       unit: unitOf('opsd_api_request_duration_seconds_sum'),
       queries: [
         query(quantile(0.95, 'opsd_api_request_duration_seconds', ['operation']), '{{operation}}', { exemplar: true }),
       ],
     }),
     barGauge({
-      title: 'Requests of today, of our own quota',
+      title: 'Requests today, share of the quota',
       description:
-        'Requests of this UTC day over those that client.requestsPerDay allows. At 100 % nothing more is read until midnight UTC.',
+        'Requests of this UTC day divided by client.requestsPerDay. At 100 % the daemon reads nothing until midnight UTC.',
       unit: 'percentunit',
       decimals: 2,
       max: 1,
@@ -252,45 +251,45 @@ const requests = row(
     timeSeries({
       title: 'Throttled, retried, invalid',
       description:
-        'Requests that wait in our own limiter, requests repeated after a failure, and rows of answers that were left out since they could not be understood. Many that wait: raise client.requestsPerSecond, or read less often.',
+        "Requests delayed by the daemon's own limiter, requests retried after a failure, and invalid rows dropped from responses. If many are delayed, raise client.requestsPerSecond or read less often.",
       unit: 'cps',
       queries: [
-        query(`sum(${rate('opsd_api_throttled_requests_total')})`, 'wait in our limiter'),
-        query(`sum(${rate('opsd_api_request_retries_total')})`, 'repeated requests'),
+        query(`sum(${rate('opsd_api_throttled_requests_total')})`, 'delayed requests'),
+        query(`sum(${rate('opsd_api_request_retries_total')})`, 'retried requests'),
         query(`sum(${rate('opsd_api_invalid_rows_total')})`, 'invalid rows'),
       ],
     }),
     timeSeries({
-      title: 'How far behind is the log?',
+      title: 'Log lag by account',
       description:
-        'How far behind now the reading of the log is, by account. A slope of 1 is a standstill; a fall is catching up. Windows that are too full are halved: late, not lost.',
+        'Age of the newest counted log entries, by account. A slope of 1 means standstill; a falling line means catching up. Overfull windows are divided: entries are counted late, not lost.',
       unit: 's',
       queries: [query(`max by (account) (time() - ${sel('opsd_log_watermark_timestamp_seconds')})`, '{{account}}')],
     }),
     timeSeries({
-      title: 'What the reader of the log met',
+      title: 'Log reader events',
       description:
-        'Entries that came late and were found, that were refused, deliveries and attempts without a known beginning, and messages abandoned. Many that are refused: the service tells something new.',
+        'Late entries found by sweeps, invalid entries, deliveries and attempts with an unknown start, and abandoned messages. Many invalid entries: the format of the service may have changed.',
       unit: 'short',
       bars: true,
       stacked: true,
       interval: '1m',
       queries: [
-        query(`sum(${perStep('opsd_log_late_entries_total')})`, 'came late'),
-        query(`sum(${perStep('opsd_log_invalid_entries_total')})`, 'invalid'),
-        query(`sum(${perStep('opsd_log_unjoined_deliveries_total')})`, 'delivery without beginning'),
-        query(`sum(${perStep('opsd_log_unjoined_attempts_total')})`, 'attempt without beginning'),
-        query(`sum(${perStep('opsd_messages_abandoned_total')})`, 'abandoned'),
+        query(`sum(${perStep('opsd_log_late_entries_total')})`, 'late entries'),
+        query(`sum(${perStep('opsd_log_invalid_entries_total')})`, 'invalid entries'),
+        query(`sum(${perStep('opsd_log_unjoined_deliveries_total')})`, 'delivery without start'),
+        query(`sum(${perStep('opsd_log_unjoined_attempts_total')})`, 'attempt without start'),
+        query(`sum(${perStep('opsd_messages_abandoned_total')})`, 'abandoned messages'),
       ],
     }),
   ],
 );
 
-const reconciliation = row('Reconciliation, store, hooks and notifications', [
+const reconciliation = row('Log and statistics, notifications, hooks', [
   timeSeries({
-    title: 'Do log and statistics agree?',
+    title: 'Log and statistics, ratio of counts',
     description:
-      'What the statistics counted of the last whole hour over what the log counted, by state, and points of today over their day. 1 is agreement. A lasting gap: one of the two did not serve what happened.',
+      "Counts of the statistics divided by counts of the log for the last whole hour, by state; and sum of today's points divided by today's value. 1 means agreement. A lasting difference: one of the two sources lacks data.",
     unit: 'none',
     decimals: 2,
     free: true,
@@ -298,23 +297,23 @@ const reconciliation = row('Reconciliation, store, hooks and notifications', [
       query(`max by (account, state) (${sel('opsd_reconciliation_ratio')})`, '{{account}} {{state}}'),
       query(`max by (account, source) (${sel('opsd_stats_points_day_ratio')})`, '{{account}} points: {{source}}'),
     ],
-    noValue: 'not yet known',
+    noValue: 'not known yet',
   }),
   timeSeries({
-    title: 'What waits to be told',
+    title: 'Pending notifications and spans',
     description:
-      'Notifications that a receiver did not take yet, and spans that the receiver of traces did not acknowledge. What grows: the receiver is away or refuses; both are tried again, and dropped when too much waits.',
+      'Notifications that a receiver has not accepted yet, and spans that the trace receiver has not acknowledged yet. A rising line: the receiver is unavailable or rejects requests. Both are retried, and dropped above a limit.',
     unit: unitOf('opsd_notifications_queued'),
     queries: [
       query(`sum by (receiver) (${sel('opsd_notifications_queued')})`, 'for {{receiver}}'),
       query(`sum(${sel('opsd_spans_queued')})`, 'spans'),
     ],
-    noValue: 'nobody is configured to be told',
+    noValue: 'no receiver configured',
   }),
   timeSeries({
     title: 'Hooks, notifications and traces',
     description:
-      'Requests to the hooks by answer, notifications to receivers, and spans that the receiver of traces acknowledged, a second. No line: it is not configured.',
+      'Requests to the hooks by status, notifications to receivers, and acknowledged spans, per second. No line means not configured.',
     unit: 'cps',
     queries: [
       query(`sum by (hook, code) (${rate('opsd_hook_requests_total')})`, 'hook {{hook}} {{code}}'),
@@ -326,21 +325,21 @@ const reconciliation = row('Reconciliation, store, hooks and notifications', [
 
 const process = row('The process', [
   timeSeries({
-    title: 'Processor and event loop',
+    title: 'CPU and event loop',
     description:
-      'Share of a core in use, and share of time in which the event loop was busy. Near 100 % scrapes come late and probes may fail.',
+      'Share of one core in use, and share of time that the event loop was busy. Near 100 %, scrapes are late and probes may fail.',
     unit: 'percentunit',
     steps: rising({ critical: ofItself.eventLoopRatio }),
     limits: true,
     queries: [
-      query(`max by (instance) (${rate('process_cpu_seconds_total')})`, '{{instance}} processor'),
+      query(`max by (instance) (${rate('process_cpu_seconds_total')})`, '{{instance}} CPU'),
       query(`max by (instance) (${rate('nodejs_eventloop_active_seconds_total')})`, '{{instance}} event loop'),
     ],
   }),
   timeSeries({
     title: 'Memory',
     description:
-      'Resident memory, and the part of it that is the heap. Set the limit of the container above what a catching up after an outage needs.',
+      'Resident memory, and the heap as part of it. Set the memory limit of the container above the need of catching up after an outage.',
     unit: unitOf('process_resident_memory_bytes'),
     queries: [
       query(`max by (instance) (${sel('process_resident_memory_bytes')})`, '{{instance}} resident'),
@@ -348,9 +347,9 @@ const process = row('The process', [
     ],
   }),
   timeSeries({
-    title: 'Lines of the log of the daemon',
+    title: 'Warnings and errors in the daemon log',
     description:
-      'Lines written, by level, without info and debug: warn wants somebody soon, error somebody now. Their text is in the log itself.',
+      'Log lines per step, by level. warn: an operator should act soon. error: an operator must act now. The log has the text.',
     unit: unitOf('opsd_log_messages_total'),
     bars: true,
     stacked: true,
@@ -363,6 +362,6 @@ const process = row('The process', [
 export const daemon = dashboard({
   uid: 'opsd-daemon',
   title: 'opsd: the daemon itself',
-  description: 'Whether the figures can be trusted: what is read, how well, and how the daemon fares.',
+  description: 'Trustworthiness of the data: the reading of sources, its quality, and the health of the daemon.',
   rows: [right, sources, requests, reconciliation, process],
 });

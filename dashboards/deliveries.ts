@@ -1,4 +1,4 @@
-/** Deliveries by destination: what fails and why, what is slow, what waits. */
+/** Dashboard of deliveries by destination: failures and their reasons, latency, and backlog. */
 import { OBJECTIVES, THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { PLAIN, rising } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -25,7 +25,10 @@ import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
 
 const { latency } = THRESHOLDS;
-/** Attempts are tried again: beyond the objective they cost, from the half on hardly anything gets through. */
+/**
+ * Thresholds for failing attempts, which are retried. Above the objective they cost; from one half on, hardly anything
+ * is delivered.
+ */
 const FAILING = rising({ warning: 1 - OBJECTIVES.attempts, critical: 0.5 });
 const CHOSEN = 'destination=~"$destination"';
 const IN_FLIGHT = 'msgsvc_messages_in_flight';
@@ -33,13 +36,13 @@ const OLDEST_DUE = 'msgsvc_messages_oldest_due_timestamp_seconds';
 
 const all = (series: SeriesName): string => `sum(${rate(series, CHOSEN)})`;
 const lately = (series: SeriesName): string => `sum(${increase(series, CHOSEN, LATELY)})`;
-/** What the objective is about: a message that somebody cancelled did not fail. */
+/** Messages that count for the objective. A cancelled message did not fail. */
 const uncancelled = `(${lately('msgsvc_messages_finished_total')} - ${lately('msgsvc_message_cancellations_total')})`;
 const each = (series: SeriesName): string => `sum by (destination) (${rate(series, CHOSEN)})`;
 const shown = (series: SeriesName): string => `sum by (destination) (${increase(series, CHOSEN)})`;
 const shownP95 = (histogram: 'msgsvc_message_queue_wait_seconds' | 'msgsvc_message_attempt_duration_seconds'): string =>
   quantileOver('$__range', 0.95, histogram, ['destination'], CHOSEN);
-/** Where messages in flight are known and none is due, the age is truly 0. */
+/** Returns the age of the oldest due message. It is 0 if messages in flight are known and none is due. */
 const oldestAge = (by: readonly string[]): string => {
   const group = by.length === 0 ? '' : ` by (${by.join(', ')})`;
   return `(time() - min${group} (${sel(OLDEST_DUE, CHOSEN)})) or 0 * sum${group} (${sel(IN_FLIGHT, CHOSEN)})`;
@@ -52,9 +55,9 @@ const SERIES_LINKS: readonly LinkTo[] = [
 
 const now: Row = row('Now', [
   stat({
-    title: 'Attempts that fail',
+    title: 'Failed attempts, share',
     description:
-      'Share of delivery attempts that failed within the last 10 minutes, from the log. An attempt that fails is tried again. High: the table below names the destination and the reason.',
+      'Share of delivery attempts in the last 10 minutes that failed, from the log. Failed attempts are retried. If it is high, the table below has the destination and the reason.',
     unit: 'percentunit',
     decimals: 1,
     queries: [query(portion(lately('msgsvc_message_attempt_failures_total'), lately('msgsvc_message_attempts_total')))],
@@ -62,29 +65,29 @@ const now: Row = row('Now', [
     noValue: 'no attempts',
   }),
   stat({
-    title: 'Messages that fail for good',
+    title: 'Failed messages, share',
     description:
-      'Of the messages that ended within the last 10 minutes and were not cancelled, the share that was not delivered after all retries. They are in the DLQ now. High: see what they failed of, below and on the DLQ dashboard.',
+      'Share of messages that ended in the last 10 minutes without delivery after all retries; cancelled messages do not count. They are in the DLQ. If it is high, see the reasons below and on the DLQ dashboard.',
     unit: 'percentunit',
     decimals: 1,
     queries: [query(portion(lately('msgsvc_message_failures_total'), uncancelled))],
     steps: rising({ critical: 1 - OBJECTIVES.delivered }),
-    noValue: 'none ended',
+    noValue: 'no messages ended',
     links: [linkTo('opsd-dlq', 'DLQ and retries')],
   }),
   stat({
     title: 'Messages in flight',
     description:
-      'Messages accepted and not yet ended, delayed ones included, of those whose entries were read. No value where the log does not tell each change of state.',
+      'Messages created and not yet ended, including delayed ones, among those whose entries were read. No value if the log does not report each change of state.',
     unit: unitOf(IN_FLIGHT),
     queries: [query(`sum(${once(IN_FLIGHT, ['destination'], CHOSEN)})`)],
     steps: PLAIN,
-    noValue: 'the log does not tell',
+    noValue: 'not reported by the log',
   }),
   stat({
-    title: 'Oldest message due',
+    title: 'Longest overdue message',
     description:
-      'How long the message that waits longest has been due; 0 when none is due. Retries wait for their time and are not due before it. High: below, see whether it waits for the service or for the destination; then whether a flow-control key holds it.',
+      'Time since the due time of the longest overdue message; 0 if none is due. Retries are due at their scheduled time. If it is high, see below if the service or the destination is slow, or if a flow-control key holds it.',
     unit: 's',
     decimals: 0,
     queries: [query(oldestAge([]))],
@@ -92,27 +95,27 @@ const now: Row = row('Now', [
     links: [linkTo('opsd-flow-control', 'Flow control')],
   }),
   stat({
-    title: 'Wait, p95 of all',
+    title: 'Wait, p95',
     description:
-      'From when a message was due until its attempt began: the service, or flow control. Of the last 10 minutes, 95 of 100 attempts waited no longer.',
+      'Time between due time and start of an attempt, caused by the service or by flow control. In the last 10 minutes, 95 % of attempts waited less.',
     unit: 's',
     queries: [query(quantileOver(LATELY, 0.95, 'msgsvc_message_queue_wait_seconds', [], CHOSEN))],
     steps: rising({ warning: latency.queueWaitSeconds }),
     noValue: 'no attempts',
   }),
   stat({
-    title: 'Attempt, p95 of all',
+    title: 'Attempt, p95',
     description:
-      'From the beginning of an attempt to its outcome: the destination. Of the last 10 minutes, 95 of 100 took no longer.',
+      'Time between start and outcome of an attempt, caused by the destination. In the last 10 minutes, 95 % of attempts were faster.',
     unit: 's',
     queries: [query(quantileOver(LATELY, 0.95, 'msgsvc_message_attempt_duration_seconds', [], CHOSEN))],
     steps: rising({ warning: latency.attemptSeconds }),
     noValue: 'no attempts',
   }),
   stat({
-    title: 'Log counted up to',
+    title: 'Log lag',
     description:
-      'All that is counted from the log here is that old. Beyond five minutes the reader falls behind: figures here are late, not lost. See the daemon.',
+      'Age of the newest counted log entries; all counts from the log are this old. Above five minutes the reader is behind: data is late, not lost. See the dashboard of the daemon.',
     unit: 's',
     decimals: 0,
     queries: [query(`time() - min(${sel('opsd_log_watermark_timestamp_seconds')})`)],
@@ -122,12 +125,12 @@ const now: Row = row('Now', [
 ]);
 
 const failures: Row = row(
-  'Which destination fails, and why?',
+  'Failures by destination and reason',
   [
     table({
       title: 'Destinations',
       description:
-        'Each destination over the time shown, the most failed attempts first; in flight and oldest due are of this moment. A long wait with short attempts is the service or flow control, long attempts are the destination. A click on a name shows it alone.',
+        'All destinations over the selected time range, most failed attempts first; in flight and overdue are current. A long wait with short attempts: the service or flow control is slow. Long attempts: the destination is slow. Click a name to select it.',
       labels: { destination: 'Destination' },
       columns: [
         { title: 'Attempts', expr: shown('msgsvc_message_attempts_total'), unit: 'locale', decimals: 0 },
@@ -140,7 +143,7 @@ const failures: Row = row(
           steps: FAILING,
         },
         {
-          title: 'Failed for good',
+          title: 'Failed messages',
           expr: shown('msgsvc_message_failures_total'),
           unit: 'locale',
           decimals: 0,
@@ -153,20 +156,22 @@ const failures: Row = row(
           expr: `sum by (destination) (${once(IN_FLIGHT, ['destination'], CHOSEN)})`,
           unit: 'short',
         },
-        { title: 'Oldest due', expr: oldestAge(['destination']), unit: 's', decimals: 0 },
+        { title: 'Overdue', expr: oldestAge(['destination']), unit: 's', decimals: 0 },
       ],
       sortBy: 'Failed attempts',
       height: 9,
       click: {
-        destination: linkTo('opsd-deliveries', 'Only this one', { destination: '${__data.fields.Destination}' }),
+        destination: linkTo('opsd-deliveries', 'Only this destination', {
+          destination: '${__data.fields.Destination}',
+        }),
       },
     }),
   ],
   [
     timeSeries({
-      title: 'Share of attempts that fail, by destination',
+      title: 'Failed attempts by destination, share',
       description:
-        'Failed attempts over all attempts; a gap where there were none. One line at 100%: that destination is down. All lines up at once: look at the service.',
+        'Failed attempts divided by all attempts; a gap means no attempts. One line at 100 %: that destination is down. All lines rise together: check the service.',
       unit: 'percentunit',
       max: 1,
       queries: [
@@ -180,7 +185,7 @@ const failures: Row = row(
     timeSeries({
       title: 'Failed attempts by reason and code',
       description:
-        'Why attempts failed: http with the status of the answer, or no answer at all (dns, tls, connection, timeout, no_response). 429 and 503: the destination asks for less, see flow control. 4xx: retries will not help.',
+        'Failed attempts by reason: http with its status, or no response (dns, tls, connection, timeout, no_response). 429 and 503: the destination requests less traffic, see flow control. Other 4xx: retries do not help.',
       unit: rateUnitOf('msgsvc_message_attempt_failures_total'),
       stacked: true,
       bars: true,
@@ -196,14 +201,14 @@ const failures: Row = row(
   [
     timeSeries({
       title: 'Attempts by destination',
-      description: 'Delivery attempts a second, retries included. A destination that falls to 0 gets nothing to do.',
+      description: 'Delivery attempts per second, including retries. A destination at 0 receives no messages.',
       unit: rateUnitOf('msgsvc_message_attempts_total'),
       queries: [query(each('msgsvc_message_attempts_total'), '{{destination}}')],
       click: SERIES_LINKS,
     }),
     timeSeries({
-      title: 'Failed for good a minute, by destination',
-      description: 'Messages that failed after their last retry. Their repair is a matter of the DLQ.',
+      title: 'Failed messages per minute, by destination',
+      description: 'Messages that failed after their last retry. They are in the DLQ.',
       unit: 'cpm',
       queries: [query(`60 * ${each('msgsvc_message_failures_total')}`, '{{destination}}')],
       click: SERIES_LINKS,
@@ -213,32 +218,32 @@ const failures: Row = row(
 );
 
 const slow: Row = row(
-  'Is the destination slow, or the service?',
+  'Latency of destinations and service',
   [
     timeSeries({
-      title: 'Where the time of an attempt goes, on average',
+      title: 'Time of an attempt, mean',
       description:
-        'The mean wait before an attempt, and the mean duration of one: means may be stacked, quantiles may not. If the wait grows, the service or flow control is slow; if the attempt grows, the destination.',
+        'Mean wait before an attempt and mean duration of attempts, stacked. If the wait grows, the service or flow control is slow. If the attempt grows, the destination is slow.',
       unit: 's',
       stacked: true,
       queries: [
         query(
           share(all('msgsvc_message_queue_wait_seconds_sum'), all('msgsvc_message_queue_wait_seconds_count')),
-          'wait before the attempt',
+          'wait',
         ),
         query(
           share(
             all('msgsvc_message_attempt_duration_seconds_sum'),
             all('msgsvc_message_attempt_duration_seconds_count'),
           ),
-          'the attempt',
+          'attempt',
         ),
       ],
     }),
     heatmap({
-      title: 'Time until delivered',
+      title: 'Delivery time',
       description:
-        'How long messages took from when they were due until they were delivered, retries included. Two bands: some get through at once, others only after retries.',
+        'Time between due time and delivery of messages, including retries. Two bands: some messages are delivered at once, others only after retries.',
       unit: 's',
       query: query(`sum by (le) (${perStep('msgsvc_message_delivery_duration_seconds_bucket', CHOSEN)})`),
     }),
@@ -247,7 +252,7 @@ const slow: Row = row(
     timeSeries({
       title: 'Wait before an attempt, p95',
       description:
-        'From due until the attempt began, by destination. The dots lead to traces of single messages, where they are kept. High for one destination alone: its flow-control key.',
+        'Time between due time and start of attempts, by destination. Dots link to traces of single messages, if they are stored. High for one destination only: check its flow-control key.',
       unit: 's',
       queries: [
         query(quantile(0.95, 'msgsvc_message_queue_wait_seconds', ['destination'], CHOSEN), '{{destination}}', {
@@ -259,7 +264,7 @@ const slow: Row = row(
     }),
     timeSeries({
       title: 'Duration of attempts, p95',
-      description: 'From the beginning of an attempt to its outcome, by destination: how slowly each one answers.',
+      description: 'Time between start and outcome of attempts, by destination.',
       unit: 's',
       queries: [
         query(quantile(0.95, 'msgsvc_message_attempt_duration_seconds', ['destination'], CHOSEN), '{{destination}}', {
@@ -269,9 +274,9 @@ const slow: Row = row(
       click: SERIES_LINKS,
     }),
     timeSeries({
-      title: 'Time until delivered, p95',
+      title: 'Delivery time, p95',
       description:
-        'From due until delivered, waits and retries included, by destination: what users of the messages feel. The dots lead to traces of single messages.',
+        'Time between due time and delivery, including waits and retries, by destination: the latency that users see. Dots link to traces of single messages.',
       unit: 's',
       queries: [
         query(quantile(0.95, 'msgsvc_message_delivery_duration_seconds', ['destination'], CHOSEN), '{{destination}}', {
@@ -284,32 +289,32 @@ const slow: Row = row(
 );
 
 const backlog: Row = row(
-  'Is the backlog growing?',
+  'Backlog',
   [
     timeSeries({
-      title: 'Accepted and ended',
+      title: 'Created and ended',
       description:
-        'Messages accepted a second, and those that ended: delivered, failed for good or cancelled. Accepted above ended for long: the backlog grows.',
+        'Messages created per second, and messages that ended: delivered, failed or cancelled. If created stays above ended, the backlog grows.',
       unit: rateUnitOf('msgsvc_messages_created_total'),
       queries: [
-        query(all('msgsvc_messages_created_total'), 'accepted'),
+        query(all('msgsvc_messages_created_total'), 'created'),
         query(all('msgsvc_messages_finished_total'), 'ended'),
-        query(all('msgsvc_message_cancellations_total'), 'of these cancelled'),
+        query(all('msgsvc_message_cancellations_total'), 'cancelled'),
       ],
     }),
     timeSeries({
       title: 'In flight by destination',
       description:
-        'Messages accepted and not yet ended, delayed ones included. A line that only climbs: its destination does not keep up, or its key is held.',
+        'Messages created and not yet ended, including delayed ones. A line that only rises: its destination is too slow, or its key is held.',
       unit: unitOf(IN_FLIGHT),
       stacked: true,
       queries: [query(`sum by (destination) (${once(IN_FLIGHT, ['destination'], CHOSEN)})`, '{{destination}}')],
       click: SERIES_LINKS,
     }),
     timeSeries({
-      title: 'Oldest message due, by destination',
+      title: 'Longest overdue message, by destination',
       description:
-        'How long the oldest message that is due waits; 0 when none is due. A line that climbs steadily: nothing gets through there.',
+        'Time since the due time of the longest overdue message; 0 if none is due. A steadily rising line: nothing is delivered there.',
       unit: 's',
       queries: [query(oldestAge(['destination']), '{{destination}}')],
       click: SERIES_LINKS,
@@ -317,9 +322,9 @@ const backlog: Row = row(
   ],
   [
     timeSeries({
-      title: 'What the log tells',
+      title: 'Log entries by state',
       description:
-        'Entries of the log a second by state, of all destinations. Everything else of this page is made of them; if they stop while messages are sent, see the daemon.',
+        'Log entries per second by state, for all destinations. All other panels here are computed from them. If they stop while messages are sent, see the dashboard of the daemon.',
       unit: rateUnitOf('msgsvc_log_events_total'),
       queries: [query(`sum by (state) (${rate('msgsvc_log_events_total')})`, '{{state}}')],
       links: [linkTo('opsd-daemon', 'The daemon')],
@@ -327,7 +332,7 @@ const backlog: Row = row(
     table({
       title: 'URL Groups',
       description:
-        'A message to a URL Group becomes one for each endpoint, so an endpoint that was added is more traffic. Changed says when the group was last changed.',
+        'A message to a URL Group becomes one message per endpoint, so a new endpoint adds traffic. Changed is the last change of the group.',
       labels: { account: 'Account', url_group: 'URL Group' },
       columns: [
         { title: 'Endpoints', expr: once('msgsvc_url_group_endpoints', ['url_group']), unit: 'short' },
@@ -346,7 +351,7 @@ const backlog: Row = row(
 export const deliveries = dashboard({
   uid: 'opsd-deliveries',
   title: 'opsd: deliveries',
-  description: 'Which destination fails and why, whether the destination or the service is slow, and what waits.',
+  description: 'Failures by destination and reason, latency of destinations and service, and backlog.',
   variables: [
     {
       name: 'destination',

@@ -1,4 +1,4 @@
-/** The message DLQ and what leads to it: how full it is, what failed for good, how retries fare. */
+/** Dashboard of the message DLQ: its size, the messages that failed, and retries. */
 import { OBJECTIVES, THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { falling, PLAIN, rising } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -20,12 +20,14 @@ const CHOSEN = 'destination=~"$destination"';
 const YEAR_SECONDS = 31_536_000;
 
 const filled = share(once(HELD), once(LIMIT));
-/** By how many messages within the last hour. */
+/** Growth in messages over the last hour. */
 const growth = `max by (account) (delta(${sel(HELD)}[1h]))`;
 const fullIn = `clamp(min((${once(LIMIT)} - ${once(HELD)}) * 3600 / clamp_min(${growth}, 1e-9)), 0, ${YEAR_SECONDS})`;
 
 const ATTEMPTS_BUCKET = 'msgsvc_message_delivery_attempts_bucket';
-/** Deliveries that took so many attempts at most. The bound is written `1` or `1.0`, by the format of the scrape. */
+/**
+ * Matches deliveries with at most this number of attempts. The bound is `1` or `1.0`, depending on the scrape format.
+ */
 const bound = (attempts: number): string => `le=~"${attempts}([.]0)?"`;
 const within = (attempts: number): string => `sum(${rate(ATTEMPTS_BUCKET, bound(attempts))})`;
 const deliveries = `sum(${rate('msgsvc_message_delivery_attempts_count')})`;
@@ -34,15 +36,15 @@ const now: Row = row('Now', [
   stat({
     title: 'Messages in the DLQ',
     description:
-      'As the statistics of the service count it. They do not say whether failed workflow runs are among them, so it is an upper bound. The service cannot list what the messages are: see below what failed for good.',
+      'Size of the message DLQ from the statistics of the service. It may include failed workflow runs, so it is an upper bound. The service cannot list the messages: see the failed messages below.',
     unit: unitOf(HELD),
     queries: [query(`sum(${once(HELD)})`)],
     steps: PLAIN,
   }),
   stat({
-    title: 'DLQ filled',
+    title: 'DLQ used',
     description:
-      'The fullest account: its messages over limits.dlqMessages of the configuration. What a full DLQ does with the next failure is not known: prune or repair before it is full.',
+      "Account with the fullest DLQ: messages divided by limits.dlqMessages. The service's behavior at a full DLQ is unknown: prune or repair before it is full.",
     unit: 'percentunit',
     decimals: 1,
     queries: [query(`max(${filled})`)],
@@ -52,18 +54,17 @@ const now: Row = row('Now', [
   stat({
     title: 'DLQ full in',
     description:
-      'At the pace of the last hour, for the account that is first. A year stands for a year or more, and for a DLQ that does not grow.',
+      "Time until the first account's DLQ is full, at the rate of the last hour. A year means a year or more, or no growth.",
     unit: 's',
     decimals: 1,
     queries: [query(fullIn)],
-    // A day to plan a prune, four hours to make one.
+    // One day to plan a prune, four hours to run one.
     steps: falling({ warning: 86_400, critical: 14_400 }),
     noValue: NO_LIMIT,
   }),
   stat({
-    title: 'Failed for good in the time shown',
-    description:
-      'Messages that failed after their last retry, to the chosen destinations. Each of them is work that was not done.',
+    title: 'Failed messages in the time range',
+    description: 'Messages to the selected destinations that failed after their last retry. Each is lost work.',
     unit: 'locale',
     decimals: 0,
     queries: [query(`sum(${increase(FAILURES, CHOSEN)})`)],
@@ -72,7 +73,7 @@ const now: Row = row('Now', [
   stat({
     title: 'Delivered at the first attempt',
     description:
-      'Of the messages that were delivered within the last 10 minutes, those that needed no retry. When it falls, a destination fails now and then: see which one on the deliveries.',
+      'Share of messages delivered in the last 10 minutes that needed no retry. If it falls, a destination fails intermittently: see the deliveries dashboard.',
     unit: 'percentunit',
     decimals: 1,
     queries: [
@@ -88,8 +89,8 @@ const now: Row = row('Now', [
     links: [linkTo('opsd-deliveries', 'Deliveries')],
   }),
   stat({
-    title: 'Failed workflow runs held',
-    description: 'What the workflow DLQ holds: that is another queue, with a dashboard of its own.',
+    title: 'Failed workflow runs',
+    description: 'Size of the workflow DLQ, which is separate and has its own dashboard.',
     unit: unitOf('msgsvc_workflow_dlq_aged_runs'),
     queries: [query(`sum(${once('msgsvc_workflow_dlq_aged_runs', ['age'])})`)],
     steps: PLAIN,
@@ -97,17 +98,16 @@ const now: Row = row('Now', [
   }),
 ]);
 
-const fill: Row = row('Is the DLQ growing?', [
+const fill: Row = row('Size and growth', [
   timeSeries({
     title: 'Messages in the DLQ, by account',
-    description:
-      'What it held over time. Steps down are prunes, deletes, or messages that grew too old; steps up are failures for good.',
+    description: 'Size over time. Steps down are prunes, deletes or expiry; steps up are failed messages.',
     unit: unitOf(HELD),
     queries: [query(once(HELD), '{{account}}')],
   }),
   timeSeries({
-    title: 'DLQ filled, by account',
-    description: 'Messages over limits.dlqMessages of the configuration; no line where it is not set.',
+    title: 'DLQ used, by account',
+    description: 'Messages divided by limits.dlqMessages; no line if it is not set.',
     unit: 'percentunit',
     max: 1,
     queries: [query(filled, '{{account}}')],
@@ -116,25 +116,25 @@ const fill: Row = row('Is the DLQ growing?', [
     noValue: NO_LIMIT,
   }),
   timeSeries({
-    title: 'Growth of the DLQ within an hour',
+    title: 'Growth of the DLQ per hour',
     description:
-      'By how many messages it grew (above 0) or shrank within the hour before, and how many failed for good in that hour. Failures without growth: they are taken out, or grow too old.',
+      'Change of the size over the last hour (growth above 0), and messages that failed in that hour. Failures without growth: messages are removed or expire.',
     unit: unitOf(HELD),
     free: true,
     queries: [
-      query(growth, '{{account}} grew by'),
-      query(`sum by (account) (${increase(FAILURES, '', '1h')})`, '{{account}} failed for good'),
+      query(growth, '{{account}} growth'),
+      query(`sum by (account) (${increase(FAILURES, '', '1h')})`, '{{account}} failed'),
     ],
   }),
 ]);
 
 const failures: Row = row(
-  'What fails for good, and why?',
+  'Failed messages and reasons',
   [
     table({
-      title: 'Failed for good, in the time shown',
+      title: 'Failed messages by destination and reason',
       description:
-        'By destination, reason and code, the most first. 4xx: the message or its receiver is wrong, a retry will not help. 5xx and no answer: the destination was down; publish again once it is up.',
+        'Failed messages in the time range, most first. 4xx: the message or its receiver is wrong, and a retry does not help. 5xx or no response: the destination was down; publish again once it is up.',
       labels: { destination: 'Destination', reason: 'Reason', code: 'Code' },
       columns: [
         {
@@ -151,9 +151,9 @@ const failures: Row = row(
       },
     }),
     timeSeries({
-      title: 'Share of messages that fail for good',
+      title: 'Failed messages by destination, share',
       description:
-        'Of the messages that ended, those that failed for good, by destination; a gap where none ended. It lags behind failed attempts by the time that the retries take.',
+        'Share of ended messages that failed, by destination; a gap means none ended. It lags behind failed attempts by the duration of the retries.',
       unit: 'percentunit',
       max: 1,
       queries: [
@@ -174,9 +174,9 @@ const failures: Row = row(
   ],
   [
     timeSeries({
-      title: 'Failed for good a minute, by reason and code',
+      title: 'Failed messages per minute, by reason and code',
       description:
-        'Why messages failed: the outcome of the last attempt. Of the chosen destinations; nothing is drawn while none fails.',
+        'Outcome of the last attempt of failed messages, for the selected destinations. Empty while none fails.',
       unit: 'cpm',
       stacked: true,
       bars: true,
@@ -184,9 +184,9 @@ const failures: Row = row(
       noValue: 'none known',
     }),
     timeSeries({
-      title: 'Taken out by policies',
+      title: 'Removed by policies',
       description:
-        'Dead messages that policies of the daemon pruned or deleted, in each step. What others took out shows only in the growth above.',
+        'Dead letters that policies of the daemon pruned or deleted, per step. Removal by others is visible only in the growth above.',
       unit: unitOf('opsd_action_items_total'),
       bars: true,
       interval: '1m',
@@ -196,19 +196,19 @@ const failures: Row = row(
           '{{policy}}: {{action}}',
         ),
       ],
-      noValue: 'no policy took any out',
+      noValue: 'none removed by policies',
       links: [linkTo('opsd-policies', 'Policies')],
     }),
   ],
 );
 
 const retries: Row = row(
-  'How do retries fare?',
+  'Retries',
   [
     timeSeries({
-      title: 'Attempts needed until delivery',
+      title: 'Attempts until delivery',
       description:
-        'Messages delivered at the first, second, third attempt and so on, as shares of all that were delivered. Those that never were are not among them. More colours: destinations fail now and then.',
+        'Messages delivered at the first, second, third attempt and so on, as shares of delivered messages. Failed messages are not included. More colors: destinations fail intermittently.',
       unit: 'percentunit',
       max: 1,
       stacked: true,
@@ -222,9 +222,9 @@ const retries: Row = row(
       noValue: 'none delivered',
     }),
     timeSeries({
-      title: 'Attempts for each message that ends',
+      title: 'Attempts per ended message',
       description:
-        'Attempts over messages that ended, by destination: 1 when every first attempt does it. High: retries load a destination that is down already.',
+        'Attempts divided by ended messages, by destination; 1 if every first attempt succeeds. High: retries add load to a destination that is down.',
       unit: 'short',
       decimals: 2,
       queries: [
@@ -242,7 +242,7 @@ const retries: Row = row(
     timeSeries({
       title: 'Delay before retries',
       description:
-        'How far ahead the next attempt was scheduled after a failed one: the half, and 95 of 100, were scheduled within. It says how long the repair of a short failure takes.',
+        'Delay between a failed attempt and its next one: 50 % and 95 % are shorter. It shows how long the recovery from a short failure takes.',
       unit: 's',
       queries: [
         query(quantile(0.5, 'msgsvc_message_retry_delay_seconds'), 'p50'),
@@ -252,7 +252,7 @@ const retries: Row = row(
     timeSeries({
       title: 'Errors, retries and failures in the log',
       description:
-        'Entries a second: ERROR is a failed attempt, RETRY one more to come, FAILED the end of a message without delivery. ERROR far above RETRY: most have no retries left.',
+        'Log entries per second: ERROR is a failed attempt, RETRY is a scheduled retry, FAILED is the end of a message without delivery. ERROR far above RETRY: most have no retries left.',
       unit: rateUnitOf('msgsvc_log_events_total'),
       queries: [
         query(`sum by (state) (${rate('msgsvc_log_events_total', 'state=~"ERROR|RETRY|FAILED"')})`, '{{state}}'),
@@ -264,12 +264,12 @@ const retries: Row = row(
 export const dlq = dashboard({
   uid: 'opsd-dlq',
   title: 'opsd: DLQ and retries',
-  description: 'How full the message DLQ is and how fast it fills, what failed for good and why, and how retries fare.',
+  description: 'Size and growth of the message DLQ, failed messages and their reasons, and retries.',
   variables: [
     {
       name: 'destination',
       label: 'Destination',
-      description: 'URL Groups, queues, or hosts. What is told of the DLQ as a whole does not follow it.',
+      description: 'URL Groups, queues, or hosts. Panels about the whole DLQ ignore it.',
       of: 'msgsvc_messages_created_total',
       value: 'destination',
     },

@@ -1,4 +1,4 @@
-/** Flow control: what waits, what holds it, and how much of each limit is in use. */
+/** Dashboard of flow control: waiting messages, their constraints, and the use of each limit. */
 import { THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { PLAIN, rising, words } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -21,16 +21,16 @@ const KEYS = 'msgsvc_flow_control_keys';
 const UNWATCHED = 'opsd_flow_control_keys_unwatched_total';
 
 const key = (series: SeriesName): string => once(series, ['flow_control_key'], CHOSEN);
-/** Of the readings in each step: a single one catches the moment between two deliveries as often as not. */
+/** Mean of the readings in each step. A single reading often falls between two deliveries. */
 const mean = (series: SeriesName): string =>
   `max by (account, flow_control_key) (avg_over_time(${sel(series, CHOSEN)}[$__rate_interval]))`;
-/** None where the limit is none, or 0. */
+/** No value if there is no limit, or if it is 0. */
 const used = (part: SeriesName, limit: SeriesName): string => `${mean(part)} / (${key(limit)} > 0 < Inf)`;
 const parallelism = used('msgsvc_flow_control_parallelism_in_use', 'msgsvc_flow_control_parallelism_limit');
 const rateUsed = used('msgsvc_flow_control_rate_used_messages', 'msgsvc_flow_control_rate_limit_messages');
 const perSecond = `${key('msgsvc_flow_control_rate_limit_messages')} / (${key('msgsvc_flow_control_rate_period_seconds')} > 0)`;
 
-/** A share of time; of a counter that has just appeared, what it catches up with would be more than all of it. */
+/** Share of time, at most 1: a counter that just appeared catches up, and its rate would be higher. */
 const timeHeld = (by: readonly string[]): string =>
   `clamp_max(sum by (${by.join(', ')}) (${rate(SATURATED, CHOSEN)}), 1)`;
 
@@ -41,17 +41,17 @@ const YES_NO = [words({ 0: ['no', 'green'], 1: ['yes', 'orange'] })];
 
 const now: Row = row('Now', [
   stat({
-    title: 'Messages that wait',
+    title: 'Waiting messages',
     description:
-      'Messages on the waiting lists of the chosen keys. A list that empties now and then is flow control at work; one that only grows needs a higher limit or less traffic.',
+      'Messages on the waiting lists of the selected keys. A list that is sometimes empty is normal. A list that only grows needs a higher limit or less traffic.',
     unit: unitOf(WAITING),
     queries: [query(`sum(${key(WAITING)})`)],
     steps: PLAIN,
     noValue: 'no keys watched, or not read',
   }),
   stat({
-    title: 'Keys paused',
-    description: 'Keys whose messages are not delivered until somebody resumes them.',
+    title: 'Paused keys',
+    description: 'Keys whose messages are not delivered until someone resumes them.',
     unit: 'short',
     queries: [query(`sum(${key(PAUSED)})`)],
     steps: rising({ warning: 1 }),
@@ -60,7 +60,7 @@ const now: Row = row('Now', [
   stat({
     title: 'Paused with messages waiting',
     description:
-      'Keys that are paused while messages wait for them: is the pause still meant? Resume the key, or tell who waits.',
+      'Paused keys with waiting messages. Check if the pause is still intended, then resume the key or inform its users.',
     unit: 'short',
     queries: [query(`sum((${key(PAUSED)}) * (${key(WAITING)} > bool 0))`)],
     steps: rising({ critical: 1 }),
@@ -69,28 +69,28 @@ const now: Row = row('Now', [
   stat({
     title: 'Most saturated key',
     description:
-      'Share of the last 10 minutes in which the key that is held most had a waiting list. At 100% the list was never empty: the table below says what holds it.',
+      'Share of the last 10 minutes that the most saturated key had a waiting list. At 100 % the list was never empty: the table below shows the constraint.',
     unit: 'percentunit',
     decimals: 0,
     queries: [
       query(`max(clamp_max(sum by (account, flow_control_key) (${increase(SATURATED, CHOSEN, LATELY)}) / 600, 1))`),
     ],
     steps: rising({ warning: THRESHOLDS.flowControl.saturatedRatio }),
-    noValue: 'none waited yet',
+    noValue: 'none has waited yet',
   }),
   stat({
-    title: 'Keys watched',
+    title: 'Watched keys',
     description:
-      'Configured in flowControlKeys, or discovered in entries of the log and of the workflow DLQ. The service cannot list its keys: one that no entry carried yet is not known.',
+      'Keys configured in flowControlKeys, or discovered in log and workflow DLQ entries. The service cannot list keys: a key without an entry is unknown.',
     unit: unitOf(KEYS),
     queries: [query(`sum by (origin) (${once(KEYS, ['origin'])})`, '{{origin}}')],
     steps: PLAIN,
     names: true,
   }),
   stat({
-    title: 'Keys not watched',
+    title: 'Unwatched keys',
     description:
-      'Keys that entries carried since the daemon began to count and for which there is no place: of these, nothing is shown here. Name them in flowControlKeys, or raise collectors.flowControl.discover.',
+      'Keys seen in entries that are not watched because of the limit; they have no data here. Add them to flowControlKeys, or raise collectors.flowControl.discover.',
     unit: unitOf(UNWATCHED),
     queries: [query(`sum(${sel(UNWATCHED)})`)],
     steps: rising({ warning: 1 }),
@@ -98,12 +98,12 @@ const now: Row = row('Now', [
 ]);
 
 const held: Row = row(
-  'Why is a key held?',
+  'Constraints of keys',
   [
     table({
       title: 'Keys',
       description:
-        'Each key as it is at this moment. Waiting with parallelism in use at its limit: deliveries are slow, or the limit is low. Waiting with the rate used up: more traffic than the rate lets through. Pinned: what publishers ask for is not heeded. A click on a key shows it alone.',
+        'Current state of each key. Waiting at the parallelism limit: deliveries are slow, or the limit is low. Waiting with the rate used up: too much traffic for the rate. Pinned: settings of publishers are ignored. Click a key to select it.',
       labels: { account: 'Account', flow_control_key: 'Key' },
       columns: [
         { title: 'Waiting', expr: key(WAITING), unit: 'short', steps: rising({ warning: 1 }) },
@@ -133,9 +133,9 @@ const held: Row = row(
   ],
   [
     timeSeries({
-      title: 'Time with a waiting list, by what held it',
+      title: 'Time with a waiting list, by constraint',
       description:
-        'Share of time in which messages of the key waited: for parallelism, for the rate, since it is paused, or for another reason that the service does not show. Nothing is drawn while none wait. Parallelism at 100%: raise it, or make the destination faster.',
+        'Share of time that messages waited on the key, by constraint: parallelism, rate, pause, or other (no visible limit). Empty while none waits. Parallelism at 100 %: raise it, or make the destination faster.',
       unit: rateUnitOf(SATURATED),
       max: 1,
       queries: [query(`${timeHeld(['flow_control_key', 'constraint'])} > 0`, '{{flow_control_key}}: {{constraint}}')],
@@ -143,8 +143,8 @@ const held: Row = row(
       click: KEY_LINKS,
     }),
     timeSeries({
-      title: 'Messages that wait, by key',
-      description: 'Length of the waiting list when it was read. Short bursts between two readings are not seen.',
+      title: 'Waiting messages by key',
+      description: 'Length of the waiting list at each reading. Short bursts between two readings are not visible.',
       unit: unitOf(WAITING),
       queries: [query(`sum by (flow_control_key) (${key(WAITING)})`, '{{flow_control_key}}')],
       noValue: 'no keys watched, or not read',
@@ -154,22 +154,22 @@ const held: Row = row(
 );
 
 const limits: Row = row(
-  'How much of the limits is in use?',
+  'Use of limits',
   [
     timeSeries({
       title: 'Parallelism in use',
       description:
-        'Deliveries in parallel over the limit of the key, the mean of the readings in each step. Near 100% with a waiting list: the limit holds. No line for keys without a limit.',
+        'Parallel deliveries divided by the limit of the key, mean per step. Near 100 % with a waiting list: the limit is the constraint. No line for keys without a limit.',
       unit: 'percentunit',
       max: 1,
       queries: [query(parallelism, '{{flow_control_key}}')],
-      noValue: 'no key has a limit of parallelism',
+      noValue: 'no key has a parallelism limit',
       click: KEY_LINKS,
     }),
     timeSeries({
       title: 'Rate in use',
       description:
-        'Messages sent in the present period over what it allows. It is the mean of the moments of reading: with a period shorter than the interval of the collector most periods are never seen, so read the share of time above instead.',
+        'Messages sent in the current period divided by the rate, mean of the readings. If the period is shorter than the interval of the collector, most periods are not visible: use the share of time above instead.',
       unit: 'percentunit',
       max: 1,
       queries: [query(rateUsed, '{{flow_control_key}}')],
@@ -181,7 +181,7 @@ const limits: Row = row(
     timeSeries({
       title: 'Parallelism and its limit',
       description:
-        'Deliveries in parallel, the mean of the readings in each step, and the limit. A limit that moves was changed by a publisher, or pinned.',
+        'Parallel deliveries, mean per step, and the limit. A change of the limit: a publisher changed it, or it was pinned.',
       unit: 'short',
       queries: [
         query(mean('msgsvc_flow_control_parallelism_in_use'), '{{flow_control_key}}'),
@@ -190,9 +190,9 @@ const limits: Row = row(
       noValue: 'no keys watched, or not read',
     }),
     timeSeries({
-      title: 'Messages a second that the rate allows',
+      title: 'Rate limit, messages per second',
       description:
-        'The rate of each key over its period: no more than that is delivered, however fast the destination.',
+        "Rate of each key divided by its period: the maximum deliveries, regardless of the destination's speed.",
       unit: 'mps',
       queries: [query(perSecond, '{{flow_control_key}}')],
       noValue: 'no key has a rate',
@@ -200,7 +200,7 @@ const limits: Row = row(
     timeSeries({
       title: 'Wait before an attempt, p95',
       description:
-        'From due until the attempt began, of the destinations that wait longest. Flow control is one cause of it; a wait without a waiting list is the service.',
+        'Time between due time and start of attempts, for the five destinations with the longest waits. Flow control is one cause. A wait without a waiting list: the service is slow.',
       unit: 's',
       queries: [
         query(
@@ -214,11 +214,11 @@ const limits: Row = row(
 );
 
 const state: Row = row(
-  'Who changed what?',
+  'Changes',
   [
     stateTimeline({
       title: 'Paused',
-      description: 'When each key was paused. Nothing in the interface says by whom.',
+      description: 'Times when each key was paused. The interface does not report who paused it.',
       unit: unitOf(PAUSED),
       queries: [query(`max by (flow_control_key) (${sel(PAUSED, CHOSEN)})`, '{{flow_control_key}}')],
       mappings: [words({ 0: ['delivers', 'green'], 1: ['paused', 'red'] })],
@@ -226,8 +226,7 @@ const state: Row = row(
     }),
     stateTimeline({
       title: 'Pinned',
-      description:
-        'When parallelism or rate of a key was pinned: then what publishers give with their messages is not heeded.',
+      description: 'Times when parallelism or rate of a key was pinned. Settings of publishers are then ignored.',
       unit: unitOf('msgsvc_flow_control_rate_pinned'),
       queries: [
         query(
@@ -245,18 +244,18 @@ const state: Row = row(
   ],
   [
     timeSeries({
-      title: 'Keys watched and not watched',
+      title: 'Watched and unwatched keys',
       description:
-        'Keys by where they are known from, and those for which there was no place. Not watched keys may be held without anybody seeing it.',
+        'Keys by origin, and keys that are not watched because of the limit. Unwatched keys may be held unnoticed.',
       unit: unitOf(KEYS),
       queries: [
         query(`sum by (origin) (${once(KEYS, ['origin'])})`, '{{origin}}'),
-        query(`sum(${sel(UNWATCHED)})`, 'not watched'),
+        query(`sum(${sel(UNWATCHED)})`, 'unwatched'),
       ],
     }),
     timeSeries({
-      title: 'Failed runs held, by key',
-      description: 'Runs in the workflow DLQ that have the key: what was held too long may have failed.',
+      title: 'Failed runs by key',
+      description: 'Runs in the workflow DLQ with this key. Runs that were held too long may have failed.',
       unit: unitOf('msgsvc_workflow_dlq_flow_control_runs'),
       queries: [
         query(
@@ -273,12 +272,12 @@ const state: Row = row(
 export const flowControl = dashboard({
   uid: 'opsd-flow-control',
   title: 'opsd: flow control',
-  description: 'Which keys make messages wait, for what, and how much of each limit is in use.',
+  description: 'Keys with waiting messages, their constraints, and the use of each limit.',
   variables: [
     {
       name: 'key',
       label: 'Key',
-      description: 'Flow-control keys that are watched.',
+      description: 'Watched flow-control keys.',
       of: WAITING,
       value: 'flow_control_key',
     },

@@ -1,4 +1,4 @@
-/** All dashboards. A new one stands here, and `npm run dashboards` renders it. */
+/** Table of all dashboards. Add a new one here; `npm run dashboards` renders it. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { daemon } from './daemon.ts';
 import { deliveries } from './deliveries.ts';
@@ -10,7 +10,7 @@ import { search } from './search.ts';
 import { spend } from './spend.ts';
 import { workflows } from './workflows.ts';
 
-/** By uid, which is also the name of the file. */
+/** Dashboards by uid, which is also the file name. */
 export const dashboards: readonly Dashboard[] = [
   overview,
   deliveries,

@@ -1,4 +1,4 @@
-/** The first page at night: is it down, what fails, what waits, what expires, what it costs, what the automation did. */
+/** Overview for the first look: outages, failures, backlog, expiry, cost, and actions of the automation. */
 import { OBJECTIVES, THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { falling, rising, words } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -17,22 +17,22 @@ const { latency, spend } = THRESHOLDS;
 
 const sumOf = (series: SeriesName, more = '', window = '1h') => `sum(${increase(series, more, window)})`;
 
-/** Without traffic there is no share, rather than a good one. */
+/** No share without traffic, rather than a good one. */
 const DELIVERED = `clamp_min(1 - ${sumOf('msgsvc_message_failures_total')} / (${sumOf('msgsvc_messages_finished_total')} - ${sumOf('msgsvc_message_cancellations_total')} > 0), 0)`;
 const SUCCEEDED = `clamp_min(1 - ${sumOf('msgsvc_message_attempt_failures_total')} / (${sumOf('msgsvc_message_attempts_total')} > 0), 0)`;
 
 const BUDGET = once('msgsvc_account_budget_dollars');
 const FORECAST = once('msgsvc_account_month_billing_forecast_dollars');
 
-/** 0 while there are no failed runs, since their ages are exposed even then; absent if their expiry is not known. */
+/** 0 while there are no failed runs, because their ages are exported even then. Absent if their expiry is unknown. */
 const HELD_RUNS = `sum(${once('msgsvc_workflow_dlq_aged_runs', ['age'])})`;
 const NONE_EXPIRES = `0 * ${HELD_RUNS} * on () max(${sel('msgsvc_account_limit_dlq_retention_seconds')})`;
 
-/** Alerts of these rules that fire, of the chosen accounts or of none. The heartbeat always fires. */
+/** Firing alerts of these rules, for the selected accounts or without account. The heartbeat always fires. */
 const FIRING = (severity: string): string =>
   `ALERTS{alertstate="firing",area=~".+",severity=~"${severity}",account=~"$account|"}`;
 const SUBJECT = 'severity, alertname, account, destination, workflow, policy, instance';
-/** Alerts that fire, with the time at which their condition began. */
+/** Firing alerts with the start of their condition. */
 const BEGAN = `max by (${SUBJECT}) (ALERTS_FOR_STATE{area=~".+",severity=~"critical|warning",account=~"$account|"})`;
 
 const verdict = row('Verdict', [
@@ -94,7 +94,7 @@ const traffic = row('Traffic', [
       'Messages delivered, and messages that failed permanently. A new kind of failure appears after 90 s (telemetry.metrics.newSeriesZeroFor). Cancelled messages are in neither.',
     unit: 'mps',
     queries: [
-      // Not what ended less what failed: a new kind of failure is held at 0 at first, and would count as delivered.
+      // Not computed as ended minus failed: a new kind of failure is held at 0 at first, and would count as delivered.
       query(`sum(${rate('msgsvc_log_events_total', 'state="DELIVERED"')})`, 'delivered'),
       query(`sum(${rate('msgsvc_message_failures_total')})`, 'failed permanently'),
     ],
@@ -130,7 +130,7 @@ const state = row('Key figures', [
     description:
       'Time that the oldest due message has waited for its delivery, retries included. Not known if the log does not report each state change, or was not read.',
     unit: 's',
-    // Messages on their way are known, and none of them is due: that is no wait, unlike a log that was not read.
+    // If messages in flight are known and none is due, there is no wait, unlike with an unread log.
     queries: [
       query(
         `max(time() - ${sel('msgsvc_messages_oldest_due_timestamp_seconds')}) or 0 * max(${sel('msgsvc_messages_in_flight')})`,
@@ -144,7 +144,7 @@ const state = row('Key figures', [
   stat({
     title: 'Failed runs expiring within 24 h',
     description:
-      'Failed workflow runs that are deleted by age within 24 hours, unless somebody resumes them. Needs limits.dlqRetention of the account.',
+      'Failed workflow runs that expire within 24 hours unless an operator resumes them. Needs limits.dlqRetention of the account.',
     unit: unitOf('msgsvc_workflow_dlq_expiring_runs'),
     queries: [
       query(`sum(${once('msgsvc_workflow_dlq_expiring_runs', ['workflow'], 'within="24h"')}) or ${NONE_EXPIRES}`),
@@ -197,7 +197,7 @@ const failing = row(
         { title: 'Failed attempts', expr: `${FAILED} > 0.5`, unit: 'locale', decimals: 0 },
         {
           title: 'Of its attempts',
-          // Only the rows of the column before: a share of nothing is no row.
+          // Only the rows of the previous column: a share of nothing is not a row.
           expr: `clamp_max((${FAILED} > 0.5) / on (account, destination) group_left () ${OF_ATTEMPTS}, 1)`,
           unit: 'percentunit',
           decimals: 1,

@@ -1,4 +1,4 @@
-/** What the automation may do, does, leaves and waits for, and what became of it. */
+/** Dashboard of policies: permitted actions, actions taken, backlog, holds, and outcomes. */
 import { THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { falling, FROM_ONE, PLAIN, rising, words } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -17,18 +17,18 @@ const OF_POLICY = 'policy=~"$policy"';
 /** A group lives as long as its campaign, which may be shorter than a step. */
 const mostBy = (by: string, series: SeriesName) => `max by (${by}) (${most(series, '$__rate_interval', OF_POLICY)})`;
 
-/** One row a policy, with its owner and its modes. */
+/** Returns an expression with one row per policy, with its owner and modes. */
 function ofPolicy(expr: string): string {
   const labels = 'owner, mode, effective_mode';
   const joined = `${expr} * on (account, policy, job, instance) group_left (${labels}) ${sel('opsd_policy_mode_info', OF_POLICY)}`;
   return `max by (account, policy, ${labels}) (${joined})`;
 }
 
-const still = row('Does it stand still?', [
+const still = row('Holds and pauses', [
   stat({
     title: 'Engine',
     description:
-      'PAUSED: a person, the kill switch or the engine itself stopped all policies. opsd unpause goes on; the status page says who paused it and why.',
+      'PAUSED: an operator, the kill switch or the engine itself paused all policies. Resume with opsd unpause; the status page shows who paused it and why.',
     unit: unitOf('opsd_paused'),
     queries: [query(`max(${sel('opsd_paused', 'scope="engine"')})`)],
     steps: rising({ critical: 1 }),
@@ -37,7 +37,7 @@ const still = row('Does it stand still?', [
   }),
   stat({
     title: 'Policies paused',
-    description: 'Policies that were paused one by one. opsd unpause --policy NAME goes on.',
+    description: 'Policies that are paused individually. Resume with opsd unpause --policy NAME.',
     unit: 'short',
     queries: [query(`sum(${sel('opsd_paused', 'scope=~"policy/.*"')})`)],
     steps: rising({ warning: 1 }),
@@ -47,7 +47,7 @@ const still = row('Does it stand still?', [
   stat({
     title: 'Groups halted',
     description:
-      'Groups in which too much of what was resumed failed again. Mend the destination; one entry is tried when the time of the breaker is up.',
+      'Groups where too many resumed runs failed again. Fix the destination; the breaker tries one entry after its wait.',
     unit: 'short',
     queries: [query(`sum(${sel('opsd_breaker_state', OF_POLICY)} == bool 2)`)],
     steps: rising({ warning: 1 }),
@@ -55,8 +55,9 @@ const still = row('Does it stand still?', [
     noValue: 'no campaigns',
   }),
   stat({
-    title: 'Plans wait for approval',
-    description: 'Plans that a person must read. opsd approve PLAN or opsd reject PLAN; the status page has them.',
+    title: 'Pending approvals',
+    description:
+      'Plans that an operator must decide: opsd approve PLAN or opsd reject PLAN. The status page lists them.',
     unit: unitOf('opsd_pending_plans'),
     queries: [query(`sum(${sel('opsd_pending_plans', OF_POLICY)})`)],
     steps: rising({ warning: 1 }),
@@ -64,9 +65,8 @@ const still = row('Does it stand still?', [
     noValue: 'no policies',
   }),
   stat({
-    title: 'Oldest pending plan',
-    description:
-      'For how long the oldest plan has waited for a person. What it was made for may be gone: approval lists anew.',
+    title: 'Oldest pending approval',
+    description: 'Age of the oldest pending plan. Its entries may no longer exist: an approval lists them again.',
     unit: 's',
     queries: [
       query(
@@ -74,13 +74,13 @@ const still = row('Does it stand still?', [
       ),
     ],
     steps: rising({ warning: automation.approvalSeconds, critical: 86_400 }),
-    mappings: [words({ 0: ['none waits', 'green'] })],
+    mappings: [words({ 0: ['none pending', 'green'] })],
     noValue: 'no policies',
   }),
   stat({
-    title: 'Outcomes not known',
+    title: 'Unknown outcomes',
     description:
-      'Requests whose answer was lost. Reading resolves them, and nothing is sent twice meanwhile. opsd explain ID tells of one.',
+      'Requests whose response was lost. Later readings resolve them, and nothing is sent twice in the meantime. See opsd explain ID.',
     unit: unitOf('opsd_unknown_outcomes'),
     queries: [query(`sum(${sel('opsd_unknown_outcomes')})`)],
     steps: rising({ warning: 1 }),
@@ -95,11 +95,11 @@ const policies = row(
     table({
       title: 'Policies and their last run',
       description:
-        'Each policy with the mode that is written and the one in effect. Matched and left are of the last run; what is left waits for the ramp or the caps.',
+        'Each policy with its configured and its effective mode. Matched and left for later are from the last run; the rest waits for the ramp or the caps.',
       labels: { account: 'Account', policy: 'Policy', owner: 'Owner', mode: 'Mode', effective_mode: 'In effect' },
       columns: [
         {
-          title: 'Waits for approval',
+          title: 'Pending approvals',
           expr: ofPolicy(sel('opsd_pending_plans', OF_POLICY)),
           unit: unitOf('opsd_pending_plans'),
           steps: FROM_ONE,
@@ -128,9 +128,9 @@ const policies = row(
   ],
   [
     table({
-      title: 'What holds a policy?',
+      title: 'Holds by guard',
       description:
-        'Guards that hold a policy now, and for how long. Each is asked again in each run; docs/guards.md says what it waits for. Empty while nothing is held.',
+        'Guards that currently hold a policy, and for how long. Each run checks them again; docs/guards.md has their remedies. Empty while nothing is held.',
       labels: { account: 'Account', policy: 'Policy', guard: 'Guard' },
       columns: [
         {
@@ -144,9 +144,9 @@ const policies = row(
       noValue: 'none known',
     }),
     timeSeries({
-      title: 'What guards stopped',
+      title: 'Denials by guard',
       description:
-        'Items or runs stopped, by guard, without those that the expression of a policy does not choose. ramp and grace are how a policy is meant to work; a guard that is new here is worth a look.',
+        'Entries denied and runs held, by guard, without entries that the expression of the policy excludes. ramp and grace are part of normal operation. Check a guard that is new here.',
       unit: unitOf('opsd_policy_guard_denials_total'),
       bars: true,
       stacked: true,
@@ -166,10 +166,10 @@ const OUTCOMES = 'opsd_action_outcomes_total';
 const judged = (outcome: string) => `sum by (policy) (${increase(OUTCOMES, `${outcome},${OF_POLICY}`)})`;
 
 const acts = row(
-  'What did it do, and did it help?',
+  'Actions and outcomes',
   [
     timeSeries({
-      title: 'Acted on, by policy',
+      title: 'Actions by policy',
       description: 'Entries and runs acted on, by policy and action, and raises of the budget.',
       unit: unitOf('opsd_action_items_total'),
       bars: true,
@@ -181,9 +181,9 @@ const acts = row(
       noValue: 'none known',
     }),
     timeSeries({
-      title: 'What became of it',
+      title: 'Outcomes',
       description:
-        'Outcomes of actions: verified: the repair lasted, failed_again: the run failed again, unverified is listed still, rejected was refused. What is only accepted so far is left out.',
+        'Outcomes of actions. verified: the repair lasted. failed_again: the run failed again. unverified: the entry is still listed. rejected: the service rejected the request. Accepted actions without a later outcome are omitted.',
       unit: unitOf(OUTCOMES),
       bars: true,
       stacked: true,
@@ -194,14 +194,14 @@ const acts = row(
           '{{action}}: {{outcome}}',
         ),
       ],
-      noValue: 'nothing to judge',
+      noValue: 'no outcomes yet',
     }),
   ],
   [
     barGauge({
-      title: 'Did it help? By policy, over the time shown',
+      title: 'Successful repairs by policy',
       description:
-        'Of what was judged over the time shown, what stayed repaired. Low: the cause is not gone, and the policy repeats itself. Policies without a judged action are left out.',
+        'Share of repairs in the time range that lasted. Low: the cause persists, and the policy repeats itself. Policies without an outcome are omitted.',
       unit: 'percentunit',
       decimals: 0,
       max: 1,
@@ -212,13 +212,13 @@ const acts = row(
         ),
       ],
       steps: falling({ warning: 1 - automation.unhelpfulRatio, critical: 0.5 }),
-      noValue: 'nothing judged',
+      noValue: 'no outcomes yet',
       height: 7,
     }),
     timeSeries({
-      title: 'How runs of policies ended',
+      title: 'Policy runs by outcome',
       description:
-        'Runs by outcome. held waits for a guard, waiting for a person or a ramp; error, aborted and halted want somebody to look.',
+        'Policy runs by outcome. held: a guard holds the run. waiting: the run waits for an approval or a ramp. error, aborted and halted need an operator.',
       unit: unitOf('opsd_policy_runs_total'),
       bars: true,
       stacked: true,
@@ -227,9 +227,9 @@ const acts = row(
       height: 7,
     }),
     timeSeries({
-      title: 'How long an action takes',
+      title: 'Action duration, p95',
       description:
-        '95 of 100 requests of an action are faster. A slow service makes a campaign slow; nothing is sent twice for it.',
+        '95 % of requests of an action are faster. A slow service slows down a campaign; nothing is sent twice because of it.',
       unit: unitOf('opsd_action_duration_seconds_sum'),
       interval: '1m',
       queries: [query(quantile(0.95, 'opsd_action_duration_seconds', ['action']), '{{action}}')],
@@ -245,7 +245,7 @@ const campaigns = row(
     stateTimeline({
       title: 'Breakers',
       description:
-        'Each group of a campaign: closed sends by its ramp, half open waits for one canary, halted waits for its time to be up, since too much failed again. Each step shows its worst.',
+        'State of the groups of campaigns. closed: sends by its ramp. half open: waits for one canary. halted: waits because too many runs failed again. Each step shows the worst state.',
       unit: 'short',
       queries: [query(mostBy('policy, group', 'opsd_breaker_state'), '{{policy}}: {{group}}')],
       mappings: [words({ 0: ['closed', 'green'], 1: ['half open', 'orange'], 2: ['halted', 'red'] })],
@@ -254,7 +254,7 @@ const campaigns = row(
     timeSeries({
       title: 'Steps of campaigns',
       description:
-        'Most entries that the present step of a campaign may send. It grows while what was sent is verified, and begins anew after a halt.',
+        "Maximum entries of a campaign's current step. It grows while sent entries are verified, and starts again after a halt.",
       unit: unitOf('opsd_campaign_step_items'),
       queries: [query(mostBy('policy, group', 'opsd_campaign_step_items'), '{{policy}}: {{group}}')],
       noValue: 'no campaigns',
@@ -263,16 +263,16 @@ const campaigns = row(
   ],
   [
     timeSeries({
-      title: 'Left for later, by policy',
+      title: 'Backlog by policy',
       description:
-        'What the last run matched and left for later. It must fall while a campaign goes on; if it grows, more fails than is repaired.',
+        'Entries that the last run matched and left for later. The line must fall during a campaign. If it rises, more runs fail than are repaired.',
       unit: unitOf('opsd_policy_backlog_items'),
       queries: [query(`max by (account, policy) (${sel('opsd_policy_backlog_items', OF_POLICY)})`, '{{policy}}')],
     }),
     timeSeries({
-      title: 'Time until it is drained',
+      title: 'Time until the backlog is drained',
       description:
-        'How long the rest takes by the ramp and the caps, as of the last run. Compare it with what expires. No line while nothing is left.',
+        'Estimated duration of the backlog at the limits of ramp and caps, from the last run. Compare it with the expiring runs. No line without a backlog.',
       unit: unitOf('opsd_policy_drain_seconds'),
       queries: [query(mostBy('account, policy', 'opsd_policy_drain_seconds'), '{{policy}}')],
       noValue: 'none known',
@@ -280,15 +280,15 @@ const campaigns = row(
   ],
 );
 
-const allowed = row('What it may do, and what asked for it', [
+const allowed = row('Caps and triggers', [
   table({
-    title: 'What the caps still allow',
+    title: 'Remaining caps',
     description:
-      'Items that sliding windows still allow, of the engine, an account and a policy; an action needs room in all of its own. At 0 a policy waits until the window has moved on.',
+      'Items that sliding windows still allow for the engine, an account and a policy. An action needs space in all of its windows. At 0, a policy waits until the window moves on.',
     labels: { scope: 'Of', window: 'Within' },
     columns: [
       {
-        title: 'Still allowed',
+        title: 'Remaining',
         expr: `min by (scope, window) (${sel('opsd_cap_remaining')})`,
         unit: unitOf('opsd_cap_remaining'),
         steps: [
@@ -300,9 +300,9 @@ const allowed = row('What it may do, and what asked for it', [
     noValue: 'no caps',
   }),
   timeSeries({
-    title: 'Runs that alerts and callbacks asked for',
+    title: 'Runs requested by alerts and callbacks',
     description:
-      'Runs of policies by what triggered them, besides their schedule. Nothing here, with alerts firing: look at the hooks of the daemon.',
+      'Policy runs by trigger, in addition to their schedule. Empty while alerts are firing: check the hooks of the daemon.',
     unit: unitOf('opsd_policy_triggers_total'),
     bars: true,
     stacked: true,
@@ -316,9 +316,9 @@ const allowed = row('What it may do, and what asked for it', [
     noValue: 'none known',
   }),
   timeSeries({
-    title: 'Expressions that failed',
+    title: 'Failed expressions',
     description:
-      'Entries on which the where of a policy could not be evaluated. They are left alone; opsd explain ID says what was missing.',
+      'Entries whose where expression could not be evaluated. They are not acted on; opsd explain ID shows the missing field.',
     unit: unitOf('opsd_policy_evaluation_errors_total'),
     bars: true,
     stacked: true,
@@ -332,12 +332,12 @@ const allowed = row('What it may do, and what asked for it', [
 export const policiesDashboard = dashboard({
   uid: 'opsd-policies',
   title: 'opsd: policies and campaigns',
-  description: 'What the automation may do, does, leaves and waits for, and what became of it.',
+  description: 'Permitted actions, actions taken and their outcomes, backlog, and holds.',
   variables: [
     {
       name: 'policy',
       label: 'Policy',
-      description: 'Policies of the accounts chosen.',
+      description: 'Policies of the selected accounts.',
       of: 'opsd_policy_mode_info',
       value: 'policy',
     },

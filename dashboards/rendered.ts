@@ -1,4 +1,4 @@
-/** The files that dashboards become: their paths in this folder, and their text. */
+/** Returns the files of the dashboards: their paths in this folder, and their text. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { importVariant } from './parts/import-variant.ts';
 
@@ -12,7 +12,10 @@ export function rendered(dashboards: readonly Dashboard[]): Map<string, string> 
   return files;
 }
 
-/** For deploy/kubernetes/components/grafana-dashboards: kustomize reads files of its own folder alone, and no patterns. */
+/**
+ * Returns the kustomization for deploy/kubernetes/components/grafana-dashboards. kustomize reads only files in its own
+ * folder, without patterns.
+ */
 function kustomization(uids: readonly string[]): string {
   const maps = uids.map((uid) => `  - name: ${uid}-dashboard\n    files: [json/${uid}.json]\n`);
   return `# Rendered by \`npm run dashboards\`: a ConfigMap for each dashboard, as Grafana's sidecar looks for them.

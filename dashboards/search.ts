@@ -1,4 +1,4 @@
-/** Search and vector indexes: how full they are, what waits, and how they answer. */
+/** Dashboard of search and vector indexes: use of limits, indexing backlog, latency and cost. */
 import { THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { PLAIN, rising, UNLIMITED } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -21,7 +21,7 @@ const P99 = 'msgsvc_vector_index_latency_p99_seconds';
 const NO_UNIT = 'withheld until telemetry.metrics.latencyUnit is set';
 const NO_LIMIT = 'no limit known';
 
-/** One name for each index: while two daemons tell an old and a new one, a join with both would fail. */
+/** One name per index. A join with two names would fail while two daemons export an old and a new one. */
 const NAMES = `topk by (account, index) (1, max by (account, index, name) (${sel(INFO)}))`;
 
 const index = (series: SeriesName, by: readonly string[] = []): string => once(series, ['index', ...by], CHOSEN);
@@ -29,8 +29,8 @@ const perSecond = (series: SeriesName): string => `sum by (account, index) (${ra
 const limit = (series: SeriesName): string => `(${index(series)} > 0 < Inf)`;
 
 /**
- * With the name of the index as `name`: that of its record, where the index is among searchIndexes too; else its id.
- * `expr` has one series an index, or one for each of further labels.
+ * Adds the label `name`: the name in the index's record if the index is also in searchIndexes; else its id. `expr` has
+ * one series per index, or one per further label.
  */
 function named(expr: string): string {
   return `(${expr}) * on (account, index) group_left (name) ${NAMES} or on (account, index) label_replace(${expr}, "name", "$1", "index", "(.+)")`;
@@ -48,13 +48,13 @@ const QUOTAS = [
   ],
 ] as const;
 
-/** What is used of each limit there is, with a label for which one; named by the record that the limit stands in. */
+/** Used part of each finite limit, with a label for the limit. The name is from the record that has the limit. */
 const used = QUOTAS.map(
   ([quota, use, of]) => `label_replace(${index(use)} / ${limit(of)}, "quota", "${quota}", "", "")`,
 ).join(' or ');
 const usedByName = `(${used}) * on (account, index) group_left (name) ${NAMES}`;
 
-/** With what the record says of the index, which the same daemon read with it. */
+/** Adds the labels of the index's record, which the same daemon read. */
 function recorded(series: SeriesName): string {
   const joined = `${sel(series, CHOSEN)} * on (job, instance, account, index) group_left (name, plan, index_region)`;
   return `max by (account, name, plan, index_region, index) (${joined} ${sel(INFO, CHOSEN)})`;
@@ -62,18 +62,18 @@ function recorded(series: SeriesName): string {
 
 const LIMITS = [
   ['Vectors', 'msgsvc_search_index_limit_vectors', 'short'],
-  ['Queries a day', 'msgsvc_search_index_limit_day_queries', 'short'],
-  ['Updates a day', 'msgsvc_search_index_limit_day_updates', 'short'],
-  ['Reranks a month', 'msgsvc_search_index_limit_month_reranks', 'short'],
-  ['Bandwidth a month', 'msgsvc_search_index_limit_month_bandwidth_bytes', 'decbytes'],
-  ['Queries a second', 'msgsvc_search_index_limit_queries_per_second', 'short'],
-  ['Writes a second', 'msgsvc_search_index_limit_writes_per_second', 'short'],
+  ['Queries per day', 'msgsvc_search_index_limit_day_queries', 'short'],
+  ['Updates per day', 'msgsvc_search_index_limit_day_updates', 'short'],
+  ['Reranks per month', 'msgsvc_search_index_limit_month_reranks', 'short'],
+  ['Bandwidth per month', 'msgsvc_search_index_limit_month_bandwidth_bytes', 'decbytes'],
+  ['Queries per second', 'msgsvc_search_index_limit_queries_per_second', 'short'],
+  ['Writes per second', 'msgsvc_search_index_limit_writes_per_second', 'short'],
 ] as const;
 
 const now: Row = row('Now', [
   stat({
     title: 'Vectors',
-    description: 'Vectors in all indexes chosen, as the statistics say.',
+    description: 'Vectors in all selected indexes, from the statistics.',
     unit: unitOf(VECTORS),
     queries: [query(`sum(${index(VECTORS)})`)],
     steps: PLAIN,
@@ -82,16 +82,16 @@ const now: Row = row('Now', [
   stat({
     title: 'Vectors waiting to be indexed',
     description:
-      'Written and not found by queries yet. A number that stays or grows: updates come faster than the service indexes them.',
+      'Vectors that were written and that queries do not find yet. If the number stays or grows, updates arrive faster than the service indexes them.',
     unit: unitOf(PENDING),
     queries: [query(`sum(${index(PENDING)})`)],
     steps: rising({ warning: THRESHOLDS.search.pendingVectors }),
     noValue: 'none, or not read',
   }),
   stat({
-    title: 'Fullest quota',
+    title: 'Most used quota',
     description:
-      'Of vectors, queries and updates of the day, reranks and bandwidth of the month, the share of its limit that is used most. Quotas that are unlimited are not among them; limits are known of indexes that are among searchIndexes too.',
+      'Largest used share of a limit: vectors, queries and updates per day, reranks and bandwidth per month. Unlimited quotas are excluded. Limits are known only for indexes in searchIndexes.',
     unit: 'percentunit',
     decimals: 1,
     queries: [query(`topk(1, ${usedByName})`, '{{name}} {{quota}}')],
@@ -102,7 +102,7 @@ const now: Row = row('Now', [
   stat({
     title: 'Slowest query, p99',
     description:
-      'The newest 99th percentile of queries that the service computed, of the index where it is highest. What it is made of is the service’s secret: it cannot be averaged.',
+      'Newest 99th percentile of query latency, for the index with the highest value. The service computes it, so it cannot be averaged.',
     unit: unitOf(P99),
     queries: [query(`max(${once(P99, ['index'], `${CHOSEN},operation="query"`)})`)],
     steps: PLAIN,
@@ -110,7 +110,7 @@ const now: Row = row('Now', [
   }),
   stat({
     title: 'Cost this month',
-    description: 'Of all indexes chosen, as the statistics of the indexes say.',
+    description: 'Cost of all selected indexes, from their statistics.',
     unit: unitOf(COST),
     queries: [query(`sum(${index(COST)})`)],
     steps: PLAIN,
@@ -119,12 +119,12 @@ const now: Row = row('Now', [
 ]);
 
 const full: Row = row(
-  'Are the indexes full, or behind?',
+  'Limits and backlog',
   [
     table({
       title: 'Limits of the indexes',
       description:
-        'What the records of the search indexes allow. A quota that is unlimited is not drawn below. Of vector indexes that are not among searchIndexes too, no limits are known.',
+        'Limits in the records of the search indexes. Unlimited quotas are not drawn below. Limits of vector indexes that are not in searchIndexes are unknown.',
       labels: { account: 'Account', name: 'Name', plan: 'Plan', index_region: 'Region', index: 'Index' },
       columns: LIMITS.map(([title, series, unit]) => ({
         title,
@@ -141,7 +141,7 @@ const full: Row = row(
     timeSeries({
       title: 'Use of limits',
       description:
-        'What is used over what is allowed, for limits that there are: no line means unlimited, or not known. At 100% the index refuses: of vectors delete some or change the plan, of a day or a month wait or change the plan.',
+        'Used share of finite limits; no line means unlimited or unknown. At 100 % the index rejects requests. Vectors: delete some or change the plan. Daily and monthly limits: wait or change the plan.',
       unit: 'percentunit',
       queries: [query(usedByName, '{{name}} {{quota}}')],
       steps: rising({ warning: THRESHOLDS.search.quotaRatio, critical: 1 }),
@@ -150,14 +150,14 @@ const full: Row = row(
     }),
     timeSeries({
       title: 'Vectors by index',
-      description: 'How many vectors each index has. A fall that nobody planned: a delete or a reset of the index.',
+      description: 'Vectors in each index. An unexpected fall: a delete or a reset of the index.',
       unit: unitOf(VECTORS),
       queries: [query(named(index(VECTORS)), '{{name}}')],
       noValue: 'none, or not read',
     }),
     timeSeries({
       title: 'Vectors waiting to be indexed, by index',
-      description: 'Written and not found by queries yet. A line that only climbs: write less, or in smaller batches.',
+      description: 'Vectors that queries do not find yet. A line that only rises: write less, or in smaller batches.',
       unit: unitOf(PENDING),
       queries: [query(named(index(PENDING)), '{{name}}')],
       noValue: 'none, or not read',
@@ -166,20 +166,20 @@ const full: Row = row(
 );
 
 const answers: Row = row(
-  'Do they answer fast?',
+  'Latency and throughput',
   [
     timeSeries({
-      title: 'Latency, p99 as the service computed it',
+      title: 'Latency, p99',
       description:
-        'The newest settled 99th percentile of each index and operation. Computed by the service: it cannot be averaged or added up.',
+        'Newest settled 99th percentile of each index and operation. The service computes it, so it cannot be averaged or summed.',
       unit: unitOf(P99),
       queries: [query(named(index(P99, ['operation'])), '{{name}} {{operation}}')],
       noValue: NO_UNIT,
     }),
     timeSeries({
-      title: 'Latency, mean as the service computed it',
+      title: 'Latency, mean',
       description:
-        'The newest settled mean of each index and operation. A mean that stays while p99 climbs: few requests are slow.',
+        'Newest settled mean of each index and operation, computed by the service. If the mean stays and p99 rises, few requests are slow.',
       unit: unitOf(MEAN),
       queries: [query(named(index(MEAN, ['operation'])), '{{name}} {{operation}}')],
       noValue: NO_UNIT,
@@ -187,7 +187,7 @@ const answers: Row = row(
     timeSeries({
       title: 'Throughput, as served',
       description:
-        'Newest settled point of the throughput of each operation, and of the search index. Its unit is not told by the service: compare it with itself.',
+        'Newest settled throughput point of each operation and of the search index. The service does not document its unit: compare it only with itself.',
       unit: unitOf('msgsvc_vector_index_throughput'),
       queries: [
         query(named(index('msgsvc_vector_index_throughput', ['operation'])), '{{name}} {{operation}}'),
@@ -199,7 +199,7 @@ const answers: Row = row(
     timeSeries({
       title: 'Queries, updates and reranks',
       description:
-        'A second, by the increase of the totals of the month that the service keeps; its limits a second are in the table above.',
+        'Requests per second, from increases of the monthly totals. The table above has the limits per second.',
       unit: rateUnitOf('msgsvc_vector_index_queries_total'),
       interval: '5m',
       queries: [
@@ -210,7 +210,7 @@ const answers: Row = row(
     }),
     timeSeries({
       title: 'Queries, updates and reranks today',
-      description: 'Of the current UTC day, as the statistics count them; they begin at 0 at midnight UTC.',
+      description: 'Requests of the current UTC day, from the statistics; they start at 0 at midnight UTC.',
       unit: unitOf('msgsvc_vector_index_day_queries'),
       queries: [
         query(named(index('msgsvc_vector_index_day_queries')), '{{name}} queries'),
@@ -221,23 +221,23 @@ const answers: Row = row(
   ],
 );
 
-const cost: Row = row('What do they cost?', [
+const cost: Row = row('Cost', [
   timeSeries({
     title: 'Cost this month, by index',
-    description: 'As the statistics of each index say; begins at 0 with the month.',
+    description: 'Cost of each index, from its statistics; starts at 0 with the month.',
     unit: unitOf(COST),
     queries: [query(named(index(COST)), '{{name}}')],
   }),
   timeSeries({
     title: 'Bandwidth by index',
-    description: 'Bytes a second, by the increase of the bandwidth of the month.',
+    description: 'Bytes per second, from increases of the monthly bandwidth.',
     unit: rateUnitOf('msgsvc_vector_index_bandwidth_bytes_total'),
     interval: '5m',
     queries: [query(named(perSecond('msgsvc_vector_index_bandwidth_bytes_total')), '{{name}}')],
   }),
   timeSeries({
     title: 'Storage by index',
-    description: 'Bytes stored, as the statistics say. Storage that grows without vectors: metadata and data do.',
+    description: 'Bytes stored, from the statistics. Growth without new vectors: metadata and data grow.',
     unit: unitOf('msgsvc_vector_index_storage_bytes'),
     queries: [query(named(index('msgsvc_vector_index_storage_bytes')), '{{name}}')],
   }),
@@ -246,12 +246,12 @@ const cost: Row = row('What do they cost?', [
 export const search = dashboard({
   uid: 'opsd-search',
   title: 'opsd: search and vector indexes',
-  description: 'How full the indexes are, what waits to be indexed, how they answer, and what they cost.',
+  description: 'Use of limits, indexing backlog, latency and cost of the indexes.',
   variables: [
     {
       name: 'index',
       label: 'Index',
-      description: 'Ids of vector indexes that are watched.',
+      description: 'Ids of watched vector indexes.',
       of: 'msgsvc_vector_index_queries_total',
       value: 'index',
     },

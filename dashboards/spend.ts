@@ -1,4 +1,4 @@
-/** Spend and quota: what is billed, how long the budget lasts, and how much of the allowed requests is used. */
+/** Dashboard of spend and quota: billing, the remaining budget, and the use of request limits. */
 import { THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { falling, PLAIN, rising, UNLIMITED } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -24,29 +24,29 @@ const DOLLARS = unitOf(MONTH);
 const NO_BUDGET = 'none known, or no limit';
 const NO_LIMIT = 'no limit set';
 
-/** There may be no limit: a share of it is none, and no line either. */
+/** Finite budget. Without a limit there is no share and no line. */
 const finiteBudget = `(${once(BUDGET)} < Inf)`;
 const requestShare = (kind: string): string =>
   share(once(REQUESTS), `max by (account) (${sel(REQUEST_LIMIT, `kind="${kind}"`)})`);
 /**
- * By the UTC day so far when it was read: soon after midnight that may be the day before, and whole. An hour at least,
- * since the first minutes say nothing of a day.
+ * Scales by the part of the UTC day at the time of the reading. Soon after midnight, the reading may be of the complete
+ * previous day. At least one hour, because the first minutes say nothing about a day.
  */
 const dayRead = `clamp_min(${sel('opsd_collector_last_success_timestamp_seconds', 'collector="accountStats"')} % 86400, 3600)`;
 const byMidnight = `max by (account) (${sel(REQUESTS)} * 86400 / on (account, job, instance) ${dayRead})`;
 const ownShare = share(once(QUOTA_USED, ['api']), once('opsd_api_quota_requests', ['api']));
 
-const now: Row = row('When is the budget gone?', [
+const now: Row = row('Budget', [
   stat({
     title: 'Billed today',
-    description: 'Billing of the current UTC day, all accounts chosen. The service lags behind by up to an hour.',
+    description: 'Billing of the current UTC day for all selected accounts. The service lags by up to an hour.',
     unit: DOLLARS,
     queries: [query(`sum(${once(DAY)})`)],
     steps: PLAIN,
   }),
   stat({
     title: 'Billed this month',
-    description: 'Billing of the current month so far, all accounts chosen.',
+    description: 'Billing of the current month so far, for all selected accounts.',
     unit: DOLLARS,
     queries: [query(`sum(${once(MONTH)})`)],
     steps: PLAIN,
@@ -54,7 +54,7 @@ const now: Row = row('When is the budget gone?', [
   stat({
     title: 'Forecast for the month',
     description:
-      'What is billed so far, and the pace of the last whole days for the rest of the month. Withheld while no whole day is known. A change of today is not in it yet: see the spend an hour.',
+      "Amount billed so far plus the pace of the last whole days for the rest of the month. Withheld while no whole day is known. It excludes today's changes: see the spend per hour.",
     unit: DOLLARS,
     queries: [query(`sum(${once(FORECAST)})`)],
     steps: PLAIN,
@@ -63,7 +63,7 @@ const now: Row = row('When is the budget gone?', [
   stat({
     title: 'Known budget',
     description:
-      'Of the accounts that have a limit. No operation of the service reads it: it is what the configuration says, or what a policy of the daemon raised it to. Somebody else may have changed it since.',
+      'Sum of the finite budgets. The service has no operation to read it: it is from the configuration, or from a raise by a policy. Someone else may have changed it since.',
     unit: DOLLARS,
     queries: [query(`sum(${finiteBudget})`)],
     steps: PLAIN,
@@ -72,7 +72,7 @@ const now: Row = row('When is the budget gone?', [
   stat({
     title: 'Budget used',
     description:
-      'The account that has used most of its budget this month. What the service does at 100% is to refuse messages: raise the budget before, or find what spends it.',
+      'Account that used the largest share of its budget this month. At 100 % the service rejects messages: raise the budget in time, or find the cause of the spend.',
     unit: 'percentunit',
     decimals: 0,
     queries: [query(`max(${share(once(MONTH), finiteBudget)})`)],
@@ -80,36 +80,36 @@ const now: Row = row('When is the budget gone?', [
     noValue: NO_BUDGET,
   }),
   stat({
-    title: 'Budget gone in',
+    title: 'Budget exhausted in',
     description:
-      'At the pace of the last whole days, for the account that is first; below 0 it is gone. No value where the budget lasts for the month, or is not known.',
+      "Time until the first account's budget is exhausted, at the pace of the last whole days; below 0 it is exhausted. No value if the budget lasts for the month or is unknown.",
     unit: 's',
     decimals: 1,
     queries: [query(`min(${once(EXHAUSTION)}) - time()`)],
     steps: falling({ warning: limits.exhaustionSeconds, critical: 0 }),
-    noValue: 'lasts, or not known',
+    noValue: 'lasts, or unknown',
     links: [linkTo('opsd-policies', 'Who raises it')],
   }),
   stat({
     title: 'Budget last asserted',
     description:
-      'How long ago somebody last said that the budget is so, the oldest of the accounts chosen. Months: look it up in the console of the service, and write it down as budget.assertedOn.',
+      'Age of the last assertion of the budget, for the account with the oldest. If it is months, check the budget in the console of the service and set budget.assertedOn.',
     unit: 's',
     decimals: 1,
     queries: [query(`time() - min(${sel('msgsvc_account_budget_asserted_timestamp_seconds')})`)],
     // 90 days.
     steps: rising({ warning: 7_776_000 }),
-    noValue: 'budget not known',
+    noValue: 'budget unknown',
   }),
 ]);
 
 const spending: Row = row(
-  'What is spent?',
+  'Spend',
   [
     timeSeries({
       title: 'This month: billed, forecast, budget',
       description:
-        'Forecast above the budget: it will not last. A step of the budget is a raise, by a policy (see the marks) or by the configuration. No budget line where there is no limit.',
+        'If the forecast is above the budget, it will not last. A step of the budget is a raise by a policy (see the annotations) or by the configuration. No budget line if it is unlimited.',
       unit: DOLLARS,
       queries: [
         query(once(MONTH), '{{account}} billed'),
@@ -118,8 +118,8 @@ const spending: Row = row(
       ],
     }),
     timeSeries({
-      title: 'Share of the budget: used, and by the end of the month',
-      description: 'Above 100% at the end of the month: messages will be refused before it is over.',
+      title: 'Share of the budget, used and forecast',
+      description: 'A forecast above 100 %: the service will reject messages before the end of the month.',
       unit: 'percentunit',
       queries: [
         query(share(once(MONTH), finiteBudget), '{{account}} used'),
@@ -132,25 +132,24 @@ const spending: Row = row(
   ],
   [
     timeSeries({
-      title: 'Spend an hour',
+      title: 'Spend per hour',
       description:
-        'How fast billing grows at present, in dollars an hour. A step without a step of the traffic is an anomaly: retries, larger messages, or another plan.',
+        'Current growth of billing in US dollars per hour. A step without more traffic is an anomaly: retries, larger messages, or another plan.',
       unit: DOLLARS,
       interval: '5m',
       queries: [query(`3600 * sum by (account) (${rate('msgsvc_account_billing_dollars_total')})`, '{{account}}')],
     }),
     timeSeries({
       title: 'Billed by day',
-      description:
-        'Billing of the current UTC day as it grows; begins at 0 at midnight UTC. Compare days by their ends.',
+      description: 'Billing of the current UTC day so far; starts at 0 at midnight UTC. Compare days at their ends.',
       unit: DOLLARS,
       queries: [query(once(DAY), '{{account}}')],
     }),
     table({
-      title: 'Budgets, and where they are known from',
+      title: 'Budgets by origin',
       description:
-        'From the configuration (budget.knownUsd), or from the ledger: a raise by a policy of the daemon since then. Unlimited means that the service does not stop at any sum.',
-      labels: { account: 'Account', origin: 'Known from' },
+        'Budget from the configuration (budget.knownUsd), or from the ledger: a later raise by a policy. Unlimited: the service never stops because of the amount.',
+      labels: { account: 'Account', origin: 'Origin' },
       columns: [
         { title: 'Budget', expr: once(BUDGET, ['origin']), unit: DOLLARS, mappings: [UNLIMITED] },
         {
@@ -166,12 +165,12 @@ const spending: Row = row(
 );
 
 const requests: Row = row(
-  'Do the requests of the account fit into its limits?',
+  'Requests of the account',
   [
     timeSeries({
-      title: 'Requests today, share of the limits',
+      title: 'Requests today, share of limits',
       description:
-        'Requests of the current UTC day over limits.requestsPerDay (soft) and limits.requestsPerDayHard (hard). Beyond the hard one the service refuses; find out who publishes so much.',
+        'Requests of the current UTC day divided by limits.requestsPerDay (soft) and limits.requestsPerDayHard (hard). Above the hard limit the service rejects requests; find the publisher with the most traffic.',
       unit: 'percentunit',
       queries: [
         query(requestShare('soft'), '{{account}} of the soft limit'),
@@ -182,15 +181,14 @@ const requests: Row = row(
       noValue: NO_LIMIT,
     }),
     timeSeries({
-      title: 'Requests today, and by midnight UTC at this pace',
-      description:
-        'So far, and what it comes to if the rest of the day is like the day so far. Little is known in the first hours.',
+      title: 'Requests today, and projection for midnight UTC',
+      description: 'Requests so far, and the projection for the whole day. It is unreliable in the first hours.',
       unit: unitOf(REQUESTS),
       queries: [query(once(REQUESTS), '{{account}} so far'), query(byMidnight, '{{account}} by midnight')],
     }),
     timeSeries({
       title: 'Bandwidth',
-      description: 'Bytes a second, from the settled points of the statistics, in the unit of wire.bandwidthUnit.',
+      description: 'Bytes per second, from the settled points of the statistics, in the unit of wire.bandwidthUnit.',
       unit: rateUnitOf('msgsvc_account_bandwidth_bytes_total'),
       interval: '5m',
       queries: [query(`sum by (account) (${rate('msgsvc_account_bandwidth_bytes_total')})`, '{{account}}')],
@@ -200,7 +198,7 @@ const requests: Row = row(
     timeSeries({
       title: 'Messages used',
       description:
-        'Messages a second that count, and those of workflows, from the settled points of the statistics. They are some minutes late.',
+        'Billable messages per second, and those of workflows, from the settled points of the statistics. They are some minutes late.',
       unit: rateUnitOf('msgsvc_account_used_messages_total'),
       interval: '5m',
       queries: [
@@ -209,16 +207,16 @@ const requests: Row = row(
       ],
     }),
     timeSeries({
-      title: 'Messages by what the service calls them',
+      title: 'Messages by named series',
       description:
-        'The named series of the statistics, a second. They overlap (a message that was created is delivered later), so they are not stacked, and must not be added up.',
+        'Named series of the statistics, per second. They overlap (a created message is delivered later), so they are not stacked and must not be added.',
       unit: rateUnitOf('msgsvc_account_messages_total'),
       interval: '5m',
       queries: [query(`sum by (series) (${rate('msgsvc_account_messages_total')})`, '{{series}}')],
     }),
     timeSeries({
-      title: 'Workflow messages by what the service calls them',
-      description: 'As beside, for the messages of workflows. The series overlap: do not add them up.',
+      title: 'Workflow messages by named series',
+      description: 'Named series of workflow messages, per second. They overlap and must not be added.',
       unit: rateUnitOf('msgsvc_account_workflow_messages_total'),
       interval: '5m',
       queries: [query(`sum by (series) (${rate('msgsvc_account_workflow_messages_total')})`, '{{series}}')],
@@ -226,11 +224,11 @@ const requests: Row = row(
   ],
 );
 
-const own: Row = row('What does the daemon itself use?', [
+const own: Row = row('Requests of the daemon', [
   timeSeries({
-    title: "Daemon's requests today, share of what it allows itself",
+    title: "Daemon's requests today, share of its quota",
     description:
-      'Requests of the daemon in this UTC day over client.requestsPerDay, by API. At 100% it reads no more until midnight UTC, and gauges are withheld: raise it, or lengthen intervals.',
+      'Requests of the daemon in this UTC day divided by client.requestsPerDay, by API. At 100 % it reads nothing until midnight UTC and withholds gauges: raise the quota, or lengthen intervals.',
     unit: 'percentunit',
     max: 1,
     queries: [query(ownShare, '{{account}} {{api}}')],
@@ -239,16 +237,16 @@ const own: Row = row('What does the daemon itself use?', [
   }),
   timeSeries({
     title: "Daemon's requests by operation",
-    description: 'What the daemon asks the service for, a second. The operation that asks most is where to save.',
+    description: 'Requests of the daemon per second. To save requests, start with the most frequent operation.',
     unit: rateUnitOf('opsd_api_requests_total'),
     stacked: true,
     queries: [query(`sum by (operation) (${rate('opsd_api_requests_total')})`, '{{operation}}')],
     links: [linkTo('opsd-daemon', 'The daemon')],
   }),
   stat({
-    title: 'Requests left, as the service says',
+    title: 'Remaining requests in rate limits',
     description:
-      'What remains of the rate limits, as the answers to the daemon last told, where the service tells: of a burst, or of the day. At 0 it answers 429, to others of the account too.',
+      'Remaining requests in the last response headers to the daemon, per burst or per day. At 0 the service returns 429, also to other clients of the account.',
     unit: unitOf('opsd_api_rate_limit_remaining_requests'),
     queries: [
       query(
@@ -258,15 +256,14 @@ const own: Row = row('What does the daemon itself use?', [
     ],
     steps: PLAIN,
     names: true,
-    noValue: 'the service does not tell',
+    noValue: 'not reported by the service',
   }),
 ]);
 
 export const spend = dashboard({
   uid: 'opsd-spend',
   title: 'opsd: spend and quota',
-  description:
-    'What is billed and when the budget is gone; whether requests fit into the limits; what the daemon uses.',
+  description: 'Billing and remaining budget, use of request limits, and requests of the daemon.',
   from: 'now-24h',
   rows: [now, spending, requests, own],
 });

@@ -1,4 +1,4 @@
-/** Failed workflow runs: what is held, since when, what expires, what came and went, and their failure functions. */
+/** Dashboard of failed workflow runs: size and age, expiry, arrivals and departures, and failure functions. */
 import { THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
 import { PLAIN, rising, words } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
@@ -11,7 +11,7 @@ import { increase, once, perStep, quantile, rate, sel } from './parts/selectors.
 import { table } from './parts/table.ts';
 import { unitOf } from './parts/units.ts';
 
-/** A workflow is its host and its path. */
+/** Matches a workflow, which is a host and a path. */
 const CHOSEN = 'workflow=~"($host)(/.*)?",workflow=~"$workflow"';
 const RUNS = 'msgsvc_workflow_dlq_runs';
 const AGED = 'msgsvc_workflow_dlq_aged_runs';
@@ -21,7 +21,7 @@ const OLDEST = 'msgsvc_workflow_dlq_oldest_run_timestamp_seconds';
 const ENTERED = 'msgsvc_workflow_dlq_entered_runs_total';
 const LEFT = 'msgsvc_workflow_dlq_left_runs_total';
 const LIFETIME = 'msgsvc_workflow_run_lifetime_seconds';
-/** In this order from the bottom. */
+/** Age ranges, stacked in this order from the bottom. */
 const AGES = [
   ['below_1h', 'below an hour'],
   ['1h_to_6h', '1 to 6 hours'],
@@ -32,7 +32,7 @@ const AGES = [
 ] as const;
 const NO_RETENTION = 'no retention set';
 
-/** The sum of the ages is the size of the DLQ, told even when it is empty: a 0 that is true. */
+/** The sum of the ages is the size of the DLQ. It is exported even if the DLQ is empty, so this 0 is certain. */
 const truly0 = `0 * sum(${once(AGED, ['age'])})`;
 const held = (by: readonly string[]): string =>
   `sum by (${by.join(', ')}) (${once(RUNS, ['workflow', 'reason'], CHOSEN)})`;
@@ -40,28 +40,28 @@ const expiring = (within: string): string => `sum(${once(EXPIRING, ['workflow'],
 
 const now: Row = row('Now', [
   stat({
-    title: 'Failed runs held',
+    title: 'Failed runs',
     description:
-      'What the workflow DLQ holds of the chosen workflows, by the last whole listing and what came since. No value while a listing is not complete.',
+      'Runs in the workflow DLQ for the selected workflows, from the last complete listing and later arrivals. No value while the listing is incomplete.',
     unit: unitOf(RUNS),
     queries: [query(`sum(${once(RUNS, ['workflow', 'reason'], CHOSEN)}) or ${truly0}`)],
     steps: PLAIN,
     links: [linkTo('opsd-policies', 'What policies do about it')],
   }),
   stat({
-    title: 'Oldest run held',
+    title: 'Oldest failed run',
     description:
-      'How long ago the oldest run of the chosen workflows failed. Compare it with how long your plan keeps runs: then it is gone.',
+      'Age of the oldest failed run of the selected workflows. Compare it with the retention of your plan, after which runs expire.',
     unit: 's',
     decimals: 1,
     queries: [query(`time() - min(${once(OLDEST, ['workflow'], CHOSEN)})`)],
     steps: rising({ warning: THRESHOLDS.workflows.oldestSeconds }),
-    noValue: 'none held, or not read',
+    noValue: 'none, or not read',
   }),
   stat({
-    title: 'Expire within a day',
+    title: 'Expiring within 24 h',
     description:
-      'Runs that leave by age within 24 hours, by limits.dlqRetention of the configuration. Resume or archive them before: they do not come back.',
+      'Runs that expire within 24 hours, based on limits.dlqRetention. Resume or archive them in time: expired runs are lost.',
     unit: unitOf(EXPIRING),
     queries: [
       query(`${expiring('24h')} or ${truly0} * on () max(${sel('msgsvc_account_limit_dlq_retention_seconds')})`),
@@ -70,8 +70,8 @@ const now: Row = row('Now', [
     noValue: NO_RETENTION,
   }),
   stat({
-    title: 'Expire within three days',
-    description: 'Runs that leave by age within 72 hours, those of the next day among them.',
+    title: 'Expiring within 72 h',
+    description: 'Runs that expire within 72 hours, including those of the next 24 hours.',
     unit: unitOf(EXPIRING),
     queries: [
       query(`${expiring('72h')} or ${truly0} * on () max(${sel('msgsvc_account_limit_dlq_retention_seconds')})`),
@@ -80,17 +80,17 @@ const now: Row = row('Now', [
     noValue: NO_RETENTION,
   }),
   stat({
-    title: 'Failure functions that failed',
+    title: 'Failed failure functions',
     description:
-      'Held runs whose failure function failed too: nobody was told, and nothing was cleaned up. The runbook of the alert says how to look at one.',
+      'Failed runs whose failure function failed, too: no notification was sent and nothing was cleaned up. The runbook of the alert describes how to inspect one.',
     unit: unitOf(FUNCTIONS),
     queries: [query(`sum(${once(FUNCTIONS, ['workflow', 'state'], `${CHOSEN},state="CALLBACK_FAIL"`)}) or ${truly0}`)],
     steps: rising({ warning: 1 }),
   }),
   stat({
-    title: 'Listing',
+    title: 'Listing complete',
     description:
-      'Whether the last listing of the workflow DLQ was read to its end. If not, all that says what is held is withheld; what came and went is not lost.',
+      'Shows if the last listing of the workflow DLQ was read completely. If not, panels about its content are withheld; arrivals and departures are not lost.',
     unit: unitOf('opsd_workflow_dlq_listing_complete'),
     queries: [query(`min(${sel('opsd_workflow_dlq_listing_complete')})`)],
     steps: rising({}),
@@ -100,15 +100,15 @@ const now: Row = row('Now', [
 ]);
 
 const holding: Row = row(
-  'Which workflows fail, and why?',
+  'Failing workflows and reasons',
   [
     table({
       title: 'Workflows',
       description:
-        'Runs held and when they failed are of this moment; entered and left are over the time shown. A workflow whose newest run is of minutes ago fails now. A click on a name shows it alone.',
+        'Failed runs and their times are current; entered and left are for the time range. If the newest run is minutes old, the workflow is failing now. Click a name to select it.',
       labels: { workflow: 'Workflow' },
       columns: [
-        { title: 'Held', expr: held(['workflow']), unit: unitOf(RUNS) },
+        { title: 'Failed runs', expr: held(['workflow']), unit: unitOf(RUNS) },
         {
           title: 'Oldest',
           expr: `1000 * min by (workflow) (${once(OLDEST, ['workflow'], CHOSEN)})`,
@@ -128,30 +128,30 @@ const holding: Row = row(
         },
         { title: 'Left', expr: `sum by (workflow) (${increase(LEFT, CHOSEN)})`, unit: unitOf(LEFT), decimals: 0 },
         {
-          title: 'Expire in 3 days',
+          title: 'Expiring in 72 h',
           expr: `sum by (workflow) (${once(EXPIRING, ['workflow'], `${CHOSEN},within="72h"`)})`,
           unit: unitOf(EXPIRING),
           steps: rising({ warning: 1 }),
         },
       ],
-      sortBy: 'Held',
-      noValue: 'none held, or not read',
-      click: { workflow: linkTo('opsd-workflows', 'Only this one', { workflow: '${__data.fields.Workflow}' }) },
+      sortBy: 'Failed runs',
+      noValue: 'none, or not read',
+      click: { workflow: linkTo('opsd-workflows', 'Only this workflow', { workflow: '${__data.fields.Workflow}' }) },
     }),
   ],
   [
     timeSeries({
-      title: 'Runs held by workflow',
-      description: 'How many failed runs of each workflow are held. Climbs: it fails, and nobody repairs it.',
+      title: 'Failed runs by workflow',
+      description: 'Failed runs of each workflow. A rising line: the workflow fails, and no one repairs it.',
       unit: unitOf(RUNS),
       stacked: true,
       queries: [query(held(['workflow']), '{{workflow}}')],
       click: [linkTo('opsd-workflows', 'Only ${__field.labels.workflow}', { workflow: '${__field.labels.workflow}' })],
     }),
     timeSeries({
-      title: 'Runs held by reason',
+      title: 'Failed runs by reason',
       description:
-        'Why the held runs failed: an answer of the destination (http), or none (dns, tls, connection, timeout, no_response). Runs that got no answer are often worth a resume once the destination is up.',
+        'Reason of the failures: a response of the destination (http), or none (dns, tls, connection, timeout, no_response). Runs without a response are often worth a resume once the destination is up.',
       unit: unitOf(RUNS),
       stacked: true,
       queries: [query(held(['reason']), '{{reason}}')],
@@ -159,24 +159,23 @@ const holding: Row = row(
   ],
   [
     timeSeries({
-      title: 'Runs held by status of the last answer',
+      title: 'Failed runs by last status',
       description:
-        'Of all workflows. 4xx will fail again when resumed, until the workflow or its input is mended; 5xx may not.',
+        'For all workflows. 4xx: a resume fails again until the workflow or its input is fixed. 5xx: a resume may succeed.',
       unit: unitOf('msgsvc_workflow_dlq_status_runs'),
       stacked: true,
       queries: [query(`sum by (code) (${once('msgsvc_workflow_dlq_status_runs', ['code'])})`, '{{code}}')],
     }),
     timeSeries({
-      title: 'Runs held by age',
-      description:
-        'Of all workflows, by how long ago they failed. Runs that move from the young to the old are not looked after.',
+      title: 'Failed runs by age',
+      description: 'For all workflows, by time since the failure. Runs that move to older ranges are not handled.',
       unit: unitOf(AGED),
       stacked: true,
       queries: AGES.map(([age, name]) => query(`sum(${once(AGED, [], `age="${age}"`)})`, name)),
     }),
     timeSeries({
-      title: 'Runs held by flow-control key',
-      description: 'Of all workflows, the runs that have a key. Many of one key: see what holds it.',
+      title: 'Failed runs by flow-control key',
+      description: 'For all workflows, the runs with a key. Many runs of one key: check its constraints.',
       unit: unitOf('msgsvc_workflow_dlq_flow_control_runs'),
       queries: [
         query(
@@ -195,12 +194,12 @@ const holding: Row = row(
 );
 
 const flow: Row = row(
-  'Do more come than go?',
+  'Arrivals and departures',
   [
     timeSeries({
-      title: 'Entered and left a minute',
+      title: 'Entered and left per minute',
       description:
-        'Runs that failed, and that left: resumed or deleted by this daemon, expired by age, other (removed by someone else), or unknown. Departures show with the next whole listing, 15 minutes later at most.',
+        'Runs that entered and left the DLQ per minute: resumed or deleted by this daemon, expired, other (removed by someone else), or unknown. Departures appear with the next complete listing, after at most 15 minutes.',
       unit: 'cpm',
       queries: [
         query(`60 * sum(${rate(ENTERED, CHOSEN)})`, 'entered'),
@@ -209,8 +208,8 @@ const flow: Row = row(
       links: [linkTo('opsd-policies', 'Policies')],
     }),
     timeSeries({
-      title: 'Entered a minute, by workflow and reason',
-      description: 'Runs that failed for good. What was there when counting began is not among them.',
+      title: 'Entered per minute, by workflow and reason',
+      description: 'Runs that finally failed. Runs from before the start of counting are not included.',
       unit: 'cpm',
       stacked: true,
       queries: [query(`60 * sum by (workflow, reason) (${rate(ENTERED, CHOSEN)})`, '{{workflow}} {{reason}}')],
@@ -219,17 +218,17 @@ const flow: Row = row(
   ],
   [
     timeSeries({
-      title: 'Runs about to expire',
+      title: 'Expiring runs',
       description:
-        'Runs that leave by age within a day and within three days, those of the day among them. Nothing is shown where limits.dlqRetention is not set.',
+        'Runs that expire within 24 hours and within 72 hours, which includes 24 hours. Empty if limits.dlqRetention is not set.',
       unit: unitOf(EXPIRING),
       queries: [query(`sum by (within) (${once(EXPIRING, ['workflow', 'within'], CHOSEN)})`, 'within {{within}}')],
       noValue: NO_RETENTION,
     }),
     timeSeries({
-      title: 'Failure functions of the held runs',
+      title: 'Failure functions of failed runs',
       description:
-        'What became of the failure functions: none where the workflow has none. CALLBACK_FAIL: it failed too. CALLBACK_INPROGRESS for long: it hangs.',
+        'State of the failure functions; none if the workflow has none. CALLBACK_FAIL: it failed, too. CALLBACK_INPROGRESS for long: it hangs.',
       unit: unitOf(FUNCTIONS),
       stacked: true,
       queries: [query(`sum by (state) (${once(FUNCTIONS, ['workflow', 'state'], CHOSEN)})`, '{{state}}')],
@@ -237,17 +236,17 @@ const flow: Row = row(
   ],
 );
 
-const lifetime: Row = row('How long did they live?', [
+const lifetime: Row = row('Lifetime', [
   heatmap({
     title: 'Lifetime of failed runs',
     description:
-      'Time from the creation of a run until it failed, of the runs that entered, of all workflows. Bands say at which step or timeout they die.',
+      'Time between the creation of a run and its failure, for all workflows. Bands show the step or timeout at which runs fail.',
     unit: 's',
     query: query(`sum by (le) (${perStep(`${LIFETIME}_bucket`)})`),
   }),
   timeSeries({
     title: 'Lifetime of failed runs, p50 and p95',
-    description: 'Half of the runs that entered, and 95 of 100, had failed within. A gap where none entered.',
+    description: '50 % and 95 % of the runs that entered failed within this time. A gap means none entered.',
     unit: 's',
     queries: [query(quantile(0.5, LIFETIME), 'p50'), query(quantile(0.95, LIFETIME), 'p95')],
     noValue: 'none known',
@@ -255,7 +254,7 @@ const lifetime: Row = row('How long did they live?', [
   timeSeries({
     title: 'Workflow runs and messages today',
     description:
-      'Of the current UTC day, as the statistics of the service count them: how much there is that may fail. Begins at 0 at midnight UTC.',
+      'Runs and messages of the current UTC day, from the statistics of the service. Starts at 0 at midnight UTC.',
     unit: unitOf('msgsvc_account_day_workflow_runs'),
     queries: [
       query(once('msgsvc_account_day_workflow_runs'), '{{account}} runs'),
@@ -267,19 +266,19 @@ const lifetime: Row = row('How long did they live?', [
 export const workflows = dashboard({
   uid: 'opsd-workflows',
   title: 'opsd: workflows and failure functions',
-  description: 'Failed workflow runs: which ones are held and why, what expires, and whether more come than go.',
+  description: 'Failed workflow runs and reasons, expiry, arrivals and departures, and failure functions.',
   variables: [
     {
       name: 'host',
       label: 'Host',
-      description: 'Hosts that workflows run on.',
+      description: 'Hosts of workflows.',
       of: 'msgsvc_messages_created_total',
       value: 'destination',
     },
     {
       name: 'workflow',
       label: 'Workflow',
-      description: 'Workflows of which runs failed.',
+      description: 'Workflows with failed runs.',
       of: ENTERED,
       value: 'workflow',
     },

@@ -1,4 +1,4 @@
-/** What the daemon did, as marks on every panel of a dashboard. */
+/** Annotations on every panel: actions and events of the daemon. */
 import type { AnnotationQuery } from '@grafana/grafana-foundation-sdk/dashboard';
 import { AnnotationQueryBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DATASOURCE } from './datasource.ts';
@@ -8,7 +8,7 @@ interface Mark {
   readonly name: string;
   readonly color: string;
   readonly expr: string;
-  /** With `{{label}}`. */
+  /** Title with `{{label}}`. */
   readonly title: string;
   readonly text: string;
   readonly tags: string;
@@ -38,7 +38,7 @@ const MARKS: readonly Mark[] = [
     color: 'orange',
     expr: `max by (account, policy, group) (${most('opsd_breaker_state', '$__interval')}) == 2`,
     title: '{{policy}} halted in {{group}}',
-    text: 'Too much of what was resumed there failed again. Account {{account}}.',
+    text: 'Too many resumed runs failed again. Account {{account}}.',
     tags: 'policy,group',
   },
   {
@@ -46,7 +46,7 @@ const MARKS: readonly Mark[] = [
     color: 'purple',
     expr: `max by (scope) (${most('opsd_paused', '$__interval')}) == 1`,
     title: 'Paused: {{scope}}',
-    text: 'Nothing is sent there until it is lifted.',
+    text: 'No actions until the pause is lifted.',
     tags: 'scope',
   },
   {
@@ -58,7 +58,8 @@ const MARKS: readonly Mark[] = [
     tags: 'instance',
   },
   {
-    // A new pod is a new series, which never changes: it was not there, and it began a short while ago.
+    // A new pod is a new series, which never changes. It is detected as a series that did not exist before and has a
+    // recent start.
     name: 'Restarts',
     color: 'red',
     expr: `changes(${START}[$__rate_interval]) > 0 or (${START} unless ${START} offset $__rate_interval) > time() - 900`,

@@ -1,4 +1,4 @@
-/** Colours by value, and words for values. */
+/** Colors by value, and texts for values. */
 import type { ThresholdsConfig, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
 import {
   MappingType,
@@ -14,7 +14,7 @@ interface Limits {
   readonly critical?: number;
 }
 
-/** Worse as the value grows. */
+/** Thresholds for a value that gets worse as it grows. */
 export function rising({ warning, critical }: Limits): Steps {
   return [
     { value: null, color: 'green' },
@@ -23,7 +23,7 @@ export function rising({ warning, critical }: Limits): Steps {
   ];
 }
 
-/** Worse as the value falls: below `critical` is red, below `warning` orange. */
+/** Thresholds for a value that gets worse as it falls: red below `critical`, orange below `warning`. */
 export function falling({ warning, critical }: Limits): Steps {
   const steps: Steps = [];
   if (critical !== undefined) steps.push({ value: null, color: 'red' });
@@ -31,10 +31,10 @@ export function falling({ warning, critical }: Limits): Steps {
   return [...steps, { value: warning ?? critical ?? null, color: 'green' }];
 }
 
-/** One colour for all values: a fact that is neither good nor bad. */
+/** One color for all values: a neutral fact. */
 export const PLAIN: Steps = [{ value: null, color: 'blue' }];
 
-/** Nothing is as it should be, anything is worth a look: for columns of tables. */
+/** Thresholds for table columns: 0 is normal, anything else needs a look. */
 export const FROM_ONE: Steps = [
   { value: null, color: 'text' },
   { value: 1, color: 'orange' },
@@ -44,16 +44,19 @@ export function absolute(steps: Steps): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps(steps);
 }
 
-/** Words and colours for single values, such as `{ 0: ['closed', 'green'] }`. */
+/** Texts and colors for single values, such as `{ 0: ['closed', 'green'] }`. */
 export function words(of: Readonly<Record<string, readonly [text: string, color: string]>>): ValueMapping {
   const options = Object.entries(of).map(([value, [text, color]], index) => [value, { text, color, index }] as const);
   return { type: MappingType.ValueToText, options: Object.fromEntries(options) };
 }
 
-/** A limit of the service may be +Inf: there is none. Grafana takes a range without an end for one that ends at 0. */
+/** Text for a limit of +Inf, which means unlimited. Grafana treats a range without an end as one that ends at 0. */
 export const UNLIMITED = words({ Infinity: ['unlimited', 'green'] });
 
-/** Where there is no value Grafana takes the colour of the least one: that would be a judgement of what is not known. */
+/**
+ * Mapping for a missing value. Grafana would use the color of the lowest value, which would be a judgment of unknown
+ * data.
+ */
 export const UNKNOWN: ValueMapping = {
   type: MappingType.SpecialValue,
   options: { match: SpecialValueMatch.NullAndNan, result: { color: 'text' } },

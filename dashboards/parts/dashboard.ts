@@ -1,4 +1,4 @@
-/** A dashboard: classic JSON that Grafana 10 to 13 read from files. */
+/** Builds a dashboard: classic JSON that Grafana 10 to 13 read from files. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DashboardBuilder, DashboardCursorSync } from '@grafana/grafana-foundation-sdk/dashboard';
 import { annotations } from './annotations.ts';
@@ -9,17 +9,17 @@ import type { Uid } from './links.ts';
 import { baseVariables, labelVariable } from './variables.ts';
 import type { LabelVariable } from './variables.ts';
 
-/** That of Grafana 10.0: later ones bring it up to date when they load it. */
+/** Schema version of Grafana 10.0. Later versions migrate it on load. */
 const SCHEMA_VERSION = 38;
 
 export interface DashboardSpec {
   readonly uid: Uid;
   readonly title: string;
   readonly description: string;
-  /** Raised by hand with each change that users should see in Grafana's list of versions. */
+  /** Version, raised manually with each change that users should see in Grafana's version list. */
   readonly version?: number;
   readonly from?: string;
-  /** Besides datasource, account, job and instance. */
+  /** Variables in addition to datasource, account, job and instance. */
   readonly variables?: readonly LabelVariable[];
   readonly rows: readonly Row[];
 }

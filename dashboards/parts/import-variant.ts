@@ -1,4 +1,4 @@
-/** The variant for import by hand: Grafana asks for the datasource, and says what it needs. */
+/** Variant for manual import: Grafana asks for the datasource and lists the requirements. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 
 const INPUT = 'DS_PROMETHEUS';

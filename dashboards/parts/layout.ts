@@ -1,4 +1,4 @@
-/** Where panels stand: rows of lines, whose panels share the 24 columns and one height. */
+/** Layout of panels: rows of lines, whose panels share the 24 columns and one height. */
 import type { Panel, RowPanel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { Placed } from './panels.ts';
@@ -10,7 +10,7 @@ export interface Row {
   readonly lines: readonly (readonly Placed[])[];
 }
 
-/** A row with a title, and its panels line by line. */
+/** Returns a row with a title and its panels line by line. */
 export function row(title: string, ...lines: readonly (readonly Placed[])[]): Row {
   return { title, lines };
 }
@@ -43,25 +43,27 @@ export function laidOut(rows: readonly Row[]): (Panel | RowPanel)[] {
   return panels;
 }
 
-/** Widths that fill the line: what is asked for, and the rest in equal parts. */
+/** Returns widths that fill the line: requested widths, and the rest in equal parts. */
 function widthsOf(line: readonly Placed[]): number[] {
   const asked = line.reduce((sum, { width = 0 }) => sum + width, 0);
   const open = line.filter(({ width }) => width === undefined).length;
   const rest = COLUMNS - asked;
   if (rest < open || (open === 0 && rest !== 0)) {
     const titles = line.map(({ panel }) => panel.title).join(', ');
-    throw new Error(`the line of ${titles} is ${asked} wide and ${open} more, of ${COLUMNS}`);
+    throw new Error(
+      `the panels ${titles} need ${asked} columns plus ${open} panels without a width, but the line has ${COLUMNS}`,
+    );
   }
   let given = 0;
   return line.map(({ width }) => {
     if (width !== undefined) return width;
     given += 1;
-    // The remainder goes to the first ones.
+    // The first panels get the remainder.
     return Math.floor(rest / open) + (given <= rest % open ? 1 : 0);
   });
 }
 
-/** From the title alone, so that a panel keeps its address when others come and go around it. */
+/** Returns an id that depends only on the title, so that a panel keeps its address when other panels change. */
 function idOf(title: string, taken: Set<number>): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(title)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

@@ -1,9 +1,9 @@
-/** Links between dashboards. Each carries the variables and the time shown. */
+/** Links between dashboards. Each passes on the variables and the time range. */
 import { DashboardLinkBuilder, DashboardLinkType } from '@grafana/grafana-foundation-sdk/dashboard';
 
 export const TAG = 'msgsvc-opsd';
 
-/** Every dashboard: what links may lead to. */
+/** Uids of all dashboards, the possible targets of links. */
 export const UIDS = [
   'opsd-overview',
   'opsd-deliveries',
@@ -21,7 +21,7 @@ export type Uid = (typeof UIDS)[number];
 export interface LinkTo {
   readonly uid: Uid;
   readonly title: string;
-  /** More variables of the target, such as `{ destination: '${__field.labels.destination}' }`. */
+  /** Additional variables of the target, such as `{ destination: '${__field.labels.destination}' }`. */
   readonly vars?: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +31,7 @@ export function linkTo(uid: Uid, title: string, vars: Readonly<Record<string, st
 
 const CARRIED = ['datasource', 'account', 'job', 'instance'] as const;
 
-/** A link of a panel, or of its data. */
+/** Returns a link of a panel or of its data. */
 export function panelLink({ uid, title, vars = {} }: LinkTo): DashboardLinkBuilder {
   const own = Object.entries(vars).map(([name, value]) => `var-${name}=${value}`);
   const carried = CARRIED.filter((name) => !(name in vars)).map((name) => `\${${name}:queryparam}`);
@@ -39,7 +39,7 @@ export function panelLink({ uid, title, vars = {} }: LinkTo): DashboardLinkBuild
   return new DashboardLinkBuilder(title).type(DashboardLinkType.Link).url(url);
 }
 
-/** The links on top of a dashboard: the overview, and a list of all. */
+/** Returns the links at the top of a dashboard: the overview, and a list of all. */
 export function topLinks(uid: Uid): DashboardLinkBuilder[] {
   const all = new DashboardLinkBuilder('Dashboards')
     .type(DashboardLinkType.Dashboards)

@@ -1,6 +1,6 @@
 /**
- * Panels as a dashboard file says them: a title in the operator's words, what it tells and what to do about it, queries
- * and a unit. All else is the same in every dashboard and decided here.
+ * Panels as defined in a dashboard file: title, description, queries and unit. Everything else is the same in all
+ * dashboards and defined here.
  */
 import type { Panel, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
 import { FieldColorBuilder, FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -18,10 +18,13 @@ import type { LinkTo } from './links.ts';
 import { heatmapTarget, instantTarget, rangeTarget } from './queries.ts';
 import type { Query } from './queries.ts';
 
-/** Without one Grafana takes a panel for one of 6.1, and brings it up to date at the cost of its thresholds and units. */
+/**
+ * Plugin version. Without it, Grafana treats a panel as one of version 6.1, and its migration loses thresholds and
+ * units.
+ */
 const PLUGIN_VERSION = '10.0.0';
 
-/** A panel and the room it takes; without a width it shares its line with the others. */
+/** Panel with its size. Without a width, it shares its line with the others. */
 export interface Placed {
   readonly panel: Panel;
   readonly width?: number;
@@ -30,50 +33,50 @@ export interface Placed {
 
 export interface PanelHead {
   readonly title: string;
-  /** What is shown, from where, and what to do when it is bad. */
+  /** Content of the panel, its source, and what to do if the value is bad. */
   readonly description: string;
-  /** Of 24. */
+  /** Columns, of 24. */
   readonly width?: number;
   readonly height?: number;
-  /** Where to look next. */
+  /** Links to the next steps. */
   readonly links?: readonly LinkTo[];
 }
 
 export interface ValuePanel extends PanelHead {
   readonly queries: readonly Query[];
-  /** Grafana's name: `unitOf` and `rateUnitOf` where one metric decides it. */
+  /** Grafana's unit name: `unitOf` or `rateUnitOf` if a single metric determines it. */
   readonly unit: string;
   readonly decimals?: number;
   readonly steps?: Steps;
   readonly mappings?: readonly ValueMapping[];
-  /** What stands where there is no value: say whether that is good. */
+  /** Text for a missing value. It should say if that is good. */
   readonly noValue?: string;
-  /** Where a bar or an axis ends; an axis goes on where values do. */
+  /** End of a bar or axis. An axis extends beyond it if values do. */
   readonly max?: number;
 }
 
 export interface StatPanel extends ValuePanel {
-  /** Steps of single results, by their legend, in place of those of the panel. */
+  /** Thresholds of single results by their legend, which replace those of the panel. */
   readonly stepsOf?: Readonly<Record<string, Steps>>;
-  /** Shows the names of series beside their values; for queries with several results. */
+  /** True to show the names of series beside their values, for queries with several results. */
   readonly names?: boolean;
 }
 
 export interface SeriesPanel extends ValuePanel {
   readonly stacked?: boolean;
-  /** Bars for what grew in each step. */
+  /** True for bars, used for increases per step. */
   readonly bars?: boolean;
-  /** Draws the steps as lines. */
+  /** True to draw the thresholds as lines. */
   readonly limits?: boolean;
-  /** No floor at 0: for values around 1, or that may be below 0. */
+  /** True for an axis without a floor at 0, for values around 1 or below 0. */
   readonly free?: boolean;
-  /** Least step, for what the service tells in minutes: below it a rate is a saw. */
+  /** Minimum step for data that the service reports per minute. Below it, a rate is a sawtooth. */
   readonly interval?: string;
-  /** Where a click on a series leads. */
+  /** Links for a click on a series. */
   readonly click?: readonly LinkTo[];
 }
 
-/** What all builders of the SDK have. */
+/** Common methods of all builders of the SDK. */
 interface AnyBuilder {
   title(title: string): this;
   description(description: string): this;
@@ -98,7 +101,7 @@ export function headed<B extends AnyBuilder>(builder: B, { title, description, l
     .links(links.map((link) => panelLink(link)));
 }
 
-/** Without `width` in the options, since an option that is undefined is none. */
+/** Omits `width` if it is undefined, because an undefined option would count as set. */
 export function placed(builder: AnyBuilder, { width, height }: PanelHead, usual: number): Placed {
   return {
     panel: { ...builder.build(), pluginVersion: PLUGIN_VERSION },
@@ -124,7 +127,7 @@ function lastValue(): common.ReduceDataOptionsBuilder {
   return new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']).fields('').values(false);
 }
 
-/** A number of this moment. It shows none while its gauge is withheld, rather than the last one. */
+/** Current number. It is empty while its gauge is withheld, instead of showing the last value. */
 export function stat(of: StatPanel): Placed {
   const builder = valued(new stats.PanelBuilder(), of)
     .targets(of.queries.map(instantTarget))
@@ -142,7 +145,7 @@ export function stat(of: StatPanel): Placed {
   return placed(builder, of, 4);
 }
 
-/** Values side by side, of this moment. Give `max` where the whole is known. */
+/** Current values side by side. Set `max` if the whole is known. */
 export function barGauge(of: ValuePanel): Placed {
   const builder = valued(new barGauges.PanelBuilder(), of)
     .targets(of.queries.map(instantTarget))
@@ -150,7 +153,7 @@ export function barGauge(of: ValuePanel): Placed {
     .colorScheme(byThreshold())
     .displayMode(common.BarGaugeDisplayMode.Basic)
     .valueMode(common.BarGaugeValueMode.Text)
-    // Names are long: Grafana 10.3 and later put them above.
+    // Names are long: Grafana 10.3 and later place them above.
     .namePlacement(common.BarGaugeNamePlacement.Top)
     .orientation(common.VizOrientation.Horizontal)
     .showUnfilled(true)
@@ -161,7 +164,7 @@ export function barGauge(of: ValuePanel): Placed {
   return placed(builder, of, 8);
 }
 
-/** Lines over time. A gap stays a gap. */
+/** Lines over time. Gaps stay gaps. */
 export function timeSeries(of: SeriesPanel): Placed {
   const builder = valued(new series.PanelBuilder(), of)
     .targets(of.queries.map(rangeTarget))
@@ -196,7 +199,7 @@ export function timeSeries(of: SeriesPanel): Placed {
   return placed(builder, of, 8);
 }
 
-/** Buckets of a histogram over time, by `le`: what fell into each in each step. */
+/** Heatmap of a histogram over time by `le`: observations of each bucket per step. */
 export function heatmap(of: PanelHead & { readonly query: Query; readonly unit: string }): Placed {
   const builder = headed(new heatmaps.PanelBuilder(), of)
     .unit('short')
@@ -217,8 +220,8 @@ export function heatmap(of: PanelHead & { readonly query: Query; readonly unit: 
 }
 
 /**
- * States over time, a row each. Give `words` for all of their values: by thresholds, Grafana would heed no words, and draw
- * every state as the one of the least threshold.
+ * States over time, one row each. `words` must cover all values. With thresholds, Grafana would ignore the texts and
+ * draw every state like the lowest threshold.
  */
 export function stateTimeline(of: ValuePanel): Placed {
   const builder = valued(new stateTimelines.PanelBuilder(), of)

@@ -1,10 +1,10 @@
-/** Queries of panels: over the time shown for what is drawn, of this moment for what is a number. */
+/** Queries of panels: over the time range for graphs, current for numbers. */
 import { DataqueryBuilder, PromQueryFormat, QueryEditorMode } from '@grafana/grafana-foundation-sdk/prometheus';
 import { DATASOURCE } from './datasource.ts';
 
 export interface Query {
   readonly expr: string;
-  /** `{{label}}` of series; empty where the panel says it all. */
+  /** `{{label}}` of series; empty if the panel title is sufficient. */
   readonly legend: string;
   readonly exemplar?: boolean;
 }
@@ -13,7 +13,7 @@ export function query(expr: string, legend = '', more: Pick<Query, 'exemplar'> =
   return { expr, legend, ...more };
 }
 
-/** Letters of targets, in order. */
+/** Returns the letter of a target, by index. */
 export function refId(index: number): string {
   return String.fromCodePoint('A'.codePointAt(0)! + index);
 }
@@ -23,7 +23,7 @@ export function rangeTarget(of: Query, index: number): DataqueryBuilder {
   return of.exemplar === true ? target.exemplar(true) : target;
 }
 
-/** A value of now or none at all: the last value of a range may be hours old. */
+/** Returns a query for the current value or none. The last value of a range may be hours old. */
 export function instantTarget(of: Query, index: number): DataqueryBuilder {
   return base(of, index).instant().format(PromQueryFormat.TimeSeries);
 }

@@ -1,75 +1,77 @@
-/** Selectors of metrics, held to the catalogue and to the variables that every dashboard has. */
+/** Selectors of metrics, checked against the catalog and the variables of every dashboard. */
 import type { HistogramName, MetricName } from '#observe/catalog/catalog.ts';
 import { isMetricName, labelNamesOf } from '#observe/catalog/catalog.ts';
 
-/** A series as Prometheus has it: a histogram is its buckets, its sum and its count. */
+/** Name of a series in Prometheus: a histogram has buckets, sum and count. */
 export type SeriesName = Exclude<MetricName, HistogramName> | `${HistogramName}_${'bucket' | 'sum' | 'count'}`;
 
-/** The metric of the catalogue that a series belongs to. */
+/** Returns the metric of a series in the catalog. */
 export function metricOf(series: SeriesName): MetricName {
   if (isMetricName(series)) return series;
   const metric = series.replace(/_(bucket|sum|count)$/, '');
-  if (!isMetricName(metric)) throw new Error(`${series} is not in the catalogue of metrics`);
+  if (!isMetricName(metric)) throw new Error(`${series} is not in the catalog of metrics`);
   return metric;
 }
 
-/** `series{account=~"$account",job=~"$job",instance=~"$instance",MORE}`, with `account` where the metric has it. */
+/**
+ * Returns `series{account=~"$account",job=~"$job",instance=~"$instance",MORE}`, with `account` if the metric has it.
+ */
 export function sel(series: SeriesName, more = ''): string {
   const account = labelNamesOf(metricOf(series)).includes('account') ? ['account=~"$account"'] : [];
   const matchers = [...account, 'job=~"$job"', 'instance=~"$instance"', ...(more === '' ? [] : [more])];
   return `${series}{${matchers.join(',')}}`;
 }
 
-/** `rate()` of a counter, a second. */
+/** Returns the rate of a counter per second. */
 export function rate(series: SeriesName, more = ''): string {
   return `rate(${sel(series, more)}[$__rate_interval])`;
 }
 
-/** What a counter grew by over the time that the dashboard shows, or over a stated window such as `24h`. */
+/** Returns the increase of a counter over the time range of the dashboard, or over a given window such as `24h`. */
 export function increase(series: SeriesName, more = '', window = '$__range'): string {
   return `increase(${sel(series, more)}[${window}])`;
 }
 
 /**
- * What a counter grew by in each step of a drawing. `$__rate_interval` is longer than a step, up to four times where the
- * scrape interval is as long as a step: an increase over it would tell of one act in several bars, in each of them whole.
+ * Returns the increase of a counter per step. `$__rate_interval` is up to four times as long as a step if the scrape
+ * interval is as long as a step. An increase over it would show one action in several bars.
  */
 export function perStep(series: SeriesName, more = ''): string {
   return `${rate(series, more)} * $__interval_ms / 1000`;
 }
 
-/** The most of a gauge within each `window`: what is there for less than a step of a drawing is seen too. */
+/** Returns the maximum of a gauge in each `window`, so that values shorter than a step are visible. */
 export function most(series: SeriesName, window: '$__interval' | '$__rate_interval', more = ''): string {
   return `max_over_time(${sel(series, more)}[${window}])`;
 }
 
-/** A quantile of a histogram, by the labels given. */
+/** Returns a quantile of a histogram by the given labels. */
 export function quantile(q: number, histogram: HistogramName, by: readonly string[] = [], more = ''): string {
   return `histogram_quantile(${q}, sum by (${['le', ...by].join(', ')}) (${rate(`${histogram}_bucket`, more)}))`;
 }
 
-/** Of one within a stated window: none where nothing was observed, since no number is NaN. */
+/** Returns a quantile over a given window. It is absent without observations, because the number would be NaN. */
 export function quantileOver(window: string, ...[q, histogram, by = [], more]: Parameters<typeof quantile>): string {
   const buckets = increase(`${histogram}_bucket`, more, window);
   return `histogram_quantile(${q}, sum by (${['le', ...by].join(', ')}) (${buckets})) >= 0`;
 }
 
-/** Of numbers that tell of just now. `$__rate_interval` would be hours where a month is shown. */
+/** Window for current numbers. `$__rate_interval` would be hours if the dashboard shows a month. */
 export const LATELY = '10m';
 
-/** A gauge of an account once, however many daemons read it: a sum over it counts nothing twice. */
+/** Returns a gauge of an account once, regardless of the number of daemons. A sum over it counts nothing twice. */
 export function once(series: SeriesName, by: readonly string[] = [], more = ''): string {
   return `max by (${['account', ...by].join(', ')}) (${sel(series, more)})`;
 }
 
-/** A ratio, and none where there is no denominator: 0/0 is not a number, and no traffic is not 0%. */
+/** Returns a ratio that is absent without a denominator: 0/0 is not a number, and no traffic is not 0 %. */
 export function share(part: string, whole: string): string {
   return `${part} / (${whole} > 0)`;
 }
 
 /**
- * The share of a part that is counted among its whole. A counter that appears is 0 at first and catches up later
- * (docs/scraping.md): in that moment the part may have grown by more than the whole, which can be no more than all.
+ * Returns the share of a part in its whole, at most 1. A counter that appears is 0 at first and catches up later
+ * (docs/scraping.md). In that moment the part may grow more than the whole.
  */
 export function portion(part: string, whole: string): string {
   return `clamp_max(${share(part, whole)}, 1)`;

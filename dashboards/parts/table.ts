@@ -1,4 +1,4 @@
-/** Tables: one row for each set of labels, one column for each query. */
+/** Tables: one row per label set, one column per query. */
 import { DashboardLinkType } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { DynamicConfigValue, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as common from '@grafana/grafana-foundation-sdk/common';
@@ -13,7 +13,7 @@ import { refId, tableTarget } from './queries.ts';
 
 interface Column {
   readonly title: string;
-  /** Aggregated by the labels of the table, or with more labels of its own that become columns. */
+  /** Expression, aggregated by the labels of the table. Additional labels become columns. */
   readonly expr: string;
   readonly unit: string;
   readonly decimals?: number;
@@ -22,14 +22,14 @@ interface Column {
 }
 
 export interface TablePanel extends PanelHead {
-  /** Labels that make a row, with the titles of their columns. */
+  /** Labels that form a row, with the titles of their columns. */
   readonly labels: Readonly<Record<string, string>>;
   readonly columns: readonly Column[];
-  /** Sorted by this column, the greatest first. */
+  /** Sort column, in descending order. */
   readonly sortBy?: string;
-  /** What stands where there are no rows. */
+  /** Text for a table without rows. */
   readonly noValue?: string;
-  /** A click on the named label leads on; `${__data.fields.TITLE}` is a field of the row. */
+  /** Links for a click on a label. `${__data.fields.TITLE}` is a field of the row. */
   readonly click?: Readonly<Record<string, LinkTo>>;
 }
 
@@ -54,10 +54,10 @@ export function table(of: TablePanel): Placed {
   return placed(builder, of, 8);
 }
 
-/** What stands for a table without rows would else stand in each empty cell too. */
+/** Text for an empty cell; otherwise the text for an empty table would appear in each cell. */
 const EMPTY_CELL: DynamicConfigValue = { id: 'noValue', value: '–' };
 
-/** Grafana calls the value of a lone query `Value`, and of several `Value #A`. */
+/** Grafana names the value of a single query `Value`, and those of several queries `Value #A`. */
 function organized({ labels, columns }: TablePanel) {
   const valueOf = (index: number) => (columns.length === 1 ? 'Value' : `Value #${refId(index)}`);
   const names = [...Object.keys(labels), ...columns.map((_, index) => valueOf(index))];
@@ -85,6 +85,6 @@ function looks({ unit, decimals, steps, mappings }: Column): DynamicConfigValue[
 
 function clickable(link: LinkTo): { title: string; url: string; targetBlank: boolean } {
   const { title, url, type } = panelLink(link).build();
-  if (type !== DashboardLinkType.Link || url === undefined) throw new Error(`${title} leads nowhere`);
+  if (type !== DashboardLinkType.Link || url === undefined) throw new Error(`${title} has no target`);
   return { title, url, targetBlank: false };
 }

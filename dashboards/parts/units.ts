@@ -1,4 +1,4 @@
-/** Grafana's names of units, from what the catalogue says of a metric. */
+/** Grafana's unit names, derived from the catalog. */
 import { specOf } from '#observe/catalog/catalog.ts';
 import type { Unit } from '#observe/catalog/metric-spec.ts';
 import { metricOf } from './selectors.ts';
@@ -10,7 +10,7 @@ const UNITS: Readonly<Record<Unit, string>> = {
   requests: 'short',
   items: 'short',
   seconds: 's',
-  // Grafana counts times in milliseconds: the query multiplies by 1000.
+  // Grafana counts times in milliseconds, so the query multiplies by 1000.
   timestamp: 'dateTimeFromNow',
   bytes: 'bytes',
   dollars: 'currencyUSD',
@@ -24,17 +24,17 @@ const RATES: Partial<Readonly<Record<Unit, string>>> = {
   runs: 'cps',
   requests: 'reqps',
   items: 'cps',
-  // Seconds a second: a share of time.
+  // Seconds per second: a share of time.
   seconds: 'percentunit',
   bytes: 'Bps',
 };
 
-/** Unit of a metric's own values, and of what a counter grew by. */
+/** Returns the unit of a metric's values, and of the increase of a counter. */
 export function unitOf(series: SeriesName): string {
   return series.endsWith('_bucket') || series.endsWith('_count') ? 'short' : UNITS[specOf(metricOf(series)).unit];
 }
 
-/** Unit of the rate of a counter. */
+/** Returns the unit of the rate of a counter. */
 export function rateUnitOf(series: SeriesName): string {
   const unit = series.endsWith('_bucket') || series.endsWith('_count') ? 'items' : specOf(metricOf(series)).unit;
   const rate = RATES[unit];

@@ -1,4 +1,4 @@
-/** The variables of every dashboard, in this order, and those that one dashboard has besides. */
+/** Variables of every dashboard in order, and additional ones of a dashboard. */
 import {
   DatasourceVariableBuilder,
   QueryVariableBuilder,
@@ -16,7 +16,7 @@ export interface LabelVariable {
   readonly name: string;
   readonly label: string;
   readonly description: string;
-  /** The series, and which of its labels. */
+  /** Series of the values, and its label. */
   readonly of: SeriesName;
   readonly value: string;
 }
@@ -28,22 +28,22 @@ export function baseVariables(): Variable[] {
         .label('Data source')
         .description('The Prometheus that scrapes the daemon.')
         .type('prometheus'),
-      // None: the default Prometheus is taken.
+      // Empty: Grafana selects the default Prometheus.
       { current: {} },
     ),
-    // Told from the first run on and never withheld.
-    multi('account', 'Account', 'Accounts of the configuration.', 'label_values(opsd_collector_runs_total, account)'),
-    multi('job', 'Job', "Prometheus' name of the scrape.", 'label_values(opsd_build_info, job)'),
+    // Exported from the first run on and never withheld.
+    multi('account', 'Account', 'Configured accounts.', 'label_values(opsd_collector_runs_total, account)'),
+    multi('job', 'Job', 'Job name of the scrape in Prometheus.', 'label_values(opsd_build_info, job)'),
     multi('instance', 'Instance', 'Daemons.', 'label_values(opsd_build_info{job=~"$job"}, instance)'),
   ];
 }
 
-/** A variable over the values of a label, all of them at first. */
+/** Returns a variable over the values of a label, with all values selected at first. */
 export function labelVariable({ name, label, description, of, value }: LabelVariable): Variable {
   return multi(name, label, description, `label_values(${sel(of)}, ${value})`);
 }
 
-/** In the form that Grafana itself saves, so that its editor shows it. */
+/** Returns a variable in the form that Grafana saves, so that its editor shows it. */
 function multi(name: string, label: string, description: string, query: string): Variable {
   const builder = new QueryVariableBuilder(name)
     .label(label)
@@ -59,7 +59,7 @@ function multi(name: string, label: string, description: string, query: string):
   return complete(builder, { definition: query });
 }
 
-/** With what the SDK leaves out and Grafana has in every variable that it saves. */
+/** Adds the fields that the SDK omits and Grafana saves in every variable. */
 function complete(builder: Variable, more: Readonly<Record<string, unknown>>): Variable {
   return { build: () => ({ options: [], regex: '', hide: 0, ...builder.build(), ...more }) };
 }
