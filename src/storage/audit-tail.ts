@@ -20,7 +20,7 @@ export interface AuditTail {
   readonly damage?: string;
 }
 
-/** Reads the end of the log. If the current file is new, the read continues at the end of the newest segment. */
+/** Reads the end of the log. If the current file is short, the result includes the end of the newest segment. */
 export function readLogTail(fd: number, path: string): AuditTail {
   const tail = readTail(fd);
   const segment = tail.isWhole ? segmentsOf(path).at(-1) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Decides if this process is allowed to act on this store: it must hold the lease, and the store must not be older than its audit
- * log.
+ * Decides if this process is allowed to act on this store. It must hold the lease, and the store must not be older than
+ * its audit log.
  */
 import { DISTRUSTED, OPENED, type AuditLog } from '#automate/ledger/audit-log.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';

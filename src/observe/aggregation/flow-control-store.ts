@@ -1,7 +1,7 @@
 /**
- * Port for the counters of the flow control fold, and the fold's state in memory: the last reading of each key, and
- * keys seen in log entries. The state in memory ends with the process. Waits during downtime are unknown, and keys are
- * seen again.
+ * Port for the counters of the flow control fold. It also has the fold's state in memory: the last reading of each key,
+ * and keys seen in log entries. The state in memory ends with the process. Waits during downtime are unknown, and keys
+ * are seen again.
  */
 import type { Increment } from './totals.ts';
 
@@ -9,7 +9,7 @@ import type { Increment } from './totals.ts';
 export const CONSTRAINTS = ['parallelism', 'rate', 'paused', 'other'] as const;
 export type Constraint = (typeof CONSTRAINTS)[number];
 
-/** A reading of a key. */
+/** Reading of a key. */
 export interface KeyReading {
   /** Milliseconds on the monotonic clock. */
   readonly at: number;

@@ -1,6 +1,6 @@
 /**
- * Estimates the number of series of a configuration, by heading of the catalog: the typical number, and the maximum
- * with every place of every label in use. `TYPICAL` has the assumptions.
+ * Estimates the number of series of a configuration, by heading of the catalog. It returns the typical number, and the
+ * maximum with every place of every label in use. `TYPICAL` has the assumptions.
  */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import { METRIC_NAMES, specOf, type MetricName } from '../catalog/catalog.ts';

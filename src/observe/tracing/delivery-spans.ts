@@ -1,6 +1,6 @@
 /**
- * Makes the spans of one message: a root for the delivery, its waits and attempts as children, and the spans in other
- * traces that link to it. The spans do not depend on when or how often they are sent.
+ * Makes the spans of one message: a root for the delivery, with its waits and attempts as children. Spans in other
+ * traces link to it. The spans do not depend on when or how often they are sent.
  */
 import { destinationOf, storableUrl } from '../aggregation/destination.ts';
 import type { AttemptTrace, MessageProgress } from '../aggregation/message-trace.ts';
