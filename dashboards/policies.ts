@@ -218,7 +218,7 @@ const acts = row(
     timeSeries({
       title: 'Policy runs by outcome',
       description:
-        'Policy runs by outcome. held: a guard holds the run. pending_approval: an operator must decide. deferred: the run waits for the ramp. failed, aborted and halted need an operator.',
+        'Policy runs by outcome. held: a guard holds the run. pending_approval: an operator must decide. deferred: a window, an interval or a settling step delays the run. failed, aborted and halted need an operator.',
       unit: unitOf('opsd_policy_runs_total'),
       bars: true,
       stacked: true,

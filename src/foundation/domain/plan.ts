@@ -240,8 +240,8 @@ export interface PlanCap {
 }
 
 /**
- * How a run ended. `deferred`: a window, an interval or a settling step makes it wait, as its policy wants.
- * `incomplete`: the listing was not read to its end. `halted`: it was stopped after it began to act.
+ * Outcomes of a run. `deferred`: a window, an interval or a settling step delays the run, as its policy defines.
+ * `incomplete`: the listing was not read completely. `halted`: the run was stopped after it began to act.
  */
 export const RUN_OUTCOMES = [
   'acted',
