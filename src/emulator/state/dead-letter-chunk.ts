@@ -1,16 +1,14 @@
 /** A stretch of a dead letter queue. */
 import { failureFunctionState } from './failure-function-state.ts';
 import type { Message } from './message.ts';
-import { hashOf, STATE_CODES, Stretch, type Codes } from './stretch.ts';
+import { hashOf, STATE_CODES, Stretch } from './stretch.ts';
 
 export class DeadLetterChunk extends Stretch {
   /** Number of letters that have not left. */
   size = 0;
 
-  add(
-    at: number,
-    { message, failedAt, codes }: { readonly message: Message; readonly failedAt: number; readonly codes: Codes },
-  ): void {
+  add(at: number, { message, failedAt }: { readonly message: Message; readonly failedAt: number }): void {
+    const { codes } = this;
     const { labels, callerIp, flowControl } = message.delivery;
     this.put(at, { message, time: failedAt, label: codes.label.hold(labels) });
     this.set('responseStatus', at, message.lastOutcome?.status ?? 0);
@@ -39,6 +37,7 @@ export class DeadLetterChunk extends Stretch {
   remove(at: number): void {
     this.messages[at] = undefined;
     this.release(at);
+    for (const field of ['callerIp', 'flowControlKey'] as const) this.codes[field].release(this.value(field, at));
     this.size--;
   }
 }

@@ -129,7 +129,7 @@ export class DeadLetterQueue {
     const index = Math.floor(sequence / STRETCH);
     const { codes } = this.#options;
     const chunk = getOrAdd(this.#chunks, index, () => new DeadLetterChunk(index * STRETCH, { codes }));
-    chunk.add(sequence % STRETCH, { message, failedAt, codes });
+    chunk.add(sequence % STRETCH, { message, failedAt });
     this.#size++;
   }
 

@@ -31,8 +31,7 @@ export const LOG_COLUMNS = COLUMN.responseStatus;
 const OF_MESSAGE = ['url', 'topicName', 'scheduleId', 'queueName'] as const;
 /** Fields that a later change can rename. */
 const RENAMED = ['scheduleId', 'queueName'] as const;
-const TEXT_FIELDS = [...OF_MESSAGE, 'callerIp', 'flowControlKey'] as const;
-export type TextField = (typeof TEXT_FIELDS)[number];
+export type TextField = (typeof OF_MESSAGE)[number] | 'callerIp' | 'flowControlKey';
 
 /** The texts of one account, shared by its log and its dead letters. Each is held by the rows that have it. */
 export type Codes = Readonly<Record<TextField, ValueCodes>> & { readonly label: LabelCodes };
@@ -76,11 +75,11 @@ export class Stretch {
   latest = -Infinity;
   /** Column after column: one array of one type for all of them keeps the loops over it tight. */
   readonly values: Uint32Array;
-  readonly #codes: Codes;
+  protected readonly codes: Codes;
 
   constructor(first: number, { codes, columns = ALL_COLUMNS }: { readonly codes: Codes; readonly columns?: number }) {
     this.first = first;
-    this.#codes = codes;
+    this.codes = codes;
     this.values = new Uint32Array(columns * STRETCH);
   }
 
@@ -96,7 +95,7 @@ export class Stretch {
     this.earliest = Math.min(this.earliest, time);
     this.latest = Math.max(this.latest, time);
     this.set('messageId', at, hashOf(message.id));
-    for (const field of OF_MESSAGE) this.set(field, at, this.#codes[field].hold(message[field]));
+    for (const field of OF_MESSAGE) this.set(field, at, this.codes[field].hold(message[field]));
     this.set('label', at, label);
   }
 
@@ -113,17 +112,15 @@ export class Stretch {
     const message = this.messages[at]!;
     for (const field of RENAMED) {
       const before = this.value(field, at);
-      this.set(field, at, this.#codes[field].hold(message[field]));
-      this.#codes[field].release(before);
+      this.set(field, at, this.codes[field].hold(message[field]));
+      this.codes[field].release(before);
     }
   }
 
   /** Releases the texts of a row that leaves. */
   release(at: number): void {
-    this.#codes.label.release(this.value('label', at));
-    for (const field of TEXT_FIELDS) {
-      if (COLUMN[field] * STRETCH < this.values.length) this.#codes[field].release(this.value(field, at));
-    }
+    this.codes.label.release(this.value('label', at));
+    for (const field of OF_MESSAGE) this.codes[field].release(this.value(field, at));
   }
 }
 

@@ -273,6 +273,8 @@ describe('a queue', () => {
     expect([...queue.letters()]).toEqual([]);
     expect(log.codes.url.find('http://4999')).toBeUndefined();
     expect(log.codes.label.findAny(['l4999'])).toBeUndefined();
+    expect(log.codes.callerIp.find('10.0.0.4999')).toBeUndefined();
+    expect(log.codes.flowControlKey.find('k4999')).toBeUndefined();
   });
 
   test('finds a dead letter by the present schedule and queue of its message', () => {
