@@ -1,9 +1,9 @@
-/** Many answers at once: what they take together is bounded, at the expense of the largest. */
+/** Concurrent responses: their total size is bounded, at the expense of the largest. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AnswerMemory } from '#service/answer-memory.ts';
 
-test('the largest of the answers under way is given up, whoever adds the last byte', () => {
+test('the largest response in progress is aborted, whichever adds the last byte', () => {
   const memory = new AnswerMemory(100);
   const givenUp: string[] = [];
   const begin = (name: string) => {
@@ -22,14 +22,14 @@ test('the largest of the answers under way is given up, whoever adds the last by
   expect(givenUp).toHaveLength(1);
 });
 
-test('an answer that is alone has its own limit alone', () => {
+test('a single response has only its own limit', () => {
   const memory = new AnswerMemory(100);
   const reading = memory.begin();
   reading.onTooMuch = () => expect.unreachable();
   reading.add(1_000);
 });
 
-test('what is under way never takes more together than is allowed, save one that is alone', () => {
+test('responses in progress never exceed the total limit, except for a single one', () => {
   const step = fc.record({ at: fc.nat(9), bytes: fc.integer({ min: 1, max: 60 }), ends: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

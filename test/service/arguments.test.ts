@@ -1,4 +1,4 @@
-/** What can reach the wire: queries, paths and headers arrive as they were meant, or nothing is sent. */
+/** Values on the wire: queries, paths and headers arrive unchanged, or nothing is sent. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { wireSettings } from '#service/settings.ts';
@@ -13,7 +13,7 @@ const T = Date.UTC(2026, 10, 20);
 const NAMES = wireNames(wireSettings.parse({}));
 const CONTROL = /\p{Cc}/u;
 
-/** Any text, also such as may not pass. */
+/** Any text, including invalid text. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
@@ -22,7 +22,7 @@ const anyText = fc.oneof(
 );
 
 describe('queries', () => {
-  test('what passes is read back the same by any server; what could change its meaning does not pass', () => {
+  test('accepted values are equal for any server; ambiguous ones are rejected', () => {
     const value: fc.Arbitrary<QueryValue> = fc.oneof(
       anyText,
       fc.integer(),
@@ -67,13 +67,13 @@ describe('queries', () => {
     ['an empty text', ''],
     ['a list with an empty text', ['']],
     ['a comma in a list', ['a,b']],
-  ])('%s is refused', (_what, value) => {
+  ])('%s is rejected', (_what, value) => {
     expect(() => buildQuery('list-logs', [['label', value as QueryValue]])).toThrow(/^list-logs: label/);
   });
 });
 
 describe('paths', () => {
-  test('a segment stays one segment, wherever it is put', () => {
+  test('a segment stays one segment, in any place', () => {
     fc.assert(
       fc.property(anyText, (value) => {
         const fine = value !== '' && value !== '.' && value !== '..' && value.isWellFormed() && !CONTROL.test(value);
@@ -90,11 +90,11 @@ describe('paths', () => {
     );
   });
 
-  test.each(['.', '..', '', 'a\nb', 'a\0', '\u0085', '\ud800'])('%j is refused as a segment', (value) => {
+  test.each(['.', '..', '', 'a\nb', 'a\0', '\u0085', '\ud800'])('%j is rejected as a segment', (value) => {
     expect(() => pathSegment('x', 'id', value)).toThrow(InvalidRequestError);
   });
 
-  test('a URL is appended as it is', () => {
+  test('a URL is appended unchanged', () => {
     fc.assert(
       fc.property(
         fc.webUrl({ withQueryParameters: true }),
@@ -117,7 +117,7 @@ describe('paths', () => {
     'ftp://a/',
     'HTTP://a/',
     'javascript://a/',
-  ])('%j is refused as a destination', (value) => {
+  ])('%j is rejected as a destination', (value) => {
     expect(() => destinationPath('x', 'destination', value)).toThrow(InvalidRequestError);
   });
 
@@ -138,7 +138,7 @@ describe('paths', () => {
 });
 
 describe('headers', () => {
-  test('a forwarded value arrives byte for byte, or is refused', async () => {
+  test('a forwarded value arrives byte for byte, or is rejected', async () => {
     const { sink, message } = await clientUnderTest({ answer: json('{"messageId":"m"}') });
     await fc.assert(
       fc.asyncProperty(
@@ -150,7 +150,7 @@ describe('headers', () => {
             return;
           }
           await sent;
-          // Space around a value is not part of it in HTTP.
+          // In HTTP, space around a value is not part of it.
           expect(sink.requests.at(-1)!.headers['svc-forward-x-any']).toBe(value.replace(/^[\t ]+|[\t ]+$/g, ''));
         },
       ),
@@ -179,12 +179,12 @@ describe('headers', () => {
     ['another method', { method: 'TRACE' }, /one of GET/],
     ['a redaction that is not known', { redactFields: ['header'] }, /redactFields/],
     ['a misspelt member', { label: ['a'] }, /"label" is not one of/],
-  ])('%s is refused', (_what, request, problem) => {
+  ])('%s is rejected', (_what, request, problem) => {
     expect(() => publishHeaders('publish', NAMES, request as never)).toThrow(problem);
   });
 });
 
-describe('what cannot be expressed', () => {
+describe('values that cannot be expressed', () => {
   type Ask = (client: UnderTest, value: never) => Promise<unknown>;
   const resume: Ask = ({ message }, ids) => message.resumeWorkflowDlq(ids, {}, call);
   const remove: Ask = ({ message }, ids) => message.deleteWorkflowDlq(ids, call);

@@ -31,13 +31,13 @@ export interface UnderTest {
   readonly usage: (api: 'message' | 'management') => { usedToday: number; allowedPerDay: number };
   readonly close: () => Promise<void>;
   readonly events: readonly OpsEvent[];
-  /** Events of one type, in order. */
+  /** Returns the events of one type, in order. */
   readonly eventsOf: <T extends OpsEvent['type']>(type: T) => readonly Extract<OpsEvent, { readonly type: T }>[];
 }
 
 export interface UnderTestOptions {
   readonly answer?: Answer;
-  /** Instead of the sink's. */
+  /** Replaces the sink's URL. */
   readonly url?: string;
   /** Appended to the base URL. */
   readonly prefix?: string;
@@ -68,7 +68,7 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
       wire: wireSettings.parse(options.wire ?? {}),
       limits: { ...LIMITS, ...options.limits },
     },
-    // Without jitter a repeat comes at once, and no test waits for one.
+    // Without jitter a retry starts at once, and no test waits for one.
     {
       clock: options.clock ?? systemClock,
       events: bus,
@@ -89,14 +89,14 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
   };
 }
 
-/** For calls that nobody stops. */
+/** Options of calls that are never aborted. */
 export const call = { signal: new AbortController().signal };
 
 export function fixture(name: string): string {
   return readFileSync(join(import.meta.dirname, `../fixtures/wire/${name}.json`), 'utf8');
 }
 
-/** Answers with JSON text. */
+/** Builds a response with JSON text. */
 export function json(text: string, status = 200, headers: Record<string, string> = {}): Answer {
   return (_request, response: ServerResponse) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -104,7 +104,7 @@ export function json(text: string, status = 200, headers: Record<string, string>
   };
 }
 
-/** What a call rejected with. */
+/** Returns the error of a rejected call. */
 export async function failureOf(work: Promise<unknown>): Promise<Error> {
   try {
     await work;

@@ -30,7 +30,7 @@ function take(budget: DailyBudget, times: number): number {
 }
 
 describe('a restart within the day', () => {
-  test('goes on with the count: both processes together get what one day allows', () => {
+  test('continues the count: both processes together get the allowance of one day', () => {
     const kept = new Kept();
     const clock = new ManualClock(NOON);
     const first = new DailyBudget(10, clock, kept);
@@ -42,7 +42,7 @@ describe('a restart within the day', () => {
   });
 
   test.each([3, 150, 5_000])(
-    'after a crash at request %i never allows more, and costs a share of it at most',
+    'after a crash at request %i never exceeds the allowance, and wastes at most a share of it',
     (used) => {
       const kept = new Kept();
       const clock = new ManualClock(NOON);
@@ -54,7 +54,7 @@ describe('a restart within the day', () => {
     },
   );
 
-  test('that is orderly gives back what was written ahead', () => {
+  test('that is orderly returns the part that was reserved ahead', () => {
     const kept = new Kept();
     const clock = new ManualClock(NOON);
     const first = new DailyBudget(100_000, clock, kept);
@@ -64,7 +64,7 @@ describe('a restart within the day', () => {
   });
 });
 
-test('a new day starts anew, within a process and after a restart', async () => {
+test('a new day starts at 0, within a process and after a restart', async () => {
   const kept = new Kept();
   const clock = new ManualClock(NOON);
   const first = new DailyBudget(10, clock, kept);
@@ -76,7 +76,7 @@ test('a new day starts anew, within a process and after a restart', async () => 
   expect(new DailyBudget(10, clock, kept).usedToday).toBe(0);
 });
 
-test('a day to come, written under a wrong clock, counts as today and no longer', async () => {
+test('a future day, written under a wrong clock, counts as today and no longer', async () => {
   const kept = new Kept();
   kept.use = { day: TODAY + 4_000, used: 6 };
   const clock = new ManualClock(NOON);

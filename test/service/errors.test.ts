@@ -1,4 +1,4 @@
-/** What goes wrong on the wire, by class: code, effect, status, and a message that helps and tells no secret. */
+/** Failures on the wire, by class: code, effect, status, and a helpful message without secrets. */
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { RequestUse, RequestUseStore } from '#foundation/domain/request-use.ts';
 import { inspect } from 'node:util';
@@ -35,7 +35,7 @@ async function serviceErrorOf(work: Promise<unknown>): Promise<ServiceError> {
   return error as ServiceError;
 }
 
-describe('answers that refuse', () => {
+describe('error responses', () => {
   test.each([
     [400, 'client_error', 'none'],
     [401, 'unauthorized', 'none'],
@@ -77,7 +77,7 @@ describe('answers that refuse', () => {
     ['{"error":{"code":1}}', '400;'],
     ['', '400;'],
     ['{"error":', ': {"error":;'],
-  ])('the text of %j is told as %j', async (body, told) => {
+  ])('the text of %j is reported as %j', async (body, told) => {
     const client = await clientUnderTest({ answer: json(body, 400) });
     expect((await failureOf(resume(client))).message).toContain(`answered 400${told.replace('400', '')}`);
   });
@@ -89,7 +89,7 @@ describe('answers that refuse', () => {
   });
 });
 
-describe('answers that are not what was promised', () => {
+describe('unexpected responses', () => {
   const answers: readonly (readonly [string, Answer])[] = [
     ['cut off', json('{"workflowRuns":[{"workflowRunId":"a"')],
     ['a page', json('<!DOCTYPE html><html><body>Sign in</body></html>')],
@@ -121,7 +121,7 @@ describe('answers that are not what was promised', () => {
     ['getAccountStats', ({ management }: UnderTest) => management.getAccountStats('a', '1h', call)],
     ['getIndex', ({ management }: UnderTest) => management.getIndex('a', call)],
     ['getVectorStats', ({ management }: UnderTest) => management.getVectorStats('a', '1h', call)],
-  ])('%s does not take {} for an answer', async (_name, run) => {
+  ])('%s does not accept {} as a response', async (_name, run) => {
     const client = await clientUnderTest({ answer: json('{}') });
     expect(await serviceErrorOf(run(client))).toMatchObject({ code: 'malformed' });
     expect(client.sink.requests).toHaveLength(1);
@@ -165,7 +165,7 @@ describe('answers that are not what was promised', () => {
     await until({ what: 'the connection is closed' }, () => closed);
   });
 
-  test('an answer that is not HTTP', async () => {
+  test('a response that is not HTTP', async () => {
     const { port } = await tcpServer((socket) => socket.end(`SSH-2.0 ${TOKEN}\r\n\r\n`));
     const client = await clientUnderTest({ url: `http://127.0.0.1:${port}` });
     const error = await serviceErrorOf(resume(client));
@@ -174,7 +174,7 @@ describe('answers that are not what was promised', () => {
   });
 });
 
-describe('no answer', () => {
+describe('no response', () => {
   test('a refused port: connection, provably without effect', async () => {
     const { port, close } = await tcpServer(() => undefined);
     await close();
@@ -192,7 +192,7 @@ describe('no answer', () => {
     expect(await serviceErrorOf(resume(client))).toMatchObject({ code: 'dns', effect: 'none' });
   });
 
-  test('no TLS where it should be: tls', async () => {
+  test('no TLS where it is required: tls', async () => {
     const { sink } = await clientUnderTest();
     const client = await clientUnderTest({ url: sink.url.replace('http:', 'https:') });
     const error = await serviceErrorOf(resume(client));
@@ -207,7 +207,7 @@ describe('no answer', () => {
     expect(client.sink.requests).toHaveLength(1);
   });
 
-  test('a body that ends early: connection, with the status; a refusal stands all the same', async () => {
+  test('a body that ends early: connection, with the status; an error response remains one', async () => {
     const cutOff =
       (status: number): Answer =>
       (_request, response) => {
@@ -220,7 +220,7 @@ describe('no answer', () => {
     expect(await serviceErrorOf(resume(client))).toMatchObject({ effect: 'none', status: 403 });
   });
 
-  test('a write on a kept connection that the service closes at that moment is not sent twice', async () => {
+  test('a write on a kept connection that the service closes at that time is not sent twice', async () => {
     const requests: string[] = [];
     const { port } = await tcpServer((socket) => {
       const number = requests.length;
@@ -232,7 +232,7 @@ describe('no answer', () => {
     });
     const client = await clientUnderTest({ url: `http://127.0.0.1:${port}` });
     await client.message.listUrlGroups(call);
-    // The connection is free again a turn after its answer.
+    // The connection is free again one turn after its response.
     await new Promise((resolve) => setImmediate(resolve));
     expect(await serviceErrorOf(resume(client))).toMatchObject({ code: 'connection', effect: 'possible' });
     expect(requests).toEqual(['0 GET', '0 POST']);
@@ -250,7 +250,7 @@ describe('no answer', () => {
     expect(client.eventsOf('api.request')).toMatchObject([{ code: 'error', failure: 'timeout', durationMs: 5_000 }]);
   });
 
-  test('a body that drips: the deadline is for the whole answer', async () => {
+  test('a slow body: the deadline applies to the whole response', async () => {
     const clock = new ManualClock(Date.UTC(2026, 10, 20));
     let bytes = 0;
     const client = await clientUnderTest({
@@ -267,7 +267,7 @@ describe('no answer', () => {
     expect(await work).toMatchObject({ code: 'timeout', effect: 'possible' });
   });
 
-  describe('while the connection is still being made', () => {
+  describe('while the connection is opening', () => {
     const stalled = async (clock: ManualClock) => {
       let bytes = 0;
       let connections = 0;
@@ -302,7 +302,7 @@ describe('no answer', () => {
     });
   });
 
-  test('an abort while the answer is awaited: aborted, with the reason as cause', async () => {
+  test('an abort before the response: aborted, with the reason as cause', async () => {
     const client = await clientUnderTest({ answer: () => undefined });
     const controller = new AbortController();
     const work = serviceErrorOf(client.message.deleteWorkflowDlq(['a'], { signal: controller.signal }));
@@ -312,7 +312,7 @@ describe('no answer', () => {
     expect(await work).toMatchObject({ code: 'aborted', effect: 'possible', cause: reason });
   });
 
-  test('an abort before: the reason, no request, nothing counted', async () => {
+  test('an abort before the request: the reason, no request, nothing counted', async () => {
     const client = await clientUnderTest();
     const reason = new Error('stop');
     const signal = AbortSignal.abort(reason);
@@ -323,7 +323,7 @@ describe('no answer', () => {
 });
 
 describe('the client itself', () => {
-  test('closing waits for the request under way, twice is once, and later calls are refused', async () => {
+  test('closing waits for the request in progress, twice is once, and later calls are rejected', async () => {
     let finish: (() => void) | undefined;
     const client = await clientUnderTest({
       answer: (_request, response) => {
@@ -340,7 +340,7 @@ describe('the client itself', () => {
     expect(client.sink.requests).toHaveLength(1);
   });
 
-  test('the daily budget: refused without a request, until the next UTC day', async () => {
+  test('the daily budget: rejected without a request, until the next UTC day', async () => {
     const clock = new ManualClock(Date.UTC(2026, 10, 20, 23, 59));
     const client = await clientUnderTest({
       clock,
@@ -350,7 +350,7 @@ describe('the client itself', () => {
     await client.message.deleteWorkflowDlq(['a'], call);
     await client.message.deleteWorkflowDlq(['a'], call);
     expect(client.usage('message')).toEqual({ usedToday: 2, allowedPerDay: 2 });
-    // No token is left either: nobody queues for a request that must not be sent.
+    // No token is left either: a request that must not be sent does not queue.
     const error = await serviceErrorOf(resume(client));
     expect(error).toMatchObject({ code: 'budget', effect: 'none', retryAfterMs: 60_000 });
     expect(error.message).toContain('requestsPerDay');
@@ -362,7 +362,7 @@ describe('the client itself', () => {
     expect(client.sink.requests).toHaveLength(3);
   });
 
-  test('the daily budget, kept: the next client goes on with what this one left, each API with its own', async () => {
+  test('the daily budget, stored: the next client continues the count, each API with its own', async () => {
     const rows = new Map<string, RequestUse>();
     const requestUse: RequestUseStore = {
       load: (account, api) => rows.get(`${account}/${api}`),
@@ -379,7 +379,7 @@ describe('the client itself', () => {
     expect([...rows.keys()]).toEqual(['production/message']);
   });
 
-  test('the daily budget, kept in a store that fails: told, and no request is held up by it', async () => {
+  test('the daily budget, stored in a store that fails: reported, and no request is delayed by it', async () => {
     const broken = (): never => {
       throw new Error('disk full');
     };
@@ -395,7 +395,7 @@ describe('the client itself', () => {
     expect(told).toContain('save of the daily count of requests: disk full');
   });
 
-  test('the daily budget whose count cannot be read: unknown is not 0, so there is no client', async () => {
+  test('the daily budget with an unreadable count: unknown is not 0, so there is no client', async () => {
     const requestUse = {
       load: (): never => {
         throw new Error('disk I/O error');
@@ -423,7 +423,7 @@ describe('a canary never comes out', () => {
   const canaries = [TOKEN, PASSWORD, 'canary-body', 'canary-forwarded', 'canary-query', 'canary-user'];
   const basic = Buffer.from(`owner@example.com:${PASSWORD}`).toString('base64');
 
-  test('of a service that repeats in its error all it was sent', async () => {
+  test('of a service that repeats the whole request in its error', async () => {
     const client = await clientUnderTest({
       answer: (request, response) => {
         response.statusCode = 400;
@@ -453,7 +453,7 @@ describe('a canary never comes out', () => {
     expect(JSON.stringify(client.events)).not.toContain('canary');
   });
 
-  test('of arguments that are refused', async () => {
+  test('of rejected arguments', async () => {
     const { message } = await clientUnderTest();
     const refused = [
       message.publish('http://a/canary query', {}, call),
@@ -468,7 +468,7 @@ describe('a canary never comes out', () => {
     }
   });
 
-  test('of rows that are dropped', async () => {
+  test('of dropped rows', async () => {
     const client = await clientUnderTest({
       answer: json('{"messages":[{"dlqId":"canary","createdAt":"canary"}]}'),
     });

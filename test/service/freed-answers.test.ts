@@ -1,4 +1,4 @@
-/** The bytes of an answer are freed when it was read, without waiting for the garbage collector. */
+/** The bytes of a response are freed after it was read, without waiting for the garbage collector. */
 import { expect, test, vi } from 'vitest';
 import { call, clientUnderTest, fixture } from './client-under-test.ts';
 
@@ -6,7 +6,7 @@ test.each([
   ['is understood', 200, fixture('list-logs')],
   ['is not what the interface promises', 200, '{"logs": 7}'],
   ['is an error', 404, '{"error": "not here"}'],
-])('an answer that %s', async (_what, status, body) => {
+])('a response that %s', async (_what, status, body) => {
   const { message } = await clientUnderTest({
     answer: (_request, response) => void response.writeHead(status).end(body),
   });

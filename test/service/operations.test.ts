@@ -1,4 +1,4 @@
-/** Each of the 20 operations as it stands on the wire, and its recorded answer as it comes out. */
+/** Each of the 20 operations: its request on the wire, and the result of its recorded response. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -631,7 +631,7 @@ describe('operations on the wire', () => {
     ['Fri, 20 Nov 2026 12:00:00 GMT', 86_400_000],
     ['Sat, 21 Nov 2026 12:00:05 GMT', -5_000],
     ['yesterday', undefined],
-  ])('an answer of %s tells how far the local clock is from it', async (date, clockSkewMs) => {
+  ])('a response of %s reports the offset of the local clock', async (date, clockSkewMs) => {
     const clock = new ManualClock(Date.UTC(2026, 10, 21, 12));
     const answer = (_request: unknown, response: ServerResponse): void =>
       void response.writeHead(200, { date, 'content-type': 'application/json' }).end('[]');
@@ -644,7 +644,7 @@ describe('operations on the wire', () => {
     expect(new Set(ROWS.map((row) => row.operation)).size).toBe(20);
   });
 
-  test('a rotation gives the secrets as Secrets, and the record without them', async () => {
+  test('a rotation returns the secrets as Secrets, and the record without them', async () => {
     const client = await clientUnderTest({ answer: json(fixture('rotate-token')) });
     const rotated = await client.management.rotateToken('a1', call);
     expect(rotated.token.reveal()).toBe('new-token-of-the-account');
@@ -653,7 +653,7 @@ describe('operations on the wire', () => {
     expect(rotated.record).toMatchObject({ max_dlq_size: 10_000, metrics_enabled: 'true', enterprise: {} });
   });
 
-  test('another brand stands in headers, paths, fields and plans, and nowhere else', async () => {
+  test('another brand appears in headers, paths, fields and plans, and nowhere else', async () => {
     const client = await clientUnderTest({ wire: { headerPrefix: 'Acme', product: 'acmeq' } });
     const { sink, message, management } = client;
     sink.answerWith(json(fixture('publish')));

@@ -1,4 +1,4 @@
-/** Answers that are JSON and more than anything should be built of: refused by their bytes, or by what they would keep. */
+/** Oversized JSON responses: rejected by their bytes, or by the memory that they would keep. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
@@ -20,9 +20,9 @@ function logs(rows: string) {
 const entry = (more: object = {}): string => JSON.stringify({ time: T, messageId: 'm', ...more });
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
-describe('an answer is malformed', () => {
+describe('a response is malformed', () => {
   test('when a row nests too deep', () => {
-    // Two levels are the page's own, one the row's.
+    // The page has two levels of its own, the row one.
     expect(logs(`{"time":${T},"messageId":"m","header":${nested(61)}}`).rows).toHaveLength(1);
     expect(() => logs(`{"time":${T},"messageId":"m","header":${nested(62)}}`)).toThrow(MalformedAnswer);
     expect(() => logs(`{"time":${T},"messageId":"m","header":${nested(2_000_000)}}`)).toThrow(
@@ -46,7 +46,7 @@ describe('an answer is malformed', () => {
     expect(() => parseUrlGroups(endpoints, new Drops())).toThrow('more than 20000 rows or fields are invalid');
   });
 
-  test('when its cursor is too long to be sent back', () => {
+  test('when its cursor is too long to send back', () => {
     const page = (cursor: unknown) =>
       parseLogPage(Buffer.from(`{"logs":[],"cursor":${String(cursor)}}`), new Drops(), NAMES);
     expect(page(`"${'c'.repeat(16_384)}"`).cursor).toHaveLength(16_384);
@@ -54,7 +54,7 @@ describe('an answer is malformed', () => {
     expect(() => page('1'.repeat(16_385))).toThrow(MalformedAnswer);
   });
 
-  test('and it is counted, and its text tells why', async () => {
+  test('and it is counted, and its text has the reason', async () => {
     const { message, eventsOf } = await clientUnderTest({ answer: json(`{"logs":[${nested(100)}]}`) });
     const error = await failureOf(message.listLogs({}, call));
     expect(error).toMatchObject({ code: 'malformed', message: expect.stringContaining('it has more than 64 levels') });
@@ -81,12 +81,12 @@ describe('a row', () => {
     expect(logs(entry({ labels: ['x'.repeat(16_385)] })).drops.count).toBe(1);
   });
 
-  test('with a long error text counts all the same', () => {
+  test('with a long error text still counts', () => {
     const [row] = logs(entry({ error: 'e'.repeat(1_000_000) })).rows;
     expect(row!.error).toBe('e'.repeat(16_384));
   });
 
-  test('has no value of a stored header that is too long', () => {
+  test('omits a stored header value that is too long', () => {
     const header = { 'Svc-Flow-Control-Key': ['k'.repeat(1_025)], [`Svc-${'n'.repeat(1_000)}`]: ['v'] };
     const [row] = logs(entry({ header })).rows;
     expect(row).toMatchObject({ messageId: 'm' });
@@ -94,7 +94,7 @@ describe('a row', () => {
   });
 });
 
-test('of an answer that a run died of, only the beginning stays in memory', () => {
+test('of a response that ended a run, only the start stays in memory', () => {
   const answerBytes = 2_000_000;
   const collect = garbageCollector();
   const rowOf = (at: number) => {

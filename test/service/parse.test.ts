@@ -1,4 +1,4 @@
-/** Reading answers: both answers to every open point, one bad row, and nothing that is secret. */
+/** Parsing of responses: both forms of every open point, one bad row, and no secrets. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -41,7 +41,7 @@ function dlq(...entries: readonly object[]) {
 describe('pages', () => {
   const page = (text: string) => parseLogPage(body(text), new Drops(), NAMES);
 
-  test('entries stand under logs or events; null is an empty list', () => {
+  test('entries are in logs or events; null is an empty list', () => {
     const entry = `{"time":${T},"messageId":"m"}`;
     expect(page(`{"logs":[${entry}]}`).rows).toHaveLength(1);
     expect(page(`{"events":[${entry}]}`).rows).toHaveLength(1);
@@ -82,7 +82,7 @@ describe('pages', () => {
     expect(drops.count).toBe(6);
   });
 
-  test('no answer can break it other than by being malformed', () => {
+  test('no response can break it, except by being malformed', () => {
     const parsers: readonly ((answer: Buffer, drops: Drops) => unknown)[] = [
       (answer, drops) => parseLogPage(answer, drops, NAMES),
       (answer, drops) => parseWorkflowDlqPage(answer, drops, NAMES),
@@ -142,11 +142,11 @@ describe('pages', () => {
 });
 
 describe('times', () => {
-  test('the unit is told by the magnitude', () => {
+  test('the magnitude determines the unit', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_420_070_400, max: 4_102_444_799 }), (seconds) => {
         for (const scale of [1, 1e3, 1e6]) expect(requireTime({ t: seconds * scale }, 't')).toBe(seconds * 1_000);
-        // Nanoseconds exceed what a number holds exactly, by less than a millisecond.
+        // Nanoseconds exceed the exact range of a number, by less than a millisecond.
         expect(Math.abs(requireTime({ t: seconds * 1e9 }, 't') - seconds * 1_000)).toBeLessThanOrEqual(1);
       }),
     );
@@ -154,13 +154,13 @@ describe('times', () => {
   });
 
   test.each([1, -T, 1e8, 1_420_070_399, 4_102_444_801, 1_420_070_399_999, 1e22, Number.NaN, 'soon', {}])(
-    '%j is refused',
+    '%j is rejected',
     (value) => {
       expect(() => requireTime({ t: value }, 't')).toThrow(MalformedAnswer);
     },
   );
 
-  test('where the unit is known it is not guessed', () => {
+  test('a known unit is not guessed', () => {
     expect(optionalSecondsTime({ t: T / 1_000 }, 't')).toBe(T);
     expect(optionalSecondsTime({ t: 0 }, 't')).toBeUndefined();
     expect(() => optionalSecondsTime({ t: T }, 't')).toThrow(MalformedAnswer);
@@ -190,13 +190,13 @@ describe('times', () => {
     '0001-01-01 00:00:00 +0000 UTC',
     T,
     undefined,
-  ])('%j is refused as x', (x) => {
+  ])('%j is rejected as x', (x) => {
     expect(() => pointTime({ x })).toThrow(MalformedAnswer);
   });
 });
 
 describe('log entries', () => {
-  test('a state, spelled either way; an unknown one costs the row', () => {
+  test('a state, in either spelling; an unknown one costs the row', () => {
     const { rows, drops } = logs({ state: 'CANCELED' }, { state: 'FAILED' }, {}, { state: '' }, { state: 'PAUSED' });
     expect(rows.map((row) => row.state)).toEqual(['CANCELLED', 'FAILED', undefined, undefined]);
     expect(drops.example).toBe('logs[4].state: not a known state');
@@ -234,7 +234,7 @@ describe('log entries', () => {
         'Svc-Workflow-RunId': 'r',
       },
     ],
-  ])('trace, flow key and run id stand in the header: %s', (_what, header) => {
+  ])('trace, flow key and run id come from the header: %s', (_what, header) => {
     expect(logs({ header }).rows[0]).toMatchObject({ traceparent: 't', flowControlKey: 'k', workflowRunId: 'r' });
   });
 
@@ -243,11 +243,11 @@ describe('log entries', () => {
     [{ 'svc-not-before': '1777896000' }, 'not_before'],
     [{ 'Svc-Delay': '30s', 'Svc-Not-Before': '1777896000' }, 'not_before'],
     [{ Delay: '30s', 'Not-Before': '1777896000', 'Svc-Callback-Delay': '5s' }, undefined],
-  ])('what put the first attempt off stands in the header: %j', (header, postponedBy) => {
+  ])('the reason of a delayed first attempt comes from the header: %j', (header, postponedBy) => {
     expect(logs({ header }).rows[0]?.postponedBy).toBe(postponedBy);
   });
 
-  test('a header of another kind is as if absent', () => {
+  test('a header of another kind counts as absent', () => {
     for (const header of [null, 'x', [], { traceparent: 1 }, { traceparent: [] }]) {
       expect(logs({ header }).rows[0]).toEqual({ time: T, messageId: 'm', labels: [] });
     }
@@ -264,7 +264,7 @@ describe('log entries', () => {
 });
 
 describe('workflow DLQ entries', () => {
-  test('the failure function stands in either place, spelled either way', () => {
+  test('the failure function is in either place, in either spelling', () => {
     const { rows } = dlq(
       { failureFunctionState: 'CALLBACK_SUCCESS' },
       { failureCallbackInfo: { state: 'CALLBACK_INPROGRESS' } },
@@ -281,7 +281,7 @@ describe('workflow DLQ entries', () => {
     ]);
   });
 
-  test('one that cannot be read costs the row: absent would mean that none ran', () => {
+  test('one that cannot be parsed costs the row: absent would mean that none ran', () => {
     const { rows, drops } = dlq(
       { failureFunctionState: 3 },
       { failureCallbackInfo: 'x' },
@@ -291,7 +291,7 @@ describe('workflow DLQ entries', () => {
     expect(drops.count).toBe(3);
   });
 
-  test('the answer’s text is shortened, decoded, and absent when redacted', () => {
+  test('the response text is shortened, decoded, and absent when redacted', () => {
     const long = '\u20ac'.repeat(500);
     const { rows } = dlq(
       { responseBody: long },
@@ -302,14 +302,14 @@ describe('workflow DLQ entries', () => {
     expect(rows.map((row) => row.responseText)).toEqual([long.slice(0, 200), long.slice(0, 200), undefined, undefined]);
   });
 
-  test('the flow key of the header serves where the field is absent', () => {
+  test('the flow key of the header is used if the field is absent', () => {
     const { rows } = dlq({ header: { 'Svc-Flow-Control-Key': ['k'] } }, { flowControlKey: 'own', header: {} });
     expect(rows.map((row) => row.flowControlKey)).toEqual(['k', 'own']);
   });
 });
 
-describe('other answers', () => {
-  test('a publish answers an object, a list, or a list under messages', () => {
+describe('other responses', () => {
+  test('a publish returns an object, a list, or a list under messages', () => {
     const one = { messageId: 'a', deduplicated: true };
     const result = [{ messageId: 'a', deduplicated: true }];
     expect(parsePublish(body(one))).toEqual(result);
@@ -324,7 +324,7 @@ describe('other answers', () => {
   });
 
   test.each([{ deleted: -1 }, { deleted: 1.5 }, { deleted: null }, {}, { deleted: 'many' }])(
-    '%j says no number',
+    '%j is not a number',
     (answer) => {
       expect(() => parseDelete(body(answer))).toThrow(MalformedAnswer);
     },
@@ -358,7 +358,7 @@ describe('other answers', () => {
     expect(drops.example).toBe('endpoints[1].url: missing');
   });
 
-  test('statistics: a bad point, a bad field and an absent field are three things', () => {
+  test('statistics: a bad point, a bad field and an absent field are distinct', () => {
     const drops = new Drops();
     const x = '2026-11-20 10:00:00 +0000 UTC';
     const stats = parseAccountStats(
@@ -399,7 +399,7 @@ describe('other answers', () => {
     expect(parseSearchIndex(body(index), new Drops(), { names })).toMatchObject({ maxMonthlyBandwidth: 9 });
   });
 
-  test('of an index, whether it belongs to a partner stands in the field that the installation names', () => {
+  test('the partner flag of an index is in the field that the installation names', () => {
     const names = wireNames(wireSettings.parse({ integrationEmailField: 'acme_email' }));
     const record = { id: 'i', name: 'n', type: 'payg', region: 'r', integration_email: 'someone@example.com' };
     const read = (more: object) => parseSearchIndex(body({ ...record, ...more }), new Drops(), { names });
@@ -422,7 +422,7 @@ describe('other answers', () => {
     expect(drops.example).toBe('max_vector_count: not a count');
   });
 
-  test('of a rotation the new token survives whatever else is broken', () => {
+  test('the new token of a rotation survives any other broken field', () => {
     const drops = new Drops();
     const rotated = parseRotatedAccount(
       body({ token: 'new', budget: 'x', enterprise: { api_key: 'k', secretName: 's', tier: 1 } }),
@@ -434,7 +434,7 @@ describe('other answers', () => {
     expect(JSON.stringify(rotated.record)).not.toMatch(/new|"k"|"s"/);
   });
 
-  test('secrets and bodies of the recorded answers stay at the parser', () => {
+  test('secrets and bodies of the recorded responses stay in the parser', () => {
     const recorded = (name: string): Buffer => readFileSync(join(import.meta.dirname, `../fixtures/wire/${name}.json`));
     const drops = new Drops();
     const values = [

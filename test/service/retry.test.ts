@@ -1,4 +1,4 @@
-/** Who repeats what, how often, and after which wait. Writes are never repeated. */
+/** Retries: who retries what, how often, and after which wait. Writes are never repeated. */
 import { describe, expect, test } from 'vitest';
 import { readRateLimits } from '#service/rate-limit-headers.ts';
 import { waitBeforeRepeat } from '#service/retry.ts';
@@ -10,7 +10,7 @@ import { call, clientUnderTest, failureOf, json, type UnderTest } from './client
 
 const NOW = Date.UTC(2026, 10, 20, 10, 0, 0);
 
-/** Answers in turn; the last one for ever. */
+/** Responds in order, and repeats the last one. */
 function inTurn(...answers: readonly Answer[]): Answer {
   let turn = 0;
   return (request, response) => answers[Math.min(turn++, answers.length - 1)]!(request, response);
@@ -43,13 +43,13 @@ describe('reads', () => {
     expect(client.usage('message').usedToday).toBe(tries);
   });
 
-  test('a good answer ends it', async () => {
+  test('a success ends it', async () => {
     const client = await clientUnderTest({ answer: inTurn(destroy, json('', 503), json('[]')) });
     expect(await client.message.listUrlGroups(call)).toMatchObject({ value: [] });
     expect(client.eventsOf('api.request').map((event) => event.code)).toEqual(['error', 503, 200]);
   });
 
-  test('the budget is not overdrawn by a repeat: the failure itself comes out', async () => {
+  test('a retry does not overdraw the budget: the failure itself is returned', async () => {
     const client = await clientUnderTest({ answer: json('', 503), limits: { requestsPerDay: 2 } });
     expect(await failureOf(groups(client))).toMatchObject({ code: 'server_error' });
     expect(client.sink.requests).toHaveLength(2);
@@ -100,7 +100,7 @@ describe('writes are sent once', () => {
   });
 });
 
-describe('the wait before a repeat', () => {
+describe('the wait before a retry', () => {
   const error = (retryAfterMs?: number): ServiceError =>
     new ServiceError('', {
       code: 'rate_limited',
@@ -116,7 +116,7 @@ describe('the wait before a repeat', () => {
     expect(waitBeforeRepeat(error(), 20, () => 1)).toBe(5_000);
   });
 
-  test('is never shorter than asked, and not waited at all when asked for too long', () => {
+  test('is never shorter than requested, and skipped if the request is too long', () => {
     expect(waitBeforeRepeat(error(3_000), 0, () => 0.9)).toBe(3_000);
     expect(waitBeforeRepeat(error(30_000), 0, () => 0)).toBe(30_000);
     expect(waitBeforeRepeat(error(30_001), 0, () => 0)).toBeUndefined();
@@ -143,7 +143,7 @@ describe('the wait before a repeat', () => {
   });
 });
 
-describe('what the headers ask for', () => {
+describe('requests of the headers', () => {
   const SECONDS = NOW / 1_000;
   test.each([
     ['seconds', { 'retry-after': '120' }, 120_000],
@@ -187,7 +187,7 @@ describe('what the headers ask for', () => {
     expect(readRateLimits(headers, NOW).retryAfterMs).toBe(wait);
   });
 
-  test('dates count from the clock of the service', async () => {
+  test("dates are relative to the service's clock", async () => {
     const answer = json('', 429, {
       date: 'Fri, 20 Nov 2026 08:00:00 GMT',
       'retry-after': 'Fri, 20 Nov 2026 08:01:00 GMT',
@@ -196,7 +196,7 @@ describe('what the headers ask for', () => {
     expect(await failureOf(groups(client))).toMatchObject({ retryAfterMs: 60_000 });
   });
 
-  test('what is left is told, for each window', async () => {
+  test('the remaining requests are reported, for each window', async () => {
     const client = await clientUnderTest({
       answer: json('[]', 200, { 'RateLimit-Remaining': '880', 'Burst-RateLimit-Remaining': '7' }),
     });

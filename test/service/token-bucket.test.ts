@@ -30,7 +30,7 @@ describe('token bucket', () => {
           await clock.advance(0);
           if (leaves) controller.abort(new Error('left'));
         }
-        // The longest queue there can be drains at the rate.
+        // The longest possible queue drains at the rate.
         await clock.advance((plan.length / rate) * 1_000 + 1);
 
         expect(granted.length + left.length).toBe(plan.length);
@@ -72,7 +72,7 @@ describe('token bucket', () => {
     expect(await second).toBe(10_000);
   });
 
-  test('a waiter that leaves costs nothing, and one that is aborted already does not queue', async () => {
+  test('a waiter that leaves costs nothing, and an aborted one does not queue', async () => {
     const clock = new ManualClock(0);
     const bucket = new TokenBucket(1, clock);
     await bucket.take(signal);
@@ -99,7 +99,7 @@ describe('token bucket', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('nobody overtakes, even when the timer is late', async () => {
+  test('no waiter overtakes, even when the timer is late', async () => {
     let now = 0;
     const due: (() => void)[] = [];
     const late: Clock = {
@@ -139,7 +139,7 @@ describe('token bucket', () => {
     expect(served).toBe(true);
   });
 
-  test('halves, once for all that was under way, not without end, and comes back by a twentieth', async () => {
+  test('halves, once for all requests in progress, with a lower bound, and recovers by a twentieth', async () => {
     const clock = new ManualClock(0);
     const bucket = new TokenBucket(10, clock);
     await clock.advance(10);
@@ -157,7 +157,7 @@ describe('token bucket', () => {
     expect(bucket.rate).toBe(10);
   });
 
-  test('those who wait already feel the lower rate', async () => {
+  test('waiting requests already use the lower rate', async () => {
     const clock = new ManualClock(0);
     const bucket = new TokenBucket(1, clock);
     await bucket.take(signal);
@@ -170,7 +170,7 @@ describe('token bucket', () => {
 });
 
 describe('in the client', () => {
-  test('a request that had to wait says so; each API has its own bucket', async () => {
+  test('a request that had to wait reports it; each API has its own bucket', async () => {
     const clock = new ManualClock(0);
     const client = await clientUnderTest({ clock, limits: { requestsPerSecond: 1 }, answer: json('{"deleted":0}') });
     await client.message.deleteWorkflowDlq(['a'], call);
@@ -186,7 +186,7 @@ describe('in the client', () => {
     ]);
   });
 
-  test('an urgent request waits for its like alone', async () => {
+  test('an urgent request waits only for others of its kind', async () => {
     const clock = new ManualClock(0);
     const bucket = new TokenBucket(1, clock);
     await bucket.take(signal);
@@ -198,7 +198,7 @@ describe('in the client', () => {
     expect(served).toEqual(['write 1', 'write 2', 'read 1', 'read 2']);
   });
 
-  test('a 429 halves the rate, good answers bring it back', async () => {
+  test('a 429 halves the rate, successes restore it', async () => {
     const clock = new ManualClock(0);
     const client = await clientUnderTest({ clock, limits: { requestsPerSecond: 1 }, answer: json('', 429) });
     await client.message.deleteWorkflowDlq(['a'], call).catch(() => undefined);

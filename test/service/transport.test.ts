@@ -1,4 +1,4 @@
-/** One exchange: when it counts as sent, and what an end from outside leaves behind. */
+/** One exchange: when it counts as sent, and the state after an external end. */
 import { Pool } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { AnswerMemory } from '#service/answer-memory.ts';
@@ -18,7 +18,7 @@ async function oneConnection(answer: Answer) {
   return { sink, send };
 }
 
-test('a request that is stopped in the queue is not sent, and is never sent later', async () => {
+test('a request that is stopped in the queue is never sent', async () => {
   const held: (() => void)[] = [];
   const { sink, send } = await oneConnection((_request, response) => void held.push(() => response.end('ok')));
   const first = send('/first');
@@ -39,7 +39,7 @@ test('a request that is stopped in the queue is not sent, and is never sent late
   expect(sink.requests.map((request) => request.url)).toEqual(['/first', '/third']);
 });
 
-test('a request that is stopped under way counts as sent, and its connection is closed', async () => {
+test('a request that is stopped in progress counts as sent, and its connection is closed', async () => {
   let closed = false;
   const { sink, send } = await oneConnection((_request, response) => {
     response.on('close', () => {
@@ -54,7 +54,7 @@ test('a request that is stopped under way counts as sent, and its connection is 
   await until({ what: 'the connection is closed' }, () => closed);
 });
 
-test('an informational answer is not the answer', async () => {
+test('an informational response is not the response', async () => {
   const { send } = await oneConnection((_request, response) => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' }, () => response.destroy());
   });
@@ -63,7 +63,7 @@ test('an informational answer is not the answer', async () => {
   expect(error).toMatchObject({ sent: true, status: undefined });
 });
 
-test('an answer that declares too much is not waited for', async () => {
+test('a response that declares too much is not awaited', async () => {
   const { send } = await oneConnection((_request, response) => {
     response.writeHead(200, { 'content-length': '4096' });
     response.flushHeaders();

@@ -1,4 +1,6 @@
-/** Bodies are taken out of a page before it is parsed: nothing else may change, and nothing broken may become whole. */
+/**
+ * Bodies are removed from a page before it is parsed. Nothing else must change, and nothing broken must become valid.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { withoutBodies } from '#service/parse/unread-bodies.ts';
@@ -8,7 +10,7 @@ const LONG = 'x'.repeat(100);
 
 const without = (text: string): string => withoutBodies(Buffer.from(text)).toString('utf8');
 
-/** Names and texts that look like the places that are searched for. */
+/** Names and texts that resemble the searched places. */
 const tricky = fc
   .array(
     fc.constantFrom(
@@ -45,7 +47,7 @@ const written = fc
   .tuple(value, fc.constantFrom('', ' '), fc.boolean())
   .map(([json, indent, isSpaced]) => (isSpaced ? JSON.stringify(json, null, indent) : JSON.stringify(json)));
 
-test('a page parses to the same, save for the bodies', () => {
+test('a page parses to the same, except for the bodies', () => {
   const emptied = (name: string, part: unknown): unknown =>
     BODIES.includes(name) && typeof part === 'string' && Buffer.byteLength(JSON.stringify(part)) - 2 >= 64 ? '' : part;
   fc.assert(
@@ -56,7 +58,7 @@ test('a page parses to the same, save for the bodies', () => {
   );
 });
 
-test('what is cut off, or broken outside of a body, stays so', () => {
+test('a page that is cut, or broken outside of a body, stays so', () => {
   const parses = (json: string): boolean => {
     try {
       JSON.parse(json);
@@ -71,7 +73,7 @@ test('what is cut off, or broken outside of a body, stays so', () => {
     fc.property(written, fc.nat(), fc.constantFrom('', '"', '\\', '"body":"', 'x', ','), (json, where, instead) => {
       const at = where % json.length;
       const broken = json.slice(0, at) + instead + json.slice(at + 1);
-      // Within a body it may be mended: nobody reads what was there.
+      // A break within a body may disappear, because the body is not read.
       if (!parses(broken) && parses(without(broken)))
         expect(JSON.parse(without(broken))).toEqual(JSON.parse(without(json)));
     }),

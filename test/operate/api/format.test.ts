@@ -19,7 +19,7 @@ describe('formatAge', () => {
   });
 });
 
-test('times are UTC, and what is no time stays a number', () => {
+test('times are UTC, and an invalid time stays a number', () => {
   expect(formatTime(NOW)).toBe('2026-11-18 10:30:00Z');
   expect(formatTime(1e20)).toBe('100000000000000000000');
   expect(formatTime(Number.NaN)).toBe('NaN');

@@ -1,4 +1,4 @@
-/** The sentence at the top of the page: what is wrong comes first. */
+/** The sentence at the top of the page: problems come first. */
 import { describe, expect, test } from 'vitest';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -71,7 +71,7 @@ describe('the verdict', () => {
       expect(reconciliation).toEqual([{ account: 'production', ...row, agrees: true, isLasting: false }]);
     });
 
-    test('says nothing of a gap in one hour, and calls for attention when it lasts', () => {
+    test('does not mention a gap of one hour, and requires attention when it lasts', () => {
       const short = compared({ ...row, statistics: 500, agrees: false, isLasting: false }).verdict;
       expect(short.sentence).toBe('All is well: 1 of 1 sources read, no policies.');
       const lasting = compared({ ...row, statistics: 500, agrees: false, isLasting: true }).verdict;
@@ -99,7 +99,7 @@ describe('the verdict', () => {
     });
   });
 
-  test('a source that fails for now asks for attention, and is trouble once its data is stale', async () => {
+  test('a source that fails for now requires attention, and is a problem once its data is stale', async () => {
     const deps = world();
     register(deps);
     read(deps);
@@ -137,7 +137,7 @@ describe('the verdict', () => {
     });
   });
 
-  test('unknown outcomes ask for attention, all of them, however long ago', () => {
+  test('unknown outcomes require attention, all of them, at any age', () => {
     const actions = [action({ id: 2, outcome: 'accepted' })];
     const deps = world({
       ledger: ledger({
@@ -165,7 +165,7 @@ describe('the verdict', () => {
     since: NOW - 600_000,
   } as const;
 
-  test('what stands is said once, with its detail', () => {
+  test('an active condition is reported once, with its detail', () => {
     const run = lastRun('held', 'quota: 429 within 10 min');
     const deps = world({ policies: () => [RESUME_BILLING], ledger: run, engine: engine({ conditions: () => [HELD] }) });
     expect(verdict(deps)).toMatchObject({
@@ -177,12 +177,12 @@ describe('the verdict', () => {
     expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: run })).level).toBe('ok');
   });
 
-  test('a group that was given up on is trouble', () => {
+  test('an abandoned group is a problem', () => {
     const condition = { ...HELD, key: 'halted/resume-billing/x', severity: 'critical' } as const;
     expect(verdict(world({ engine: engine({ conditions: () => [condition] }) }))).toMatchObject({ level: 'trouble' });
   });
 
-  test('unknown outcomes that stand as a condition are not told twice', () => {
+  test('unknown outcomes with an active condition are not reported twice', () => {
     const condition = { ...HELD, key: 'unknown/resume-billing', summary: 'outcomes of resume-billing are unknown' };
     const deps = world({
       engine: engine({ conditions: () => [condition] }),
@@ -191,7 +191,7 @@ describe('the verdict', () => {
     expect(verdict(deps).problems).toHaveLength(1);
   });
 
-  test('a pause of everything is one problem, however many policies there are', () => {
+  test('a pause of everything is one problem, for any number of policies', () => {
     const reducedBy = 'paused: the service is odd; `opsd unpause --reason TEXT` lifts it';
     const paused = { ...RESUME_BILLING, effectiveMode: 'off', reducedBy } as const;
     const told = {
@@ -215,7 +215,7 @@ describe('the verdict', () => {
     expect(verdict(deps).problems).toHaveLength(1);
   });
 
-  test('a pause comes after what is wrong', () => {
+  test('a pause comes after the problems', () => {
     const pauses = () => [{ scope: 'engine', reason: 'release night', at: NOW - 60_000, by: 'kim' }];
     const deps = world({ ledger: ledger({ pauses }) });
     register(deps);
@@ -224,7 +224,7 @@ describe('the verdict', () => {
     expect(verdict(deps).sentence).toMatch(/^production workflowDlq is failing /);
   });
 
-  test('a run that a pause or a stop ended is no trouble', () => {
+  test('a run that a pause or a stop ended is not a problem', () => {
     for (const detail of ['kill_switch: release night; 3 left', 'interrupted: the daemon stops']) {
       expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: lastRun('halted', detail) })).level).toBe(
         'info',
@@ -261,7 +261,7 @@ describe('the verdict', () => {
     expect(problems.map((problem) => problem.level)).toEqual(['trouble', 'attention', 'attention']);
   });
 
-  test('a store that cannot be read does not take the page down', () => {
+  test('an unreadable store does not break the page', () => {
     const broken = (): never => {
       throw new Error('disk I/O error');
     };
@@ -273,7 +273,7 @@ describe('the verdict', () => {
     expect(status.verdict.sentence).toBe('The store cannot be read: disk I/O error.');
   });
 
-  describe('of destinations that are down', () => {
+  describe('for destinations that are down', () => {
     const OUTAGE = {
       host: 'crm.vendor.example',
       since: NOW - 18 * 60_000,
@@ -309,7 +309,7 @@ describe('the verdict', () => {
       return readStatus(deps, 20);
     }
 
-    test('names the fault first, its size, and what the daemon does about it', () => {
+    test("names the fault first, its size, and the daemon's reaction", () => {
       const { verdict: said, outages } = down();
       expect(said).toMatchObject({
         level: 'trouble',
@@ -345,20 +345,20 @@ describe('the verdict', () => {
       expect(said.sentence).toContain(`2 failed runs; resume-billing ${text}`);
     });
 
-    test('a hold that is said with the outage is not said again', () => {
+    test('a hold that is reported with the outage is not repeated', () => {
       const conditions = () => [{ ...HELD, severity: 'info' as const }];
       const held = { guard: 'quota', reason: '429', since: NOW };
       const { verdict: said } = down({ policies: () => [{ ...RESUME_BILLING, held }], engine: engine({ conditions }) });
       expect(said.problems).toHaveLength(1);
     });
 
-    test('a listing that is stale leaves the failed runs unknown', () => {
+    test('a stale listing leaves the failed runs unknown', () => {
       const { verdict: said, outages } = down({}, false);
       expect(outages[0]).not.toHaveProperty('failedRuns');
       expect(said.sentence).toContain('failed runs not known');
     });
 
-    test('that all is well is not said while the log is behind', () => {
+    test('a healthy state is not reported while the log is behind', () => {
       const deps = world({ accounts: [{ name: 'production' }], outages: () => undefined });
       const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
       deps.board.register({ account: 'production', collector: 'logs', ...timing });

@@ -1,4 +1,4 @@
-/** `opsd check --connect`: what it calls, and what it says of each kind of failure. */
+/** `opsd check --connect`: its requests, and its report for each kind of failure. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -63,7 +63,7 @@ test.each([
   [401, 'the service answered 401: no [secret] here; check the token'],
   [503, 'the service answered 503'],
   [404, 'the service answered 404'],
-])('an answer of %i fails, and is asked for once', async (status, said) => {
+])('a response %i fails, and is not retried', async (status, said) => {
   const sink = await httpSink((_request, response) => {
     response.writeHead(status).end(JSON.stringify({ error: `no ${SECRETS.token} here` }));
   });
@@ -73,7 +73,7 @@ test.each([
   expect(sink.requests).toHaveLength(1);
 });
 
-test('a token for writes that cannot read is known', async () => {
+test('a write token without read permission is recognized', async () => {
   const sink = await httpSink((request, response) => {
     if (request.headers.authorization?.endsWith(SECRETS.actionToken) === true) response.writeHead(403).end();
     else void GOOD(request, response);
@@ -83,7 +83,7 @@ test('a token for writes that cannot read is known', async () => {
   expect(stdout).toContain('known; it cannot read, and whether it can write was not tried');
 });
 
-test('a refused connection says where, and that nothing was sent', async () => {
+test('a refused connection has its address, and the note that nothing was sent', async () => {
   const { code, stdout } = await connect(`http://127.0.0.1:${await freePort()}`);
   expect(code).toBe(1);
   expect(stdout).toMatch(/failed: .*ECONNREFUSED\); the request was not sent; check that the service can be reached/);
@@ -100,7 +100,7 @@ test('TLS to a plain port names the scheme, not the certificate', async () => {
 test.each([
   ['https', 'check the certificate of the service'],
   ['http', 'use https:// in the URL of the account if this port uses TLS'],
-])('%s to a port with a certificate that nobody knows', async (scheme, said) => {
+])('%s to a port with an unknown certificate', async (scheme, said) => {
   const { cert, key } = await (await authority()).issue();
   const server = createServer({ cert, key }, (_request, response) => void response.end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -110,7 +110,7 @@ test.each([
   expect(stdout).toContain(said);
 });
 
-test('the results are data where data is asked for', async () => {
+test('the results are data if data is requested', async () => {
   const sink = await httpSink((_request, response) => void response.writeHead(401).end());
   const { code, stdout } = await opsd(['check', '--connect', '-o', 'json', fileOf(sink.url)]);
   expect(code).toBe(1);
@@ -120,7 +120,7 @@ test('the results are data where data is asked for', async () => {
   });
 });
 
-test('nothing is tried for an embedded service, without secrets, or unless it is asked for', async () => {
+test('no request is made for an embedded service, without secrets, or unless requested', async () => {
   const file = join(tempDir(), 'opsd.yaml');
   writeFileSync(file, 'accounts: [{ name: main, url: embedded }]\n');
   expect(await opsd(['check', '--connect', file])).toMatchObject({

@@ -32,7 +32,7 @@ function file(text: string, name = 'config.yaml'): string {
 }
 
 describe('check', () => {
-  test('shows what was understood', async () => {
+  test('shows the parsed configuration', async () => {
     const path = file(GOOD);
     const { code, stdout, stderr } = await opsd(['check', path]);
     expect(stderr).toBe('');
@@ -59,7 +59,7 @@ resume-billing  production  enforce, held to audit by engine.mode  every 5m  con
     );
   });
 
-  test('gives the same facts as JSON and as YAML, and nothing else on stdout', async () => {
+  test('has the same facts as JSON and as YAML, and nothing else on stdout', async () => {
     const path = file(GOOD);
     const json = await opsd(['check', path, '-o', 'json']);
     const facts: unknown = JSON.parse(json.stdout);
@@ -97,13 +97,13 @@ resume-billing  production  enforce, held to audit by engine.mode  every 5m  con
     expect(JSON.parse(json.stdout)).toMatchObject({ valid: false, problems: expect.any(Array) as unknown[] });
   });
 
-  test('looks at the files of secrets unless told otherwise', async () => {
+  test('checks the files of secrets unless told otherwise', async () => {
     const path = file('accounts: [{ name: a, url: "https://a.example", tokenFile: /nonexistent/token }]\n');
     expect((await opsd(['check', path])).code).toBe(1);
     expect((await opsd(['check', path, '--no-secrets'])).code).toBe(0);
   });
 
-  test('says so when there are no policies, and no file', async () => {
+  test('reports that there are no policies, and no file', async () => {
     const path = file('accounts: [{ name: a, url: "https://a.example", token: t }]\n');
     expect((await opsd(['check', path])).stdout).toContain('No policies: the daemon reads and does nothing.');
     expect(await opsd(['check', `${path}.no`])).toMatchObject({ code: 1, stdout: '' });
@@ -134,7 +134,7 @@ describe('run', () => {
     expect(world.started).toMatchObject([{ config: { sourceFile: path } }]);
   });
 
-  test('does not start with a bad configuration', async () => {
+  test('does not start with an invalid configuration', async () => {
     const path = file('accounts: []\n');
     const world = terminal();
     expect(await runCli(['run', '--config', path], world.io, world.programs)).toBe(1);
@@ -143,14 +143,14 @@ describe('run', () => {
     expect(world.stdout).toBe('');
   });
 
-  test('without a configuration says which file it looked for', async () => {
+  test('without a configuration reports which file it looked for', async () => {
     const { code, stderr } = await opsd(['run', '--config', join(tempDir(), 'opsd.yaml')]);
     expect(code).toBe(1);
     expect(stderr).toContain('opsd.yaml:1:1: there is no such file');
     expect(stderr).toContain('help: name the configuration with --config FILE or OPSD_CONFIG');
   });
 
-  test('shows why a program failed, with its place only when that is a mistake of ours', async () => {
+  test('shows why a program failed, and the place in the source only for bugs', async () => {
     const path = file(GOOD);
     const world = terminal();
     const failing = (error: Error): CliPrograms => ({
@@ -180,7 +180,7 @@ describe('demo', () => {
 });
 
 describe('emulator', () => {
-  test('has a control path when asked to, which moves virtual time', async () => {
+  test('has a control API when enabled, which moves virtual time', async () => {
     const world = terminal();
     const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--control', '--time=virtual'], world.io, world.programs);
     onTestFinished(() => world.stop());
@@ -197,7 +197,7 @@ describe('emulator', () => {
   test.each([
     ['--time=virtual', /--time virtual needs --control/],
     ['--time=slow', /--time takes real or virtual/],
-  ])('refuses %s alone', async (option, reason) => {
+  ])('rejects %s alone', async (option, reason) => {
     const { code, stderr } = await opsd(['emulator', option]);
     expect(code).toBe(64);
     expect(stderr).toMatch(reason);
@@ -214,7 +214,7 @@ describe('emulator', () => {
     expect(await ended).toBe(0);
   });
 
-  test('says on one line when it is ready, serves both APIs, and ends well on a signal', async () => {
+  test('prints one line when it is ready, serves both APIs, and ends cleanly on a signal', async () => {
     const world = terminal();
     const ended = runCli(
       ['emulator', '--listen=127.0.0.1:0', '--token=t1', '--management=u:p:q', '--account=acc-9', '--signing-key=k1'],
@@ -254,7 +254,7 @@ describe('emulator', () => {
   test.each([
     ['the plan given', ['--plan=free'], 412, '1000'],
     ['no limits', ['--plan=free', '--no-limits'], 200, null],
-  ])('has the limits asked for: %s', async (_what, flags, status, ofDay) => {
+  ])('has the configured limits: %s', async (_what, flags, status, ofDay) => {
     const world = terminal();
     const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--token=t1', ...flags], world.io, world.programs);
     onTestFinished(() => world.stop());
@@ -269,14 +269,14 @@ describe('emulator', () => {
     expect(await ended).toBe(0);
   });
 
-  test('a plan that there is not is wrong usage', async () => {
+  test('an unknown plan is a usage error', async () => {
     const { code, stderr } = await opsd(['emulator', '--plan=huge']);
     expect(code).toBe(64);
     expect(stderr).toContain('--plan must be one of free, paid');
   });
 });
 
-describe('the catalogues', () => {
+describe('the catalogs', () => {
   test('metrics names each of them once, in every form', async () => {
     const table = await opsd(['metrics']);
     expect(table).toMatchObject({ code: 0, stderr: '' });
@@ -292,7 +292,7 @@ describe('the catalogues', () => {
     expect((await opsd(['metrics', '--markdown'])).stdout).toContain(`| \`${METRIC_NAMES[0]}\` |`);
   });
 
-  test('metrics shows type, unit, labels, source and help of each, a line each where nobody looks', async () => {
+  test('metrics shows type, unit, labels, source and help of each, one line each without a terminal', async () => {
     const { stdout } = await opsd(['metrics']);
     for (const name of METRIC_NAMES) {
       const { type, unit, source, help } = specOf(name);
@@ -302,22 +302,19 @@ describe('the catalogues', () => {
     }
   });
 
-  test.each([60, 80, 120, 200, 300])(
-    'metrics fits a terminal of %i columns, and leaves nothing out',
-    async (columns) => {
-      const { stdout } = await opsd(['metrics'], { isTTY: true, columns });
-      const longest = Math.max(...METRIC_NAMES.map(({ length }) => length)) + 2;
-      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(Math.max(columns, longest));
-      const words = (text: string): Record<string, number> => {
-        const counts: Record<string, number> = {};
-        for (const word of text.split(/[^\w[\].:]+/)) counts[word] = (counts[word] ?? 0) + 1;
-        return counts;
-      };
-      const shown = words(stdout);
-      const whole = METRIC_NAMES.map((name) => [name, specOf(name).unit, specOf(name).help].join(' ')).join(' ');
-      for (const [word, count] of Object.entries(words(whole))) expect(shown[word], word).toBeGreaterThanOrEqual(count);
-    },
-  );
+  test.each([60, 80, 120, 200, 300])('metrics fits a terminal of %i columns, and omits nothing', async (columns) => {
+    const { stdout } = await opsd(['metrics'], { isTTY: true, columns });
+    const longest = Math.max(...METRIC_NAMES.map(({ length }) => length)) + 2;
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(Math.max(columns, longest));
+    const words = (text: string): Record<string, number> => {
+      const counts: Record<string, number> = {};
+      for (const word of text.split(/[^\w[\].:]+/)) counts[word] = (counts[word] ?? 0) + 1;
+      return counts;
+    };
+    const shown = words(stdout);
+    const whole = METRIC_NAMES.map((name) => [name, specOf(name).unit, specOf(name).help].join(' ')).join(' ');
+    for (const [word, count] of Object.entries(words(whole))) expect(shown[word], word).toBeGreaterThanOrEqual(count);
+  });
 
   test('schema is a JSON Schema', async () => {
     const { code, stdout } = await opsd(['schema']);

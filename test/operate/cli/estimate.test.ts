@@ -1,4 +1,4 @@
-/** What `opsd check` estimates, held to what the collectors really ask of the embedded service in virtual time. */
+/** Compares the estimate of `opsd check` with the collectors' real requests to the embedded service in virtual time. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -49,7 +49,7 @@ accounts:
   return { config, destination };
 }
 
-/** Runs the collectors on their schedules for a while of virtual time; counts what they ask. */
+/** Runs the collectors on their schedules for a while of virtual time. Counts their requests. */
 async function run(
   service: World,
   config: Config,
@@ -121,7 +121,7 @@ async function run(
 }
 
 describe('calls and bytes', () => {
-  test('of a virtual hour are at most what is estimated, and not much less', async () => {
+  test('of a virtual hour are at most the estimate, and not much less', async () => {
     const service = await world();
     const { config, destination } = await running(service);
     const ms = 60 * MINUTE;
@@ -142,7 +142,7 @@ describe('calls and bytes', () => {
       };
     });
     for (const { reader, calls, bytes } of compared) {
-      // A reading at the very beginning is one more than a share of the day has.
+      // The reading at the start is one more than the share of a day.
       expect.soft(calls, `calls of ${reader}`).toBeLessThanOrEqual(1.02);
       expect.soft(calls, `calls of ${reader}`).toBeGreaterThan(0.6);
       expect.soft(bytes, `bytes of ${reader}`).toBeLessThanOrEqual(1);
@@ -183,7 +183,7 @@ policies:
   });
 });
 
-test('what would not fit is said', () => {
+test('a configuration beyond the limits is reported', () => {
   const config = configOf(`
 accounts:
   - { name: a, url: "https://a.example", token: t, client: { requestsPerDay: 5000 } }

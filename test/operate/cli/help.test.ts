@@ -1,4 +1,4 @@
-/** The help and the commands are held to each other; what is mistyped gets a suggestion. */
+/** Compares the help with the commands. A mistyped name gets a suggestion. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -41,13 +41,13 @@ describe('help', () => {
     },
   );
 
-  test('of emulator names every plan that it takes', async () => {
+  test('of emulator names every plan that it accepts', async () => {
     const { stdout } = await opsd(['help', 'emulator']);
     const told = /--plan NAME\s+Plan: ([^;]+);/.exec(stdout)![1]!;
     expect(told.split(/,\s+/)).toEqual(Object.keys(PLAN_LIMITS));
   });
 
-  test('comes by its usual other names', async () => {
+  test('has the usual aliases', async () => {
     const { stdout } = await opsd(['help']);
     expect(await opsd(['--help'])).toMatchObject({ code: 0, stdout });
     expect(await opsd(['-h'])).toMatchObject({ code: 0, stdout });

@@ -72,7 +72,7 @@ const DATA: SummaryData = {
 };
 
 describe('the summary', () => {
-  test('says how things are', () => {
+  test('shows the present state', () => {
     expect(renderSummary(DATA, 120, false)).toBe(`▲ resume-email is held: quota.  up 1m35s
   12,345 delivered   12 failed
   sources   2 ok, 1 off
@@ -89,18 +89,18 @@ describe('the summary', () => {
 `);
   });
 
-  test('has nothing to say of what is not there', () => {
+  test('omits absent parts', () => {
     const empty = { ...DATA, figures: [], sources: [], policies: [], actions: [], conditions: [] };
     expect(renderSummary(empty, 120, false).split('\n')).toHaveLength(2);
   });
 
-  test('paints without changing a word', () => {
+  test('colors without changing a word', () => {
     const painted = renderSummary(DATA, 120, true);
     expect(painted).toContain('\u001B[33m');
     expect(stripVTControlCharacters(painted)).toBe(renderSummary(DATA, 120, false));
   });
 
-  test('no line is longer than the terminal is wide, whatever the names', () => {
+  test('no line exceeds the width of the terminal, whatever the names', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 200 }),

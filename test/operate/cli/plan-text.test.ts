@@ -1,4 +1,4 @@
-/** The text of a plan: one golden file for each action and width, which people have looked at. */
+/** Text of a plan: one reviewed golden file for each action and width. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { planText } from '#operate/cli/plan-text.ts';
@@ -91,7 +91,7 @@ const CHOSEN_DELETES: readonly Proposal[] = [1, 2].map((index): Proposal => {
   return { ...rest, action: 'workflow-dlq.delete' };
 });
 
-/** One of each action, as the engine makes them. */
+/** One plan of each action, as the engine creates them. */
 const PLANS: Readonly<Record<string, Plan>> = {
   resume: plan(),
   delete: plan({
@@ -171,12 +171,12 @@ describe.each(Object.keys(PLANS))('%s', (name) => {
   test.each([100, 200])('at %d columns', async (width) => {
     const shown = planText(PLANS[name]!, { color: false, width });
     await expect(shown).toMatchFileSnapshot(`../../fixtures/plan-text/${name}-${width}.txt`);
-    // Commands are to be copied, and stay whole.
+    // Commands stay whole, so that they can be copied.
     const long = shown.split('\n').filter((line) => line.length > width && !/^(Apply|One|Overrule)/.test(line));
     expect(long).toEqual([]);
   });
 
-  test('in colour says the same', () => {
+  test('in color says the same', () => {
     const colored = planText(PLANS[name]!, { color: true, width: 100 });
     expect(colored).toContain('\u001B[1m');
     expect(stripVTControlCharacters(colored)).toBe(planText(PLANS[name]!, { color: false, width: 100 }));
@@ -185,7 +185,7 @@ describe.each(Object.keys(PLANS))('%s', (name) => {
 
 const text = (overrides: Partial<Plan>): string => planText(plan(overrides), { color: false });
 
-test('says which guard holds it, and why', () => {
+test('shows the guard that holds it, and the reason', () => {
   const held = text({ state: 'held', stopped: { guard: 'quota', reason: '429 within 10 min' } });
   expect(held).toContain('\nHeld      quota: 429 within 10 min\n');
   expect(held).not.toContain('opsd apply');
@@ -202,7 +202,7 @@ test('lists the deferred entries where it sends nothing now, with a command to e
   expect(held).toContain('\nOne entry: opsd explain dlq-8812-01\n');
 });
 
-test('says when a run would not act, and then tells no command that would be refused', () => {
+test('says when a run would not act, and shows no command that would be rejected', () => {
   const audit = text({ effectiveMode: 'audit' });
   expect(audit).toContain('\nMode      audit (written as enforce): a run would not act\n');
   expect(audit).not.toContain('opsd apply');
@@ -210,14 +210,14 @@ test('says when a run would not act, and then tells no command that would be ref
   expect(approve).toContain('\nMode      approve: a run would wait for approval\n');
 });
 
-test('says what was overruled, and does not offer it again', () => {
+test('shows overruled limits, and does not offer them again', () => {
   const overruled = { settings: { 'limits.maxPerHour': '6000' }, reason: 'catch up' };
   const shown = text({ overruled, caps: [{ scope: 'policy', window: 'hour', used: 6_000, limit: 6_000 }] });
   expect(shown).toContain('\nOverruled once: limits.maxPerHour=6000; catch up\n');
   expect(shown).not.toContain('--once');
 });
 
-test('a plan that overrules how long a step settles can be applied while the step is out', () => {
+test('a plan that overrules the settle time of a step can be applied while the step is in progress', () => {
   const overruled = { settings: { 'ramp.settle': '30s' }, reason: 'the destination is watched' };
   const stopped = { guard: 'ramp', reason: 'step 2 is judged by the next listing' };
   expect(text({ state: 'held', stopped, overruled, chosen: [] })).toContain('\nApply with: opsd apply 9f3c2a\n');
@@ -229,13 +229,13 @@ test.each([
   [{ caps: [{ scope: 'policy', window: 'day', used: 10_000, limit: 10_000 }] }, 'limits.maxPerDay=30000'],
   [{ needsApproval: { guard: 'tripwire', reason: 'x' } }, 'limits.maxMatched=209'],
   [{ state: 'held', stopped: { guard: 'min_interval', reason: 'x' } }, 'limits.minInterval=1s'],
-] as const)('offers the limit that may be overruled: %j', (overrides, limit) => {
+] as const)('offers the limit that can be overruled: %j', (overrides, limit) => {
   expect(text(overrides)).toContain(
     `\nOverrule once: opsd plan resume-billing-transient --once --set ${limit} --reason "…"\n`,
   );
 });
 
-test('a plan for which nothing was read has no sums', () => {
+test('a plan without a reading has no sums', () => {
   const held = plan({ state: 'held', stopped: { guard: 'kill_switch', reason: 'paused' }, chosen: [], matched: 0 });
   const { read: _nothing, drain: _none, ...unread } = held;
   expect(planText({ ...unread, checks: [], skipped: [], campaigns: [], caps: [] }, { color: false })).toBe(
@@ -252,7 +252,7 @@ test('counts what it does not list', () => {
   expect(text({ checks })).toContain('and 18 more');
 });
 
-test('obeys nothing that others wrote', () => {
+test('shows control characters of external texts escaped', () => {
   const hostile = 'x\u001B[2J\u009B1m\r\n\u202Ey';
   const denial = { guard: hostile, reason: hostile };
   const shown = text({
@@ -272,7 +272,7 @@ test('obeys nothing that others wrote', () => {
   expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-test('caps that count as used whatever was done say why', () => {
+test('caps that count as used for any action show the reason', () => {
   const shown = text({ caps: [{ scope: 'policy', window: 'hour', used: 9, limit: 9, why: 'all count as used: odd' }] });
   expect(shown).toContain('hour 9 of 9   all count as used: odd');
 });

@@ -63,7 +63,11 @@ const HELD: Partial<Plan> = { state: 'held', stopped: { guard: 'quota', reason: 
 const ABORTED: Partial<Plan> = { state: 'aborted', stopped: { guard: 'incomplete_read', reason: 'page 3 failed' } };
 const NOTHING: Partial<Plan> = { state: 'nothing_to_do', chosen: [], matched: 0, backlog: 0, skipped: [] };
 
-/** A daemon with these plans, by the name of the policy. @returns the path of its socket */
+/**
+ * Starts a daemon with these plans, by the name of the policy.
+ *
+ * @returns the path of its socket
+ */
 async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = tempDir()): Promise<string> {
   const names = Object.keys(plans);
   const { address } = await serving(
@@ -87,7 +91,7 @@ async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = t
   return address;
 }
 
-/** What the engine was asked for. */
+/** Requests to the engine. */
 const asked: PlanRequest[] = [];
 
 function policyStatus(name: string): PolicyStatus {
@@ -138,7 +142,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     [['--once', '--set', 'limits.maxPerHour=1', '--reason', 'x'], '--once is for one policy'],
     [['p', '--once', '--set', 'limits.maxPerHour', '--reason', 'x'], '--set takes LIMIT=VALUE'],
     [['p', '--once', '--set', 'a=1', '--set', 'a=2', '--reason', 'x'], '--set a is given twice'],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stderr } = await opsd(['plan', ...args, '--socket', 'nowhere']);
     expect(code).toBe(64);
     expect(stderr).toContain(message);
@@ -159,7 +163,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
   });
 
-  test('of several policies exits with the highest; without a name it asks for all', async () => {
+  test('of several policies exits with the highest; without a name it plans all', async () => {
     const socket = await daemon({ a: NOTHING, b: HELD, c: {} });
     const all = await opsd(['plan', '--socket', socket, '-o', 'json']);
     expect(all.code).toBe(3);
@@ -180,7 +184,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     );
   });
 
-  test('finds the socket beside the store of the configuration, secrets unread', async () => {
+  test('finds the socket next to the store of the configuration, without reading secrets', async () => {
     const folder = tempDir();
     const config = join(folder, 'config.yaml');
     mkdirSync(join(folder, 'state'));
@@ -193,7 +197,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     expect((await opsd(['plan', 'p'], { env: { OPSD_CONFIG: config } })).code).toBe(2);
   });
 
-  test('a bad configuration is shown', async () => {
+  test('an invalid configuration is shown', async () => {
     const config = join(tempDir(), 'config.yaml');
     writeFileSync(config, 'acounts: []\n');
     const { code, stderr } = await opsd(['plan', 'p', '--config', config]);
@@ -204,7 +208,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
 });
 
 describe('without a daemon', () => {
-  test('that listens, it says where it looked and what to do', async () => {
+  test('that listens, it reports where it looked and what to do', async () => {
     const socket = join(tempDir(), 'no.sock');
     const { code, stderr } = await opsd(['plan', 'p', '--socket', socket]);
     expect(code).toBe(1);
@@ -229,7 +233,7 @@ describe('without a daemon', () => {
     ['no plan', '{"ok": true}', 'did not answer with a plan'],
     ['half a plan', '{"state": "changes"}', 'did not answer with a plan'],
     ['a list', '[]', 'is not opsd'],
-  ])('but something that answers with %s', async (_what, body, message) => {
+  ])('but a server that responds with %s', async (_what, body, message) => {
     const { path } = await impostor((_request, response) => void response.end(body));
     const { code, stderr } = await opsd(['plan', 'p', '--socket', path]);
     expect(code).toBe(1);
@@ -243,7 +247,7 @@ describe('without a daemon', () => {
     expect(stderr).toContain(`the daemon on ${path} did not answer`);
   });
 
-  test('that this user may ask', async () => {
+  test('that this user can reach', async () => {
     const { path } = await impostor((_request, response) => void response.writeHead(404).end());
     await opsd(['plan', 'p', '--socket', path]);
     chmodSync(path, 0);
@@ -251,7 +255,7 @@ describe('without a daemon', () => {
     expect(refused.stderr).toContain('run the command as the user of the daemon');
   });
 
-  test('that answers in time: Ctrl-C ends the waiting', async () => {
+  test('that responds in time: Ctrl-C ends the wait', async () => {
     let asked = false;
     const { path } = await impostor(() => (asked = true));
     const world = terminal();

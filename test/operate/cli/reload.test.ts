@@ -1,4 +1,4 @@
-/** `opsd reload` meets a daemon that is taking up another change. */
+/** `opsd reload` while the daemon applies another change. */
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -8,7 +8,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { terminal } from './terminal.ts';
 
-test('a daemon that is away for a moment is asked again', async () => {
+test('a briefly unavailable daemon is requested again', async () => {
   const path = join(tempDir(), 's');
   const { io, programs } = terminal();
   const clock = io.clock as ManualClock;
@@ -21,7 +21,7 @@ test('a daemon that is away for a moment is asked again', async () => {
   expect(await code).toBe(0);
 });
 
-test('a daemon that stays away is told after some seconds', async () => {
+test('a daemon that stays unavailable is reported after some seconds', async () => {
   const world = terminal();
   const clock = world.io.clock as ManualClock;
   const code = runCli(['reload', '--socket', join(tempDir(), 's')], world.io, world.programs);

@@ -31,7 +31,7 @@ interface Installed {
   readonly folder: string;
   readonly path: string;
   readonly auditPath: string;
-  /** What names its configuration. */
+  /** Arguments that name its configuration. */
   readonly args: readonly string[];
   readonly open: () => { store: Store; audit: AuditFile; ledger: Ledger };
   readonly close: () => void;
@@ -83,7 +83,7 @@ function installed(): Installed {
 }
 
 describe('opsd audit', () => {
-  test('shows records, chosen by policy, by what they name and by their age', async () => {
+  test('shows records by policy, by the items that they name and by age', async () => {
     const { open, args } = installed();
     const { ledger } = open();
     intentFor(ledger, 'dlq-1');
@@ -114,7 +114,7 @@ describe('opsd audit', () => {
     expect((await opsd(['audit', ...args, '-o', 'jsonl'])).stdout).toBe(readFileSync(auditPath, 'utf8'));
   });
 
-  test('a socket that is named says whose log is meant, whatever configuration lies about', async () => {
+  test('a named socket selects the log, whatever configuration exists', async () => {
     const [named, another] = [installed(), installed()];
     intentFor(named.open().ledger, 'dlq-named');
     intentFor(another.open().ledger, 'dlq-another');
@@ -141,7 +141,7 @@ describe('opsd audit', () => {
     [['audit', 'verify', '--head', '12'], 64, '--head takes the number of a record and its hash'],
     [['audit', '-o', 'xml'], 64, '--output takes table, json, yaml'],
     [['audit'], 1, 'cannot be read (ENOENT): the daemon makes it when it starts'],
-  ])('%j is refused', async (argv, code, message) => {
+  ])('%j is rejected', async (argv, code, message) => {
     const result = await opsd([...argv, ...installed().args]);
     expect(result.stderr).toContain(message);
     expect(result).toMatchObject({ code, stdout: '' });
@@ -149,7 +149,7 @@ describe('opsd audit', () => {
 });
 
 describe('opsd audit verify', () => {
-  test('reads all segments, as opsd audit does, and continues from those that were moved away', async () => {
+  test('reads all segments, as opsd audit does, and continues from moved segments', async () => {
     const { open, close, args, auditPath } = installed();
     const { ledger, audit } = open();
     intentFor(ledger, 'dlq-1');
@@ -172,7 +172,7 @@ describe('opsd audit verify', () => {
     );
   });
 
-  test('holds the file against the running daemon, else against the store, else against a given head', async () => {
+  test('compares the file with the running daemon, else with the store, else with a given head', async () => {
     const { open, close, serve, args, auditPath } = installed();
     intentFor(open().ledger, 'dlq-1');
     close();
@@ -212,7 +212,7 @@ describe('opsd audit verify', () => {
 });
 
 describe('opsd state', () => {
-  test('copies a store in use, puts the copy back, and lets it act once it is adopted', async () => {
+  test('copies a store in use, restores the copy, and acts once it is adopted', async () => {
     const { open, close, serve, args, folder, path } = installed();
     const copy = join(folder, 'copy.db');
     await serve();
@@ -256,7 +256,7 @@ describe('opsd state', () => {
     expect(shown.stdout.trimEnd().split('\n').at(-1)).toContain('"reason":"compared"');
   });
 
-  test('keeps what a crash left in the write-ahead log of the store that it replaces', async () => {
+  test('keeps the write-ahead log that a crash left in the store that it replaces', async () => {
     const crashed = installed();
     const running = installed();
     const { store, ledger } = running.open();
@@ -277,7 +277,7 @@ describe('opsd state', () => {
     expect(claims(crashed.path)).toEqual([]);
   });
 
-  test('a file that is no store is not put in the place of one', async () => {
+  test('a file that is not a store does not replace one', async () => {
     const { open, close, args, folder, path } = installed();
     open();
     close();
@@ -296,7 +296,7 @@ describe('opsd state', () => {
     [['state', 'adopt'], '--reason is needed: why may this store act?'],
     [['state', 'adopt', 'x', '--reason', 'y'], "state adopt does not take 'x'"],
     [['state', 'restore', 'x', '--socket', 's'], 'state restore works on the file, not on a daemon'],
-  ])('%j is refused', async (argv, message) => {
+  ])('%j is rejected', async (argv, message) => {
     const { code, stderr } = await opsd(argv);
     expect(stderr).toContain(message);
     expect(code).toBe(64);

@@ -1,4 +1,4 @@
-/** A world for commands: what they write is kept, and nothing of this machine's environment reaches them. */
+/** Environment of commands under test: their output is recorded, and the environment of this machine is hidden. */
 import type { CliIo, CliPrograms } from '#operate/cli/command.ts';
 import { runCli } from '#operate/cli/cli.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -12,16 +12,16 @@ export interface Outcome {
 export interface Terminal {
   readonly io: CliIo;
   readonly programs: CliPrograms;
-  /** What the programs were started with. */
+  /** Arguments of the started programs. */
   readonly started: unknown[];
   readonly stdout: string;
   readonly stderr: string;
-  /** As Ctrl-C does. */
+  /** Stops the command, as Ctrl-C does. */
   stop(): void;
 }
 
 export interface TerminalOptions {
-  /** What a person answers, in order; absent where there is nobody to ask. */
+  /** Answers of the user, in order; absent without a terminal. */
   readonly answers?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly isTTY?: boolean;
@@ -64,7 +64,7 @@ export function terminal(options: TerminalOptions = {}): Terminal {
   };
 }
 
-/** One command from start to end. */
+/** Runs one command from start to end. */
 export async function opsd(argv: readonly string[], options: TerminalOptions = {}): Promise<Outcome> {
   const world = terminal(options);
   const code = await runCli(argv, world.io, world.programs);

@@ -1,4 +1,4 @@
-/** `opsd test`: what it says of files that pass, that fail, and that cannot be used. */
+/** `opsd test`: its output for files that pass, fail, or cannot be loaded. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const POLICY = `policies:
     action: { type: workflow-dlq.resume }
 `;
 
-/** @param tests what stands under `tests:` */
+/** @param tests content of `tests:` */
 async function tested(tests: string, options: readonly string[] = [], head = POLICY) {
   const file = join(folder, 'a_test.yaml');
   writeFileSync(file, `${head}tests:\n${tests}`);
@@ -29,7 +29,7 @@ async function tested(tests: string, options: readonly string[] = [], head = POL
 }
 
 describe('opsd test', () => {
-  test('says SUCCESS where all is as expected', async () => {
+  test('prints SUCCESS when all is as expected', async () => {
     const found = await tested(`  - name: one
     given: { entries: [{ dlqId: a }] }
     steps: [{ run: resume, expect: { outcome: acted, chosen: [a] } }]
@@ -37,7 +37,7 @@ describe('opsd test', () => {
     expect(found).toEqual({ code: 0, stderr: '', stdout: 'Policy tests:  a_test.yaml\n  SUCCESS  1 test\n\n' });
   });
 
-  test('shows what differs, with the line of the step', async () => {
+  test('shows the differences, with the line of the step', async () => {
     const found = await tested(`  - name: two
     given:
       entries: [{ dlqId: a, status: 400 }, { dlqId: b, labels: [no-auto] }, { dlqId: c }]
@@ -69,7 +69,7 @@ describe('opsd test', () => {
 `);
   });
 
-  test('ends a test with its first step that fails, and goes on with the next test', async () => {
+  test('ends a test with its first failed step, and continues with the next test', async () => {
     const found = await tested(
       `  - name: stops
     steps:
@@ -106,7 +106,7 @@ describe('opsd test', () => {
     ['a step that cannot be', '- { failAgain: [a] }', 'a was not resumed, so it cannot fail again'],
     ['an approval that nobody waits for', '- { approve: resume }', 'no plan of resume is pending approval'],
     ['an entry that is not there', '- { remove: [zz] }', 'entry zz does not exist, so it cannot be removed'],
-  ])('says why: %s', async (_what, step, why) => {
+  ])('reports the reason: %s', async (_what, step, why) => {
     const { code, stdout } = await tested(`  - name: x\n    steps:\n      ${step}\n`);
     expect(stdout).toContain(`x: step 1 (a_test.yaml:10)\n      ${why}\n`);
     expect(code).toBe(1);
@@ -119,7 +119,7 @@ describe('opsd test', () => {
     ['requests of a plan', 'plan: resume, expect: { requestCount: 0 }', 'requestCount', 'replace plan by run'],
     ['two decisions', 'plan: resume, run: resume', 'a_test.yaml:10:17', 'write two steps'],
     ['a step in which nothing happens', 'answers: [lost]', 'a_test.yaml:10', 'add one of advance'],
-  ])('refuses %s, at its place', async (_what, step, place, help) => {
+  ])('rejects %s, at its place', async (_what, step, place, help) => {
     const { code, stdout, stderr } = await tested(`  - name: x\n    steps:\n      - { ${step} }\n`);
     expect(code).toBe(1);
     expect(stderr).toContain(place);
@@ -127,7 +127,7 @@ describe('opsd test', () => {
     expect(stdout).toContain('the file cannot be used');
   });
 
-  test('tells of mistakes in the policies too, each in its file', async () => {
+  test('reports errors in the policies too, each in its file', async () => {
     writeFileSync(
       join(folder, 'p.yaml'),
       POLICY.replace('{ resource: workflow-dlq }', '{ resource: workflow-dlq }\n    where: entry.lables == 1'),

@@ -1,4 +1,4 @@
-/** `opsd trace`: ids that anybody can compute, and the trace that the service's log tells of. */
+/** `opsd trace`: computable ids, and the trace from the service's log. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ const DELIVERED: readonly Row[] = [
   row(11_500, 'DELIVERED', { responseStatus: 200 }),
 ];
 
-/** A service whose log has these entries, two to a page; a configuration for it. */
+/** Starts a service whose log has these entries, two to a page. Returns a configuration for it. */
 async function logOf(rows: readonly Row[], more = '', dlq: readonly Row[] = []): Promise<string> {
   const service = await httpSink((request, response) => {
     const { pathname, searchParams: query } = new URL(request.url, 'http://x');
@@ -53,7 +53,7 @@ async function logOf(rows: readonly Row[], more = '', dlq: readonly Row[] = []):
 }
 
 describe('trace id', () => {
-  test('is computed from account and message, and asks nobody', async () => {
+  test('is computed from account and message, without a request', async () => {
     expect(await opsd(['trace', 'id', 'msg_1', '--account', 'production'])).toEqual({
       code: 0,
       stdout: `${TRACE_ID}\n`,
@@ -68,7 +68,7 @@ describe('trace id', () => {
     });
   });
 
-  test('takes the account from the configuration where there is only one', async () => {
+  test('takes the account from the configuration if it has only one', async () => {
     const one = await logOf([]);
     expect(await opsd(['trace', 'id', 'msg_1', '-c', one])).toMatchObject({ code: 0, stdout: `${TRACE_ID}\n` });
     const two = await logOf([], ', { name: staging, url: "http://127.0.0.1:9", token: t }');
@@ -87,7 +87,7 @@ describe('trace id', () => {
 });
 
 describe('trace show', () => {
-  test('prints what happened as a tree, without secrets', async () => {
+  test('prints the events as a tree, without secrets', async () => {
     const { code, stdout, stderr } = await opsd(['trace', 'show', 'msg_1', '-c', await logOf(DELIVERED)]);
     expect(stderr).toBe('');
     expect(code).toBe(0);
@@ -125,7 +125,7 @@ workflow run: trace 6043134f7ae24cd16525f9c1b4cffec1
     });
   });
 
-  test('says that a message is still open, and that one that failed is sent', async () => {
+  test('reports that a message is still open, and that a failed one was sent', async () => {
     const open = await opsd(['trace', 'show', 'msg_1', '-c', await logOf(DELIVERED.slice(0, 4))]);
     expect(open.stdout).toContain('still open');
     const failed = [row(0, 'CREATED'), row(5, 'ACTIVE'), row(9, 'ERROR', { error: 'connect ECONNREFUSED' })];
@@ -156,18 +156,18 @@ workflow run: trace 6043134f7ae24cd16525f9c1b4cffec1
     });
   });
 
-  test('reads the states off the filters where entries carry none', async () => {
+  test('takes the states from the filters if entries have none', async () => {
     const hidden = DELIVERED.map(({ state, ...rest }) => ({ ...rest, hidden: state }));
     const { stdout } = await opsd(['trace', 'show', 'msg_1', '-c', await logOf(hidden)]);
     expect(stdout).toContain('delivered, 2 attempts');
   });
 
-  test('says that the log has one entry a message', async () => {
+  test('reports that the log has one entry a message', async () => {
     const { stdout } = await opsd(['trace', 'show', 'msg_1', '-c', await logOf([row(9, 'DELIVERED')])]);
     expect(stdout).toContain('the log has one entry a message');
   });
 
-  test('fails clearly for a message that is not in the log, and a service that does not answer', async () => {
+  test('fails clearly for a message that is not in the log, and a service that does not respond', async () => {
     const config = await logOf(DELIVERED);
     expect(await opsd(['trace', 'show', 'msg_2', '-c', config])).toMatchObject({
       code: 1,
@@ -177,7 +177,7 @@ workflow run: trace 6043134f7ae24cd16525f9c1b4cffec1
   });
 
   test.each([[['trace', 'x', 'y']], [['trace', 'show']], [['trace', 'show', 'm', '--workflow']]])(
-    '%j is wrong usage',
+    '%j is a usage error',
     async (args) => {
       expect(await opsd(args)).toMatchObject({ code: 64, stdout: '' });
     },

@@ -1,4 +1,7 @@
-/** Commands that write, against a real server: they show, they ask, and their exit codes say what happened. */
+/**
+ * Commands that write, against a real server: they show, ask for confirmation, and report the result in their exit
+ * codes.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
@@ -26,7 +29,7 @@ import { opsd } from './terminal.ts';
 /** As npm starts the program in a checkout. */
 const CHECKOUT = { npm_lifecycle_event: 'opsd' };
 
-/** A daemon with one plan, whose runs end as told. */
+/** A daemon with one plan. Its runs end as given. */
 function willing(
   outcome: RunOutcome = 'acted',
   stored = storedPlan(),
@@ -75,7 +78,7 @@ describe.each([
   ['approve', { by: 'local' }],
   ['reject', { by: 'local' }],
 ] as const)('opsd %s', (verb, person) => {
-  test('shows the plan on stderr, asks, and does it', async () => {
+  test('shows the plan on stderr, asks, and applies it', async () => {
     const { deps, asked } = willing();
     const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
     expect(done.code).toBe(0);
@@ -94,7 +97,7 @@ describe.each([
     expect(asked).toEqual([]);
   });
 
-  test('refuses without a terminal, unless told --yes', async () => {
+  test('refuses without a terminal, unless --yes is given', async () => {
     const { deps, asked } = willing();
     const command = [verb, '9f3c2a', '--reason', 'looked', '--socket', await socketOf(deps)];
     const refused = await opsd(command);
@@ -105,7 +108,7 @@ describe.each([
     expect(asked).toEqual([[verb, '9f3c2a', { ...person, reason: 'looked' }]]);
   });
 
-  test('of a plan that there is not says so', async () => {
+  test('of an unknown plan reports it', async () => {
     const socket = await socketOf(willing().deps);
     const { code, stderr } = await opsd([verb, 'abc', '--yes', '--socket', socket]);
     expect(code).toBe(1);
@@ -133,7 +136,7 @@ test.each([
   },
 );
 
-test('a command in a text of the daemon runs as it is printed, wherever it stands', async () => {
+test('a command in a text of the daemon runs as printed, in any place', async () => {
   const { deps } = willing();
   const socket = await socketOf({
     ...deps,
@@ -148,7 +151,7 @@ test('a command in a text of the daemon runs as it is printed, wherever it stand
 });
 
 describe('opsd apply', () => {
-  test('of a plan whose acts are all held asks whether to try again, and never to do nothing', async () => {
+  test('of a plan whose actions are all held asks for another attempt, and never for an empty one', async () => {
     const held = plan({ state: 'held', chosen: [], stopped: { guard: 'min_interval', reason: 'too soon' } });
     const { deps, asked } = willing('acted', storedPlan({ plan: held }));
     const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
@@ -175,7 +178,7 @@ describe('opsd apply', () => {
       'left for later runs; this also allows later runs all 2 acts that were shown? [y/N] ',
     ],
     [{ needsApproval: { guard: 'tripwire', reason: 'x' } }, 'this also allows later runs all 2 acts that were shown?'],
-  ] as const)('asks for all that it allows: %j', async (overrides, question) => {
+  ] as const)('asks for everything that it allows: %j', async (overrides, question) => {
     const stored = storedPlan({ plan: plan(overrides) });
     const { deps } = willing();
     const socket = await socketOf({ ...deps, ledger: ledger({ storedPlan: () => stored }) });
@@ -207,7 +210,7 @@ describe('opsd apply', () => {
 });
 
 describe('opsd pause', () => {
-  test('asks nothing, and tells how it is lifted', async () => {
+  test('asks nothing, and shows how to lift it', async () => {
     const { deps, asked } = willing();
     const socket = await socketOf(deps);
     const all = await opsd(['pause', '--reason', 'odd', '--socket', socket]);
@@ -234,7 +237,7 @@ describe('opsd pause', () => {
       'accounts: [{ name: ${env:SHOP}, url: embedded }]',
       { OPSD_STORE: 'opsd.db' },
     ],
-  ] as const)('reaches the daemon whose configuration has become bad: %s', async (_how, text, env) => {
+  ] as const)('reaches the daemon although the configuration has become invalid: %s', async (_how, text, env) => {
     const { deps, asked } = willing();
     const folder = tempDir();
     await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
@@ -250,7 +253,7 @@ describe('opsd pause', () => {
   test.each([
     ['--config', (file: string) => ({ args: ['--config', file], env: { OPSD_STORE: 'opsd.db' } })],
     ['OPSD_CONFIG', (file: string) => ({ args: [], env: { OPSD_CONFIG: file } })],
-  ])('asks no daemon when %s names a file that does not exist', async (_how, named) => {
+  ])('sends no request to a daemon when %s names a file that does not exist', async (_how, named) => {
     const { deps, asked } = willing();
     const folder = tempDir();
     await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
@@ -261,7 +264,7 @@ describe('opsd pause', () => {
     expect(asked).toEqual([]);
   });
 
-  test('tells what is wrong with a configuration beside which no daemon is', async () => {
+  test('reports errors of a configuration for which no daemon runs', async () => {
     const file = join(tempDir(), 'opsd.yaml');
     writeFileSync(file, 'server: { lisen: 5 }\n');
     const { code, stderr } = await opsd(['pause', '--reason', 'odd', '--config', file]);
@@ -270,7 +273,7 @@ describe('opsd pause', () => {
     expect(stderr).not.toContain('all the same');
   });
 
-  test('of a policy that there is not fails', async () => {
+  test('of an unknown policy fails', async () => {
     const { deps, asked } = willing();
     const typo = await opsd(['pause', '--policy', 'resume', '--reason', 'odd', '--socket', await socketOf(deps)]);
     expect(typo.code).toBe(1);
@@ -286,7 +289,7 @@ describe('opsd pause', () => {
 });
 
 describe('opsd unpause', () => {
-  test('shows what stands, asks, and lifts it', async () => {
+  test('shows active pauses, asks, and lifts it', async () => {
     const { deps, asked } = willing();
     const command = ['unpause', '--reason', 'spoke to the service', '--socket', await socketOf(deps)];
     const done = await opsd(command, { answers: ['yes'] });
@@ -296,7 +299,7 @@ describe('opsd unpause', () => {
     expect(asked).toEqual([['unpause', { reason: 'spoke to the service', by: 'local' }]]);
   });
 
-  test('of a policy begins its groups again', async () => {
+  test('of a policy restarts its groups', async () => {
     const { deps, asked } = willing();
     const socket = await socketOf(deps);
     const done = await opsd(['unpause', '--policy', 'resume-billing', '--reason', 'x', '--yes', '--socket', socket]);
@@ -307,14 +310,14 @@ describe('opsd unpause', () => {
   test.each([
     [['unpause'], '--reason is needed'],
     [['unpause', '--reason', 'x', '--group', 'g'], '--group needs the --policy'],
-  ])('refuses %j', async (command, message) => {
+  ])('rejects %j', async (command, message) => {
     const { code, stderr } = await opsd([...command, '--socket', 'nowhere']);
     expect(code).toBe(64);
     expect(stderr).toContain(message);
   });
 });
 
-test('opsd explain says why policies leave an entry, and what was done to it', async () => {
+test('opsd explain shows why policies deny an entry, and the actions on it', async () => {
   const socket = await socketOf(willing().deps);
   const { code, stdout } = await opsd(['explain', 'dlq-8812', '--socket', socket]);
   expect(code).toBe(0);
@@ -346,7 +349,7 @@ describe('over an address', () => {
     return { url: address, asked, file };
   }
 
-  test('the token comes from a file or the environment, and is shown nowhere', async () => {
+  test('the token comes from a file or the environment, and is never shown', async () => {
     const { url, asked, file } = await remote();
     const pause = ['pause', '--reason', 'odd'];
     const done = [
@@ -373,7 +376,7 @@ describe('over an address', () => {
     [['--url', 'http://x', '--token-file', 'a', '--user-file', 'b'], 'name two callers'],
     [['--url', 'http://x', '--ca-file', 'f'], '--ca-file goes with https://'],
     [['--url', 'https://x', '--cert-file', '/dev/null'], 'needs both --cert-file and --key-file'],
-  ])('refuses %j', async (options, message) => {
+  ])('rejects %j', async (options, message) => {
     const { code, stderr } = await opsd(['pause', '--reason', 'x', ...options]);
     expect(code).toBe(64);
     expect(stderr).toContain(message);
@@ -435,7 +438,7 @@ describe('over an address', () => {
     );
   });
 
-  test('with TLS where none is spoken says so', async () => {
+  test('with TLS to a plain port reports it', async () => {
     const { address } = await serving(willing().deps);
     const { code, stderr } = await opsd(['pause', '--reason', 'x', '--url', address.replace('http:', 'https:')]);
     expect(code).toBe(1);
@@ -444,7 +447,7 @@ describe('over an address', () => {
     );
   });
 
-  test('where nothing listens says so', async () => {
+  test('where nothing listens reports it', async () => {
     const { stderr } = await opsd(['pause', '--reason', 'x', '--url', 'http://127.0.0.1:1']);
     expect(stderr).toContain('opsd: no daemon listens on http://127.0.0.1:1. Is it the address of server.listen');
   });

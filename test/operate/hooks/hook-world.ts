@@ -1,4 +1,4 @@
-/** The hooks over real HTTP, with a ledger in memory that says what it was told, and whatever else a test sets. */
+/** The hooks over real HTTP, with a ledger in memory that records its calls, and settings of the test. */
 import { createHash, createHmac } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
@@ -119,7 +119,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
   };
 }
 
-/** What Alertmanager sends, as its documentation shows it. */
+/** Builds a notification of Alertmanager, as in its documentation. */
 export function notification(...alerts: readonly Readonly<Record<string, unknown>>[]) {
   return {
     version: '4',
@@ -151,7 +151,7 @@ export function alert(overrides: Readonly<Record<string, unknown>> = {}) {
 export const BODY = 'canary-body-1f2e';
 export const QUERY = 'canary-query-77aa';
 
-/** A failure callback as the interface shows it. */
+/** Builds a failure callback as the interface shows it. */
 export function failureCallback(overrides: Readonly<Record<string, unknown>> = {}) {
   return {
     status: 503,
@@ -175,7 +175,7 @@ export function failureCallback(overrides: Readonly<Record<string, unknown>> = {
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A signature as the service makes it; what a forger would change is given. */
+/** Builds a signature as the service does. Arguments change the parts that an attacker would. */
 export function signed(
   body: string,
   claims: Readonly<Record<string, unknown>> = {},

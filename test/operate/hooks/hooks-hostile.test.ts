@@ -1,4 +1,4 @@
-/** What strangers send to the hooks: the right status, a short answer that quotes nothing, and a count of it. */
+/** Hostile requests to the hooks: the right status, a short response without quotes of the input, and a count. */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import {
 const RULES = join(import.meta.dirname, '../../../deploy/prometheus/opsd-alerts-core.yaml');
 const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
-describe('bodies that are refused', () => {
+describe('rejected bodies', () => {
   test.each<[string, string | object, number]>([
     ['no JSON', 'canary-am-4711 is no JSON', 400],
     ['nothing', '', 400],
@@ -49,7 +49,7 @@ describe('bodies that are refused', () => {
     expect(said).toContainEqual({ type: 'hook.answered', hook: 'alertmanager', name: 'opsd', code: status, refused });
   });
 
-  test('as many alerts as there may be are taken, as long as the shipped rules make them', async () => {
+  test('the maximum number of alerts is accepted, as long as the shipped rules make them', async () => {
     const { notify, alerts } = await hookWorld();
     const { groups } = parse(readFileSync(RULES, 'utf8')) as {
       groups: { rules: { alert: string; expr: string; annotations: object }[] }[];
@@ -76,12 +76,12 @@ describe('bodies that are refused', () => {
     expect(alerts).toHaveLength(1_000);
   });
 
-  test('nesting that is allowed is taken', async () => {
+  test('allowed nesting is accepted', async () => {
     const { notify } = await hookWorld();
     expect((await notify({ ...notification(alert()), more: JSON.parse(deep(31)) as object })).status).toBe(202);
   });
 
-  test('nesting inside of a text is a text', async () => {
+  test('nesting inside of a string is text', async () => {
     const { notify } = await hookWorld();
     expect((await notify({ ...notification(alert()), groupKey: deep(100) })).status).toBe(202);
   });
@@ -119,7 +119,7 @@ describe('bodies that are refused', () => {
   });
 });
 
-describe('callers that are refused', () => {
+describe('rejected callers', () => {
   test.each<[string, string | undefined]>([
     ['no token', undefined],
     ['another token', 'Bearer guess'],
@@ -171,14 +171,14 @@ describe('callers that are refused', () => {
     '/hooks/callbacks/canary-am-4711',
     '/hooks/callbacks/__proto__',
     '/hooks/alertmanager/../callbacks/production',
-  ])('%s is no hook', async (path) => {
+  ])('%s is not a hook', async (path) => {
     const { post, said } = await hookWorld();
     const answer = await post(path, '{}', { token: AM_TOKEN });
     expect(answer).toMatchObject({ status: 404, text: 'There is no hook here.\n' });
     expect(said).toEqual([{ type: 'hook.answered', hook: 'other', code: 404 }]);
   });
 
-  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('%s is not taken', async (method) => {
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('%s is rejected', async (method) => {
     const { post } = await hookWorld();
     const answer = await post('/hooks/alertmanager/opsd', '', { method, token: AM_TOKEN });
     expect(answer).toMatchObject({ status: 405, headers: { allow: 'POST' } });
@@ -222,7 +222,7 @@ describe('signatures', () => {
   const body = JSON.stringify(failureCallback());
   const world = () => hookWorld({ callbacks: { signature: { keys, url } } });
 
-  test('by the current key and by the next one are taken', async () => {
+  test('by the current key and by the next one are accepted', async () => {
     const { callback, letters } = await world();
     expect((await callback(body, { 'Svc-Signature': signed(body) })).status).toBe(202);
     const next = signed(body, { jti: 'jwt-2' }, { key: 'canary-key-next' });
@@ -247,7 +247,7 @@ describe('signatures', () => {
     ['one for another address', signed(body, { sub: 'https://elsewhere.example.com/' })],
     ['one without an id', signed(body, { jti: undefined })],
     ['one with a part too many', `${signed(body)}.x`],
-  ])('%s is refused', async (_what, signature) => {
+  ])('%s is rejected', async (_what, signature) => {
     const { callback, letters, said } = await world();
     const answer = await callback(body, signature === undefined ? {} : { 'Svc-Signature': signature });
     expect(answer).toMatchObject({ status: 401 });
@@ -262,7 +262,7 @@ describe('signatures', () => {
     expect(letters).toEqual([]);
   });
 
-  test('that were taken are known, and need not be sent again', async () => {
+  test('that were accepted are known, and need not be sent again', async () => {
     const { callback, letters, said, clock } = await world();
     const headers = { 'Svc-Signature': signed(body) };
     expect((await callback(body, headers)).status).toBe(202);
@@ -273,7 +273,7 @@ describe('signatures', () => {
     expect((await callback(body, headers)).status).toBe(401);
   });
 
-  test('of what could not be stored are taken when it comes again', async () => {
+  test('that could not be stored are accepted when they come again', async () => {
     const { callback, store } = await world();
     const headers = { 'Svc-Signature': signed(body) };
     store.isBroken = true;

@@ -1,4 +1,4 @@
-/** Alerts and callbacks over real HTTP: what is taken, what it sets going, and how often. */
+/** Alerts and callbacks over real HTTP: accepted content, triggered runs, and their number. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -43,14 +43,14 @@ describe('alerts', () => {
     expect(runs).toHaveLength(3);
   });
 
-  test('of which the end comes first trigger nothing', async () => {
+  test('whose end comes first trigger nothing', async () => {
     const { notify, runs, alerts } = await hookWorld();
     await notify(notification(alert({ status: 'resolved' })));
     expect(runs).toEqual([]);
     expect(alerts).toHaveLength(1);
   });
 
-  test('that two Alertmanagers tell in two ways are one', async () => {
+  test('that two Alertmanagers report in different forms are one', async () => {
     const { notify, runs } = await hookWorld();
     await notify(notification(alert({ startsAt: '2026-11-18T10:00:00.123Z' })));
     await notify(notification(alert({ startsAt: '2026-11-18T11:00:00.123+01:00' })));
@@ -119,7 +119,7 @@ describe('alerts', () => {
     expect(said).toContainEqual({ type: 'alerts.received', receiver: 'opsd', firing: 1, resolved: 0, dropped: 5 });
   });
 
-  test('that cannot be stored are asked for again, and trigger then', async () => {
+  test('that cannot be stored are requested again, and trigger then', async () => {
     const { notify, store, runs, log } = await hookWorld();
     store.isBroken = true;
     const answer = await notify(notification(alert()));
@@ -132,14 +132,14 @@ describe('alerts', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('of an empty notification are fine', async () => {
+  test('of an empty notification are valid', async () => {
     const { notify } = await hookWorld();
     expect((await notify(notification())).status).toBe(202);
   });
 });
 
 describe('callbacks', () => {
-  test('that a message failed for good add a dead letter, without bodies, headers, or secrets of its URL', async () => {
+  test('about a permanent failure add a dead letter, without bodies, headers, or secrets of its URL', async () => {
     const { callback, letters } = await hookWorld();
     expect(await callback(failureCallback())).toMatchObject({ status: 202, text: 'stored\n' });
     expect(letters).toEqual([
@@ -158,7 +158,7 @@ describe('callbacks', () => {
     ]);
   });
 
-  test('of which details make no sense keep what does', async () => {
+  test('with invalid details keep the valid ones', async () => {
     const { callback, letters } = await hookWorld();
     const odd = { status: 0, retried: -1, url: 'nowhere', topicName: 7, createdAt: '12', sourceHeader: [] };
     expect((await callback(failureCallback(odd), { 'Opsd-Label': 'newsletter,,billing' })).status).toBe(202);
@@ -167,7 +167,7 @@ describe('callbacks', () => {
     ]);
   });
 
-  test('that are no failure callbacks are counted only', async () => {
+  test('that are not failure callbacks are only counted', async () => {
     const { callback, letters, clock, runs, said } = await hookWorld();
     expect((await callback(failureCallback({ dlqId: undefined, status: 200 }))).status).toBe(202);
     await clock.advance(60_000);
@@ -180,7 +180,7 @@ describe('callbacks', () => {
     });
   });
 
-  test('run the policies of the account that wait for them, once for a storm', async () => {
+  test('run the waiting policies of the account, once per storm', async () => {
     const { callback, clock, runs, letters } = await hookWorld();
     for (let n = 0; n < 20; n++) await callback(failureCallback({ dlqId: `dlq-${n}` }));
     expect(runs).toEqual([]);
@@ -210,7 +210,7 @@ describe('callbacks', () => {
     expect(runs).toEqual([]);
   });
 
-  test('that cannot be stored are asked for again', async () => {
+  test('that cannot be stored are requested again', async () => {
     const { callback, store, letters } = await hookWorld();
     store.isBroken = true;
     expect((await callback(failureCallback())).status).toBe(503);
@@ -221,7 +221,7 @@ describe('callbacks', () => {
 });
 
 describe('a token', () => {
-  test('is read again when its file changes, and two are taken while one replaces the other', async () => {
+  test('is read again when its file changes, and both are accepted during the change', async () => {
     const file = join(tempDir(), 'am');
     writeFileSync(file, `${AM_TOKEN}\n`);
     const { notify } = await hookWorld({ amToken: Secret.fromFile(file) });
@@ -240,7 +240,7 @@ describe('a token', () => {
     expect(await statuses()).toEqual([401, 202]);
   });
 
-  test('whose file is gone lets nobody in, and the caller tries again', async () => {
+  test('whose file is missing admits no caller, and the caller retries', async () => {
     const { notify, log } = await hookWorld({ amToken: Secret.fromFile(join(tempDir(), 'am')) });
     expect((await notify(notification(alert()))).status).toBe(503);
     expect(log.join('')).toContain('ENOENT');

@@ -1,4 +1,6 @@
-/** Who may what over TCP: every kind of caller at every address, by a table that knows nothing of how it is done. */
+/**
+ * Permissions over TCP: every kind of caller at every address, by a table that is independent of the implementation.
+ */
 import { hashSync } from 'bcryptjs';
 import fc from 'fast-check';
 import { join } from 'node:path';
@@ -15,7 +17,7 @@ import { ask, engine, serving, world, NOW } from './world.ts';
 
 const ROLE_OF = { viewer: 0, operator: 1, admin: 2 } as const;
 
-/** Address and method, and the least that is needed: nothing, to be allowed to read, or to be somebody of a role. */
+/** Address and method, with the minimum permission: none, reading, or a role. */
 type Needs = 'nothing' | 'reading' | Role | 'the socket';
 const NEEDS: Readonly<Record<string, Needs>> = {
   'GET /-/healthy': 'nothing',
@@ -115,7 +117,7 @@ const CALLERS: Readonly<
   'empty header': { header: '' },
 };
 
-/** What is answered: 401 for who is not known, 403 for who may not, anything else for who may. */
+/** Returns the expected status: 401 for unknown callers, 403 for missing permissions, any other if allowed. */
 function expected(
   { tokens, users, anonymous }: Setup,
   caller: (typeof CALLERS)[string],
@@ -126,7 +128,7 @@ function expected(
   const isClosed = users || anonymous === 'none';
   const isKnown = (caller.by === 'token' && tokens) || (caller.by === 'user' && users);
   const shows = caller.header !== undefined && (tokens || isClosed);
-  // Where everybody may look, what is shown at these two is not looked at.
+  // Without access control on reads, the content of these two is not checked.
   const isShown = !isClosed && (asked === 'GET /' || asked === 'GET /metrics');
   if (isShown) return 'let in';
   if (!isKnown && (shows || isClosed)) return 401;
@@ -136,7 +138,7 @@ function expected(
   return ROLE_OF[caller.role!] >= ROLE_OF[needs] ? 'let in' : 403;
 }
 
-test('every caller at every address gets what the table says', async () => {
+test('every caller at every address gets the result of the table', async () => {
   const setups = fc.record({
     tokens: fc.boolean(),
     users: fc.boolean(),
@@ -167,7 +169,7 @@ test('every caller at every address gets what the table says', async () => {
   );
 }, 60_000);
 
-test('over the socket nobody is asked', async () => {
+test('over the socket no credentials are needed', async () => {
   const address = join(tempDir(), 's');
   await serving(daemon({ tokens: true, users: true, anonymous: 'none' }), { socketPath: address });
   for (const asked of Object.keys(NEEDS)) {
@@ -177,7 +179,7 @@ test('over the socket nobody is asked', async () => {
   }
 });
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   test.each([
     [{ tokens: true, users: true }, 'Basic realm="opsd", charset="UTF-8", Bearer realm="opsd"'],
     [{ tokens: false, users: true }, 'Basic realm="opsd", charset="UTF-8"'],
@@ -189,7 +191,7 @@ describe('a refusal', () => {
     expect((await ask(address, '/-/healthy')).status).toBe(200);
   });
 
-  test('comes before the body is read, and quotes nothing', async () => {
+  test('precedes the body, and quotes nothing', async () => {
     const { address } = await serving(daemon({ tokens: true, users: true, anonymous: 'viewer' }));
     const headers = { Authorization: basic('canary-user', 'canary-password') };
     const answer = await ask(address, '/api/v1/pause', { method: 'POST', headers, body: 'x'.repeat(100_000) });
@@ -198,7 +200,7 @@ describe('a refusal', () => {
   });
 });
 
-test('the audit log is told who it was', async () => {
+test('the audit log records the caller', async () => {
   const by: string[] = [];
   const base = daemon({ tokens: true, users: true, anonymous: 'viewer' });
   const { address } = await serving({ ...base, engine: engine({ pause: (asked) => void by.push(asked.by) }) });
@@ -209,7 +211,7 @@ test('the audit log is told who it was', async () => {
   expect(by).toEqual(['user-operator', 'token-operator']);
 });
 
-describe('what a browser sends on behalf of another site', () => {
+describe('requests that a browser sends for another site', () => {
   const cases: readonly (readonly [Readonly<Record<string, string>>, boolean])[] = [
     [{}, true],
     [{ 'Sec-Fetch-Site': 'same-origin', Origin: 'http://opsd.example' }, true],
@@ -228,7 +230,7 @@ describe('what a browser sends on behalf of another site', () => {
     [{ Origin: 'file://', Host: '' }, false],
   ];
 
-  test.each(cases)('%j: with a password let in %s', async (headers, isLetIn) => {
+  test.each(cases)('%j: admitted with a password: %s', async (headers, isLetIn) => {
     const by: string[] = [];
     const base = daemon({ tokens: true, users: true, anonymous: 'viewer' });
     const verbs = engine({ pause: (asked) => void by.push(asked.by) });
@@ -238,7 +240,7 @@ describe('what a browser sends on behalf of another site', () => {
       return (await ask(address, '/api/v1/pause', { method: 'POST', headers: all, body: '{"reason": "x"}' })).status;
     };
     expect(await pause(basic('user-admin', PASSWORD))).toBe(isLetIn ? 200 : 403);
-    // No browser shows a token unasked.
+    // A browser never sends a token on its own.
     expect(await pause('Bearer secret-admin')).toBe(200);
     expect(by).toEqual(isLetIn ? ['user-admin', 'token-admin'] : ['token-admin']);
     const read = await ask(address, '/metrics', {
@@ -249,7 +251,7 @@ describe('what a browser sends on behalf of another site', () => {
 });
 
 describe('the rate limit', () => {
-  test('takes what may come at once, then one for each interval; probes are let through', async () => {
+  test('accepts the burst, then one per interval; probes are exempt', async () => {
     const base = daemon({ tokens: false, users: false, anonymous: 'viewer' });
     const door = new Door(webOf(false, { rateLimit: { intervalMs: 1_000, burst: 2 } }), base.clock);
     const { address } = await serving({ ...base, door });
@@ -272,7 +274,7 @@ describe('the rate limit', () => {
   });
 });
 
-test('users that are taken up or taken away count from the next request on', async () => {
+test('added and removed users apply from the next request on', async () => {
   const base = daemon({ tokens: false, users: false, anonymous: 'viewer' });
   const door = new Door(webOf(false), base.clock);
   const { address } = await serving({ ...base, door });

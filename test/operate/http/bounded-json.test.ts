@@ -28,7 +28,7 @@ describe.each([
   });
 });
 
-test('a body of a hook may have 100,000 values and no more', async () => {
+test('a body of a hook can have 100,000 values and no more', async () => {
   await expect(readHookJson(requestOf(wide(100_000)), 1_000_000)).resolves.toBeDefined();
   await expect(readHookJson(requestOf(wide(100_001)), 1_000_000)).rejects.toMatchObject({
     status: 400,

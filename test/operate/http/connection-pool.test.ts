@@ -1,4 +1,4 @@
-/** Connections that do nothing must not keep anybody out, and busy ones must not keep a probe out. */
+/** Idle connections must not block other clients, and busy ones must not block a probe. */
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startListener } from '#operate/http/http-listener.ts';
@@ -50,7 +50,7 @@ test('the connection that has been idle longest yields to a new one', async () =
   expect(sockets.slice(1).map(({ closed }) => closed)).toEqual([false, false]);
 });
 
-test('a thousand idle connections keep nobody out', async () => {
+test('a thousand idle connections block no client', async () => {
   const { address } = await listening(8, 2);
   for (let count = 0; count < 1_000; count++) await open(address);
   expect((await ask(address, '/-/healthy')).status).toBe(200);
@@ -63,7 +63,7 @@ test('a connection that sent a part of a request is idle', async () => {
   expect((await ask(address, '/metrics')).status).toBe(200);
 });
 
-test('while all connections are busy only probes are answered, and afterwards everything', async () => {
+test('while all connections are busy only probes get responses, and afterwards every request', async () => {
   const { address, release, waiting } = await listening(2, 2);
   const slow = [ask(address, '/slow'), ask(address, '/slow')];
   await until({ what: 'both requests are under way' }, () => waiting() === 2);

@@ -1,4 +1,4 @@
-/** Requests for a name that somebody else points at the daemon. */
+/** Requests for a host name that an attacker points at the daemon. */
 import fc from 'fast-check';
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
@@ -32,31 +32,31 @@ test.each([
   'svc.attacker.example',
   '1.2.3.4.5',
   '127.0.0.1.nip.example',
-])('a request for %s is refused, and the answer says what to do', async (host) => {
+])('a request for %s is rejected, and the response says what to do', async (host) => {
   const { address } = await serving(world({ hosts: OWN }));
   for (const path of ['/', '/metrics', '/api/v1/status']) {
     const answer = await ask(address, path, { headers: { host } });
     expect(answer.status).toBe(421);
     expect(answer.text).toContain('server.hosts');
   }
-  // Whoever may end the daemon asks by any name, and learns nothing else.
+  // A health check may use any name. The response contains nothing else.
   expect((await ask(address, '/-/healthy', { headers: { host } })).status).toBe(200);
 });
 
-test('a Host header that is no host is refused', async () => {
+test('a Host header that is not a host is rejected', async () => {
   const { address } = await serving(world());
   for (const host of ['a@b', 'a/b', 'a b', '[::1', 'a:1:2']) {
     expect((await ask(address, '/metrics', { headers: { host } })).status).toBe(400);
   }
 });
 
-test('the host of an absolute target counts, not the header beside it', async () => {
+test('the host of an absolute target counts, not the Host header', async () => {
   const { address } = await serving(world());
   const headers = { host: 'localhost' };
   expect((await ask(address, 'http://rebound.attacker.example/metrics', { headers })).status).toBe(421);
 });
 
-test('no name with a public ending is known unless it is given', () => {
+test('a name with a public suffix is unknown unless configured', () => {
   const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,10}$/);
   fc.assert(
     fc.property(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { metricsFormat } from '#operate/http/metrics-format.ts';
 
 test.each([
-  // Prometheus 2.42, 2.50 and 3, and what they fall back to.
+  // Prometheus 2.42, 2.50 and 3, with their fallbacks.
   [
     'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1',
     'openmetrics',
@@ -30,10 +30,10 @@ test.each([
   ['text/plain;q=0,*/*', 'openmetrics'],
   ['application/openmetrics-text;q=0,*/*', 'text'],
   ['application/openmetrics-text;q=lots', 'text'],
-  // curl, and a browser: people.
+  // curl, and browsers.
   ['*/*', 'current'],
   ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'current'],
-  // Scrapers that take anything besides.
+  // Scrapers that accept any other format too.
   ['text/plain;version=0.0.4,*/*;q=0.1', 'text'],
   ['application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily,*/*;q=0.1', 'text'],
   ['application/json', 'text'],

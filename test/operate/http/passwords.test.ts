@@ -1,4 +1,4 @@
-/** Passwords: each comparison is made once, in a row that has an end, and tells nobody which users there are. */
+/** Passwords: each is compared once, in a bounded queue, without a hint about existing users. */
 import { hashSync } from 'bcryptjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -20,7 +20,7 @@ interface Asked {
   readonly fail: () => void;
 }
 
-/** Comparisons that end when a test says so. */
+/** Comparisons that end when the test requests it. */
 function heldComparer() {
   const asked: Asked[] = [];
   const comparer: Comparer = {
@@ -74,7 +74,7 @@ describe('a password', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test('of a user who is not known costs a comparison of the same cost, and never fits', async () => {
+  test('of an unknown user costs an equal comparison, and never matches', async () => {
     const { asked, passwords } = heldComparer();
     const known = new Map([['alice', Secret.of(hashOf('x', '2b', 6))]]);
     const nobody = passwords.isRight({ user: 'mallory', password: 'x' }, known);
@@ -85,7 +85,7 @@ describe('a password', () => {
     expect(await passwords.isRight({ user: 'mallory', password: 'x' }, known)).toBe(false);
   });
 
-  test('of one user is not taken for that of another', async () => {
+  test('of one user is not accepted for another', async () => {
     const { asked, passwords } = heldComparer();
     const hash = hashOf('x');
     const known = new Map(['al', `al${hash}`].map((user) => [user, Secret.of(hash)]));
@@ -99,7 +99,7 @@ describe('a password', () => {
 });
 
 describe('a flood of wrong passwords', () => {
-  test('is compared one by one, in a row that has an end', async () => {
+  test('is compared one by one, in a bounded queue', async () => {
     const { asked, passwords } = heldComparer();
     const tries = Array.from({ length: 40 }, (_, number) =>
       passwords.isRight({ user: 'alice', password: `guess ${number}` }, users).catch((error: unknown) => error),
@@ -118,7 +118,7 @@ describe('a flood of wrong passwords', () => {
     );
   });
 
-  test('forgets no right one, which need not wait either', async () => {
+  test('keeps known right ones, which need not wait either', async () => {
     const { asked, passwords } = heldComparer();
     const first = passwords.isRight(ALICE, users);
     await turns();
@@ -147,12 +147,12 @@ describe('a flood of wrong passwords', () => {
       turned++;
     }
     expect(await guesses).toEqual([false, false]);
-    // Compared here, each would be one turn that takes a third of a second, with a handful between.
+    // In the main thread, each comparison would block for a third of a second, with a few turns between.
     expect(turned).toBeGreaterThan(1_000);
   });
 });
 
-test('a thread that ends is no answer, and the next comparison has another', async () => {
+test('a thread that ends is no result, and the next comparison has another', async () => {
   const { asked, passwords } = heldComparer();
   const lost = passwords.isRight(ALICE, users).catch((error: unknown) => error);
   await turns();
@@ -164,7 +164,7 @@ test('a thread that ends is no answer, and the next comparison has another', asy
   expect(await next).toBe(true);
 });
 
-test('an idle thread ends, and is there again when it is needed', async () => {
+test('an idle thread ends, and restarts when it is needed', async () => {
   const clock = new ManualClock(0);
   const comparer = threadComparer(clock);
   onTestFinished(() => comparer[Symbol.dispose]());

@@ -1,4 +1,4 @@
-/** The probes' own listener: two addresses, and nothing that anybody could want besides. */
+/** The probes' own listener: two addresses, and nothing sensitive. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
@@ -16,7 +16,7 @@ async function probing(deps: ReturnType<typeof world>): Promise<string> {
 }
 
 describe('the listener of the probes', () => {
-  test('says what the daemon says of itself', async () => {
+  test("returns the daemon's state", async () => {
     let works = true;
     const address = await probing(
       world({
@@ -36,7 +36,7 @@ describe('the listener of the probes', () => {
     ]);
   });
 
-  test('asks nobody who they are, whatever tokens there are', async () => {
+  test('needs no credentials, whatever tokens exist', async () => {
     const tokens = [{ name: 'oncall', role: 'operator' as const, token: Secret.of('token') }];
     const address = await probing(world({ tokens }));
     for (const headers of [{}, { Authorization: 'Bearer wrong' }]) {
@@ -53,7 +53,7 @@ describe('the listener of the probes', () => {
     },
   );
 
-  test('takes no other method', async () => {
+  test('supports no other method', async () => {
     const address = await probing(world());
     const { status, headers } = await ask(address, '/-/healthy', { method: 'POST' });
     expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);

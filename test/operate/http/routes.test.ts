@@ -1,4 +1,4 @@
-/** Every address over real HTTP: what it answers, to which methods, with which headers, in which shape. */
+/** Every address over real HTTP: its response, methods, headers and shape. */
 import { gunzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -128,7 +128,7 @@ describe('reading', () => {
     expect(posted.text).toContain(`${path} takes GET, HEAD, not POST.`);
   });
 
-  test('what is not there says what is', async () => {
+  test('an unknown path lists the known ones', async () => {
     const { address } = await serving(world());
     const page = await ask(address, '/metric');
     expect(page.status).toBe(404);
@@ -142,7 +142,7 @@ describe('reading', () => {
     });
   });
 
-  test('health and readiness speak through status and words', async () => {
+  test('health and readiness use status and words', async () => {
     const { address } = await serving(
       world({
         health: () => ({ healthy: false, detail: 'no tick for 40 s' }),
@@ -164,7 +164,7 @@ describe('/metrics', () => {
   const body = `# HELP a b\n${'a{b="c"} 1\n'.repeat(500)}`;
   const metrics = () => Promise.resolve(scrapeBody(body));
 
-  test('is gzipped for those who take it', async () => {
+  test('is gzipped for clients that accept it', async () => {
     const { address } = await serving(world({ metrics }));
     const plainly = await ask(address, '/metrics');
     expect(plainly.headers['content-encoding']).toBeUndefined();
@@ -324,7 +324,7 @@ describe('the JSON API', () => {
     expect(await get('/api/v1/actions?limit=1')).toMatchObject({ actions: [{ id: 2 }] });
   });
 
-  test.each(['0', '501', 'x', '1.5', ''])('limit=%s is refused', async (limit) => {
+  test.each(['0', '501', 'x', '1.5', ''])('limit=%s is rejected', async (limit) => {
     expect(await get(`/api/v1/actions?limit=${limit}`)).toEqual({
       error: { code: 'bad_request', message: 'limit must be a whole number from 1 to 500.' },
     });
@@ -379,7 +379,7 @@ describe('state', () => {
     expect(asked).toEqual(['/backup/copy.db', 'looked by local']);
   });
 
-  test('that cannot be copied or adopted says why', async () => {
+  test('that cannot be copied or adopted has the reason', async () => {
     const refuse = (): never => {
       throw new Error('no room');
     };
@@ -395,7 +395,7 @@ describe('state', () => {
   });
 });
 
-describe('the page of policies at work', () => {
+describe('the page of active policies', () => {
   const GROUP = "https://app.example.com/x'; reboot '";
 
   async function page(overrides: Partial<World>): Promise<string> {
@@ -403,7 +403,7 @@ describe('the page of policies at work', () => {
     return (await ask(address, '/')).text.replaceAll(/\s+/g, ' ');
   }
 
-  test('shows ten problems besides the first, and folds the others away', async () => {
+  test('shows ten further problems, and folds the others', async () => {
     const conditions = Array.from({ length: 50 }, (_, index) => ({
       key: `held/p-${index}`,
       severity: 'warning' as const,
@@ -421,7 +421,7 @@ describe('the page of policies at work', () => {
     expect(folded).toContain(`<summary>${problems.length - 11} more</summary>`);
   });
 
-  test('tells what stands, first, and the command that goes on', async () => {
+  test('shows active conditions first, with the next command', async () => {
     const halted = {
       key: `halted/resume-billing/${GROUP}`,
       severity: 'warning',
@@ -441,12 +441,12 @@ describe('the page of policies at work', () => {
     expect(markup, 'a pause is one row').not.toContain('Paused: policy/p');
     expect(markup).toContain('<code>opsd unpause --policy p --reason TEXT</code>');
     expect(markup).toContain('3 of the first 3 failed');
-    // A workflow's name must not become a command of its own in the shell of whoever copies this.
+    // A workflow's name must not become a separate command in the shell of an operator who copies this.
     const word = String.raw`'https://app.example.com/x'\''; reboot '\'''`.replaceAll("'", '&#39;');
     expect(markup).toContain(`<code>opsd unpause --policy resume-billing --group ${word} --reason TEXT</code>`);
   });
 
-  test('gives each condition its next command, as this process was started', async () => {
+  test('has the next command of each condition, as this process was started', async () => {
     const kinds = ['held', 'approval', 'unknown', 'reload'];
     const of = { severity: 'warning', policy: 'p', summary: 's', detail: 'd', since: NOW } as const;
     const markup = await page({
@@ -475,7 +475,7 @@ describe('the page of policies at work', () => {
     expect(markup).not.toContain('`opsd');
   });
 
-  test('tells which plans wait, what for, and how to decide', async () => {
+  test('shows pending plans, their reason, and how to decide', async () => {
     const needsApproval = { guard: 'tripwire', reason: '183 matched, at most 100' };
     const asked: unknown[] = [];
     const waiting = [storedPlan({ plan: plan({ needsApproval }) })];
@@ -487,7 +487,7 @@ describe('the page of policies at work', () => {
     expect(markup).toContain('2 acts');
   });
 
-  test('shows campaigns by group: state, step, what is verified, until when', async () => {
+  test('shows campaigns by group: state, step, verified results, end', async () => {
     const campaign = {
       id: 'resume-billing/1',
       policy: 'resume-billing',
@@ -517,7 +517,7 @@ describe('the page of policies at work', () => {
     expect(markup).toContain('on probation: 2 audit runs to go');
   });
 
-  test('leaves out what there is none of', async () => {
+  test('omits absent parts', async () => {
     const markup = await page({});
     for (const id of ['conditions', 'plans', 'campaigns']) expect(markup).not.toContain(`id="${id}"`);
   });
@@ -529,7 +529,7 @@ describe('the page', () => {
     return (await ask(address, path)).text;
   }
 
-  test('escapes every name and text that comes from elsewhere', async () => {
+  test('escapes every external name and text', async () => {
     const hostile = { policy: CANARY, account: CANARY, dlqId: CANARY, workflowUrl: CANARY };
     const deps = world({
       policies: () => [
@@ -562,7 +562,7 @@ describe('the page', () => {
     expect(answer.text).not.toMatch(/ style="| on\w+="/);
   });
 
-  test('a link that is no page is text', async () => {
+  test('a link that is not a page is text', async () => {
     const markup = await page(
       world({
         links: [
@@ -575,7 +575,7 @@ describe('the page', () => {
     expect(markup).not.toContain('href="//');
   });
 
-  test('says what will appear where nothing is yet', async () => {
+  test('explains empty sections', async () => {
     const markup = await page(world());
     expect(markup).toContain('No collector is registered yet');
     expect(markup).toContain('No policy is configured');
@@ -626,7 +626,7 @@ describe('the page', () => {
   });
 });
 
-describe('what log and statistics say of an hour', () => {
+describe('log and statistics of an hour', () => {
   const hour = Date.UTC(2026, 10, 18, 9);
 
   async function pageOf(reconciled: NonNullable<AccountReading['reconciled']>): Promise<string> {
@@ -637,7 +637,7 @@ describe('what log and statistics say of an hour', () => {
     return (await ask(server.address, '/')).text;
   }
 
-  /** The cells of a row's table row, as a reader sees them. */
+  /** Returns the visible cells of a table row. */
   function cellsOf(markup: string, anchor: string): string[] {
     const row = new RegExp(`<tr role="row" id="${anchor}">(.*?)</tr>`, 's').exec(markup)?.[1] ?? '';
     const cells = [...row.matchAll(/<t[hd] [^>]*>(.*?)<\/t[hd]>/gs)];
@@ -649,7 +649,7 @@ describe('what log and statistics say of an hour', () => {
     );
   }
 
-  test('stands in a table: state, hour, both figures, how far apart they are, and the verdict', async () => {
+  test('are in a table: state, hour, both figures, their difference, and the verdict', async () => {
     const markup = await pageOf([
       { state: 'CREATED', hour, logs: 1_200, statistics: 1_200, agrees: true, isLasting: false },
       { state: 'DELIVERED', hour, logs: 1_000, statistics: 1_080, agrees: false, isLasting: false },
@@ -678,19 +678,19 @@ describe('what log and statistics say of an hour', () => {
       'they differ In the hour before, too: one of them did not serve what happened.',
     ]);
     expect(cellsOf(markup, 'reconciliation-production-CANCELLED')[4]).toBe('+40');
-    // What the verdict at the top tells of leads to its row.
+    // The verdict at the top links to its row.
     expect(markup).toContain('href="#reconciliation-production-ERROR"');
     expect(markup).not.toContain('href="#reconciliation-production-DELIVERED"');
   });
 
-  test('says what it takes where nothing can be compared, and nothing at all where no statistics are read', async () => {
+  test('name the requirement where nothing can be compared, and are absent where no statistics are read', async () => {
     expect(await pageOf([])).toContain('Nothing can be compared yet.');
     const server = await serving(world());
     expect((await ask(server.address, '/')).text).not.toContain('id="reconciliation"');
   });
 });
 
-describe('labels of which values fold', () => {
+describe('folded labels', () => {
   const label = {
     account: 'production',
     label: 'destination',
@@ -702,7 +702,7 @@ describe('labels of which values fold', () => {
     largestFolded: [{ value: CANARY, count: 1_250, over: 50 }],
   };
 
-  test('stand on the page with the largest of these values, and as JSON', async () => {
+  test('are on the page with their largest values, and as JSON', async () => {
     const server = await serving(
       busyWorld({ labels: () => [{ ...label, label: 'workflow', foldedAmount: 0 }, label] }),
     );
@@ -716,7 +716,7 @@ describe('labels of which values fold', () => {
     expect(told).toMatchObject({ at: NOW, labels: [{ label: 'workflow' }, label] });
   });
 
-  test('are no section of a page when there are none', async () => {
+  test('have no section on the page when there are none', async () => {
     const server = await serving(busyWorld({ labels: () => [{ ...label, foldedAmount: 0 }] }));
     expect((await ask(server.address, '/')).text).not.toContain('id="labels"');
   });

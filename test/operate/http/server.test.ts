@@ -1,4 +1,4 @@
-/** The server as a process among others: taking addresses, bad clients, and the way down. */
+/** The server in its environment: addresses, bad clients, and shutdown. */
 import { Agent, createServer } from 'node:http';
 import { connect, createServer as createNetServer, type AddressInfo, type Socket } from 'node:net';
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { ask, engine, plan, scrapeBody, serving, world } from './world.ts';
 
-/** A raw connection, and all that came over it. */
+/** A raw connection with its received bytes. */
 function raw(address: string): Socket & { received: string } {
   const socket = Object.assign(connect({ host: '127.0.0.1', port: Number(new URL(address).port) }), { received: '' });
   socket.on('data', (chunk: Buffer) => (socket.received += chunk.toString('latin1')));
@@ -34,19 +34,19 @@ async function message(work: Promise<unknown>): Promise<string> {
 }
 
 describe('a TCP address', () => {
-  test('of port 0 is the one that was given', async () => {
+  test('with port 0 is the selected one', async () => {
     const { address } = await serving(world());
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
     expect((await ask(address, '/-/healthy')).status).toBe(200);
   });
 
-  test.each(['::', '0.0.0.0'])('of every interface (%s) is shown as one that works from here', async (host) => {
+  test.each(['::', '0.0.0.0'])('of every interface (%s) is shown as one that works from this machine', async (host) => {
     const { address } = await serving(world(), { host, port: 0 });
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect((await ask(address, '/-/healthy')).status).toBe(200);
   });
 
-  test('that is taken is named, with what to do', async () => {
+  test('in use is named, with the remedy', async () => {
     const { address } = await serving(world());
     const port = Number(new URL(address).port);
     expect(await message(startServer(world(), { host: '127.0.0.1', port }))).toBe(
@@ -54,7 +54,7 @@ describe('a TCP address', () => {
     );
   });
 
-  test('that the machine does not have is named', async () => {
+  test('that the machine lacks is named', async () => {
     expect(await message(startServer(world(), { host: '192.0.2.1', port: 0 }))).toMatch(
       /^cannot listen on 192\.0\.2\.1:0: this machine has no such address\./,
     );
@@ -62,7 +62,7 @@ describe('a TCP address', () => {
 });
 
 describe('a unix socket', () => {
-  test('lets in its owner alone, and is gone after the stop', async () => {
+  test('admits its owner alone, and is gone after the stop', async () => {
     const path = join(tempDir(), 'opsd.db.sock');
     const server = await serving(world(), { socketPath: path });
     expect(server.address).toBe(path);
@@ -72,10 +72,10 @@ describe('a unix socket', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('of a dead process is taken over', async () => {
+  test('of a dead process is replaced', async () => {
     const folder = tempDir();
     const path = join(folder, 's');
-    // A socket whose file was moved outlives its server's tidying up, as that of a killed process does.
+    // A socket whose file was moved survives its server's cleanup, as that of a killed process does.
     const dead = createNetServer();
     await new Promise<void>((resolve) => dead.listen(join(folder, 'first'), resolve));
     renameSync(join(folder, 'first'), path);
@@ -104,7 +104,7 @@ describe('a unix socket', () => {
     expect(statSync(path).size).toBe(8);
   });
 
-  test('of too long a path is refused before anything is made', async () => {
+  test('with too long a path is rejected before anything is created', async () => {
     const folder = join(tempDir(), 'x'.repeat(100));
     mkdirSync(folder);
     const path = join(folder, 's');
@@ -113,14 +113,14 @@ describe('a unix socket', () => {
     );
   });
 
-  test('in no folder says so', async () => {
+  test('in a missing folder reports it', async () => {
     const path = join(tempDir(), 'no', 's');
     expect(await message(startServer(world(), { socketPath: path }))).toContain('its folder does not exist');
   });
 });
 
 describe('clients', () => {
-  test('that talk no HTTP get one answer and the end', async () => {
+  test('that do not send HTTP get one response and the end', async () => {
     const { address } = await serving(world());
     const socket = raw(address);
     socket.write('hello\r\n\r\n');
@@ -129,7 +129,7 @@ describe('clients', () => {
     expect((await ask(address, '/-/healthy')).status).toBe(200);
   });
 
-  test('that pipeline garbage after a request get their answer first', async () => {
+  test('that pipeline garbage after a request get their response first', async () => {
     const { address } = await serving(world());
     const socket = raw(address);
     socket.write('GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n\x00\x01garbage\r\n\r\n');
@@ -138,7 +138,7 @@ describe('clients', () => {
     expect((await ask(address, '/-/healthy')).status).toBe(200);
   });
 
-  test('that pipeline requests get all answers in order', async () => {
+  test('that pipeline requests get all responses in order', async () => {
     const { address } = await serving(world());
     const socket = raw(address);
     socket.write(
@@ -148,7 +148,7 @@ describe('clients', () => {
     expect(socket.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
   });
 
-  test('that pipeline more than a few unanswered requests are cut, and no more of them is begun', async () => {
+  test('that pipeline more than a few requests without a response are cut, and no more of them begin', async () => {
     let begun = 0;
     const deps = world({ health: () => ({ healthy: ++begun > 0, detail: 'counted' }) });
     const { address } = await serving(deps);
@@ -167,14 +167,14 @@ describe('clients', () => {
     expect(deps.log).toEqual([]);
   });
 
-  test('with huge headers are refused', async () => {
+  test('with huge headers are rejected', async () => {
     const { address } = await serving(world());
     const answer = await ask(address, '/', { headers: { 'X-Long': 'x'.repeat(20_000) } });
     expect(answer.status).toBe(431);
     expect(answer.text).toBe('Request headers may have 16384 bytes.\n');
   });
 
-  test('without a Host header are refused', async () => {
+  test('without a Host header are rejected', async () => {
     const { address } = await serving(world());
     const socket = raw(address);
     socket.write('GET / HTTP/1.1\r\n\r\n');
@@ -182,7 +182,7 @@ describe('clients', () => {
     expect(socket.received).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test('with two Host headers are refused', async () => {
+  test('with two Host headers are rejected', async () => {
     const { address } = await serving(world());
     const socket = raw(address);
     socket.end('GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n\r\n');
@@ -190,7 +190,7 @@ describe('clients', () => {
     expect(socket.received).toMatch(/^HTTP\/1\.1 400 [^]*several Host headers/);
   });
 
-  test('that send a body nobody reads lose their connection, not the answer', async () => {
+  test('that send an unread body lose their connection, not the response', async () => {
     const { address } = await serving(world());
     const headers = { 'Content-Length': '1000000' };
     const socket = raw(address);
@@ -199,7 +199,7 @@ describe('clients', () => {
     expect(socket.received).toMatch(/^HTTP\/1\.1 405 [^]*Connection: close/i);
   });
 
-  test('that go away in the middle of a scrape do no harm', async () => {
+  test('that disconnect during a scrape do no harm', async () => {
     const body = 'a{b="c"} 1\n'.repeat(1_000_000);
     const deps = world({ metrics: () => Promise.resolve(scrapeBody(body)) });
     const { address } = await serving(deps);
@@ -213,7 +213,7 @@ describe('clients', () => {
     expect(deps.log).toEqual([]);
   });
 
-  test('that go away end the plan they asked for', async () => {
+  test('that disconnect end their plan', async () => {
     let signal: AbortSignal | undefined;
     const deps = world({
       engine: engine({
@@ -237,7 +237,7 @@ describe('clients', () => {
 });
 
 describe('stopping', () => {
-  test('ends idle connections at once and refuses new ones', async () => {
+  test('ends idle connections at once and rejects new ones', async () => {
     const server = await serving(world());
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
@@ -250,7 +250,7 @@ describe('stopping', () => {
     await server.close();
   });
 
-  test('waits for an answer under way, and then ends its connection', async () => {
+  test('waits for a response in progress, and then ends its connection', async () => {
     let finish: ((value: ReturnType<typeof scrapeBody>) => void) | undefined;
     const deps = world({ metrics: () => new Promise((resolve) => (finish = resolve)) });
     const server = await serving(deps);
@@ -266,7 +266,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  test('cuts what is still under way after two seconds', async () => {
+  test('cuts requests in progress after two seconds', async () => {
     let begun = false;
     const deps = world({ metrics: () => new Promise(() => (begun = true)) });
     const server = await serving(deps);
@@ -285,7 +285,7 @@ describe('stopping', () => {
     await stop;
   });
 
-  test('gives a plan up with an answer', async () => {
+  test('aborts a plan with a response', async () => {
     let begun = false;
     const deps = world({
       engine: engine({
@@ -322,7 +322,7 @@ describe('stopping', () => {
   });
 });
 
-test('a port that another program holds is free for it to keep', async () => {
+test('a port that another program holds stays with it', async () => {
   const other = createServer((_request, response) => void response.end('other'));
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void other.close());

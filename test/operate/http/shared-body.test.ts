@@ -1,4 +1,4 @@
-/** Large bodies over real sockets, to scrapers that behave and to those that do not. */
+/** Large bodies over real sockets, to correct and to faulty scrapers. */
 import { createServer, get, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -8,10 +8,10 @@ import { until } from '../../support/until.ts';
 import { ask, NOW, scrapeBody, serving, world } from './world.ts';
 
 const MEGABYTE = 1_048_576;
-/** More than any socket takes in without being read. */
+/** More megabytes than any socket takes without a reader. */
 const LARGE = 48;
 
-/** Of one piece of memory, however long: each call is another body. */
+/** Builds a body of equal blocks, each call another one. */
 function large(megabytes = LARGE): readonly Uint8Array[] {
   return Array.from({ length: megabytes }, () => PIECE);
 }
@@ -24,7 +24,7 @@ interface Answering {
   readonly ended: () => number;
 }
 
-/** A server that answers with the bodies given, one after the other, the last again and again. */
+/** Starts a server that responds with the given bodies in order, and then repeats the last. */
 async function answering(bodies: readonly (readonly Uint8Array[])[], maxBytes = Infinity): Promise<Answering> {
   const clock = new ManualClock(NOW);
   const shared = new SharedBodies(clock, maxBytes);
@@ -47,7 +47,7 @@ function close(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** Asks and reads nothing. */
+/** Sends a request and reads nothing. */
 function stalled(port: number): Socket & { gone: boolean } {
   const socket = Object.assign(connect(port, '127.0.0.1'), { gone: false });
   socket.on('error', () => undefined);
@@ -70,19 +70,19 @@ function bytesOf(port: number): Promise<number> {
 }
 
 describe('a large body', () => {
-  test('comes whole to ten who ask at once', async () => {
+  test('arrives whole at ten concurrent clients', async () => {
     const { port, ended } = await answering([large(8)]);
     const all = await Promise.all(Array.from({ length: 10 }, () => bytesOf(port)));
     expect(all).toEqual(Array.from({ length: 10 }, () => 8 * MEGABYTE));
     await until({ what: 'all answers have ended' }, () => ended() === 10);
   });
 
-  test('waits for who does not read, without being copied into memory, and is given up after a minute', async () => {
+  test('waits for a slow reader, without being copied into memory, and is aborted after a minute', async () => {
     const { port, clock, responses, ended } = await answering([large()]);
     const socket = stalled(port);
     await until({ what: 'the sockets are full' }, () => responses[0]?.writableNeedDrain === true);
     expect(responses[0]!.writableLength).toBeLessThan(2 * MEGABYTE);
-    // Others are served meanwhile.
+    // Other clients are served in the meantime.
     expect(await bytesOf(port)).toBe(LARGE * MEGABYTE);
     await clock.advance(59_999);
     expect([ended(), responses[0]!.destroyed]).toEqual([1, false]);
@@ -94,7 +94,7 @@ describe('a large body', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('is let go of at once by who goes away in the middle', async () => {
+  test('is released at once by a client that disconnects', async () => {
     const { port, clock, responses, ended } = await answering([large()]);
     const sockets = Array.from({ length: 5 }, () => stalled(port));
     await until({ what: 'all wait' }, () => responses.filter((response) => response.writableNeedDrain).length === 5);
@@ -104,7 +104,7 @@ describe('a large body', () => {
     expect(await bytesOf(port)).toBe(LARGE * MEGABYTE);
   });
 
-  test('that is older is cut for newer ones when they would keep too much alive together', async () => {
+  test('an older one is cut for newer ones when both would use too much memory', async () => {
     const bodies = [large(), large(), large(), large()];
     const { port, responses } = await answering(bodies, 2 * LARGE * MEGABYTE);
     const sockets: Socket[] = [];
@@ -128,7 +128,7 @@ describe('a large body', () => {
 });
 
 describe('the server', () => {
-  test('serves the format that is asked for, whole or gzipped, to GET and HEAD', async () => {
+  test('serves the requested format, whole or gzipped, to GET and HEAD', async () => {
     const asked: string[] = [];
     const metrics = (format: string) => {
       asked.push(format);

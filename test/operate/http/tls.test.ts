@@ -1,4 +1,4 @@
-/** A listener with TLS: whom it lets in, and certificates that change under connections that stay. */
+/** A listener with TLS: admitted clients, and certificates that change under open connections. */
 import { once } from 'node:events';
 import { request as httpsRequest, Agent, type AgentOptions } from 'node:https';
 import { connect, type Socket } from 'node:net';
@@ -62,21 +62,21 @@ function agent(options: AgentOptions = {}): Agent {
 
 interface Seen {
   readonly status: number;
-  /** Of the certificate that the server showed. */
+  /** Serial number of the server's certificate. */
   readonly serial: string;
-  /** Whether it came over a connection of before. */
+  /** True if the request used an existing connection. */
   readonly isReused: boolean;
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** @returns what came back, or why nothing did */
+/** @returns the response, or the reason for its absence */
 function get(address: string, by: Agent = agent()): Promise<Seen | string> {
   return new Promise((resolve) => {
     const request = httpsRequest(`${address}/-/healthy`, { agent: by }, (response) => {
       const socket = response.socket as import('node:tls').TLSSocket;
       const serial = socket.getPeerX509Certificate()?.serialNumber ?? '';
       const seen = { status: response.statusCode!, serial, isReused: request.reusedSocket, headers: response.headers };
-      // Its connection is free for the next one a moment later.
+      // The connection becomes free one turn later.
       response.resume().on('end', () => setImmediate(() => resolve(seen)));
     });
     request.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
@@ -84,7 +84,7 @@ function get(address: string, by: Agent = agent()): Promise<Seen | string> {
   });
 }
 
-/** An error on the way there is as good. */
+/** Resolves at the end. An error on the way counts too. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => void socket.once('close', () => resolve()));
 }
@@ -92,14 +92,14 @@ function closed(socket: Socket): Promise<void> {
 const statusOf = (seen: Seen | string): number | string => (typeof seen === 'string' ? 'refused' : seen.status);
 
 describe('TLS', () => {
-  test('is spoken on the address, which says so', async () => {
+  test('is used on the address, which says so', async () => {
     const { address } = await listening(webOf(first));
     expect(address).toMatch(/^https:\/\/127\.0\.0\.1:/);
     expect(await get(address)).toMatchObject({ status: 200 });
     expect(await get(address, agent({ ca: theirs.cert }))).toBe('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
   });
 
-  test('is all that is spoken: plain HTTP is cut without an answer', async () => {
+  test('is required: plain HTTP is cut without a response', async () => {
     const { address } = await listening(webOf(first));
     const socket = connect(Number(new URL(address).port), '127.0.0.1');
     let received = '';
@@ -111,7 +111,7 @@ describe('TLS', () => {
     expect(received).not.toContain('a 1');
   });
 
-  test('carries the answer to what is no HTTP', async () => {
+  test('carries the response to input that is not HTTP', async () => {
     const { address } = await listening(webOf(first));
     const socket = connectTls({ port: Number(new URL(address).port), host: '127.0.0.1', ca: ours.cert });
     let received = '';
@@ -122,20 +122,20 @@ describe('TLS', () => {
     expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   });
 
-  test('is spoken in the versions that are asked for', async () => {
+  test('uses the configured versions', async () => {
     const { address } = await listening(webOf(first, { minVersion: 'TLSv1.3' }));
     expect(statusOf(await get(address, agent({ maxVersion: 'TLSv1.2' })))).toBe('refused');
     expect(statusOf(await get(address))).toBe(200);
   });
 
-  test('ends with the daemon, whoever has not agreed on it yet', async () => {
+  test('ends with the daemon, even during a handshake', async () => {
     const base = world();
     const server = await serving({ ...base, door: new Door(webOf(first), base.clock) });
     const socket = connect(Number(new URL(server.address).port), '127.0.0.1');
     socket.on('error', () => undefined);
     const [near, far] = duplexPair();
     connectTls({ socket: near, ca: ours.cert }).on('error', () => undefined);
-    // The server answers the first word, and hears no second one.
+    // The server responds to the first message, and receives no second one.
     far.once('data', (hello: Buffer) => socket.write(hello));
     await once(socket, 'data');
     const [ended, cut] = [server.close(), closed(socket)];
@@ -143,11 +143,11 @@ describe('TLS', () => {
     await ended;
     await cut;
     expect(socket.destroyed).toBe(true);
-    // By itself such a connection ends after ten seconds.
+    // Without a stop such a connection ends after ten seconds.
   }, 8_000);
 });
 
-/** Go's table: each kind of client, and whether it comes in. */
+/** Go's table: each kind of client, and whether it is admitted. */
 describe('client certificates', () => {
   const kinds = {
     'no certificate': () => undefined,
@@ -200,14 +200,14 @@ describe('client certificates', () => {
     expect(statusOf(await get(address))).toBe('refused');
   });
 
-  test('cannot smuggle a name in another', async () => {
+  test('cannot contain a name inside another', async () => {
     const tls = { clientAuth: 'RequireAndVerifyClientCert', clientCa: ours.cert } as const;
     const { address } = await listening(webOf(first, { ...tls, allowedSans: ['good.example'] }));
     const sans = [{ type: 'url', value: 'http://x/, DNS:good.example, DNS:z.example' }] as const;
     expect(statusOf(await get(address, agent(await ours.issue({ use: 'client', sans }))))).toBe('refused');
   });
 
-  test('count for each connection: no session of before is taken up again', async () => {
+  test('count for each connection: no earlier session is resumed', async () => {
     const tls = { clientAuth: 'RequireAndVerifyClientCert', clientCa: ours.cert } as const;
     const issued = await ours.issue({ use: 'client' });
     const isReused = async (web: WebConfig, maxVersion: 'TLSv1.2' | 'TLSv1.3'): Promise<boolean> => {
@@ -233,7 +233,7 @@ describe('client certificates', () => {
 });
 
 describe('certificates that change', () => {
-  test('hold for new connections; those that are open stay', async () => {
+  test('apply to new connections; open ones stay', async () => {
     const { address, door } = await listening(webOf(first));
     const kept = agent({ keepAlive: true, maxSockets: 1 });
     const before = (await get(address, kept)) as Seen;
@@ -246,7 +246,7 @@ describe('certificates that change', () => {
     expect(after.serial).not.toBe(before.serial);
   });
 
-  test('of clients: those of the authority before are refused from now on', async () => {
+  test('of clients: those of the previous authority are rejected from now on', async () => {
     const tls = { clientAuth: 'RequireAndVerifyClientCert' } as const;
     const { address, door } = await listening(webOf(first, { ...tls, clientCa: ours.cert }));
     const [mine, other] = [await ours.issue({ use: 'client' }), await theirs.issue({ use: 'client' })];
@@ -256,7 +256,7 @@ describe('certificates that change', () => {
     expect(await both()).toEqual(['refused', 200]);
   });
 
-  test('that cannot be served with change nothing', async () => {
+  test('that cannot be served change nothing', async () => {
     const { address, door } = await listening(webOf(first, {}, { headers: { 'X-XSS-Protection': '1' } }));
     const other = await ours.issue();
     expect(() => door.take(webOf({ cert: first.cert, key: other.key }))).toThrow(/key values mismatch/);
@@ -265,8 +265,8 @@ describe('certificates that change', () => {
   });
 });
 
-describe('what else the file says', () => {
-  test('headers stand on every answer, in place of the usual ones', async () => {
+describe('other settings of the file', () => {
+  test('headers are in every response, and replace the usual ones', async () => {
     const headers = { 'X-Frame-Options': 'sameorigin', 'Content-Security-Policy': "default-src 'self'" };
     const { address, door } = await listening(webOf(first, {}, { headers }));
     const lower = { 'x-frame-options': 'sameorigin', 'content-security-policy': "default-src 'self'" };

@@ -1,4 +1,4 @@
-/** The verbs over HTTP: what the engine is asked, who may ask, and what comes back. */
+/** Commands over HTTP: calls of the engine, permissions, and responses. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -48,7 +48,7 @@ const POLICY: PolicyStatus = {
 
 const RESULT = { outcome: 'acted', matched: 183, acted: 1, backlog: 182 } as const;
 
-/** A daemon whose engine does everything it is asked, and what it was asked. */
+/** A daemon whose engine does everything that it is asked, with a record of the calls. */
 function willing(overrides: Partial<World> = {}): { readonly deps: World; readonly asked: unknown[][] } {
   const asked: unknown[][] = [];
   const keep = <T>(verb: string, answer: T, ...given: unknown[]): T => (asked.push([verb, ...given]), answer);
@@ -77,7 +77,7 @@ function willing(overrides: Partial<World> = {}): { readonly deps: World; readon
   return { deps, asked };
 }
 
-/** Over the unix socket. */
+/** Sends a request over the unix socket. */
 async function post(deps: World, path: string, body: unknown): Promise<Answer> {
   const { address } = await serving(deps, { socketPath: join(tempDir(), 's') });
   return ask(address, path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
@@ -85,7 +85,7 @@ async function post(deps: World, path: string, body: unknown): Promise<Answer> {
 
 const answered = (answer: Answer): unknown => JSON.parse(answer.text);
 
-/** Each verb with a body that it takes. */
+/** Each command with a valid body. */
 const VERBS = [
   ['plan', { policy: 'resume-billing' }, 'operator'],
   ['apply', { plan: '9f3c2a' }, 'operator'],
@@ -98,7 +98,7 @@ const VERBS = [
 ] as const;
 
 describe('over the unix socket', () => {
-  test('plan asks the engine, with what is overruled', async () => {
+  test('plan calls the engine, with the overruled limits', async () => {
     const { deps, asked } = willing();
     const overrule = { settings: { 'limits.maxPerHour': '6000' }, reason: 'catch up' };
     const answer = await post(deps, '/api/v1/plan', { policy: 'resume-billing', save: true, overrule });
@@ -111,14 +111,14 @@ describe('over the unix socket', () => {
     ]);
   });
 
-  test('apply answers with the plan and how its run ended', async () => {
+  test('apply returns the plan and the outcome of its run', async () => {
     const { deps, asked } = willing();
     const answer = await post(deps, '/api/v1/apply', { plan: '9f3c2a', reason: ' looked ' });
     expect(answered(answer)).toEqual({ plan: plan(), result: RESULT });
     expect(asked).toEqual([['apply', '9f3c2a', { by: 'local', reason: 'looked' }]]);
   });
 
-  test.each(['approve', 'reject'] as const)('%s answers with the decided plan', async (verb) => {
+  test.each(['approve', 'reject'] as const)('%s returns the decided plan', async (verb) => {
     const { deps, asked } = willing();
     const answer = await post(deps, `/api/v1/${verb}`, { plan: '9f3c2a', reason: 'fine' });
     const state = verb === 'approve' ? 'approved' : 'rejected';
@@ -126,7 +126,7 @@ describe('over the unix socket', () => {
     expect(asked).toEqual([[verb, '9f3c2a', { by: 'local', reason: 'fine' }]]);
   });
 
-  test('explain answers with what policies say and what was done', async () => {
+  test("explain returns the policies' decisions and the actions", async () => {
     const { deps } = willing();
     expect(answered(await post(deps, '/api/v1/explain', { id: 'dlq-8812' }))).toEqual({
       id: 'dlq-8812',
@@ -135,7 +135,7 @@ describe('over the unix socket', () => {
     });
   });
 
-  test('pause stops the engine, or one policy that there is', async () => {
+  test('pause stops the engine, or one existing policy', async () => {
     const { deps, asked } = willing();
     expect(answered(await post(deps, '/api/v1/pause', { reason: 'odd' }))).toEqual({ paused: 'engine' });
     const one = { reason: 'odd', policy: 'resume-billing' };
@@ -154,7 +154,7 @@ describe('over the unix socket', () => {
     ]);
   });
 
-  test('unpause lifts all, a policy, or a group that is named as it is shown', async () => {
+  test('unpause lifts all pauses, those of a policy, or those of a group by its shown name', async () => {
     const { deps, asked } = willing();
     const shown = GROUP.split('?')[0]!;
     expect(answered(await post(deps, '/api/v1/unpause', { reason: 'looked' }))).toEqual({ lifted: 2 });
@@ -182,7 +182,7 @@ describe('over the unix socket', () => {
     ['expired', 409],
     ['decided', 409],
     ['mode', 409],
-  ] as const)('a refusal of the engine keeps its code: %s', async (code, status) => {
+  ] as const)('a rejection by the engine keeps its code: %s', async (code, status) => {
     const refusal = { ok: false, code, message: 'why not' } as const;
     const refuse = () => Promise.resolve(refusal);
     const deps = world({
@@ -220,7 +220,7 @@ describe('bodies are read strictly', () => {
     ['pause', '{}', 'reason must be a text'],
     ['pause', '{"reason": "  "}', 'reason must say why'],
     ['unpause', `{"reason": "${'x'.repeat(501)}"}`, 'reason may have 500 characters'],
-  ])('%s refuses %s', async (verb, body, message) => {
+  ])('%s rejects %s', async (verb, body, message) => {
     const { deps, asked } = willing();
     const answer = await post(deps, `/api/v1/${verb}`, body);
     expect(answer.status).toBe(400);
@@ -230,7 +230,7 @@ describe('bodies are read strictly', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a long body is refused, of said and unsaid length', async () => {
+  test('a long body is rejected, with announced and unannounced length', async () => {
     const { address } = await serving(willing().deps, { socketPath: join(tempDir(), 's') });
     const body = `{"policy": "${'x'.repeat(70_000)}"}`;
     expect((await ask(address, '/api/v1/plan', { method: 'POST', body })).status).toBe(413);
@@ -244,7 +244,7 @@ describe('over TCP', () => {
   const tokens = (...roles: ApiToken['role'][]): ApiToken[] =>
     roles.map((role) => ({ name: `by-${role}`, role, token: Secret.of(`token-of-${role}`) }));
 
-  test.each(VERBS)('without tokens %s is refused, and nothing is done', async (verb, body) => {
+  test.each(VERBS)('without tokens %s is rejected, and nothing is done', async (verb, body) => {
     const { deps, asked } = willing();
     const { address } = await serving(deps);
     const headers = { Authorization: 'Bearer anything' };
@@ -286,7 +286,7 @@ describe('over TCP', () => {
     if (verb !== 'explain') expect(JSON.stringify([asked, adopted])).toContain(`by-${needs}`);
   });
 
-  test('backup is for the machine of the daemon alone', async () => {
+  test("backup requires the daemon's machine", async () => {
     const { deps } = willing({ tokens: tokens('admin') });
     const { address } = await serving(deps);
     const headers = { Authorization: 'Bearer token-of-admin' };
@@ -294,7 +294,7 @@ describe('over TCP', () => {
     expect(answer.status).toBe(403);
   });
 
-  test('reading stays open, but not for a token that is wrong', async () => {
+  test('reads stay open, but not for a wrong token', async () => {
     const { deps } = willing({ tokens: tokens('viewer') });
     const { address } = await serving(deps);
     expect((await ask(address, '/api/v1/policies')).status).toBe(200);
@@ -303,7 +303,7 @@ describe('over TCP', () => {
     expect((await ask(address, '/metrics', { headers })).status).toBe(200);
   });
 
-  test('a token counts from the moment its file changes, and one that is shared has the lesser role', async () => {
+  test('a token applies from the change of its file, and a shared one has the lower role', async () => {
     const file = join(tempDir(), 'token');
     writeFileSync(file, 'first\nsecond\n');
     const viewer: ApiToken = { name: 'v', role: 'viewer', token: Secret.of('second') };
@@ -321,7 +321,7 @@ describe('over TCP', () => {
   });
 });
 
-describe('what is kept can be read', () => {
+describe('kept records are readable', () => {
   const stored = storedPlan({ plan: plan({ notes: [`see ${GROUP}`] }) });
   const run = {
     id: 4,
@@ -402,7 +402,7 @@ describe('what is kept can be read', () => {
     }
   });
 
-  test('queries of URLs are shown nowhere', async () => {
+  test('queries of URLs are never shown', async () => {
     expect(await get('/api/v1/policies/resume-billing')).toMatchObject({
       policy: { campaigns: [{ group: GROUP.split('?')[0] }] },
     });

@@ -1,4 +1,4 @@
-/** A daemon as its server sees it: a real board on a clock that stands still, and whatever else a test sets. */
+/** A daemon as its server sees it: a real board on a stopped clock, and settings of the test. */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
@@ -58,7 +58,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
   };
 }
 
-/** A ledger in which nothing stands, but for what a test says. */
+/** An empty ledger, except for the overrides. */
 export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDeps['ledger'] {
   return {
     recentActions: () => [],
@@ -73,7 +73,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
   };
 }
 
-/** An engine without policies, but for what a test says. */
+/** An engine without policies, except for the overrides. */
 export function engine(overrides: Partial<Verbs> = {}): Verbs {
   const unknown = (policy: string): Refusal => ({
     ok: false,
@@ -94,7 +94,7 @@ export function engine(overrides: Partial<Verbs> = {}): Verbs {
   };
 }
 
-/** What the route for metrics is given. */
+/** Body that the route for metrics gets. */
 export function scrapeBody(...parts: readonly string[]): Awaited<ReturnType<ServerDeps['metrics']>> {
   return {
     contentType: 'text/plain; version=0.0.4',
@@ -103,7 +103,7 @@ export function scrapeBody(...parts: readonly string[]): Awaited<ReturnType<Serv
   };
 }
 
-/** Ends when the test does. */
+/** Starts a server that ends with the test. */
 export async function serving(
   deps: ServerDeps,
   listen: Parameters<typeof startServer>[1] = { host: '127.0.0.1', port: 0 },
@@ -111,7 +111,7 @@ export async function serving(
   const server = await startServer(deps, listen);
   onTestFinished(async () => {
     const closed = server.close();
-    // What still hangs is cut by the clock.
+    // The clock cuts hanging requests.
     if (deps.clock instanceof ManualClock) await deps.clock.advance(2_000);
     await closed;
   });
@@ -133,7 +133,7 @@ export interface Ask {
   readonly signal?: AbortSignal;
 }
 
-/** One request to a server at `http://…` or at the path of a unix socket. */
+/** Sends one request to a server at `http://…` or at the path of a unix socket. */
 export function ask(address: string, path: string, options: Ask = {}): Promise<Answer> {
   const { body, ...rest } = options;
   const where = address.startsWith('http://')

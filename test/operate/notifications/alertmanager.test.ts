@@ -19,7 +19,7 @@ function came(sink: HttpSink, count: number): Promise<true> {
   return until({ what: `${count} posts` }, () => sink.requests.length >= count || undefined);
 }
 
-test('an alert has labels of its own, an end ahead, and is sent again while it stands', async () => {
+test('an alert has its own labels and a future end, and is sent again while it is active', async () => {
   const sink = await httpSink();
   const { start, tell, clock } = notificationWorld();
   start({ alertmanager: { url: `${sink.url}/am/`, labels: { cluster: 'eu' } } });
@@ -62,7 +62,7 @@ test('a hold that passes from one guard to another stays one alert, and ends as 
   expect(second!.annotations).toMatchObject({ guard: 'clock' });
 });
 
-test('an end is sent with its time until it is taken, and then nothing', async () => {
+test('an end is sent with its time until it is accepted, and then nothing', async () => {
   const sink = await httpSink();
   const { start, tell, clock, store, turn } = notificationWorld();
   start({ alertmanager: { url: sink.url } });
@@ -93,7 +93,7 @@ test('an end is sent with its time until it is taken, and then nothing', async (
   expect(sink.requests).toHaveLength(4);
 });
 
-test('what stands and what ended outlives a restart', async () => {
+test('active and resolved conditions survive a restart', async () => {
   const sink = await httpSink();
   const world = notificationWorld();
   const before = world.start({ alertmanager: { url: sink.url } });
@@ -113,7 +113,7 @@ test('what stands and what ended outlives a restart', async () => {
   ]);
 });
 
-test('a condition that begins again before its end was taken stands', async () => {
+test('a condition that restarts before its end was accepted is active', async () => {
   const sink = await httpSink((_request, response) => void response.writeHead(503).end());
   const { start, tell, clock } = notificationWorld();
   const notifier = start({ alertmanager: { url: sink.url } });
@@ -129,7 +129,7 @@ test('a condition that begins again before its end was taken stands', async () =
   expect(notifier.activeConditions()).toHaveLength(1);
 });
 
-test('an end that nobody takes is forgotten after an hour: by then the alert has ended by itself', async () => {
+test('an end that is never accepted is dropped after an hour: by then the alert has ended by itself', async () => {
   const sink = await httpSink();
   const { start, tell, clock, store, turn } = notificationWorld();
   start({ alertmanager: { url: sink.url } });
@@ -148,7 +148,7 @@ test('an end that nobody takes is forgotten after an hour: by then the alert has
   expect(store.load().notifications).toEqual([]);
 });
 
-test('a condition of severity info is no alert before it has lasted', async () => {
+test('a condition of severity info is not an alert before it has lasted', async () => {
   const sink = await httpSink();
   const { start, tell, clock } = notificationWorld();
   start({ alertmanager: { url: sink.url }, infoAfter: '30s' });

@@ -18,7 +18,7 @@ function came(sink: HttpSink, count: number): Promise<true> {
 }
 
 describe('a condition', () => {
-  test('is told when it begins and when it ends', async () => {
+  test('is notified when it begins and when it ends', async () => {
     const sink = await httpSink();
     const { start, tell, clock } = notificationWorld();
     start({ webhook: { url: `${sink.url}/hook?key=1`, headers: { 'X-Team': 'sre' } } });
@@ -56,7 +56,7 @@ describe('a condition', () => {
     });
   });
 
-  test('that goes on is not told again, nor is the end of what had not begun', async () => {
+  test('that continues is not notified again, nor is the end of a condition that had not begun', async () => {
     const sink = await httpSink();
     const { start, tell, turn } = notificationWorld();
     const notifier = start({ webhook: { url: sink.url } });
@@ -74,7 +74,7 @@ describe('a condition', () => {
     expect(bodies(sink).map(({ status }) => status)).toEqual(['firing', 'resolved']);
   });
 
-  test('that becomes worse is told again', async () => {
+  test('that becomes worse is notified again', async () => {
     const sink = await httpSink();
     const { start, tell } = notificationWorld();
     start({ webhook: { url: sink.url } });
@@ -90,7 +90,7 @@ describe('a condition', () => {
     ]);
   });
 
-  test('of severity info is told when it lasts, and is not when it ends before', async () => {
+  test('of severity info is notified when it lasts, and is not when it ends before', async () => {
     const sink = await httpSink();
     const { start, tell, clock, store, turn } = notificationWorld();
     const notifier = start({
@@ -116,7 +116,7 @@ describe('a condition', () => {
     ]);
   });
 
-  test('of severity info that becomes worse is told at once', async () => {
+  test('of severity info that becomes worse is notified at once', async () => {
     const sink = await httpSink();
     const { start, tell } = notificationWorld();
     start({ webhook: { url: sink.url } });
@@ -126,7 +126,7 @@ describe('a condition', () => {
     expect(bodies(sink)).toMatchObject([{ severity: 'warning' }]);
   });
 
-  test('goes to the webhook of its owner, others to the one for all', async () => {
+  test('goes to the webhook of its owner, others to the common one', async () => {
     const [all, own] = [await httpSink(), await httpSink()];
     const { start, tell } = notificationWorld();
     start({ webhook: { url: all.url }, owners: { payments: { webhook: { url: own.url } } } });
@@ -140,7 +140,7 @@ describe('a condition', () => {
 });
 
 describe('a receiver', () => {
-  test('that fails is tried again, ever more seldom, and the order stays', async () => {
+  test('that fails is retried, with growing intervals, and the order stays', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(503).end());
     const { start, tell, clock, said, log } = notificationWorld();
     start({ webhook: { url: sink.url } });
@@ -166,7 +166,7 @@ describe('a receiver', () => {
     await until({ what: 'it is said' }, () => log.some((line) => line.includes('notification delivery recovered')));
   });
 
-  test('that wants to be left alone is, five minutes at most', async () => {
+  test('that requests a pause gets it, five minutes at most', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end());
     const { start, tell, clock } = notificationWorld();
     start({ webhook: { url: sink.url } });
@@ -176,7 +176,7 @@ describe('a receiver', () => {
     expect(sink.requests).toHaveLength(1);
   });
 
-  test('that refuses one for good gets the next', async () => {
+  test('that rejects one permanently gets the next', async () => {
     const sink = await httpSink((request, response) => {
       response.writeHead(request.body.includes('"key":"bad"') ? 422 : 200).end();
     });
@@ -188,7 +188,7 @@ describe('a receiver', () => {
     expect(lost()).toEqual(['webhook rejected']);
   });
 
-  test('whose file is not there yet is waited for; it may change', async () => {
+  test('whose file does not exist yet is waited for; the file may change', async () => {
     const [first, second] = [await httpSink(), await httpSink()];
     const { start, tell, clock, said } = notificationWorld();
     const folder = tempDir();
@@ -220,7 +220,7 @@ describe('a receiver', () => {
 });
 
 describe('a restart', () => {
-  test('forgets nothing that was not delivered, and tells nothing twice', async () => {
+  test('forgets no undelivered notification, and repeats none', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(503).end());
     const world = notificationWorld();
     const before = world.start({ webhook: { url: sink.url } });
@@ -255,7 +255,7 @@ describe('a restart', () => {
     expect(world.store.load().queue).toEqual([]);
   });
 
-  test('after a day leaves out what is no news any more', async () => {
+  test('after a day skips outdated notifications', async () => {
     const sink = await httpSink();
     const world = notificationWorld();
     const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });

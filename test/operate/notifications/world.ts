@@ -1,4 +1,4 @@
-/** A notifier over a store in memory and a receiver on loopback, on a clock that stands still. */
+/** A notifier over a store in memory and a receiver on loopback, on a stopped clock. */
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import type { Notification } from '#foundation/domain/notification.ts';
@@ -64,7 +64,7 @@ export function notificationWorld() {
     tell: (notification: Partial<Notification> = {}): void => {
       events.emit({ type: 'notification', ...NOTIFICATION, at: clock.now(), ...notification });
     },
-    /** A turn: what was told is in the store, and senders know. */
+    /** One turn: raised conditions are in the store, and senders know them. */
     turn: (): Promise<void> => clock.advance(0),
     lost: () =>
       said.flatMap((event) => (event.type === 'notification.dropped' ? [`${event.receiver} ${event.reason}`] : [])),

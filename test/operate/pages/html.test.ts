@@ -10,12 +10,12 @@ describe('html', () => {
     );
   });
 
-  test('nests, joins lists, leaves out what is not there', () => {
+  test('nests, joins lists, omits absent parts', () => {
     const items = ['a', '<b>'].map((text) => html`<i>${text}</i>`);
     expect(html`${items}${undefined}${false}${0}`.toString()).toBe('<i>a</i><i>&lt;b&gt;</i>0');
   });
 
-  test('passes constants as they are', () => {
+  test('passes constants unchanged', () => {
     expect(html`${constantMarkup('<style>a > b {}</style>')}`.toString()).toBe('<style>a > b {}</style>');
   });
 
