@@ -1,9 +1,9 @@
-/** Commands of people while the engine is exchanged. */
+/** Commands of operators during the exchange of the engine. */
 import { expect, test } from 'vitest';
 import { CommandGate, commandsOf } from '#app/commands.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 
-/** Two engines, of which the second one follows the first. */
+/** Two engines. The second one replaces the first. */
 function world() {
   const asked: string[] = [];
   /** Resolves the plan of the first engine. */
@@ -41,7 +41,7 @@ const REQUEST = { by: 'local', save: false };
 const PERSON = { by: 'local' };
 const signal = new AbortController().signal;
 
-test('a command that comes during the exchange is answered by the next engine; a pause does not wait', async () => {
+test('a command during the exchange is answered by the next engine; a pause does not wait', async () => {
   const { asked, gate, commands, exchange } = world();
   const held = gate.hold();
   await held.ended;
@@ -60,7 +60,7 @@ test('a command that comes during the exchange is answered by the next engine; a
   expect(asked.slice(1)).toEqual(['new plan', 'new apply', 'new approve', 'new reject', 'new unpause']);
 });
 
-test('an apply under way is broken off and waited for: the next engine begins after its end', async () => {
+test('an apply in progress is aborted and awaited: the next engine begins after its end', async () => {
   const { gate, end, commands } = world();
   const applied = commands.apply('1', PERSON, signal);
   await Promise.resolve();
@@ -75,7 +75,7 @@ test('an apply under way is broken off and waited for: the next engine begins af
   expect(await applied).toEqual({ ok: true, result: { outcome: 'halted' } });
 });
 
-test('a plan under way is made anew by the next engine', async () => {
+test('a plan in progress is repeated by the next engine', async () => {
   const { asked, gate, end, commands, exchange } = world();
   const planned = commands.plan('p', REQUEST, signal);
   await Promise.resolve();
@@ -88,7 +88,7 @@ test('a plan under way is made anew by the next engine', async () => {
   expect(asked).toEqual(['old plan', 'new plan']);
 });
 
-test('a caller who goes away gets no answer, whether the command waits or is under way', async () => {
+test('a caller that disconnects gets no response, whether the command waits or is in progress', async () => {
   const { asked, gate, commands } = world();
   const gone = new AbortController();
   const held = gate.hold();

@@ -1,4 +1,4 @@
-/** The web configuration files, as the composition root opens the listeners with them. */
+/** The web configuration files, and the listeners that the composition root opens with them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -27,14 +27,14 @@ accounts: [{ name: a, url: "https://x.example", token: t }]
   return { put, load };
 }
 
-test('a listener is never opened without the file that is named for it', () => {
+test('a listener is never opened without its file', () => {
   const { put, load } = world();
   put('web.yaml', '{}');
   expect(openDoors(load(), new ManualClock(0)).server).toBeDefined();
   expect(() => openDoors(load(false), new ManualClock(0))).toThrow('server.webConfigFile was not read');
 });
 
-test('what has changed is taken up, and said; what has not is left alone', () => {
+test('changes are applied and reported; unchanged parts are not', () => {
   const { put, load } = world();
   put('web.yaml', 'rate_limit: { interval: 1s, burst: 5 }');
   const doors = openDoors(load(), new ManualClock(0));

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { endGeneration } from '#app/exchange.ts';
 
-/** A generation whose work goes on after the time for its stop is over. */
+/** A generation whose work continues after its stop has timed out. */
 function world() {
   const happened: string[] = [];
   const run = Promise.withResolvers<void>();

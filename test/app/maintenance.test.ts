@@ -45,14 +45,14 @@ function world(
   return { tasks, lines, told, run, conditions, storeState };
 }
 
-test('the head of the audit log goes to the log every hour, in the form that opsd audit verify takes', async () => {
+test('the head of the audit log is logged every hour, in the form that opsd audit verify accepts', async () => {
   const { tasks, lines, run } = world(() => ({ more: false }));
   expect(tasks.get('audit-head')!.schedule).toEqual({ every: 3_600_000 });
   await run('audit-head');
   expect(lines).toEqual([[{ head: `7:${HEAD.hash}` }, 'the audit log ends here']]);
 });
 
-test('a store that must be adopted is told of at the start and every hour, for nothing is done meanwhile', async () => {
+test('a store that must be adopted is reported at the start and every hour, because the daemon does nothing until then', async () => {
   const { lines, run } = world(() => ({ more: false }), HEAD, 'the store is an old copy');
   await run('audit-head');
   expect(lines[1]).toEqual([
@@ -62,7 +62,7 @@ test('a store that must be adopted is told of at the start and every hour, for n
   ]);
 });
 
-test('a store that is damaged or gone is a condition until it is back, and one failure of the store', async () => {
+test('a damaged or missing store is a condition until it is back, and one failure of the store', async () => {
   const { tasks, told, run, conditions, storeState } = world(() => ({ more: false }));
   expect(tasks.get('store-watch')).toMatchObject({ schedule: { every: 10_000 }, runAtStart: true });
   await run('store-watch');
@@ -76,13 +76,13 @@ test('a store that is damaged or gone is a condition until it is back, and one f
   expect(told).toEqual([{ type: 'store.failed', operation: 'watch', message: '/data/opsd.db was moved' }]);
 });
 
-test('an audit log without a record has no head to tell', async () => {
+test('an audit log without a record has no head to log', async () => {
   const { lines, run } = world(() => ({ more: false }), null);
   await run('audit-head');
   expect(lines).toEqual([]);
 });
 
-test('the ledger forgets every day, batch after batch', async () => {
+test('the ledger removes old records every day, batch after batch', async () => {
   const asked: number[] = [];
   const { tasks, run } = world((now) => ({ more: asked.push(now) === 1 }));
   expect(tasks.get('ledger-retention')!.schedule).toEqual({ every: 86_400_000 });
@@ -91,14 +91,14 @@ test('the ledger forgets every day, batch after batch', async () => {
   expect(asked).toEqual([NOW, NOW]);
 });
 
-test('the ledger forgets nothing by a clock that no answer of the service confirms', async () => {
+test('the ledger removes nothing by a clock that no response of the service confirms', async () => {
   const asked: number[] = [];
   const { run } = world((now) => ({ more: asked.push(now) === 1 }), HEAD, undefined, false);
   expect(await run('ledger-retention')).toEqual({ againInMs: 60_000 });
   expect(asked).toEqual([]);
 });
 
-test('a ledger that cannot be written is told of, and tried again the next day', async () => {
+test('a ledger that cannot be written is reported, and tried again the next day', async () => {
   const { told, run } = world(() => {
     throw new Error('disk full');
   });
@@ -147,7 +147,7 @@ describe('scheduled backups', () => {
     return { after, made, told, state, task: task! };
   }
 
-  test('the first one is due at once where there is none, and the next ones after the interval', async () => {
+  test('the first one is due at once without a copy, and the next ones after the interval', async () => {
     const { after, made, task } = backups();
     expect(task).toMatchObject({ schedule: { every: 60_000 }, runAtStart: true });
     await after(0);
@@ -156,7 +156,7 @@ describe('scheduled backups', () => {
     expect(made).toEqual([NOW, NOW + EVERY]);
   });
 
-  test('a restart puts nothing off: the newest copy says when the next one is due', async () => {
+  test('a restart delays nothing: the newest copy determines the next one', async () => {
     const { after, made } = backups(NOW - EVERY + 3_600_000);
     await after(3_599_999);
     expect(made).toEqual([]);
@@ -164,7 +164,7 @@ describe('scheduled backups', () => {
     expect(made).toHaveLength(1);
   });
 
-  test('a copy with a time to come is no reason to wait', async () => {
+  test('a copy with a future time is no reason to wait', async () => {
     const { after, made } = backups(NOW + 900 * EVERY);
     await after(0);
     expect(made).toHaveLength(1);

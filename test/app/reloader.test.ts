@@ -1,4 +1,4 @@
-/** Loading the configuration again, for a daemon that runs on whatever comes of it. */
+/** Reload of the configuration. The daemon runs on after any result. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,7 +6,7 @@ import { Reloader } from '#app/reloader.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-test('a check that breaks down is a configuration that cannot be used', async () => {
+test('a check that throws is an invalid configuration', async () => {
   const path = join(tempDir(), 'opsd.yaml');
   writeFileSync(path, 'accounts: [{ name: main, url: embedded }]\n');
   const env = {
@@ -20,10 +20,10 @@ test('a check that breaks down is a configuration that cannot be used', async ()
   const asked = reloader.request('SIGHUP');
   const loaded = reloader.load();
   expect(loaded).toMatchObject({ ok: false, problems: [expect.stringMatching(/opsd\.yaml: .*: broken check$/)] });
-  // Nobody knows what was meant of the policies.
+  // The intended policies are unknown.
   expect(loaded).not.toHaveProperty('policyPart');
   loaded.answer({ ok: false, message: 'told' });
   expect(await asked).toEqual({ ok: false, message: 'told' });
-  // Nor does looking whether it can be used by now.
+  // Checking again whether it is valid now does not throw either.
   await clock.advance(60_000);
 });

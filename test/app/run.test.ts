@@ -1,4 +1,4 @@
-/** The exchange of the daemon: what it is handed, what it falls back to, and when it is not exchanged. */
+/** The exchange of the daemon: its handed state, its fallback, and changes without an exchange. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ policies:
     mode: enforce
 `;
 
-/** Daemons that do as told, in a row; each says what happens to it. */
+/** Daemons that behave as configured, in a row. Each records its events. */
 function world() {
   const path = join(tempDir(), 'opsd.yaml');
   const write = (text: string): void => writeFileSync(path, text);
@@ -86,7 +86,7 @@ function world() {
     rehearse: (work: () => Promise<void>) => void (rehearsal = work),
     doors: (take: () => boolean) => void (doors = take),
     hangup: () => hangup(),
-    /** The daemon can take up every change, or is in the way of it. */
+    /** Sets whether the daemon can apply every change, or why not. */
     exchanges: (why?: string) => void ([startsAnew, problem] = [false, why]),
     stop: () => t.stop(),
     happens: (what: string) => until({ what }, () => happened.includes(what)),
@@ -95,7 +95,7 @@ function world() {
   return w;
 }
 
-test('what is good is tried, the old one ends, and the new one is handed what is written nowhere', async () => {
+test('a valid one is rehearsed, the old daemon ends, and the new one gets the unwritten state', async () => {
   const w = world();
   await w.happens('start 1');
   w.write(GOOD.replace('enforce', 'audit'));
@@ -111,7 +111,7 @@ test('what is good is tried, the old one ends, and the new one is handed what is
   expect(w.happened.at(-1)).toBe('end 2');
 });
 
-test('a daemon that can stay takes up the configuration itself', async () => {
+test('a daemon that can stay applies the configuration itself', async () => {
   const w = world();
   await w.happens('start 1');
   w.exchanges();
@@ -125,7 +125,7 @@ test('a daemon that can stay takes up the configuration itself', async () => {
   expect(w.happened.at(-1)).toBe('end 1');
 });
 
-test('a configuration that the daemon cannot take up is a failed reload, and the next one is compared with the old one', async () => {
+test('a configuration that the daemon cannot apply is a failed reload, and the next one is compared with the old one', async () => {
   const w = world();
   await w.happens('start 1');
   w.exchanges('the port is taken');
@@ -145,7 +145,7 @@ test('a configuration that the daemon cannot take up is a failed reload, and the
   expect(await w.ended).toBe(0);
 });
 
-test('one that does not start: the one before is started again, and policies that may have changed only watch', async () => {
+test('one that does not start: the previous one is started again, and policies that may have changed only watch', async () => {
   const w = world();
   await w.happens('start 1');
   w.failing.add(2);
@@ -172,7 +172,7 @@ test('where neither starts the program ends with the error', async () => {
   await expect(w.ended).rejects.toThrow('the port is taken');
 });
 
-test('what cannot be had is found out before the present daemon is touched', async () => {
+test('unavailable resources are detected before the present daemon is changed', async () => {
   const w = world();
   await w.happens('start 1');
   w.rehearse(() => Promise.reject(new Error('the store is full')));
@@ -185,7 +185,7 @@ test('what cannot be had is found out before the present daemon is touched', asy
   expect(await w.ended).toBe(0);
 });
 
-test('another mistake on top of one in the policies does not let them act again; a good loading does', async () => {
+test('a further error besides one in the policies does not let them act again; a successful reload does', async () => {
   const w = world();
   await w.happens('start 1');
   const times = (what: string): number => w.happened.filter((one) => one === what).length;
@@ -206,7 +206,7 @@ test('another mistake on top of one in the policies does not let them act again;
   expect(await w.ended).toBe(0);
 });
 
-test('who asks while it is tried gets an answer before the exchange, and another loading after it', async () => {
+test('a request during the rehearsal gets a response before the exchange, and another reload after it', async () => {
   const w = world();
   await w.happens('start 1');
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -228,7 +228,7 @@ test('who asks while it is tried gets an answer before the exchange, and another
   expect(await w.ended).toBe(0);
 });
 
-test('a file is taken as it is once it has stood still for a second, and is not loaded twice', async () => {
+test('a file is loaded once it has not changed for a second, and is not loaded twice', async () => {
   const w = world();
   await w.happens('start 1');
   await w.clock.advance(5_000);
@@ -246,7 +246,7 @@ test('a file is taken as it is once it has stood still for a second, and is not 
   expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good', 'end 2']);
 });
 
-test('a secret that comes later than the configuration that names it makes that one good', async () => {
+test('a secret that arrives later than the configuration that names it makes that one valid', async () => {
   const w = world();
   await w.happens('start 1');
   w.write(GOOD.replace('token: abc', 'tokenFile: token'));
@@ -255,7 +255,7 @@ test('a secret that comes later than the configuration that names it makes that 
   expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
   await w.clock.advance(60_000);
   expect(w.happened).toEqual(['start 1', 'note the files changed']);
-  // What is there may still be refused: that is tried once.
+  // A complete configuration may still be rejected: that is tried once.
   w.rehearse(() => Promise.reject(new Error('the store is full')));
   writeFileSync(join(dirname(w.path), 'token'), 'abc');
   await w.clock.advance(5_000);
@@ -277,8 +277,8 @@ test('a secret that comes later than the configuration that names it makes that 
 
 const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
 
-describe('a web configuration file that has changed', () => {
-  /** A daemon whose users stand in a file of their own. */
+describe('a changed web configuration file', () => {
+  /** A daemon whose users are in a separate file. */
   async function withUsers() {
     const w = world();
     const users = (...names: string[]): void => {
@@ -293,7 +293,7 @@ describe('a web configuration file that has changed', () => {
     return { w, users };
   }
 
-  test('is taken up by the daemon that runs, and said of by it', async () => {
+  test('is applied and reported by the running daemon', async () => {
     const { w, users } = await withUsers();
     users('alice', 'bob');
     w.doors(() => true);
@@ -307,7 +307,7 @@ describe('a web configuration file that has changed', () => {
     expect(w.happened.filter((what) => what.startsWith('start'))).toHaveLength(2);
   });
 
-  test('and cannot be taken up is a failed reload that concerns no policy', async () => {
+  test('that cannot be applied is a failed reload that concerns no policy', async () => {
     const { w, users } = await withUsers();
     users('alice', 'bob');
     w.doors(() => {
@@ -324,7 +324,7 @@ describe('a web configuration file that has changed', () => {
     await w.ended;
   });
 
-  test('and is bad never reaches the daemon; policies run on', async () => {
+  test('that is invalid never reaches the daemon; policies continue', async () => {
     const { w } = await withUsers();
     writeFileSync(join(dirname(w.path), 'web.yaml'), 'basic_auth_users: { alice: no-hash }\n');
     w.hangup();
@@ -340,7 +340,7 @@ describe('a web configuration file that has changed', () => {
   });
 });
 
-test('what the files hold is known by the hash of the configuration, so that no change is missed in between', () => {
+test('the hash of the configuration covers the content of the files, so that no change is missed in between', () => {
   const folder = tempDir();
   const path = join(folder, 'opsd.yaml');
   writeFileSync(path, GOOD.replace('policies:', 'policyFiles: ["p*.yaml"]\npolicies:'));
@@ -353,7 +353,7 @@ test('what the files hold is known by the hash of the configuration, so that no 
   expect(contents()).not.toBe(before);
 });
 
-test('certificates and users are known by their contents, and are none of the configuration itself', async () => {
+test('certificates and users are identified by their content, and are not part of the configuration itself', async () => {
   const folder = tempDir();
   const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
   const ca = await authority();
@@ -383,7 +383,7 @@ test('certificates and users are known by their contents, and are none of the co
   seen.push(load());
   expect(new Set([...seen.map((config) => config.contents), torn]).size).toBe(4);
   expect(new Set(seen.map(({ hash }) => hash)).size).toBe(1);
-  // Without TLS the listener is another one.
+  // Without TLS it is another listener.
   put('web/web.yaml', users);
   expect(load().hash).not.toBe(seen[0]!.hash);
 });

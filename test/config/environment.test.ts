@@ -17,13 +17,13 @@ describe('expand', () => {
     ['${env:MISSING:-a:b c}', 'a:b c'],
     ['$${env:NAME}', '${env:NAME}'],
     ['$$${env:NAME}', '$${env:NAME}'],
-    // What a variable holds is never looked at again.
+    // The value of a variable is not expanded again.
     ['${env:NESTED}', '${env:NAME}'],
   ])('%s gives %s', (written, text) => {
     expect(expand(written, ENV)).toMatchObject({ text, faults: [] });
   });
 
-  test.each(['plain', '$NAME', 'a$b', '{env:NAME}', ''])('leaves %j alone', (written) => {
+  test.each(['plain', '$NAME', 'a$b', '{env:NAME}', ''])('leaves %j unchanged', (written) => {
     expect(expand(written, ENV)).toBeUndefined();
   });
 
@@ -38,7 +38,7 @@ describe('expand', () => {
     expect(expand(written, ENV)?.faults.map((fault) => fault.offset)).toEqual([offset]);
   });
 
-  test('every character finds the way back to where it is written', () => {
+  test('every character maps back to its place in the text', () => {
     const piece = fc.oneof(
       fc.stringMatching(/^[a-z ]{1,6}$/).map((text) => ({ written: text, text, copied: true })),
       fc.constantFrom(

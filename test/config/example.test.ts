@@ -1,6 +1,6 @@
 /**
- * `config.example.yaml` and the schema say the same, in both directions: every key stands there with a sentence, the
- * defaults it names are the defaults, and it loads.
+ * Compares `config.example.yaml` with the schema: every key has a sentence, the named defaults are the defaults, and
+ * the file loads.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,14 +17,14 @@ const EXAMPLE = readFileSync(join(ROOT, 'config.example.yaml'), 'utf8');
 
 /** A key of the example. */
 interface ShownKey {
-  /** `accounts[].client.timeout` */
+  /** Path such as `accounts[].client.timeout`. */
   readonly path: string;
   readonly value: unknown;
-  /** The lines right above it. */
+  /** The lines directly above it. */
   readonly comment: string;
 }
 
-/** `#key: value`, with no space behind the `#`, is a key that is left out; with the `#` away it is one like others. */
+/** `#key: value`, without a space behind the `#`, is an omitted key. Without the `#` it is a regular key. */
 const everything = EXAMPLE.replace(/^( *)#(?=[A-Za-z]\w*:)/gm, '$1');
 
 /** Mappings whose keys are the user's own. */
@@ -65,12 +65,12 @@ function shownKeys(): ShownKey[] {
 const shown = shownKeys();
 const known = [...allKeys(configSettings)];
 const byPath = new Map(known.map((key) => [key.path, key]));
-/** Values of a mapping with keys of the user's own. */
+/** True for values of a mapping with the user's own keys. */
 const isFree = (path: string): boolean =>
   /\.(?:headers|labels)\.[\w-]+$/.test(path) && !path.startsWith('telemetry.metrics.');
 
 describe('config.example.yaml', () => {
-  test('loads without a word', () => {
+  test('loads without a message', () => {
     const result = loadConfig(join(ROOT, 'config.example.yaml'), { env: {}, secrets: false });
     expect(formatProblems(result.ok ? result.warnings : result.problems)).toBe('');
     expect(result).toMatchObject({ ok: true });
@@ -82,7 +82,7 @@ describe('config.example.yaml', () => {
 
   test('shows every key of the schema', () => {
     const paths = new Set(shown.map((key) => key.path));
-    // A key that many collectors share is one key: it is explained once.
+    // A key that many collectors share is explained once.
     const explained = new Set(known.filter((key) => paths.has(key.path)).map((key) => key.schema));
     expect(known.filter((key) => !explained.has(key.schema)).map((key) => key.path)).toEqual([]);
   });
@@ -91,9 +91,9 @@ describe('config.example.yaml', () => {
     expect(shown.map((key) => key.path).filter((path) => !byPath.has(path) && !isFree(path))).toEqual([]);
   });
 
-  test('says something of every key', () => {
+  test('explains every key', () => {
     const silent = shown.filter((key) => !isFree(key.path) && !/^\S.*\.$/.test(key.comment));
-    // Of a second account only what is new.
+    // The second account explains only its new keys.
     const seen = new Set(shown.filter((key) => key.comment !== '').map((key) => key.path));
     expect(silent.map((key) => key.path).filter((path) => !seen.has(path))).toEqual([]);
   });
@@ -110,7 +110,7 @@ describe('config.example.yaml', () => {
   });
 });
 
-/** The default interval of a collector is not in the schema, since it differs from one to the other. */
+/** The schema lacks the default interval of a collector, because collectors differ. */
 function intervalOf(path: string): number | undefined {
   const name = /^accounts\[\]\.collectors\.(\w+)\.every$/.exec(path)?.[1];
   return DEFAULT_INTERVAL_MS[name as keyof typeof DEFAULT_INTERVAL_MS];

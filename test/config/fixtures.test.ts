@@ -1,4 +1,4 @@
-/** Every kind of bad configuration, named after what is wrong, beside what a person is told about it. */
+/** Every kind of invalid configuration, named after its error, with the message that users see. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { formatProblems, loadConfig, type Problem } from '#config/load.ts';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/config');
 const ENV = { SET_WORD: 'hunter2', SET_NUMBER: '31337', SET_LEVEL: 'info', SET_ZERO: '0' };
-/** What the fixtures and the environment hold that nobody may read. */
+/** Secrets of the fixtures and the environment, which must not appear. */
 const SECRETS = ['s3cr3t', 'hunter2', '31337', '123456', 'not-really'];
 
 const names = readdirSync(FOLDER)
@@ -17,14 +17,14 @@ function told(name: string): { readonly problems: readonly Problem[]; readonly t
   const result = loadConfig(join(FOLDER, `${name}.yaml`), { env: ENV });
   const problems = (result.ok ? result.warnings : result.problems).map((problem) => ({
     ...problem,
-    // As told to somebody who stands in that folder.
+    // Path as shown to a user in that folder.
     file: problem.file.replace(`${FOLDER}/`, ''),
     message: problem.message.replace(`${FOLDER}/`, ''),
   }));
   return { problems, text: formatProblems(problems) };
 }
 
-describe('bad configurations', () => {
+describe('invalid configurations', () => {
   test('there are many kinds', () => {
     expect(names.length).toBeGreaterThan(60);
     const texts = readdirSync(FOLDER).filter((name) => name.endsWith('.txt'));
@@ -38,7 +38,7 @@ describe('bad configurations', () => {
     await expect(`${text}\n`).toMatchFileSnapshot(join(FOLDER, `${name}.txt`));
   });
 
-  test.each(names)('%s is marked where it stands', (name) => {
+  test.each(names)('%s is marked at its place', (name) => {
     for (const problem of told(name).problems) {
       const lines = readFileSync(join(FOLDER, problem.file), 'utf8').split('\n');
       const line = lines[problem.line - 1];

@@ -1,4 +1,4 @@
-/** `config.schema.json` is what the code says, and says something of every key. */
+/** `config.schema.json` matches the code, and describes every key. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
-/** Every property, with its path. */
+/** Yields every property, with its path. */
 function* properties(node: Node, path = ''): Generator<readonly [string, Node]> {
   if (node.items !== undefined) yield* properties(node.items, `${path}[]`);
   if (typeof node.additionalProperties === 'object') yield* properties(node.additionalProperties as Node, `${path}.*`);
@@ -29,7 +29,7 @@ describe('the JSON Schema', () => {
   const schema = configJsonSchema() as Node;
   const all = [...properties(schema)];
 
-  test('is checked in as it is; npm run schema writes it', () => {
+  test('is checked in unchanged; npm run schema writes it', () => {
     const file = readFileSync(join(import.meta.dirname, '../../config.schema.json'), 'utf8');
     expect(file).toBe(configSchemaText());
   });
@@ -48,7 +48,7 @@ describe('the JSON Schema', () => {
     expect(all.filter(([, node]) => !/^\S.*\.$/.test(node.description ?? '')).map(([path]) => path)).toEqual([]);
   });
 
-  test('allows unknown keys nowhere but in headers, labels, and where names are the key', () => {
+  test('allows unknown keys only in headers, labels, and where names are the key', () => {
     const open = all.filter(([, node]) => node['type'] === 'object' && node.additionalProperties !== false);
     expect(open.map(([path]) => path)).toEqual([
       '.server.users',
@@ -63,7 +63,7 @@ describe('the JSON Schema', () => {
     ]);
   });
 
-  test('marks what is a secret', () => {
+  test('marks secrets', () => {
     const secrets = all.filter(([path]) => /\.(?:token|actionToken|password|signingKeys)$/.test(path));
     expect(secrets).toHaveLength(11);
     expect(secrets.filter(([, node]) => node.writeOnly !== true)).toEqual([]);

@@ -1,4 +1,4 @@
-/** A good configuration becomes one whole value; what the fixtures cannot show of a bad one. */
+/** A valid configuration becomes one complete value. Tests of invalid ones that fixtures cannot express. */
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -38,7 +38,7 @@ function bad(text: string, options: Options = {}): readonly Problem[] {
   return result.problems;
 }
 
-describe('a good configuration', () => {
+describe('a valid configuration', () => {
   test('the shortest one has everything', () => {
     const config = good('accounts:\n  - { name: main, url: "https://eu.msgsvc.example", token: t }\n');
     expect(config.accounts).toHaveLength(1);
@@ -94,7 +94,7 @@ accounts:
     expect(config.accounts[1]?.messageApi).toEqual({ url: 'https://a.example', tokenFile: '/etc/opsd/token' });
   });
 
-  test('variables are replaced in values, and taken for numbers only where one is wanted', () => {
+  test('variables are replaced in values, and parsed as numbers only where one is expected', () => {
     const text = `
 accounts:
   - name: "\${env:REGION}-main"
@@ -113,7 +113,7 @@ version: \${env:VERSION}
     });
   });
 
-  test('a variable is a value, whatever it holds', () => {
+  test('a variable is a value, whatever its content', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (value) => {
         const api = 'url: "https://a.example", accountId: "${env:T}", username: u, password: p';
@@ -151,7 +151,7 @@ accounts:
     });
   });
 
-  test('keys such as __proto__ are unknown keys and nothing more', () => {
+  test('keys such as __proto__ are only unknown keys', () => {
     expect(bad(`${EMBEDDED}__proto__: { polluted: true }\nconstructor: 1\n`)).toMatchObject([
       { path: '__proto__', message: 'unknown key' },
       { path: 'constructor', message: 'unknown key' },
@@ -165,7 +165,7 @@ accounts:
     expect(good(`${EMBEDDED}# changed\n`).hash).not.toBe(good(EMBEDDED).hash);
   });
 
-  test('a byte order mark and Windows line ends do no harm', () => {
+  test('a byte order mark and Windows line ends are accepted', () => {
     const folder = tempDir();
     writeFileSync(join(folder, 'opsd.yaml'), `\uFEFF${EMBEDDED.replaceAll('\n', '\r\n')}log: { level: loud }\r\n`);
     const result = loadConfig(join(folder, 'opsd.yaml'), { env: {} });
@@ -182,7 +182,7 @@ describe('files of policies', () => {
   }
   const named = (name: string): string => `policies:${POLICY.replace('resume-billing', name)}`;
 
-  test('are read in order, after the inline ones, and say where they come from', () => {
+  test('are read in order, after the inline ones, and keep their place', () => {
     const folder = folderWith({
       'opsd.yaml': `${EMBEDDED}${named('inline')}policyFiles: [policies/*.yaml, extra.yaml, policies/b.yaml]\n`,
       'policies/b.yaml': named('b'),
@@ -230,7 +230,7 @@ describe('files of policies', () => {
     expect(result.ok && result.config.policies.map((policy) => policy.source)).toEqual(['policies/a.yaml:2']);
   });
 
-  test('problems of all files are told at once, in the order of the files', () => {
+  test('problems of all files are reported at once, in the order of the files', () => {
     const folder = folderWith({
       'opsd.yaml': `log: { level: loud }\n${EMBEDDED}policyFiles: [policies/*.yaml]\n`,
       'policies/a.yaml': named('a').replace('anyLabel', 'anyLable'),
@@ -251,7 +251,7 @@ describe('files of policies', () => {
 describe('files of secrets', () => {
   const text = 'accounts: [{ name: m, url: "https://a.example", tokenFile: token }]\n';
 
-  test('are looked at while loading, unless told not to', () => {
+  test('are checked while loading, unless disabled', () => {
     const baseDir = tempDir();
     expect(bad(text, { baseDir })).toMatchObject([{ path: 'accounts[0].tokenFile', line: 1, column: 60 }]);
     expect(parse(text, { baseDir, secrets: false })).toMatchObject({ ok: true });
@@ -271,7 +271,7 @@ describe('files of secrets', () => {
 describe('the environment of an image', () => {
   const silent = 'accounts: [{ name: m, url: "https://x.example", token: t }]';
 
-  test('says where to listen and to keep state, where the file does not', () => {
+  test('sets where to listen and to keep state, if the file does not', () => {
     const env = {
       OPSD_LISTEN: '0.0.0.0:10777',
       OPSD_PROBES_LISTEN: '0.0.0.0:10779',
@@ -294,14 +294,14 @@ describe('the environment of an image', () => {
     });
   });
 
-  test('the place of the store takes no backups away', () => {
+  test('the place of the store hides no backups', () => {
     const said = `storage: { backup: { dir: /backup } }\n${silent}`;
     expect(parse(said, { env: { OPSD_STORE: '/data/opsd.db' } })).toMatchObject({
       config: { storage: { sqlite: { path: '/data/opsd.db' }, backup: { dir: '/backup', keep: 7 } } },
     });
   });
 
-  test('takes nothing away from what the file says besides', () => {
+  test('hides nothing else in the file', () => {
     const said = `server: { tokens: [{ name: a, role: viewer, token: t }], probes: { listen: ":1" } }\n${silent}`;
     expect(parse(said, { env: { OPSD_LISTEN: '0.0.0.0:10777' } })).toMatchObject({
       config: { server: { listen: { port: 10_777 }, tokens: [{ name: 'a' }], probes: { listen: { port: 1 } } } },
@@ -312,7 +312,7 @@ describe('the environment of an image', () => {
     });
   });
 
-  test('is held to the same rules', () => {
+  test('follows the same rules', () => {
     expect(bad(silent, { env: { OPSD_LISTEN: 'everywhere' } })).toMatchObject([
       { message: 'OPSD_LISTEN: expected an address such as 127.0.0.1:10777' },
     ]);
@@ -324,7 +324,7 @@ describe('the environment of an image', () => {
 });
 
 describe('problems', () => {
-  test('never show a secret, wherever it is written', () => {
+  test('never show a secret, in any place', () => {
     const secret = fc.stringMatching(/^[A-Z]{12}$/);
     const line = fc.constantFrom(
       (s: string) => `accounts: [{ name: m, url: nowhere, token: ${s}, passwrd: ${s} }]`,
@@ -357,7 +357,7 @@ describe('problems', () => {
     );
   });
 
-  test('are told of any text, and never thrown', () => {
+  test('are reported for any text, and never thrown', () => {
     const lines = fc.constantFrom(
       ...'accounts:|  - name: m|    url: embedded|policies:|  - where: >|      a|    b: *x|&x c|<<: *x|{|[|"|\'|---|...|%YAML 1.1|? q|: r|!!set|#|\t|- - - -|a: b: c|key|policyFiles: [x/*]|\u0000|\uD800|__proto__: {}|? [a]|"\\x"'.split(
         '|',
@@ -384,16 +384,16 @@ describe('problems', () => {
     `${EMBEDDED}server: { tokens: [{ name: [{}], role: admin, token: x }] }`,
     `${EMBEDDED}policies: [{ name: p, account: main, preconditions: { a: 1 } }]`,
     `${EMBEDDED}policies: [{ name: { a: 1 }, account: main, preconditions: [~] }]`,
-  ])('what is of another type than a rule looks for is a problem, not a crash: %s', (text) => {
+  ])('a value of an unexpected type is a problem, not a crash: %s', (text) => {
     expect(bad(text)).not.toEqual([]);
   });
 
-  test('nesting beyond reason is a problem, not a crash', () => {
+  test('excessive nesting is a problem, not a crash', () => {
     expect(bad(`a: ${'['.repeat(20_000)}`)).toHaveLength(1);
     expect(bad(`${'- '.repeat(20_000)}a`)[0]?.message).toMatch(/nested|mapping/);
   });
 
-  test('a file that is not there is one', () => {
+  test('a missing file is one', () => {
     const folder = tempDir();
     expect(loadConfig(join(folder, 'opsd.yaml'), { env: {} })).toMatchObject({
       ok: false,
@@ -402,7 +402,7 @@ describe('problems', () => {
     expect(loadConfig(folder, { env: {} })).toMatchObject({ ok: false, problems: [{ message: 'this is a folder' }] });
   });
 
-  test('names that only meet through a variable are the same names', () => {
+  test('names that are equal only after a variable is replaced are the same names', () => {
     const text = 'accounts: [{ name: main, url: embedded }, { name: "${env:V}", url: embedded }]\n';
     expect(bad(text, { env: { V: 'main' } })).toMatchObject([
       { message: 'another account is of this name, at line 1' },
@@ -413,7 +413,7 @@ describe('problems', () => {
     ]);
   });
 
-  test('a long line is cut around what is wrong', () => {
+  test('a long line is shortened around the error', () => {
     const keys = Array.from({ length: 40 }, (_, index) => `key-number-${index}`).join(', ');
     const text = `accounts: [{ name: m, url: embedded, flowControlKeys: [${keys}], wrong: 1, searchIndexes: [${keys}] }]`;
     const [problem] = bad(text);
@@ -422,7 +422,7 @@ describe('problems', () => {
     expect(shown.slice(caret, caret + length)).toBe('wrong');
   });
 
-  test('come with colours where a terminal shows them', () => {
+  test('have colors where a terminal shows them', () => {
     const problems = bad('log: { level: loud }\n');
     expect(formatProblems(problems, { color: true })).toContain('\u001B[');
     // oxlint-disable-next-line no-control-regex

@@ -1,4 +1,4 @@
-/** The way back from a value to the file, for every style in which YAML can write a text. */
+/** Mapping from a value back to the file, for every style of a YAML text. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Document, parseDocument, Scalar } from 'yaml';
@@ -6,7 +6,7 @@ import { scalarOffset } from '#config/scalar-offset.ts';
 
 const STYLES = ['BLOCK_LITERAL', 'BLOCK_FOLDED', 'QUOTE_DOUBLE', 'QUOTE_SINGLE', 'PLAIN'] as const;
 
-/** The scalar under the only key of the only key. */
+/** Returns the scalar under the only key of the only key. */
 function scalarOf(source: string): Scalar {
   const document = parseDocument(source);
   expect(document.errors).toEqual([]);
@@ -28,7 +28,7 @@ describe('scalarOffset', () => {
         scalar.type = style;
         const source = new Document({ outer: { key: scalar } }).toString({ lineWidth: width });
         const read = scalarOf(source);
-        // Not always what was given: folding can move a line break. What counts is what the file says.
+        // The value may differ from the input, because folding can move a line break. The file decides.
         const value = String(read.value);
         const wrong = [...value.split('').keys()].filter((index) => {
           const found = source[scalarOffset(source, read, index)];
@@ -41,7 +41,7 @@ describe('scalarOffset', () => {
     );
   });
 
-  test('never leads out of the value', () => {
+  test('never leads outside of the value', () => {
     fc.assert(
       fc.property(text, fc.constantFrom(...STYLES), fc.nat(300), (written, style, index) => {
         const scalar = new Scalar(written);

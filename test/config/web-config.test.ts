@@ -1,4 +1,4 @@
-/** The web configuration file: as exporters take it, and what cannot be held is told with its place. */
+/** The web configuration file in the format of exporters. Unsupported content is reported with its place. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKeyPairSync } from 'node:crypto';
@@ -10,7 +10,7 @@ import { authority, type Issued } from '../support/certificates.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
-/** What stands beside the file. */
+/** Files next to it. */
 const files: Record<string, string> = {};
 let pair: Issued;
 let other: Issued;
@@ -51,7 +51,7 @@ function good(text: string): WebConfig {
   return web!;
 }
 
-/** What is wrong, a line each: place, path, message, help. */
+/** Returns the problems, one line each: place, path, message, help. */
 function wrong(text: string, options: Parameters<typeof read>[1] = {}): readonly string[] {
   const { web, problems } = read(text, options);
   expect(web === undefined).toBe(problems.some(({ severity }) => severity === 'error'));
@@ -63,16 +63,16 @@ function wrong(text: string, options: Parameters<typeof read>[1] = {}): readonly
 
 const TLS = 'tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n';
 
-describe('a good web configuration file', () => {
+describe('a valid web configuration file', () => {
   test.each(['{}', 'tls_server_config:\n', 'tls_server_config: { cert_file: "", key_file: "" }\n'])(
-    'may ask for nothing: %j',
+    'can be empty: %j',
     (text) => {
       expect(good(text)).toMatchObject({ headers: {}, users: new Map() });
       expect(good(text)).not.toHaveProperty('tls');
     },
   );
 
-  test('names certificate and key beside itself', () => {
+  test('names certificate and key next to itself', () => {
     const { tls } = good(TLS);
     expect(tls).toMatchObject({
       cert: pair.cert,
@@ -85,7 +85,7 @@ describe('a good web configuration file', () => {
     expect(tls?.key.reveal()).toBe(pair.key);
   });
 
-  test('may hold them itself', () => {
+  test('can contain them itself', () => {
     const block = (text: string): string => text.trimEnd().replaceAll('\n', '\n    ');
     const { tls } = good(
       `tls_server_config:\n  cert: |\n    ${block(pair.cert)}\n  key: |\n    ${block(pair.key)}\n  client_ca: |\n    ${block(ca)}\n  client_auth_type: RequireAndVerifyClientCert\n`,
@@ -93,7 +93,7 @@ describe('a good web configuration file', () => {
     expect(tls).toMatchObject({ cert: pair.cert, clientCa: ca, clientAuth: 'RequireAndVerifyClientCert' });
   });
 
-  test('chooses versions, ciphers and curves by their names in Go', () => {
+  test('selects versions, ciphers and curves by their names in Go', () => {
     const { tls } = good(
       `${TLS}  min_version: TLS12\n  max_version: TLS12\n  prefer_server_cipher_suites: false\n  cipher_suites:\n  - TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384\n  - TLS_AES_128_GCM_SHA256\n  curve_preferences: [CurveP384, X25519]\n`,
     );
@@ -111,11 +111,11 @@ describe('a good web configuration file', () => {
     ['RequireClientCert', 'RequireAnyClientCert'],
     ['RequestClientCert', 'RequestClientCert'],
     ['""', 'NoClientCert'],
-  ])('may say client_auth_type: %s', (written, meant) => {
+  ])('can set client_auth_type: %s', (written, meant) => {
     expect(good(`${TLS}  client_auth_type: ${written}\n`).tls).toMatchObject({ clientAuth: meant });
   });
 
-  test('has headers, users, a rate limit, and takes http2 either way', () => {
+  test('has headers, users, a rate limit, and accepts http2 either way', () => {
     const web = good(
       `http_server_config:\n  http2: true\n  headers:\n    X-Frame-Options: sameorigin\n    X-XSS-Protection: 1\n    Strict-Transport-Security: ""\nbasic_auth_users:\n  alice: ${HASH}\n  __proto__: ${HASH}\nrate_limit: { interval: 100ms, burst: 20 }\n`,
     );
@@ -133,7 +133,7 @@ describe('a good web configuration file', () => {
     expect(headers).toEqual({ 'Content-Security-Policy': 'a ${env:HOME} $2y' });
   });
 
-  test('is another when a file that it names is another', () => {
+  test('differs when a file that it names differs', () => {
     const before = good(TLS);
     expect(good(TLS).digest).toBe(before.digest);
     files['server.crt'] = `${pair.cert}\n`;
@@ -142,7 +142,7 @@ describe('a good web configuration file', () => {
   });
 });
 
-describe('what is wrong is told where it stands', () => {
+describe('problems are reported at their place', () => {
   test.each<readonly [string, string, readonly string[]]>([
     [
       'an unknown key',
@@ -192,7 +192,7 @@ describe('what is wrong is told where it stands', () => {
       ['5:19 tls_server_config.client_ca_file: a certificate that cannot be read (is the file cut off?)'],
     ],
     [
-      'an authority whose own is not there',
+      'an authority whose own is missing',
       `${TLS}  client_auth_type: VerifyClientCertIfGiven\n  client_ca_file: server.crt\n`,
       [
         '5:19 tls_server_config.client_ca_file: no certificate of a client would hold: who has signed these authorities is not among them (add the certificate of that authority)',
@@ -223,7 +223,7 @@ describe('what is wrong is told where it stands', () => {
       ['4:9 tls_server_config.cert: cert and cert_file exclude each other (keep cert_file)'],
     ],
     [
-      'authorities that nobody is asked about',
+      'authorities that no client is asked about',
       `${TLS}  client_ca_file: ca.crt\n`,
       [
         '4:19 tls_server_config.client_ca_file: without a client_auth_type nobody is asked for a certificate (write client_auth_type: RequireAndVerifyClientCert)',
@@ -237,7 +237,7 @@ describe('what is wrong is told where it stands', () => {
       ],
     ],
     [
-      'names that nobody is asked for',
+      'names that no client is asked for',
       `${TLS}  client_allowed_sans: [a]\n`,
       [
         '4:3 tls_server_config.client_allowed_sans: without a client_auth_type nobody is asked for a certificate (write client_auth_type: RequireAndVerifyClientCert)',
@@ -353,7 +353,7 @@ describe('what is wrong is told where it stands', () => {
     ]);
   });
 
-  test('in a file whose keys nobody can tell, without a secret', () => {
+  test('in a file with unknown keys, without a secret', () => {
     const key = pair.key.split('\n')[1]!;
     for (const text of [`users:\n\talice: ${HASH}\n`, `kee: "-----BEGIN PRIVATE KEY----- ${key}\n  : {\n`]) {
       const told = formatProblems(read(text).problems);
@@ -363,7 +363,7 @@ describe('what is wrong is told where it stands', () => {
   });
 
   test.each(['users: { alice: canary }\n', 'alice: canary\n', 'basic_auth_users:\n  alice: x\n  alice: canary\n'])(
-    'where users are written otherwise, without a password: %j',
+    'where users are written differently, without a password: %j',
     (text) => {
       const told = formatProblems(read(text).problems);
       expect(told).not.toBe('');

@@ -1,4 +1,4 @@
-/** The dashboards as they are rendered: current, and true to every rule of the linter. */
+/** The rendered dashboards: current, and compliant with every rule of the linter. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -30,20 +30,20 @@ describe('rendered dashboards', () => {
     expect([...there, 'kustomization.yaml'].sort()).toEqual([...files.keys()].sort());
   });
 
-  test('have uids and titles of their own', () => {
+  test('have unique uids and titles', () => {
     expect(new Set(uids).size).toBe(dashboards.length);
     expect(new Set(dashboards.map(({ title }) => title)).size).toBe(dashboards.length);
   });
 
-  test('are all that links may lead to', () => {
+  test('are the only targets of links', () => {
     expect([...uids].sort()).toEqual([...UIDS].sort());
   });
 
-  test.each(uids)('%s holds to every rule', (uid) => {
+  test.each(uids)('%s follows every rule', (uid) => {
     expect(lint(parsed(`json/${uid}.json`) as DashboardJson, { uids: UIDS })).toEqual([]);
   });
 
-  test.each(uids)('%s asks for its datasource when it is imported by hand, and is the same otherwise', (uid) => {
+  test.each(uids)('%s asks for its datasource when it is imported manually, and is otherwise equal', (uid) => {
     const imported = parsed(`import/${uid}.json`) as {
       __inputs: { name: string; pluginId: string }[];
       __requires: { type: string; id: string }[];
@@ -73,7 +73,7 @@ describe('the deliveries', () => {
     expect(targets.every((target) => 'exemplar' in target && target.exemplar === true)).toBe(true);
   });
 
-  test('lead from each destination to itself alone, and to the workflows on it', () => {
+  test('lead from each destination to itself alone, and to its workflows', () => {
     const byDestination = lines.filter(({ targets: all = [] }) =>
       all.some(({ legendFormat = '' }) => legendFormat === '{{destination}}'),
     );
@@ -115,7 +115,7 @@ describe('docs/dashboards.md', () => {
     }
   });
 
-  test('names panels of the dashboards that they stand beside', () => {
+  test('names panels of its dashboards', () => {
     const looks = rows('## More questions');
     expect(looks.length).toBeGreaterThan(10);
     for (const [uid = '', question, titles = ''] of looks) {

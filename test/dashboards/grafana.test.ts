@@ -1,4 +1,4 @@
-/** What the tests take for Grafana: variables in queries, what they offer, and when a panel is empty. */
+/** The tests' model of Grafana: variables in queries, their choices, and when a panel is empty. */
 import { describe, expect, test } from 'vitest';
 import { annotationsOf, answersOf, scopeOf, type View } from '../support/grafana/answers.ts';
 import { choose, choiceOf } from '../support/grafana/choices.ts';
@@ -58,7 +58,7 @@ describe('a variable in a query', () => {
     expect(interpolate('$__rate_interval', scope({}, { intervalMs: 600_000 }))).toBe('615s');
   });
 
-  test.each(['$nobody', '${nobody}', '${a:lucene}', '${__from:date:YYYY}'])('refuses %s', (query) => {
+  test.each(['$nobody', '${nobody}', '${a:lucene}', '${__from:date:YYYY}'])('rejects %s', (query) => {
     expect(() => interpolate(query, scope({ a: one('x') }))).toThrow(/is not a variable|cannot be written/);
   });
 });
@@ -72,7 +72,7 @@ test.each([
   expect(stepOf(range, { points, leastMs })).toBe(expected);
 });
 
-/** Answers every question with the same, and keeps what was asked. */
+/** Responds to every query with the same result, and records the queries. */
 function fakePrometheus(series: readonly Series[] = [], labels: readonly string[] = []) {
   const asked: string[] = [];
   const keep = (what: string): void => void asked.push(what);
@@ -116,11 +116,11 @@ const ACCOUNT: Variable = {
   includeAll: true,
 };
 
-describe('what a variable offers', () => {
+describe('choices of a variable', () => {
   const chosen = async (variables: readonly Variable[], source: ReturnType<typeof fakePrometheus>) =>
     choose(dashboard({ variables }), source, { scope: scope(), picking: 'every' });
 
-  test('values of a label, asked with the variables before it', async () => {
+  test('values of a label, requested with the previous variables', async () => {
     const source = fakePrometheus([], ['a', 'b']);
     const next: Variable = { ...ACCOUNT, name: 'group', query: 'label_values(x{account=~"$account"}, group)' };
     const { choices, offers } = await chosen([ACCOUNT, next], source);
@@ -132,7 +132,7 @@ describe('what a variable offers', () => {
     ]);
   });
 
-  test('results of a query, of which the expression takes a part', async () => {
+  test('results of a query, filtered by a part of the expression', async () => {
     const source = fakePrometheus([{ metric: { __name__: 'x', key: 'billing' }, points: [[1, 5]] }]);
     const variable: Variable = { ...ACCOUNT, query: 'query_result(topk(5, x))', regex: '/key="([^"]+)"/' };
     expect((await chosen([variable], source)).offers).toEqual([{ name: 'account', options: ['billing'] }]);
@@ -148,21 +148,21 @@ describe('what a variable offers', () => {
     expect(choiceOf(variable, ['a', 'b'], picking)).toEqual(expected);
   });
 
-  test('nothing is chosen of nothing', () => {
+  test('without choices nothing is selected', () => {
     expect(choiceOf(ACCOUNT, [], 'first')).toBeUndefined();
   });
 
-  test('a kind that is not known is no silence', async () => {
+  test('an unknown kind is an error', async () => {
     await expect(chosen([{ name: 'x', type: 'adhoc' }], fakePrometheus())).rejects.toThrow('adhoc');
     await expect(chosen([{ ...ACCOUNT, query: 'metrics(.*)' }], fakePrometheus())).rejects.toThrow('metrics(.*)');
   });
 });
 
-describe('what a dashboard asks', () => {
+describe('queries of a dashboard', () => {
   const target: Target = { refId: 'A', expr: 'rate(x[$__rate_interval])' };
   const view: View = { ...scope(), choices: new Map([['datasource', one('prometheus')]]) };
 
-  test('panels in collapsed rows too, in the form of each target, and not what is hidden', async () => {
+  test('panels in collapsed rows too, in the form of each target, and no hidden ones', async () => {
     const source = fakePrometheus();
     const board = dashboard({
       panels: [
@@ -185,19 +185,19 @@ describe('what a dashboard asks', () => {
     expect(answers.map(({ isInstant }) => isInstant)).toEqual([false, true, false, true, false]);
   });
 
-  test('a datasource that is no variable is an error that names the panel', async () => {
+  test('a datasource that is not a variable is an error that names the panel', async () => {
     const fixed = dashboard({ panels: [{ datasource: { type: 'prometheus', uid: 'abc' }, targets: [target] }] });
     await expect(answersOf(fixed, fakePrometheus(), view)).rejects.toThrow('board: Panel: A');
     const annotated = { ...fixed, annotations: { list: [{ name: 'Marks', datasource: null, expr: 'x' }] } };
     await expect(annotationsOf(annotated, fakePrometheus(), view)).rejects.toThrow('datasource is no variable');
   });
 
-  test('the smallest interval of a panel holds', () => {
+  test('the smallest interval of a panel applies', () => {
     expect(scopeOf(view, { interval: '2m' }).intervalMs).toBe(120_000);
     expect(scopeOf(view, { interval: '2m' }, { refId: 'A', interval: '30s' }).intervalMs).toBe(30_000);
   });
 
-  test('what shows nothing is told by name: panels, marks and variables', async () => {
+  test('empty parts are reported by name: panels, marks and variables', async () => {
     const board = dashboard({ variables: [ACCOUNT], panels: [{ targets: [target] }] });
     const empty = await gapsOf(board, fakePrometheus(), { seconds: 60, picking: 'all', since: 0 });
     expect(empty.asked).toEqual(['board/variable/account', 'board/panel/Panel/A', 'board/annotation/Marks']);

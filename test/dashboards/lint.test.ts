@@ -1,4 +1,4 @@
-/** Each rule of the linter finds what it is there for: a good dashboard, spoilt in one way. */
+/** Each rule of the linter finds its error: a valid dashboard, changed in one way. */
 import { describe, expect, test } from 'vitest';
 import { lint, RULES } from '../support/dashboard-lint.ts';
 import type { DashboardJson, PanelJson } from '../support/dashboard-lint.ts';
@@ -57,7 +57,7 @@ const uids = ['opsd-sample', 'opsd-dlq'];
 const UNKNOWN = { type: 'special', options: { match: 'null+nan', result: { color: 'text' } } };
 const ENDLESS = { type: 'range', options: { from: 1e300, to: null, result: { text: 'unlimited' } } };
 
-/** What each rule must find; a rule without a sample fails the test below. */
+/** Samples that each rule must find. A rule without a sample fails the test below. */
 const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
   'a panel has a title, and no other has it': [
     of(panel({ title: ' ' })),
@@ -220,7 +220,7 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
 };
 
 describe('the linter of dashboards', () => {
-  test('a good dashboard breaks no rule', () => {
+  test('a valid dashboard breaks no rule', () => {
     expect(lint(sample(), { uids })).toEqual([]);
   });
 

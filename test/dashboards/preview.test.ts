@@ -1,4 +1,6 @@
-/** The preview page: values in words, and which panels it says are empty. The system tests draw the real ones. */
+/**
+ * The preview page: values in words, and the panels that it reports as empty. The system tests render the real ones.
+ */
 import { expect, test } from 'vitest';
 import type { Answer } from '../support/grafana/answers.ts';
 import type { Panel } from '../support/grafana/dashboard.ts';
@@ -54,18 +56,18 @@ const PANEL: Panel = {
   },
 };
 
-test('a mapping comes before the unit, a threshold gives the colour, an override is for one name', () => {
+test('a mapping precedes the unit, a threshold sets the color, an override is for one name', () => {
   const look = (value: number, name = 'x') => shown(value, settingsOf(PANEL, name), NOW);
   expect(look(0)).toEqual({ text: 'none', colour: '#5794f2' });
   expect(look(Infinity).text).toBe('unlimited');
   expect(look(5)).toEqual({ text: '5 s', colour: '#73bf69' });
   expect(look(10)).toEqual({ text: '10 s', colour: '#f2495c' });
   expect(look(10, 'Cost').text).toBe('$10');
-  // As in Grafana, a range that has no end holds nothing above 0.
+  // As in Grafana, a range without an end contains nothing above 0.
   expect(look(30).text).toBe('30 s');
 });
 
-test('a panel without data says so in its own words, and nothing of a title or a label is taken for HTML', () => {
+test('a panel without data has its own message, and no part of a title or a label is treated as HTML', () => {
   const page = (series: readonly Series[]): string => {
     const answer: Answer = { panel: PANEL, target: { refId: 'A' }, isInstant: false, promql: 'x', series };
     const view = { fromMs: NOW - 3_600_000, toMs: NOW, choices: new Map() };

@@ -1,4 +1,4 @@
-/** What tests read out of PromQL. */
+/** Facts that tests extract from PromQL. */
 import { describe, expect, test } from 'vitest';
 import { readPromql } from '../support/promql.ts';
 

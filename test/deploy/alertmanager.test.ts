@@ -1,4 +1,4 @@
-/** The example for Alertmanager is about the alerts that there are. test/system shows it with the real one. */
+/** The example for Alertmanager covers the existing alerts. test/system runs it with the real one. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -38,7 +38,7 @@ const alerts = [CORE_FILE, EXTENDED_FILE].flatMap((file) =>
 /** Alerts that the daemon itself sends (docs/notifications.md). */
 const CONDITION_ALERTS = ['OpsdHeld', 'OpsdHalted', 'OpsdApproval', 'OpsdPaused', 'OpsdUnknown', 'OpsdReload'];
 
-/** The values that matchers name for a label. */
+/** Returns the values that matchers name for a label. */
 function named(matchers: readonly string[], label: string): string[] {
   return matchers.flatMap((matcher) => {
     const [, name, , value] = /^(\w+)(=~|!=|=)"(.*)"$/.exec(matcher) ?? [];
@@ -46,7 +46,7 @@ function named(matchers: readonly string[], label: string): string[] {
   });
 }
 
-test('it names only alerts and areas that there are', () => {
+test('it names only existing alerts and areas', () => {
   const matchers = inhibitions.flatMap(({ source_matchers, target_matchers }) => [
     ...source_matchers,
     ...target_matchers,
@@ -60,7 +60,7 @@ test('it names only alerts and areas that there are', () => {
     expect(named(matchers, label).filter((name) => !known.includes(name))).toEqual([]);
 });
 
-test('an API that gives no answer silences the collectors that read from it, all of them and no other', () => {
+test('an unavailable API silences the collectors that read from it, all of them and no other', () => {
   for (const api of ['message', 'management']) {
     const silenced = inhibitions
       .filter(({ source_matchers }) => named(source_matchers, 'api').includes(api))
@@ -70,7 +70,7 @@ test('an API that gives no answer silences the collectors that read from it, all
   }
 });
 
-test('what is critical silences only what is the same in all that tells it apart', () => {
+test('a critical alert silences only alerts with equal identifying labels', () => {
   const severities = new Map<string, Set<string>>();
   for (const { alert, labels } of alerts)
     severities.set(alert, (severities.get(alert) ?? new Set()).add(labels['severity']!));

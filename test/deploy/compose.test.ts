@@ -1,4 +1,4 @@
-/** The compose file, as far as it can be read without a container engine; test/system/compose.test.ts asks the real one. */
+/** The compose file, checked without a container engine. test/system/compose.test.ts checks it with a real one. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +34,9 @@ const own = parse(readFileSync(join(FOLDER, 'compose.own.yaml'), 'utf8')) as Com
 const services = Object.entries(compose.services);
 const service = (name: string): Service => compose.services[name]!;
 
-/** Source and target of a volume, with the default of a variable that has one; undefined where it must be given. */
+/**
+ * Returns source and target of a volume, with the default of a variable that has one; undefined where it is required.
+ */
 function volumes(of: Service): { source: string | undefined; target: string; readOnly: boolean }[] {
   return (of.volumes ?? []).map((text) => {
     const [, source, target, mode] = /^(\$\{[^}]*\}|[^:]*):([^:]*)(?::(ro))?$/.exec(text)!;
@@ -42,20 +44,20 @@ function volumes(of: Service): { source: string | undefined; target: string; rea
   });
 }
 
-/** The file of this machine that a path in a container is, by the service's mounts. */
+/** Returns the file of this machine behind a path in a container, by the service's mounts. */
 function behind(of: Service, path: string): string {
   const mount = volumes(of).find(({ target }) => path === target || path.startsWith(`${target}/`))!;
   return join(FOLDER, mount.source!, path.slice(mount.target.length));
 }
 
 describe('deploy/compose', () => {
-  test('has what belongs together', () => {
+  test('has its related parts', () => {
     expect(Object.keys(compose.services)).toEqual(['opsd', 'prometheus', 'alertmanager', 'tempo', 'grafana']);
     expect(Object.keys(own.services).filter((name) => !(name in compose.services))).toEqual([]);
   });
 
   test.each(services)('%s: pinned, confined, and for this machine alone', (_name, one) => {
-    // The version can be set, and no default is one that moves.
+    // The version can be set, and no default is a moving tag.
     expect(one.image).toMatch(/^(?:[a-z]+\/)?[a-z]+:\$\{[A-Z]+_TAG:-v?\d+\.\d+\.\d+\}$/);
     expect(one).toMatchObject({
       read_only: true,
@@ -67,7 +69,7 @@ describe('deploy/compose', () => {
     for (const port of one.ports!) expect(port).toMatch(/^127\.0\.0\.1:\$\{[A-Z]+_PORT:-(\d+)\}:\1$/);
   });
 
-  test.each([...services, ...Object.entries(own.services)])('%s: what is mounted exists', (_name, one) => {
+  test.each([...services, ...Object.entries(own.services)])('%s: mounted files exist', (_name, one) => {
     const mounts = volumes(one);
     expect(mounts.length).toBeGreaterThan(0);
     for (const { source, target, readOnly } of mounts) {
@@ -78,7 +80,7 @@ describe('deploy/compose', () => {
     }
   });
 
-  test('the daemon is the demo by default, built here, kept, and looked after by its image', () => {
+  test('the daemon is the demo by default, built here, kept, and monitored by its image', () => {
     const { image, build, command, stop_grace_period: grace } = service('opsd');
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(image).toBe(`opsd:\${OPSD_TAG:-${version}}`);
@@ -95,7 +97,7 @@ describe('deploy/compose', () => {
     expect(own.services['opsd']!.command).toEqual(JSON.parse(cmd));
     expect(volumes(own.services['opsd']!).map(({ target }) => target)).toEqual(['/etc/opsd', '/run/secrets']);
     expect(own.services['opsd']!.ports).toEqual(['127.0.0.1:${OPSD_HOOKS_PORT:-10778}:10778']);
-    // The example for Alertmanager finds its secrets, and the daemon by the name that it knows.
+    // The example for Alertmanager finds its secrets, and the daemon by its known name.
     const example = read('deploy/alertmanager/alertmanager.yaml');
     const files = [...example.matchAll(/_file: (\S+?)(?: \}|$)/gm)].map((match) => match[1]!);
     expect(files.length).toBeGreaterThan(2);
@@ -122,7 +124,7 @@ describe('deploy/compose', () => {
     expect(own.services['prometheus']).toBeUndefined();
   });
 
-  test('the demo tells the daemon of its alerts, which runs a policy on one, and nobody else', () => {
+  test('the demo sends its alerts only to the daemon, which runs a policy on one', () => {
     const one = service('alertmanager');
     const config = parse(readFileSync(behind(one, '/etc/alertmanager/alertmanager.yaml'), 'utf8')) as {
       route: { routes: { matchers: string[]; receiver: string }[] };
@@ -167,7 +169,7 @@ describe('deploy/compose', () => {
     }
   });
 
-  test('Grafana is given the datasource that the dashboards ask for, and all of them', () => {
+  test('Grafana gets the datasource that the dashboards require, and all of them', () => {
     const one = service('grafana');
     const provisioned = (kind: string): unknown => {
       const folder = behind(one, `/etc/grafana/provisioning/${kind}`);

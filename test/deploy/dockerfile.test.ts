@@ -1,4 +1,4 @@
-/** The Dockerfile as platform teams look at it, without building it: test/system/image.test.ts does that. */
+/** Checks of the Dockerfile by common platform rules, without building it. test/system/image.test.ts builds it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ const env = Object.fromEntries(
     .map((pair) => pair.split('=') as [string, string]),
 );
 
-test('nothing in it is refused', () => {
+test('no rule rejects it', () => {
   expect(dockerfileProblems(dockerfile)).toEqual([]);
 });
 
@@ -55,13 +55,13 @@ describe('refuses', () => {
   });
 });
 
-test('it names the version of the package, and the Node that the package brings', () => {
+test('it names the version of the package, and the Node version that the package includes', () => {
   expect(all('ARG')).toContain(`VERSION=${manifest.version}`);
   for (const version of Object.values(manifest.optionalDependencies))
     expect(all('ARG')).toContain(`NODE_IMAGE=node:${version}-bookworm-slim`);
 });
 
-test('what is copied is there and in the context, and nothing else is in it', () => {
+test('copied files exist and are in the context, and nothing else is in it', () => {
   const ignored = read('.dockerignore').split('\n');
   expect(ignored[0]).toBe('*');
   const copied = all('COPY')
@@ -72,7 +72,7 @@ test('what is copied is there and in the context, and nothing else is in it', ()
   expect(admitted.filter((path) => !['deploy', 'deploy/image'].includes(path)).sort()).toEqual(copied.sort());
 });
 
-test('what restarts unhealthy containers waits as long as Kubernetes does: for a change of the store, and for a reload', () => {
+test('restarts of unhealthy containers wait as long as Kubernetes does: for a change of the store, and for a reload', () => {
   const probe = (name: string): Record<string, number> => {
     const [, text] = new RegExp(`${name}Probe:\\n((?: {12}.*\\n)+)`).exec(
       read('deploy/kubernetes/base/deployment.yaml'),
@@ -89,13 +89,13 @@ test('what restarts unhealthy containers waits as long as Kubernetes does: for a
   ]);
 });
 
-test('a configuration that is silent listens and keeps state where the image says, and the health check asks there', () => {
+test('without settings in the configuration the daemon listens and keeps state where the image says, and the health check asks there', () => {
   const loaded = parseConfig('accounts: [{ name: m, url: "https://x.example", token: t }]', {
     env,
     file: 'x',
     baseDir: ROOT,
   });
-  // Of IPv6 and IPv4: where pods have addresses of one kind, it may be either.
+  // IPv6 or IPv4: pods may have only addresses of one kind.
   const host = '::';
   expect(loaded).toMatchObject({
     ok: true,
@@ -108,7 +108,7 @@ test('a configuration that is silent listens and keeps state where the image say
   expect(all('HEALTHCHECK')[0]).toContain('CMD ["node", "health.ts"]');
   expect(healthUrl(['src/opsd.js', 'run'], env)).toBe('http://127.0.0.1:10779/-/healthy');
   expect(all('VOLUME')).toEqual(['/var/lib/opsd']);
-  // buildah drops it from any other format than Docker's.
+  // buildah drops it from any format but Docker's.
   const building = read('docs/image.md')
     .split('\n')
     .filter((line) => line.startsWith('buildah build '));

@@ -1,4 +1,4 @@
-/** Where the image's health check asks, for each command that a container may run. */
+/** Address of the image's health check, for each command that a container may run. */
 import { expect, test } from 'vitest';
 import { healthUrl } from '../../deploy/image/health.ts';
 import { COMMANDS } from '#operate/cli/index.ts';
@@ -14,12 +14,12 @@ test.each([
   [['emulator', '--listen=[::]:9000'], 'http://127.0.0.1:9000/health'],
   [['emulator', '--listen=[::1]:9000'], 'http://[::1]:9000/health'],
   [['emulator', '--listen=127.0.0.1:1', '--listen=10.0.0.5:2'], 'http://10.0.0.5:2/health'],
-])('%j is asked at %s', (args, url) => {
+])('%j is checked at %s', (args, url) => {
   expect(healthUrl([...NODE, ...args, ''], {})).toBe(url);
   expect(healthUrl(['/sbin/docker-init', '--', ...NODE, ...args, ''], {})).toBe(url);
 });
 
-test('the daemon is asked where the environment puts the probes', () => {
+test('the daemon is checked where the environment puts the probes', () => {
   expect(healthUrl([...NODE, 'run'], { OPSD_PROBES_LISTEN: ':1234' })).toBe('http://127.0.0.1:1234/-/healthy');
 });
 

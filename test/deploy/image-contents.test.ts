@@ -1,4 +1,4 @@
-/** What is looked at in the files of the image is seen when it is there. */
+/** The checks of the image's files find each planted problem. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -27,7 +27,7 @@ const GOOD = {
   'opt/opsd/node_modules/c/package.json': '{"name":"c","version":"1.0.0"}',
 };
 
-/** What is wrong with an image of these files, by what was looked at. */
+/** Returns the problems of an image with these files, by check. */
 function wrong(more: Readonly<Record<string, string>>, inspected = '', change?: (root: string) => void) {
   const root = tempDir();
   // The modes are part of what is checked: they must not depend on who runs the tests.
@@ -46,7 +46,7 @@ function wrong(more: Readonly<Record<string, string>>, inspected = '', change?: 
     .map(({ what, wrong }) => `${what.split(' ').slice(0, 3).join(' ')}: ${wrong}`);
 }
 
-test('nothing is wrong with what belongs there', () => {
+test('regular files have no problem', () => {
   expect(wrong({})).toEqual([]);
 });
 
@@ -83,7 +83,7 @@ describe('sees', () => {
     expect(wrong({}, 'RUN npm ci canary-of-npm')).toEqual(['nor is it: it is']);
   });
 
-  test('a file that gives rights, one that others may write, and one that they may not read', () => {
+  test('a file that grants rights, one that others can write, and one that they cannot read', () => {
     const found = wrong({}, '', (root) => {
       chmodSync(join(root, 'usr/local/bin/node'), 0o4755);
       chmodSync(join(root, 'opt/opsd/package.json'), 0o600);
@@ -96,7 +96,7 @@ describe('sees', () => {
   });
 });
 
-test('of npm’s settings those about registries go into the build, with what the environment holds', () => {
+test('npm’s registry settings go into the build, with values of the environment', () => {
   const npmrc = `
 ; a comment
 registry=https://registry.internal.example/

@@ -1,4 +1,4 @@
-/** The bill of materials against the official schema of CycloneDX, made of what npm really says of this package. */
+/** Checks the bill of materials against the official schema of CycloneDX, with npm's real output for this package. */
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { execFileSync } from 'node:child_process';
@@ -54,7 +54,7 @@ test('is valid against the schema, and each part has a license', () => {
   expect(parts.filter(({ licenses = [] }) => licenses.length === 0).map(({ name }) => name)).toEqual([]);
 });
 
-test('the schema refuses a bill with a repository in a form of git, or with a license that is none', () => {
+test('the schema rejects a bill with a git repository form, or with an invalid license', () => {
   const { components, ...bill } = billOf({});
   const wrong = (change: object): unknown => {
     const isValid = validator();

@@ -1,4 +1,4 @@
-/** The bill of materials of the image, from what npm, Node and dpkg say. */
+/** The bill of materials of the image, from the output of npm, Node and dpkg. */
 import { expect, test } from 'vitest';
 import { debianPackage, imageSbom } from '../../deploy/image/sbom.ts';
 
@@ -77,7 +77,7 @@ test('names packages, Node with what is built into it, and the libraries', () =>
   });
 });
 
-test('is the same for the same build, and tells no time when it is told none', () => {
+test('is equal for equal builds, and has no time when none is given', () => {
   const other = npm.replace('04294958', 'ffffffff').replace('01:58', '02:58');
   for (const env of [{}, { SOURCE_DATE_EPOCH: '' }]) {
     const [one, two] = [npm, other].map((text) => JSON.stringify(imageSbom(text, { packages: [], versions: {}, env })));
@@ -86,13 +86,13 @@ test('is the same for the same build, and tells no time when it is told none', (
   }
 });
 
-test('refuses a part whose license nobody names', () => {
+test('rejects a part without a known license', () => {
   const debian = debianPackage('Package: libnew1\nArchitecture: arm64\nVersion: 1');
   expect(() => imageSbom(npm, { packages: [debian], versions: {}, env: {} })).toThrow('libnew1 is not known');
   const unnamed = npm.replace('"licenses":[{"license":{"id":"MIT"}}],', '');
   expect(() => imageSbom(unnamed, { packages: [], versions: {}, env: {} })).toThrow('zod names no license');
 });
 
-test('refuses what dpkg does not know', () => {
+test('rejects a package that dpkg does not know', () => {
   expect(() => debianPackage('Package: libc6')).toThrow('dpkg knows no Version');
 });

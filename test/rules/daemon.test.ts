@@ -1,4 +1,4 @@
-/** What the daemon's alerts take from elsewhere. */
+/** Values that the daemon's alerts take from other files. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,6 @@
-/** What the expressions of the rules select: known series, gauges that do not vanish, thresholds from their one place. */
+/**
+ * Selections of the rules' expressions: known series, gauges that do not vanish, thresholds from their single source.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -40,7 +42,7 @@ function vanishing({ what, reading, keepFiringFor }: Expression): string[] {
     .map(({ metric }) => `${what}: ${metric}`);
 }
 
-/** Names of series that are about an account, and an alert that does not say which. */
+/** Returns the account series of an alert without an account label. */
 function withoutAccount({ what, reading }: Expression): string[] {
   if (reading.labels.has('account')) return [];
   return reading.selectors
@@ -48,7 +50,7 @@ function withoutAccount({ what, reading }: Expression): string[] {
     .map(({ metric }) => `${what}: ${metric}`);
 }
 
-/** Numbers that something is above or below, in the text of a source; 0 and 1 are no thresholds, and states are equal. */
+/** Returns numbers in comparisons, in the text of a source. 0 and 1 are not thresholds, and states use equality. */
 function numbersCompared(source: string): string[] {
   return [...source.matchAll(/[<>]=?\s*(?:bool\s+)?(\d[\d._]*)/g)]
     .map((match) => match[1]!)
@@ -64,7 +66,7 @@ function seconds(duration: string): number {
 const reading = (expr: string): Expression => ({ what: 'x', reading: readPromql(expr, labelsOfRules) });
 
 test.each([...records, ...alerts].map((each) => [each.what, each] as const))(
-  '%s parses, and takes series and labels that exist',
+  '%s parses, and uses existing series and labels',
   (what, { reading }) => {
     expect(reading.problems).toEqual([]);
     if (what !== 'OpsdHeartbeat, none') expect(reading.selectors.length).toBeGreaterThan(0);
@@ -92,7 +94,7 @@ describe('gauges that may be withheld do not end an alert when they are', () => 
   });
 });
 
-describe('an alert about an account says which', () => {
+describe('an alert about an account names it', () => {
   test('all of them', () => {
     expect(alerts.flatMap(withoutAccount)).toEqual([]);
   });
@@ -130,7 +132,7 @@ describe('thresholds', () => {
   });
 });
 
-test('no bucket is asked for by its bound, which versions of Prometheus write differently', () => {
+test('no bucket is selected by its bound, which versions of Prometheus write differently', () => {
   const matched = [...records, ...alerts].flatMap(({ reading }) =>
     reading.selectors.flatMap(({ matchers }) => matchers),
   );
@@ -138,13 +140,13 @@ test('no bucket is asked for by its bound, which versions of Prometheus write di
   expect(matched.filter(({ label }) => label === 'le')).toEqual([]);
 });
 
-test('each counter is read as what it adds, not as what it is', () => {
+test('each counter is read as an increase, not as a value', () => {
   const wrong = [...records, ...alerts].flatMap(({ what, reading }) =>
     reading.selectors
       .filter(({ metric }) => isMetricName(metric) && specOf(metric).type === 'counter')
       .filter(({ call }) => !['rate', 'increase', 'present_over_time'].includes(call))
       .map(({ metric }) => `${what}: ${metric}`),
   );
-  // Whether it was there eight days ago is what is asked of this one.
+  // This one compares with the value of eight days ago.
   expect(wrong).toEqual(['MsgsvcBillingAnomaly, warning: msgsvc_account_billing_dollars_total']);
 });

@@ -43,7 +43,7 @@ test('the tables of docs/alerts.md are those of the rules: npm run rules', () =>
     expect(document).toContain(`| [${alert}](runbooks/${alert}.md) | ${severity} |`);
 });
 
-test('docs/alerts.md tells the objectives and burn rates that are used', () => {
+test('docs/alerts.md has the objectives and burn rates in use', () => {
   const document = readFileSync(join(ROOT, DOCUMENT), 'utf8');
   for (const objective of Object.values(OBJECTIVES)) expect(document).toContain(`${Math.round(objective * 100)} %`);
   const cells = /^\| (critical|warning) \| ([\d.]+) \| (\w+) \| (\w+) \| (\w+) \| (\d+) \|/gm;
@@ -63,7 +63,7 @@ test('docs/alerts.md tells the objectives and burn rates that are used', () => {
   }
 });
 
-test('an alert about an account has its label: policies of that account alone are triggered by it', () => {
+test('an alert about an account has its label, so only policies of that account are triggered', () => {
   const ofAccounts = alerts.flatMap((rule) => {
     const { selectors, labels } = readPromql(rule.expr, labelsOfRules);
     return selectors.some(({ metric }) => labelsOfRules(metric)?.includes('account'))
@@ -83,7 +83,7 @@ describe('the example for Alertmanager', () => {
     }[];
   };
 
-  test('lets a critical alert inhibit its milder ones of the very same thing alone', () => {
+  test('lets a critical alert inhibit only its milder form with equal labels', () => {
     const worse = example.inhibit_rules.find(({ equal = [] }) => equal.includes('alertname'))!;
     const several = names.filter(
       (name) => new Set(alerts.filter(({ alert }) => alert === name).map(({ severity }) => severity)).size > 1,
@@ -97,7 +97,7 @@ describe('the example for Alertmanager', () => {
     }
   });
 
-  test('names alerts that exist', () => {
+  test('names existing alerts', () => {
     const matchers = example.inhibit_rules.flatMap(({ source_matchers: of, target_matchers: to }) => [...of, ...to]);
     const named = matchers.flatMap((matcher) => /^alertname!?=~?"(.*)"$/.exec(matcher)?.[1]!.split('|') ?? []);
     expect(named.length).toBeGreaterThan(3);
@@ -106,7 +106,7 @@ describe('the example for Alertmanager', () => {
   });
 });
 
-/** Values of labels, as long as they usually are. */
+/** Typical values of labels. */
 const SAMPLE: Readonly<Record<string, string>> = {
   account: 'shop',
   destination: 'crm.vendor.example',
@@ -135,7 +135,11 @@ const VALUES = {
   humanize1024: '430.1Mi',
 };
 
-/** A summary as Prometheus would render it. @throws on a template that is not known */
+/**
+ * Renders a summary as Prometheus does.
+ *
+ * @throws on an unknown template
+ */
 function rendered(summary: string): string {
   const label = (name: string): string => {
     if (SAMPLE[name] === undefined) throw new Error(`no sample of label ${name}`);
@@ -171,7 +175,7 @@ const STATES = [
   'OpsdStoreFailing',
 ];
 
-describe('what teams keep', () => {
+describe('the default set of teams', () => {
   const core = alerts.filter(({ extended }) => extended !== true);
   const pages = alerts.filter(({ severity }) => severity === 'critical');
 
@@ -202,7 +206,7 @@ describe('what teams keep', () => {
   });
 });
 
-test('names of groups are used once, and so is a recorded name with its labels', () => {
+test('names of groups are unique, and so is a recorded name with its labels', () => {
   const groups = [...RECORDING_GROUPS, ...ALERT_GROUPS].map(({ name }) => name);
   expect(new Set(groups).size).toBe(groups.length);
   const series = records.map(({ record, labels }) => `${record} ${JSON.stringify(labels ?? {})}`);

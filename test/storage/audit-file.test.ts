@@ -28,7 +28,7 @@ function world() {
 
 const typesOf = (records: readonly AuditRecord[]): string[] => records.map(({ type }) => type);
 
-test('every change of state is a record, and none holds what an entry carried', async () => {
+test('every state change is a record, and none contains the data of an entry', async () => {
   const { open, records, auditPath } = world();
   const { ledger } = open();
   const run = ledger.beginRun(planOf(), 1_000);
@@ -85,7 +85,7 @@ test('every change of state is a record, and none holds what an entry carried', 
   expect(statSync(auditPath).mode & 0o777).toBe(0o600);
 });
 
-test('what is refused, or changes nothing, is no record', async () => {
+test('a rejected or ineffective change is not a record', async () => {
   const { open, records } = world();
   const { ledger } = open();
   intentFor(ledger, 'a');
@@ -97,7 +97,7 @@ test('what is refused, or changes nothing, is no record', async () => {
   expect(await records()).toHaveLength(before);
 });
 
-test('the chain goes on from one opening to the next, and store and file name the same head', async () => {
+test('the chain continues from one opening to the next, and store and file name the same head', async () => {
   const { open, close, records, auditPath } = world();
   intentFor(open().ledger, 'a');
   close();
@@ -111,7 +111,7 @@ test('the chain goes on from one opening to the next, and store and file name th
   expect(ledger.mustBeAdopted).toBeUndefined();
 });
 
-test('a run says what made it run, and of an alert its name and which firing it was', async () => {
+test('a run names its trigger, and for an alert its name and firing', async () => {
   const { open, records } = world();
   const { ledger } = open();
   ledger.beginRun(planOf(), 1);
@@ -124,7 +124,7 @@ test('a run says what made it run, and of an alert its name and which firing it 
   ]);
 });
 
-test('what cannot be written to the audit log does not happen', async () => {
+test('a change that cannot be written to the audit log does not happen', async () => {
   const { open, auditPath } = world();
   const { ledger, audit } = open();
   const run = ledger.beginRun(planOf(), 1);
@@ -148,7 +148,7 @@ test('nothing is written, and nothing done, once the log is closed', () => {
   expect(ledger.isClaimed('production', 'a')).toBe(false);
 });
 
-test('what a failed append left behind is gone with the next one', async () => {
+test('the rest of a failed append is removed by the next one', async () => {
   const { open, auditPath } = world();
   const { ledger, audit } = open();
   appendFileSync(auditPath, '{"half":'.repeat(1_000));
@@ -156,7 +156,7 @@ test('what a failed append left behind is gone with the next one', async () => {
   expect(await audit.verify()).toEqual({ records: 3, head: audit.head(), isTorn: false });
 });
 
-test('an audit log that cannot be opened leaves a daemon that does nothing, and says why', () => {
+test('an audit log that cannot be opened leaves a daemon that does nothing, and reports the reason', () => {
   const { open, close, path, auditPath } = world();
   open();
   close();
@@ -170,7 +170,7 @@ test('an audit log that cannot be opened leaves a daemon that does nothing, and 
   expect(() => ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).toThrow(/fix this and restart the daemon/);
 });
 
-test('a change whose transaction fails after its record is followed by a record that says so', async () => {
+test('a change whose transaction fails after its record is followed by a record of the failure', async () => {
   const { open, close, records } = world();
   const { store, ledger } = open();
   const run = ledger.beginRun(planOf(), 1);
@@ -185,7 +185,7 @@ test('a change whose transaction fails after its record is followed by a record 
   expect(open().ledger.mustBeAdopted).toBeUndefined();
 });
 
-test('a line without an end is cut off, and that is told', async () => {
+test('a line without an end is cut off, and reported', async () => {
   const { open, close, records, auditPath } = world();
   intentFor(open().ledger, 'a');
   close();
@@ -223,7 +223,7 @@ test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]
     ({ path }) => copyFileSync(`${path}.copy`, path),
   ],
   ['belongs to a store that is gone', /audit log beside it is of store [0-9a-f]{10}/, ({ path }) => rmSync(path)],
-])('a store whose audit log %s acts only after a person adopted it', async (_what, reason, spoil) => {
+])('a store whose audit log %s acts only after an operator adopted it', async (_what, reason, spoil) => {
   const { open, close, path, auditPath, records } = world();
   intentFor(open().ledger, 'a');
   close();
@@ -242,7 +242,7 @@ test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]
   expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: false, guard: 'caps' });
   ledger.noteAccount('production', 'acc-1', 1);
   ledger.adopt({ at: 4, by: 'anna', reason: 'compared with the service' });
-  // Raises may be missing: what is known of a budget must be asserted after this.
+  // Raises may be missing, so a budget must be asserted after this.
   expect(ledger.accountSince('production')).toBeUndefined();
   expect(ledger.mustBeAdopted).toBeUndefined();
   expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: true });
@@ -257,7 +257,7 @@ test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]
   });
 });
 
-test('a record whose transaction did not commit is told as not committed; two of them are another store', async () => {
+test('a record whose transaction did not commit is reported as not committed; two of them are another store', async () => {
   const { open, close, path, records } = world();
   const files = [path, `${path}-wal`];
   const { ledger } = open();
@@ -265,7 +265,7 @@ test('a record whose transaction did not commit is told as not committed; two of
   for (const file of files) copyFileSync(file, `${file}.copy`);
   ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS);
   close();
-  // As a crash between record and commit leaves it: the record is in the file, the store is as it was.
+  // State after a crash between record and commit: the record is in the file, the store is unchanged.
   const asBefore = (): void => files.forEach((file) => copyFileSync(`${file}.copy`, file));
   asBefore();
   const recovered = open();
@@ -283,7 +283,7 @@ test('a record whose transaction did not commit is told as not committed; two of
   expect(open().ledger.mustBeAdopted).toMatch(/older than its audit log: it has 2 of 7 records/);
 });
 
-test('a record that others follow was committed: a store that does not know it is an old copy', () => {
+test('a record with successors was committed: a store that lacks it is an old copy', () => {
   const { open, close, path } = world();
   const files = [path, `${path}-wal`];
   const { ledger } = open();
@@ -326,7 +326,7 @@ function swap(text: string, one: number, other: number): string {
   return lines.with(one, lines[other]!).with(other, lines[one]!).join('\n');
 }
 
-test('a log that was written anew with fitting hashes does not have the head that was seen', async () => {
+test('a log that was rewritten with matching hashes does not have the known head', async () => {
   const first = world();
   intentFor(first.open().ledger, 'a');
   const second = world();

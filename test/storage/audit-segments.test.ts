@@ -21,7 +21,7 @@ function world() {
   return {
     ...audited,
     segments: () => segmentsOf(audited.auditPath),
-    /** Opens both, and makes so many intents. */
+    /** Opens both, and creates this many intents. */
     open: (intents = 0) => {
       const opened = audited.open();
       for (let n = 0; n < intents; n++) intentFor(opened.ledger, `dlq-${opened.audit.head()?.sequence}`);
@@ -51,7 +51,7 @@ describe('a full file', () => {
     expect(await audit.verify()).toEqual({ records: count, head: audit.head(), isTorn: false });
   });
 
-  test('that cannot be exchanged grows on, and is exchanged when it can be', async () => {
+  test('that cannot be rotated keeps growing, and is rotated when possible', async () => {
     const { open, auditPath, segments } = world();
     mkdirSync(`${auditPath}.next`);
     const { ledger, audit } = open(10);
@@ -62,7 +62,7 @@ describe('a full file', () => {
     expect(await audit.verify()).not.toHaveProperty('finding');
   });
 
-  test('does not take the name of a segment that is there', async () => {
+  test('does not take the name of an existing segment', async () => {
     const { open, close, auditPath, segments } = world();
     const { audit } = open(3);
     close();
@@ -92,8 +92,8 @@ describe('a crash', () => {
   });
 });
 
-describe('what is missing or changed', () => {
-  test('a file that is gone after a rotation is noticed: its segments do not stand for it', () => {
+describe('missing or changed parts', () => {
+  test('a missing file after a rotation is detected: its segments do not replace it', () => {
     const { open, close, auditPath, segments } = world();
     open(10);
     expect(segments().length).toBeGreaterThan(0);
@@ -115,7 +115,7 @@ describe('what is missing or changed', () => {
     expect((await verifyAudit(auditPath)).finding!.problem).toMatch(/the records between them are missing/);
   });
 
-  test('segments that were moved away are left out by the record that they end with', async () => {
+  test('segments that were moved away are skipped, by the record that they end with', async () => {
     const { open, auditPath, segments } = world();
     const { audit } = open(10);
     const [first, second] = segments();
@@ -142,7 +142,7 @@ describe('what is missing or changed', () => {
   });
 });
 
-test('a rotation while the log is read tears no hole into it', async () => {
+test('a rotation during a read leaves no gap in it', async () => {
   const { open, auditPath, segments } = world();
   const { ledger, audit } = open(10);
   const before = audit.head()!.sequence;

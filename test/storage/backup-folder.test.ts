@@ -50,7 +50,7 @@ test('each copy has the time in its name, is a whole store, and belongs to its o
   expect(createTotals(copy).counters('production')).toEqual(createTotals(store).counters('production'));
 });
 
-test('the oldest copies go after a new one is whole, and nothing else does', async () => {
+test('the oldest copies are removed after a new one is complete, and nothing else is', async () => {
   const { dir, clock, folder, names } = world(2);
   await folder.add(NEVER);
   const others = ['notes.txt', 'opsd-0000000000-20250101T000000Z.db', 'opsd.db'];
@@ -64,7 +64,7 @@ test('the oldest copies go after a new one is whole, and nothing else does', asy
   expect(names()).toEqual(expect.arrayContaining(others));
 });
 
-test('a copy that fails takes none of the others with it', async () => {
+test('a failed copy removes no other copy', async () => {
   let isFull = false;
   const { clock, folder, names } = world(1, (store) => ({
     ...createCopies(store),
@@ -91,7 +91,7 @@ test('a store whose pages were damaged while it is open gets no copy', async () 
   expect(names()).toEqual([]);
 });
 
-test('a copy that is broken off leaves nothing, and the store can be opened again at once', async () => {
+test('an aborted copy leaves nothing, and the store can be opened again at once', async () => {
   const home = tempDir();
   const store = filledStore(join(home, 'opsd.db'));
   const copies = createCopies(store);
@@ -111,7 +111,7 @@ test('a copy that is broken off leaves nothing, and the store can be opened agai
   expect(again.restored).toBe(true);
 });
 
-test('two copies of one name are one copy and one refusal', async () => {
+test('two copies of one name are one copy and one error', async () => {
   const { copies } = world();
   const file = join(tempDir(), 'copy.db');
   const results = await Promise.allSettled([copies.write(file), copies.write(file)]);
@@ -134,7 +134,7 @@ test('parts that a killed process left are removed', async () => {
   expect(names().map((name) => name.slice(-6))).toEqual(['00Z.db', '01Z.db']);
 });
 
-test('a folder that cannot be used is named', async () => {
+test('an unusable folder is named', async () => {
   const home = tempDir();
   using store = filledStore(join(home, 'opsd.db'));
   writeFileSync(join(home, 'file'), '');
@@ -143,13 +143,13 @@ test('a folder that cannot be used is named', async () => {
   await expect(folder.add(NEVER)).rejects.toThrow(/file: the backup folder is unusable: ENOTDIR/);
 });
 
-test('a disk that fills while a copy is written leaves no copy', async () => {
+test('a disk that becomes full during a copy leaves no copy', async () => {
   const home = tempDir();
   const path = join(home, 'opsd.db');
   filledStore(path)[Symbol.dispose]();
   const file = join(home, 'copy.db');
   const program = join(import.meta.dirname, 'programs/copy-to-a-full-disk.ts');
-  // The limit lets the write-ahead log of the opening pass, and not a copy of the store.
+  // The limit allows the write-ahead log of the opening, but no copy of the store.
   const limited = `ulimit -f ${Math.floor(statSync(path).size / 1_024 / 2)}; exec "$0" "$@"`;
   const { stdout } = await promisify(execFile)('bash', ['-c', limited, process.execPath, program, path, file]);
   expect(stdout).toMatch(/copy\.db: the copy could not be written: /);

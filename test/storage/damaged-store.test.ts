@@ -1,4 +1,4 @@
-/** Stores whose file was damaged, changed, moved or removed: none runs with numbers that nobody wrote. */
+/** Stores whose file was damaged, changed, moved or removed: none runs with invented numbers. */
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -17,7 +17,7 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const METRIC = 'msgsvc_log_events_total';
 
-/** Changes the file with a connection that keeps no checksums, as another program would. */
+/** Changes the file with a connection without checksums, as another program would. */
 function changeBehind(path: string, sql: string): void {
   using db = new DatabaseSync(path);
   db.exec(sql);
@@ -33,7 +33,7 @@ test('random damage of data pages is found, or has changed nothing', () => {
   expect(damagesFound({ runs: 40, seed: 20_261_122 })).toBeGreaterThan(15);
 });
 
-describe('what was changed while no daemon ran', () => {
+describe('changes while no daemon ran', () => {
   test.each([
     ['a counter', `UPDATE counters SET value = value + 1 WHERE rowid_is_first`, 'counters'],
     ['a lost row', `DELETE FROM histograms WHERE rowid_is_first`, 'histograms'],
@@ -41,7 +41,7 @@ describe('what was changed while no daemon ran', () => {
     ['a schema', `DROP INDEX intents_claim`, 'sqlite_schema'],
     ['the checksums themselves', `DROP TABLE table_digests`, 'table_digests'],
     ['a row that nobody wrote', `INSERT INTO triggers (policy, key, at) VALUES ('p', 'k', 1)`, 'triggers'],
-  ])('%s is named, and the store is refused', (_what, sql, table) => {
+  ])('%s is named, and the store is rejected', (_what, sql, table) => {
     const path = closedStore();
     changeBehind(path, sql.replace('WHERE rowid_is_first', `WHERE labels = (SELECT min(labels) FROM ${table})`));
     expect(() => openStore(path)).toThrow(
@@ -51,7 +51,7 @@ describe('what was changed while no daemon ran', () => {
     );
   });
 
-  test('a digit that was changed in a page that stays valid is found', () => {
+  test('a changed digit in a page that stays valid is found', () => {
     const path = closedStore();
     const bytes = readFileSync(path);
     const at = bytes.lastIndexOf('crm.vendor.example-7');
@@ -60,14 +60,14 @@ describe('what was changed while no daemon ran', () => {
     expect(() => openStore(path)).toThrow(/the store is damaged: /);
   });
 
-  test('a store that is as it was closed is not checked again', () => {
+  test('an unchanged store is not checked again', () => {
     const path = closedStore();
     changeBehind(path, `UPDATE counters SET value = value + 1`);
     markClosed(path);
     expect(() => openStore(path)[Symbol.dispose]()).not.toThrow();
   });
 
-  test('a store that a crash left behind is checked, and its commits are there', () => {
+  test('a store that a crash left is checked, and has its commits', () => {
     const path = join(tempDir(), 'opsd.db');
     const crashed = join(tempDir(), 'opsd.db');
     using store = filledStore(path);
@@ -81,7 +81,7 @@ describe('what was changed while no daemon ran', () => {
   test('an index that does not match its table is found', () => {
     const path = closedStore();
     const bytes = readFileSync(path);
-    // Account and target stand side by side in the index of claims alone.
+    // Account and target are adjacent only in the index of claims.
     bytes.write('productiondlq-18', bytes.indexOf('productiondlq-17'));
     writeFileSync(path, bytes);
     expect(() => openStore(path)).toThrow(/the store is damaged: .*intents_claim/);
@@ -98,7 +98,7 @@ describe('while the daemon runs', () => {
     return { path, store, add, leaseLost: () => ledger.leaseLost() };
   }
 
-  test('a page that cannot be read stops everything, and the next start', () => {
+  test('an unreadable page stops everything, and the next start', () => {
     const { path, store, add, leaseLost } = opened();
     expect(leaseLost()).toBeUndefined();
     store.db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size = 1; PRAGMA shrink_memory');
@@ -128,7 +128,7 @@ describe('while the daemon runs', () => {
     store[Symbol.dispose]();
   });
 
-  test('a file that was replaced is not written to, nor to be trusted after', () => {
+  test('a file that was replaced is not written to, and not trusted afterwards', () => {
     const { path, store, add, leaseLost } = opened();
     renameSync(path, `${path}.away`);
     copyFileSync(`${path}.away`, path);
@@ -141,8 +141,8 @@ describe('while the daemon runs', () => {
   });
 });
 
-describe('whose file it is', () => {
-  test('a database of another program is refused and left as it is', () => {
+describe('the owner of a file', () => {
+  test('a database of another program is rejected and left unchanged', () => {
     const path = join(tempDir(), 'places.sqlite');
     changeBehind(path, 'PRAGMA user_version = 3; CREATE TABLE places (a)');
     const before = readFileSync(path);
@@ -155,7 +155,7 @@ describe('whose file it is', () => {
     expect(readFileSync(path).subarray(100)).toEqual(before.subarray(100));
   });
 
-  test('a store with the mark of another program is refused', () => {
+  test('a store with the mark of another program is rejected', () => {
     const path = closedStore();
     changeBehind(path, 'PRAGMA application_id = 252006673');
     expect(() => openStore(path)).toThrow(/another program/);
@@ -178,7 +178,7 @@ describe('whose file it is', () => {
 });
 
 describe('backup and restore', () => {
-  test('a damaged copy is refused, and the store stays', async () => {
+  test('a damaged copy is rejected, and the store stays', async () => {
     const path = join(tempDir(), 'opsd.db');
     const copy = `${path}.copy`;
     const store = filledStore(path);
@@ -198,7 +198,7 @@ describe('backup and restore', () => {
   test.each([
     ['is damaged', (bytes: Buffer) => bytes.fill(0xa5, 2 * 4_096)],
     ['has lost its header', (bytes: Buffer) => bytes.fill(0xa5)],
-  ])('a good copy takes the place of a store that %s', async (_what, damage) => {
+  ])('a valid copy replaces a store that %s', async (_what, damage) => {
     const path = join(tempDir(), 'opsd.db');
     const copy = `${path}.copy`;
     const store = filledStore(path);
@@ -212,7 +212,7 @@ describe('backup and restore', () => {
     expect(createLedger(restored, memoryAudit()).mustBeAdopted).toMatch(/restored from a copy/);
   });
 
-  test('the mark of the replaced store says nothing of the new one', async () => {
+  test('the mark of the replaced store does not apply to the new one', async () => {
     const path = join(tempDir(), 'opsd.db');
     const store = filledStore(path);
     await backupStore(store, `${path}.copy`);

@@ -1,4 +1,4 @@
-/** Whatever moment a process dies at: the audit log stays whole, and tells what the store knows. */
+/** A process may end at any time: the audit log stays valid, and agrees with the store. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, copyFileSync, existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,10 +58,10 @@ type Moment = (typeof MOMENTS)[number];
 
 class Killed extends Error {}
 
-/** A few records: most sequences rotate the log. */
+/** Room for a few records, so that most sequences rotate the log. */
 const MAX_BYTES = 1_000;
 
-/** A store whose process can be killed: what is on disk at that moment is all that the next one finds. */
+/** A store whose process can be killed. The next process sees exactly the files of that moment. */
 class Mortal {
   #path: string;
   #store!: Store;
@@ -82,7 +82,11 @@ class Mortal {
     return readHead(this.#store.db);
   }
 
-  /** Does it, or dies at that moment of it. @returns undefined when it died before it was done */
+  /**
+   * Runs the work, or ends at that moment of it.
+   *
+   * @returns undefined when the process ended first
+   */
   attempt<T>(moment: Moment, work: (ledger: Ledger) => T): T | undefined {
     this.#moment = moment;
     try {
@@ -124,7 +128,7 @@ class Mortal {
     this.ledger = createLedger(this.#store, mortal);
   }
 
-  /** Keeps the files as they are now; the caller must not go on. */
+  /** Keeps the present files. The caller must not continue. */
   #die(): void {
     const next = join(tempDir(), 'opsd.db');
     const segments = segmentsOf(this.auditPath).map((segment) => segment.slice(this.#path.length));
@@ -132,7 +136,7 @@ class Mortal {
       if (existsSync(this.#path + suffix)) copyFileSync(this.#path + suffix, next + suffix);
     }
     const head = this.#audit.head();
-    // The file is a segment already, and the next one has no name yet.
+    // The file is already a segment, and the next one has no name yet.
     if (this.#moment === 'within-rotation' && head !== undefined) {
       const left = segmentPathOf(auditPathOf(next), head.sequence);
       if (!existsSync(left)) renameSync(auditPathOf(next), left);

@@ -1,4 +1,4 @@
-/** No question to the ledger walks along all that was ever done: a million intents cost what a thousand do. */
+/** No query of the ledger scans its whole history: a million intents cost as much as a thousand. */
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ACTION_QUERIES } from '#storage/ledger-actions.ts';
@@ -25,19 +25,21 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ['pending triggers', PENDING_TRIGGERS],
 ];
 
-/** Tables that are small by their nature. */
+/** Tables that are small by design. */
 const SHORT = /^(?:SCAN|SEARCH) (?:u|names|unsettled|json_each VIRTUAL TABLE .*|CONSTANT ROW)$/;
 
-/** What ends after a few rows: the newest acts along their key, backwards; the least policy, which is the first. */
+/**
+ * Queries that end after a few rows: the newest actions in key order, backward; the lowest policy, which is the first.
+ */
 const ENDING: Readonly<Record<string, readonly string[]>> = {
   recent: ['SCAN i'],
   'last runs': ['SEARCH runs USING COVERING INDEX runs_policy'],
 };
 
-/** A search for nothing in particular is a walk along an index, until something is found that fits. */
+/** A search without a bound walks along an index until a row matches. */
 const UNBOUND = /^SEARCH \w+(?: USING (?:COVERING )?INDEX \w+)?$/;
 
-test.each(QUERIES)('%s goes by an index', (name, sql) => {
+test.each(QUERIES)('%s uses an index', (name, sql) => {
   const plan = schema()
     .prepare(`EXPLAIN QUERY PLAN ${sql}`)
     .all()
@@ -48,7 +50,7 @@ test.each(QUERIES)('%s goes by an index', (name, sql) => {
   if (name === 'recent') expect(plan).not.toContain('USE TEMP B-TREE FOR ORDER BY');
 });
 
-test('a window reads whole slices and a part of one, whatever is in it', () => {
+test('a window reads whole slices and a part of one, whatever they contain', () => {
   const plan = (sql: string): string =>
     schema()
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
@@ -59,7 +61,7 @@ test('a window reads whole slices and a part of one, whatever is in it', () => {
   expect(plan(PART_OF_SLICE)).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
 });
 
-test('acts of one slice, policy and action share a row, and a give-back takes from it', () => {
+test('actions of one slice, policy and type share a row, and a return reduces it', () => {
   const db = schema();
   const caps = createCaps(db);
   for (let n = 0; n < 100; n++) caps.take(resumeOf(`d${n}`, { items: 2 }), 7 * SLICE_MS + n);

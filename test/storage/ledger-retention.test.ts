@@ -8,7 +8,7 @@ const DAY = 86_400_000;
 const NOW = 1_000 * DAY;
 const OLD = NOW - 401 * DAY;
 
-test('acts whose last word is spoken are forgotten after 400 days, and not a day before', () => {
+test('actions with a final outcome are removed after 400 days, and not a day before', () => {
   const audit = memoryAudit();
   const ledger = memoryLedger('here', audit);
   const done = (dlqId: string, at: number, outcome: ActionOutcome): number => {
@@ -34,7 +34,7 @@ test('acts whose last word is spoken are forgotten after 400 days, and not a day
   expect(audit.entries).toHaveLength(told);
 });
 
-test('an act stays while anything still needs it', () => {
+test('an action stays while anything still needs it', () => {
   const ledger = memoryLedger();
   intentFor(ledger, 'no-outcome', {}, OLD);
   for (const outcome of ['accepted', 'unknown', 'unresolvable', 'unverified'] as const) {
@@ -80,7 +80,7 @@ test('an act stays while anything still needs it', () => {
   expect(ledger.historyOf('production', 'l2').attempts).toBe(2);
 });
 
-test('the last run of a policy stays, and plans go by what became of them', () => {
+test('the last run of a policy stays, and plans are removed by their state', () => {
   const ledger = memoryLedger();
   ledger.beginRun(planOf(), OLD);
   const last = ledger.beginRun(planOf(), OLD + 1);
@@ -101,7 +101,7 @@ test('the last run of a policy stays, and plans go by what became of them', () =
   expect(ledger.storedPlans(['expired'], NOW).map(({ plan }) => plan.id)).toEqual(['200000', '400000']);
 });
 
-test('a window that is asked for is the same before and after', () => {
+test('a requested window is equal before and after', () => {
   const ledger = memoryLedger();
   intentFor(ledger, 'old', { items: 5 }, OLD);
   ledger.reserve(1, resumeOf('young', { items: 7 }), NOW - DAY, NO_CAPS);

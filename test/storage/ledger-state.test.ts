@@ -1,4 +1,4 @@
-/** What the ledger keeps beside acts: campaigns, plans, triggers, alerts, dead letters, the state of policies. */
+/** Further content of the ledger: campaigns, plans, triggers, alerts, dead letters, the state of policies. */
 import { expect, test } from 'vitest';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
@@ -23,7 +23,7 @@ function campaignOf(change: Partial<Campaign> = {}): Campaign {
   };
 }
 
-test('a group has one campaign at a time, and a new one has a number of its own', () => {
+test('a group has one campaign at a time, and a new one has its own number', () => {
   const ledger = memoryLedger();
   expect(ledger.nextCampaignId('p')).toBe('p/1');
   expect(ledger.nextCampaignId('p')).toBe('p/2');
@@ -42,7 +42,7 @@ test('a group has one campaign at a time, and a new one has a number of its own'
 
 const HASH = 'abc123'.padEnd(64, '4');
 
-test('a plan is found by its id or more of its hash, is used once, and not after its time', () => {
+test('a plan is found by its id or a longer part of its hash, is used once, and not after its time', () => {
   const ledger = memoryLedger();
   const plan = planOf({ id: 'abc123', hash: HASH });
   ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
@@ -65,7 +65,7 @@ test('a plan is found by its id or more of its hash, is used once, and not after
   expect(ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
 });
 
-test('plans are listed newest first by state; a plan shown again does not withdraw what was asked', () => {
+test('plans are listed newest first by state; showing a plan again does not withdraw its request', () => {
   const ledger = memoryLedger();
   const other = planOf({ id: 'abcdef', hash: 'abcdef'.padEnd(64, '0') });
   const plan = planOf({ id: 'abc123', hash: HASH });
@@ -82,7 +82,7 @@ test('plans are listed newest first by state; a plan shown again does not withdr
   expect(listed(['draft'], 6_000)).toEqual(['abc123 draft']);
 });
 
-test('a beginning that two plans share names the one that is alive', () => {
+test('a prefix that two plans share names the active one', () => {
   const ledger = memoryLedger();
   const [one, two] = ['1', '2'].map((digit) => planOf({ id: 'abc123', hash: `abc123${digit}`.padEnd(64, '0') }));
   ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'pending' });
@@ -98,7 +98,7 @@ const trigger = { kind: 'alert', name: 'Down', key: KEY } as const;
 const recorded = { policy: 'p', account: 'production', trigger, at: 1_000 };
 const firing = { receiver: 'opsd', name: 'Down', key: KEY, accounts: ['production'], isFiring: true, at: 1_000 };
 
-test('a trigger is taken once for each policy', () => {
+test('a trigger is recorded once for each policy', () => {
   const ledger = memoryLedger();
   expect(ledger.recordTrigger(recorded)).toBe(true);
   expect(ledger.recordTrigger({ ...recorded, at: 2_000 })).toBe(false);
@@ -124,20 +124,20 @@ test('a trigger is pending until it is ended, for its policy and account alone',
   expect(ledger.recordTrigger(recorded)).toBe(false);
 });
 
-test('the end of an alert ends its triggers for good, and no others', () => {
+test('the end of an alert ends its triggers permanently, and no others', () => {
   const ledger = memoryLedger();
   const callback = { kind: 'callback', key: KEY } as const;
   ledger.noteAlert(firing);
   ledger.recordTrigger(recorded);
   ledger.recordTrigger({ ...recorded, policy: 'q', trigger: callback });
   ledger.noteAlert({ ...firing, isFiring: false, at: 2_000 });
-  // A late repeat, such as of another Alertmanager of the cluster.
+  // A late repetition, such as from another Alertmanager of the cluster.
   ledger.noteAlert({ ...firing, at: 3_000 });
   expect(ledger.pendingTriggers('p', 'production', 4_000)).toEqual([]);
   expect(ledger.pendingTriggers('q', 'production', 4_000)).toHaveLength(1);
 });
 
-test('the trigger of an alert that was not repeated for a day waits for a repeat', () => {
+test('the trigger of an alert that was not repeated for a day waits for a repetition', () => {
   const ledger = memoryLedger();
   const day = 86_400_000;
   ledger.noteAlert(firing);
@@ -148,7 +148,7 @@ test('the trigger of an alert that was not repeated for a day waits for a repeat
   expect(ledger.pendingTriggers('p', 'production', 2 * day)).toHaveLength(1);
 });
 
-test('an alert fires for the accounts that it concerns; where nobody said which, it is not known', () => {
+test('an alert fires for its accounts; without an account label it is unknown', () => {
   const ledger = memoryLedger();
   const { accounts: _accounts, ...unassigned } = firing;
   const asked = (name: string, account: string) => ledger.alertFiring(account, name, 2_000);
@@ -161,7 +161,7 @@ test('an alert fires for the accounts that it concerns; where nobody said which,
   expect(asked('Down', 'production')).toBe(false);
 });
 
-test('an alert is new once, and nothing is known before the first one came', () => {
+test('an alert is new once, and nothing is known before the first one arrived', () => {
   const ledger = memoryLedger();
   expect(ledger.alertFiring('production', 'Down', 3_000)).toBeUndefined();
   const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', accounts: ['production'], isFiring: true, at: 1_000 };
@@ -178,7 +178,7 @@ test('an alert is new once, and nothing is known before the first one came', () 
   expect(ledger.alertFiring('production', 'Down', 3_000)).toBe(false);
 });
 
-test('an alert of which no end is told fires for a day, is not known then, and has ended after six', () => {
+test('an alert without a reported end fires for a day, is then unknown, and has ended after six', () => {
   const ledger = memoryLedger();
   const day = 86_400_000;
   const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', accounts: ['production'], isFiring: true, at: 0 };
@@ -210,7 +210,7 @@ test('dead letters are learned once, the newest listed oldest first, and forgott
   expect(ledger.deadLetters('production', 9).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
 });
 
-test('a match is dated by its first time without a break', () => {
+test('a match has the date of the start of its unbroken matches', () => {
   const ledger = memoryLedger();
   ledger.noteMatches('p', ['a', 'b'], 1_000);
   ledger.noteMatches('p', ['b', 'c'], 2_000);
@@ -221,7 +221,7 @@ test('a match is dated by its first time without a break', () => {
   expect(ledger.firstMatchedAt('p', 'b')).toBeUndefined();
 });
 
-test('versions and conditions of policies are kept as they were saved', () => {
+test('versions and conditions of policies are returned as saved', () => {
   const ledger = memoryLedger();
   expect(ledger.policyVersion('p')).toBeUndefined();
   ledger.savePolicyVersion('p', { scope: { select: { label: ['a'] } }, auditRuns: 1 });

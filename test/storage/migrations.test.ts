@@ -1,4 +1,4 @@
-/** A store of the schema before the latest step keeps what it holds, under the names of today. */
+/** A store of the previous schema keeps its content, under the present names. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MIGRATIONS } from '#storage/migrations.ts';
@@ -8,7 +8,11 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const BEFORE = 8;
 
-/** Makes a store of the schema before, with the rows that `sql` inserts. @returns its path */
+/**
+ * Creates a store of the previous schema, with the rows that `sql` inserts.
+ *
+ * @returns its path
+ */
 function storeOf(sql: string): string {
   const path = join(tempDir(), 'opsd.db');
   using store = openStore(path, MIGRATIONS.slice(0, BEFORE));

@@ -31,7 +31,7 @@ const value = (name: string, more: object = {}) => ({
 });
 
 describe('places of label values', () => {
-  test('come back in the order in which they came, with their idle time', () => {
+  test('return in their order of assignment, with their idle time', () => {
     const first = open();
     first.labels.save([value('z'), value('a')]);
     first.labels.save([value('m'), value('z', { idleMs: 7_200_000.4 }), value('a', { account: 'other' })]);
@@ -44,7 +44,7 @@ describe('places of label values', () => {
     ]);
   });
 
-  test('that are evicted leave their totals behind: not shown, not lost, not another’s', () => {
+  test('that are evicted leave their totals in the store: not shown, not lost, not assigned to others', () => {
     const { totals, labels } = open();
     const histogram = (destination: string, count: number): HistogramIncrement => ({
       metric: WAIT,
@@ -98,7 +98,7 @@ describe('places of label values', () => {
     expect(totals.counters('prod').find((row) => row.metric === MESSAGES && row.labels[0] === 'a')?.value).toBe(3);
   });
 
-  test('go with their totals or not at all', () => {
+  test('are removed with their totals or not at all', () => {
     const { store, totals, labels } = open();
     totals.commit({ account: 'prod', increments: [{ metric: MESSAGES, labels: ['a'], by: 1 }] }, () => undefined);
     labels.save([value('a')]);

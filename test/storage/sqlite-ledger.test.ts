@@ -20,7 +20,7 @@ function openLedger(path = join(tempDir(), 'opsd.db')): Ledger {
   return createLedger(store, memoryAudit());
 }
 
-test('an id that was sent is not reserved again, unless that was proven to have done nothing', () => {
+test('a sent id is not reserved again, unless the request provably had no effect', () => {
   const ledger = openLedger();
   for (const outcome of ACTION_OUTCOMES) {
     const dlqId = `dlq-${outcome}`;
@@ -36,7 +36,7 @@ test('an id that was sent is not reserved again, unless that was proven to have 
   expect(ledger.reserve(1, resumeOf('dlq-accepted', { account: 'staging' }), 3_000, NO_CAPS).ok).toBe(true);
 });
 
-test('caps slide, count each scope apart, and are given back by an act without effect', () => {
+test('caps slide, count each scope apart, and are returned by an action without effect', () => {
   const ledger = openLedger();
   const caps: CapLimit[] = [
     { scope: 'policy', windowMs: HOUR, limit: 2 },
@@ -58,7 +58,7 @@ test('caps slide, count each scope apart, and are given back by an act without e
   expect(ledger.used({ account: 'production' }, 0)).toBe(3);
 });
 
-test('what a crash left is found after opening again, and settles through its outcomes', () => {
+test('the state after a crash is found at the next opening, and settles through its outcomes', () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
   const crashed = intentFor(createLedger(before, memoryAudit()), 'dlq-7', { lineage: 'lin-7' });
@@ -82,7 +82,7 @@ test('what a crash left is found after opening again, and settles through its ou
   expect(ledger.recentActions(5)).toMatchObject([{ id: crashed, outcome: 'confirmed_applied' }]);
 });
 
-test('a lineage is known by the run a resume made, and counts only acts that may have happened', () => {
+test('a lineage is identified by the run of a resume, and counts only actions that may have happened', () => {
   const ledger = openLedger();
   const first = intentFor(ledger, 'a', { lineage: 'lin-9' }, 1_000);
   ledger.recordOutcome(first, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
@@ -101,7 +101,7 @@ test('a lineage is known by the run a resume made, and counts only acts that may
   ]);
 });
 
-test('the last run of each policy tells what it did', () => {
+test('the last run of each policy has its result', () => {
   const ledger = openLedger();
   const old = ledger.beginRun(planOf(), 1_000);
   ledger.finishRun(old, { at: 1_500, outcome: 'nothing_to_do', matched: 0, acted: 0, backlog: 0 });
@@ -138,7 +138,7 @@ test('the last run of each policy tells what it did', () => {
   ]);
 });
 
-test('whatever is tried, no cap is exceeded in any window and no id stands twice', () => {
+test('in any sequence of calls, no cap is exceeded in any window and no id occurs twice', () => {
   const caps: CapLimit[] = [
     { scope: 'policy', windowMs: 1_000_000, limit: 5 },
     { scope: 'account', windowMs: 3_000_000, limit: 9 },
@@ -150,7 +150,7 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
     account: fc.constantFrom('a', 'b'),
     items: fc.integer({ min: 1, max: 3 }),
     wait: fc.integer({ min: 0, max: 600_000 }),
-    /** A page of a prune, and how many it deletes. */
+    /** A page of a prune, and its number of deletions. */
     prunes: fc.option(fc.integer({ min: 0, max: 3 })),
     outcome: fc.option(fc.constantFrom(...ACTION_OUTCOMES)),
   });
@@ -179,7 +179,7 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
         const withoutEffect = outcome === 'rejected' || outcome === 'confirmed_not_applied';
         const done = prunes === null ? {} : { done: prunes };
         if (outcome !== null) ledger.recordOutcome(reservation.intent.id, { at: now, outcome, ...done });
-        // What is verified later was taken before.
+        // A verified action was accepted first.
         if (outcome === 'accepted') ledger.recordOutcome(reservation.intent.id, { at: now, outcome: 'verified' });
         const told = outcome === 'accepted' && prunes !== null ? Math.min(prunes, items) : items;
         if (!withoutEffect && told > 0) taken.push({ at: now, proposal: wanted, items: told });
@@ -201,7 +201,7 @@ test('whatever is tried, no cap is exceeded in any window and no id stands twice
   );
 });
 
-test('a pause stands with its first reason, across openings, until a person lifts it', () => {
+test('a pause keeps its first reason, across openings, until an operator lifts it', () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
   const first = createLedger(before, memoryAudit());
@@ -227,7 +227,7 @@ test('a pause stands with its first reason, across openings, until a person lift
   expect(ledger.pauses()).toEqual([{ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' }]);
 });
 
-test('a budget is raised under caps of its own, and takes from no other', () => {
+test('a budget is raised under its own caps, and uses no other', () => {
   const ledger = openLedger();
   const caps: CapLimit[] = [
     { scope: 'policy', windowMs: HOUR, limit: 1, actions: ['budget.raise'] },
@@ -245,7 +245,7 @@ test('a budget is raised under caps of its own, and takes from no other', () => 
   expect(ledger.used({ account: 'production', actions: ['workflow-dlq.delete'] }, 0)).toBe(0);
 });
 
-test('an act of several items takes all of them or nothing', () => {
+test('an action of several items reserves all of them or nothing', () => {
   const ledger = openLedger();
   const caps: CapLimit[] = [{ scope: 'account', windowMs: 24 * HOUR, limit: 100 }];
   const run = ledger.beginRun(planOf(), 0);
@@ -279,7 +279,7 @@ test('raises that may have happened are listed from the oldest', () => {
   expect(ledger.action(99)).toBeUndefined();
 });
 
-test('acts are found by entry, by the run that failed and by the run that a resume made', () => {
+test('actions are found by entry, by the failed run and by the run of a resume', () => {
   const ledger = openLedger();
   const first = intentFor(ledger, 'a', { campaign: { id: 'p/1', step: 1 } });
   ledger.recordOutcome(first, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
@@ -295,7 +295,7 @@ test('acts are found by entry, by the run that failed and by the run that a resu
   expect(ledger.resumedFrom('production', 'wfr_new')).toBe('wfr_a');
 });
 
-test('runs are listed newest first, of one policy or of all, with what triggered them', () => {
+test('runs are listed newest first, of one policy or of all, with their triggers', () => {
   const ledger = openLedger();
   const trigger = { kind: 'alert', name: 'Down', key: 'r/f/1' } as const;
   const first = ledger.beginRun(planOf({ trigger }), 1_000);
@@ -305,12 +305,12 @@ test('runs are listed newest first, of one policy or of all, with what triggered
   expect(ledger.runs({ policy: 'resume-billing', limit: 5 })).toMatchObject([{ id: first, trigger, planId: '9f3c2a' }]);
 });
 
-test('an outcome of an act that nobody intended is refused', () => {
+test('an outcome without an intent is rejected', () => {
   const ledger = openLedger();
   expect(() => ledger.recordOutcome(7, { at: 1, outcome: 'accepted' })).toThrow('intent 7 is not in the ledger');
 });
 
-test('each opening has a number of its own, and a process whose number is gone may not act', () => {
+test('each opening has its own number, and a process with an outdated number must not act', () => {
   const path = join(tempDir(), 'opsd.db');
   openStore(path)[Symbol.dispose]();
   const store = openStore(path);

@@ -33,7 +33,7 @@ function open(messageId: string, more: Partial<OpenMessage> = {}): OpenMessage {
 
 const delivered = { metric: 'msgsvc_log_events_total', labels: ['DELIVERED'] } as const;
 
-test('a commit is there after the store was closed and opened again', () => {
+test('a commit persists after the store was closed and opened again', () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
@@ -86,7 +86,7 @@ test('a commit is there after the store was closed and opened again', () => {
   );
 });
 
-test('accounts are apart', () => {
+test('accounts are separate', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const totals = createTotals(store);
   const folds = createLogFoldStore(store, totals);
@@ -100,7 +100,7 @@ test('accounts are apart', () => {
   expect(folds.expired('staging', Infinity, 10)).toEqual([]);
 });
 
-test('a commit that fails half way leaves the one before, in the store and in memory', () => {
+test('a commit that fails midway leaves the previous one, in the store and in memory', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
   const totals = createTotals(store, (message) => failures.push(message));
@@ -118,7 +118,7 @@ test('a commit that fails half way leaves the one before, in the store and in me
   expect(folds.memory('production').open.size).toBe(0);
 });
 
-test('old keys are forgotten by the slice, ended messages closed, silent ones found as they expire', () => {
+test('old keys are removed by the slice, ended messages closed, silent ones found as they expire', () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
@@ -164,7 +164,7 @@ test('entries of an hour are counted for three days', () => {
   expect(folds.hourCounts('production', hour)).toEqual(new Map());
 });
 
-test('lines about deliveries are of the commit: there with it, and not without it', () => {
+test('lines about deliveries belong to the commit: present with it, and absent without it', () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);

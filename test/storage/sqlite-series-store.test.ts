@@ -8,7 +8,7 @@ import { tempDir } from '../support/temp-dir.ts';
 const METRIC = 'msgsvc_account_used_messages_total';
 const row = (record: string, series = '') => ({ subject: 'acc-1', source: 'used', series, record });
 
-test('records and what they added are there together after a restart', () => {
+test('records and their increments both persist over a restart', () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
@@ -25,7 +25,7 @@ test('records and what they added are there together after a restart', () => {
   expect(totals.counters('prod')).toEqual([{ metric: METRIC, labels: [], value: 7 }]);
 });
 
-test('a commit that cannot be written leaves neither', () => {
+test('a failed commit leaves neither', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
   const totals = createTotals(store, (message) => void failures.push(message));

@@ -22,7 +22,7 @@ test('counters and histograms add up over commits and restarts', () => {
   expect(totals.histograms('b')).toEqual([]);
 });
 
-test('listeners hear of what was added after it is durable, and not of what was not', () => {
+test('listeners receive increments after they are durable, and no failed ones', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
   const totals = createTotals(store, (message) => failures.push(message));
@@ -47,7 +47,7 @@ test('listeners hear of what was added after it is durable, and not of what was 
   expect(heard).toHaveLength(1);
 });
 
-test('each commit that is written is told, and none that is not', () => {
+test('each written commit is reported, and no failed one', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   let saves = 0;
   const totals = createTotals(store, undefined, () => void (saves += 1));

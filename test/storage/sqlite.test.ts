@@ -12,7 +12,7 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const SQLITE = join(import.meta.dirname, '../../src/storage/sqlite.ts');
 
-/** Opens the store in another process, does what `then` says, and gives what it printed. */
+/** Opens the store in another process, runs `then`, and returns its output. */
 async function inAnotherProcess(path: string, then: string): Promise<string> {
   const program = `
     const { openStore } = await import(${JSON.stringify(SQLITE)});
@@ -24,14 +24,14 @@ async function inAnotherProcess(path: string, then: string): Promise<string> {
   return stdout.trim();
 }
 
-test('makes the file and its folder, for its owner alone', () => {
+test('creates the file and its folder, for its owner alone', () => {
   const path = join(tempDir(), 'deep/er/opsd.db');
   using store = openStore(path);
   expect(store.restored).toBe(false);
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('a second daemon on the same file is refused with a clear message, until the first has closed it', async () => {
+test('a second daemon on the same file is rejected with a clear message, until the first has closed it', async () => {
   const path = join(tempDir(), 'opsd.db');
   const store = openStore(path);
   expect(await inAnotherProcess(path, `console.log('opened')`)).toMatch(
@@ -66,7 +66,7 @@ test('keeps its identity from one opening to the next', () => {
   expect(other.instance).not.toBe(first.instance);
 });
 
-test('a newer schema is refused with both versions named, and left as it is', () => {
+test('a newer schema is rejected with both versions named, and left unchanged', () => {
   const path = join(tempDir(), 'opsd.db');
   openStore(path)[Symbol.dispose]();
   const newer = MIGRATIONS.length + 3;
@@ -98,7 +98,7 @@ test('a store is copied before its schema changes, and the copy is one of the ol
   expect(statSync(copy).mode & 0o777).toBe(0o600);
 });
 
-test('a schema whose copy cannot be written stays as it is', () => {
+test('a schema whose copy cannot be written stays unchanged', () => {
   const path = join(tempDir(), 'opsd.db');
   openStore(path)[Symbol.dispose]();
   mkdirSync(`${path}.schema-${MIGRATIONS.length}`);
@@ -108,7 +108,7 @@ test('a schema whose copy cannot be written stays as it is', () => {
   expect(store.db.prepare(`SELECT name FROM sqlite_schema WHERE name = 'newer'`).all()).toEqual([]);
 });
 
-test('a copy made while the store is written is of one moment', async () => {
+test('a copy made during writes is consistent', async () => {
   const folder = tempDir();
   const steps = [...MIGRATIONS, 'CREATE TABLE pairs (a INTEGER, b INTEGER, pad TEXT)'];
   using store = openStore(join(folder, 'opsd.db'), steps);
@@ -135,7 +135,7 @@ test('a copy made while the store is written is of one moment', async () => {
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
 });
 
-// The first step of the copy runs in a thread: of several, some meet the transaction.
+// The first step of the copy runs in a thread, so some of several copies overlap the transaction.
 test('a copy that begins in a transaction has all of it', { repeats: 19 }, async () => {
   const folder = tempDir();
   using store = openStore(join(folder, 'opsd.db'), [...MIGRATIONS, 'CREATE TABLE one (a INTEGER)']);
@@ -148,7 +148,7 @@ test('a copy that begins in a transaction has all of it', { repeats: 19 }, async
   expect(db.prepare('SELECT a FROM one').all()).toEqual([{ a: 1 }]);
 });
 
-test('a file that is no store is refused and not overwritten', () => {
+test('a file that is not a store is rejected and not overwritten', () => {
   const path = join(tempDir(), 'opsd.db');
   const text = 'this is a letter to my aunt, and it is longer than a page header of a database file would be '.repeat(
     20,
@@ -158,7 +158,7 @@ test('a file that is no store is refused and not overwritten', () => {
   expect(statSync(path).size).toBe(text.length);
 });
 
-test('a folder that cannot be made is named with what to do', () => {
+test('a folder that cannot be created is named with the remedy', () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'file'), '');
   chmodSync(join(dir, 'file'), 0o400);
@@ -167,8 +167,8 @@ test('a folder that cannot be made is named with what to do', () => {
   );
 });
 
-// Node's own way of creating a folder with its parents never returns there.
-test('a folder that cannot be created anywhere is an error, and no hang', () => {
+// Node's own recursive creation of a folder never returns there.
+test('a folder that cannot be created anywhere is an error, without a hang', () => {
   expect(() => openStore('/proc/none/deeper/opsd.db')).toThrow(
     '/proc/none/deeper/opsd.db: the store cannot be opened (ENOENT: no folder can be created in /proc). ' +
       'The daemon must be able to write this file and its folder.',

@@ -13,11 +13,11 @@ test.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-test.each(['', '30', 's', '-5s', '5 s', '5S', '1h30', 'h1', '1e3s', '٣s', '5s '])('%j is no duration', (text) => {
+test.each(['', '30', 's', '-5s', '5 s', '5S', '1h30', 'h1', '1e3s', '٣s', '5s '])('%j is not a duration', (text) => {
   expect(parseDuration(text)).toBeUndefined();
 });
 
-test('what is written can be read, and is off by less than its least unit', () => {
+test('a written duration can be parsed, and differs by less than its smallest unit', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 400 * 86_400_000 }), (ms) => {
       const text = formatDuration(ms);

@@ -11,7 +11,7 @@ const raise = (at: number, toUsd: number, outcome?: string): BudgetRaise => ({
   toUsd,
   ...(outcome !== undefined && { outcome }),
 });
-/** The last moment that is before the asserted day, and the first that is after it, in every time zone. */
+/** The last time before the asserted day, and the first after it, in every time zone. */
 const BEFORE = ASSERTED - 14 * HOUR - 1;
 const AFTER = ASSERTED + 36 * HOUR;
 const OF_CONFIGURATION = { knownUsd: 100, origin: 'configuration', assertedAt: ASSERTED, maxAgeMs: 10 * DAY };
@@ -57,7 +57,7 @@ test.each([
 });
 
 test.each(['unknown', 'unresolvable', undefined])(
-  'after a raise whose outcome is %s nobody knows the budget',
+  'after a raise whose outcome is %s the budget is unknown',
   (outcome) => {
     const raises = [raise(ASSERTED + 1, 120, 'verified'), raise(ASSERTED + 2, 140, outcome)];
     expect(knownBudget(asserted, raises)).toBeUndefined();

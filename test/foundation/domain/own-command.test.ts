@@ -11,7 +11,7 @@ test.each([
   expect(ownCommand(env, daemon)('approve 9f3c2a')).toBe(text);
 });
 
-test('commands in the texts of a value are rewritten, and nothing else of it', () => {
+test('commands in the texts of a value are rewritten, and no other part of it', () => {
   const command = ownCommand({ npm_lifecycle_event: 'opsd' }, ['--socket', '/s']);
   const value = { a: ['x; `opsd plan p` or `opsd pause`', 1, null, true], b: { c: 'opsd plan p, `other`, `opsd`' } };
   const own = (words: string): string => `\`npm run --silent opsd -- ${words} --socket /s\``;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { formatStamp, isStamp, parseStamp } from '#foundation/domain/lineage.ts';
 import { leastMode, POLICY_MODES } from '#foundation/domain/plan.ts';
 
-test('the least of several modes counts, in any order', () => {
+test('the lowest of several modes applies, in any order', () => {
   expect(leastMode('enforce', 'audit', 'approve')).toBe('audit');
   expect(leastMode('enforce', 'enforce')).toBe('enforce');
   const mode = fc.constantFrom(...POLICY_MODES);
@@ -16,7 +16,7 @@ test('the least of several modes counts, in any order', () => {
   );
 });
 
-test('a stamp survives its way through a label, and nothing else is taken for one', () => {
+test('a stamp survives its way through a label, and no other text is parsed as one', () => {
   const word = fc.stringMatching(/^[\w-]{1,20}$/);
   fc.assert(
     fc.property(word, word, fc.integer({ min: 1, max: 9_999 }), (instance, lineage, attempt) => {

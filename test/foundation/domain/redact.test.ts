@@ -45,7 +45,7 @@ describe('redact', () => {
     expect(redact(text)).toBe(text);
   });
 
-  /** Places where a program writes a credential; the text around them is arbitrary. */
+  /** Places of a credential. The surrounding text is arbitrary. */
   const PLANTED: readonly ((secret: string) => string)[] = [
     (secret) => `https://ops:${secret}@host.example/x`,
     (secret) => `amqp://${secret}@host.example:5672`,
@@ -69,7 +69,7 @@ describe('redact', () => {
   ];
   const around = fc.string({ unit: fc.constantFrom(...'abz 09,.\n"\'=:/?&%@\\{}[]()<>é'.split('')), maxLength: 40 });
 
-  test('hides a credential wherever it stands, also when it was encoded once or twice', () => {
+  test('hides a credential in any place, also when it was encoded once or twice', () => {
     fc.assert(
       fc.property(
         around,
@@ -108,7 +108,7 @@ describe('redact', () => {
     );
   });
 
-  test('cuts a text that is too long before what may be the first half of a credential', () => {
+  test('cuts a long text before a possible half of a credential', () => {
     const shown = redact(`${'x '.repeat(32_760)}https://ops:${CANARY.repeat(20)}@host.example/`);
     expect(shown.length).toBeLessThan(65_600);
     expect(shown).not.toContain(CANARY);
@@ -128,7 +128,7 @@ describe('redact', () => {
     'x',
     '=',
     ',a:',
-  ])('reads 65,536 characters of %j without trying the same ones again and again', (part) => {
+  ])('reads 65,536 characters of %j without backtracking', (part) => {
     // A pattern that backtracks would keep this test from ending.
     expect(redact(part.repeat(65_536 / part.length)).length).toBeLessThan(200_000);
   });
@@ -149,7 +149,7 @@ describe('redactData', () => {
     expect(shown.header.name).toBe('Authorization');
   });
 
-  test('keeps everything else as it is', () => {
+  test('keeps everything else unchanged', () => {
     const data = {
       key: 'held/p',
       credential: 'token',

@@ -1,4 +1,4 @@
-/** Did you mean? */
+/** Suggestions for mistyped names. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { editDistance, nearest } from '#foundation/domain/suggest.ts';
@@ -18,7 +18,7 @@ describe('nearest', () => {
     ['', undefined],
     ['Api', undefined],
     ['File', 'tokenFile'],
-  ])('%j was meant as %s', (word, meant) => {
+  ])('%j suggests %s', (word, meant) => {
     expect(nearest(word, KEYS)).toBe(meant);
   });
 

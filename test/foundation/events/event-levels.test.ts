@@ -1,4 +1,7 @@
-/** The level of each event says who must act: nobody (debug), nobody but worth knowing (info), somebody soon or now. */
+/**
+ * The level of each event says who must act: no one (debug), no one but it is worth knowing (info), someone soon or
+ * now.
+ */
 import { expect, test } from 'vitest';
 import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
@@ -25,7 +28,7 @@ const failure = { reason: 'timeout', message: 'no answer' };
 
 type Said<T extends OpsEvent['type']> = readonly (readonly [Omit<Extract<OpsEvent, { type: T }>, 'type'>, string])[];
 
-/** Every event there is; one that is added does not compile without its line here. */
+/** Every event. A new event does not compile without its line here. */
 const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'alert.unassigned': [[{ receiver: 'opsd', name: 'Down' }, 'warn']],
   'api.request': [[{ ...api, ...sent, code: 200, durationMs: 1, bytes: 1 }, 'debug']],
@@ -127,7 +130,7 @@ test.each(cases)('%s is %s', (_type, level, event) => {
   expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([level]);
 });
 
-test('what is no line of its own says nothing', () => {
+test('an event without a line logs nothing', () => {
   const lines: string[] = [];
   const events = new EventBus();
   const logger = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } });

@@ -18,7 +18,7 @@ function logOf(...said: readonly OpsEvent[]): { level: string; msg: string; [key
 const ran = { type: 'collector.finished', account: 'production', collector: 'logs', at: 1, durationMs: 2 } as const;
 const failed = { ...ran, failure: { reason: 'timeout', message: 'no answer within 10s' } };
 
-test('a collector that fails says so once, and once when it works again', () => {
+test('a collector that fails is logged once, and once when it works again', () => {
   expect(logOf(ran, failed, failed, failed, ran, ran).map(({ level, msg }) => `${level}: ${msg}`)).toEqual([
     'warn: collector failed',
     'info: collector recovered',
@@ -26,7 +26,7 @@ test('a collector that fails says so once, and once when it works again', () => 
   expect(logOf(failed)[0]).toMatchObject({ account: 'production', collector: 'logs', reason: 'timeout' });
 });
 
-test('a credential that is used for the first time is no news, one that was replaced is', () => {
+test('the first use of a credential is not logged, a replaced one is', () => {
   const read = { type: 'credential.read', account: 'production', credential: 'token', writtenAt: 1 } as const;
   expect(logOf({ ...read, isReplaced: false })).toEqual([]);
   expect(logOf({ ...read, isReplaced: true })).toMatchObject([{ level: 'info', credential: 'token' }]);
@@ -79,7 +79,7 @@ test('what goes on as it was is said once, acts each time', () => {
   expect(logOf(acted, acted)).toHaveLength(2);
 });
 
-test('a collector that fails for another reason says so; one that was stopped says nothing', () => {
+test('a collector that fails for another reason is logged; a stopped one is not', () => {
   const unauthorized = { ...ran, failure: { reason: 'unauthorized', message: '401' } };
   const aborted = { ...ran, failure: { reason: 'aborted', message: 'the scheduler stops' } };
   expect(logOf(failed, unauthorized, unauthorized, aborted).map((line) => line['reason'])).toEqual([
@@ -88,7 +88,7 @@ test('a collector that fails for another reason says so; one that was stopped sa
   ]);
 });
 
-test('spans that are dropped are said once until an export succeeds', () => {
+test('dropped spans are logged once until an export succeeds', () => {
   const dropped = { type: 'spans.dropped', count: 5, reason: 'failed' } as const;
   expect(logOf(dropped, dropped, { type: 'spans.exported', count: 1 }, dropped)).toHaveLength(2);
 });
@@ -103,7 +103,7 @@ test('on a terminal a line is time, level, message and data; control characters 
   );
 });
 
-test('statistics that are wrong say so once, and once when they are right again', () => {
+test('wrong statistics are logged once, and once when they are right again', () => {
   const check = { type: 'statistics.checked', account: 'a', what: 'DELIVERED', statistics: 5, other: 9 } as const;
   const wrong = { ...check, against: 'log', isWrong: true } as const;
   const right = { ...check, against: 'log', isWrong: false } as const;

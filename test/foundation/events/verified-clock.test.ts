@@ -39,7 +39,7 @@ test('time continues through a jump of the local clock, in both directions', asy
   expect(clock.steadySince).toBe(NOW);
 });
 
-test('time is set to a local time that an answer confirms, and to no other', () => {
+test('time is set to a local time that a response confirms, and to no other', () => {
   const { local, clock, answer } = world();
   local.jump(2 * DAY);
   answer(2 * DAY);
@@ -60,7 +60,7 @@ test('time is not set for less than a second', () => {
   expect([clock.now(), clock.steadySince]).toEqual([NOW + 1_000, NOW + 1_000]);
 });
 
-test('the skew is not known before an answer, and then follows the local clock between answers', async () => {
+test('the skew is unknown before a response, and then follows the local clock between responses', async () => {
   const { local, clock, answer } = world();
   expect(clock.skewMs('main')).toBeUndefined();
   answer(undefined, { code: 'error' });
@@ -73,7 +73,7 @@ test('the skew is not known before an answer, and then follows the local clock b
   expect(clock.skewMs('other')).toBeUndefined();
 });
 
-test('a local clock that was put right does not pass before this clock is set to it', () => {
+test('a corrected local clock does not advance this clock before the next confirmation', () => {
   const { local, clock, answer } = world();
   answer(DAY);
   local.jump(-DAY);
@@ -82,7 +82,7 @@ test('a local clock that was put right does not pass before this clock is set to
   expect([clock.skewMs('main'), clock.now()]).toEqual([0, NOW - DAY]);
 });
 
-test('of the two APIs of an account the one that differs more counts', () => {
+test('of the two APIs of an account the one with the larger difference counts', () => {
   const { clock, answer } = world();
   answer(-90_000);
   answer(10, { api: 'management' });
@@ -110,7 +110,7 @@ test('the local clock is verified while one service confirms it', () => {
   expect(clock.isVerified()).toBe(false);
 });
 
-test('timers run on the local clock, and a clock that is closed hears nothing', async () => {
+test('timers run on the local clock, and a closed clock receives nothing', async () => {
   const { local, clock, answer } = world();
   let fired = 0;
   clock.after(MINUTE, () => void fired++);

@@ -5,7 +5,7 @@ import { sleep, TimeoutError, withTimeout } from '#foundation/platform/sleep.ts'
 
 const never = new AbortController().signal;
 
-test('the manual clock fires timers at their own moments, in order, also those set meanwhile', async () => {
+test('the manual clock fires timers at their own times, in order, also those set in between', async () => {
   const clock = new ManualClock(1_000);
   const fired: string[] = [];
   clock.after(30, () => fired.push(`c@${clock.now()}`));
@@ -45,7 +45,7 @@ test('sleep ends after its time, or with the reason of its signal, and leaves no
   expect(clock.timers).toBe(0);
 });
 
-test('withTimeout aborts the work and says how long it waited', async () => {
+test('withTimeout aborts the work and reports how long it waited', async () => {
   const clock = new ManualClock(0);
   const late = withTimeout(clock, 50, never, (signal) => sleep(clock, 1_000, signal));
   await Promise.all([expect(late).rejects.toThrow(new TimeoutError('no result within 50 ms')), clock.advance(50)]);
@@ -53,9 +53,9 @@ test('withTimeout aborts the work and says how long it waited', async () => {
   expect(clock.timers).toBe(0);
 });
 
-test('the system clock waits at least as long as asked, beyond the longest timer of Node too', async () => {
+test('the system clock waits at least as long as requested, beyond the longest timer of Node too', async () => {
   const started = systemClock.monotonic();
-  // A timer of more than 2^31 ms would fire at once if it were handed to Node as it is.
+  // Node fires a timer of more than 2^31 ms at once.
   let early = false;
   using _far = systemClock.after(2 ** 31 + 1_000, () => (early = true));
   const keepAlive = setInterval(() => undefined, 1_000);

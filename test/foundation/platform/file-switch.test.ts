@@ -19,7 +19,7 @@ test('a folder that does not exist has no switch', () => {
   expect(fileSwitch(join(tempDir(), 'none/deeper/PAUSE'))).toBeUndefined();
 });
 
-test('a link that leads nowhere is set, and so is one that leads to itself', () => {
+test('a dangling link is set, and so is one that leads to itself', () => {
   const folder = tempDir();
   const path = join(folder, 'PAUSE');
   symlinkSync(join(folder, 'none'), path);
@@ -29,7 +29,7 @@ test('a link that leads nowhere is set, and so is one that leads to itself', () 
   expect(fileSwitch(path)).toBe(`${path} exists`);
 });
 
-test('a switch behind a folder that is a link which leads nowhere is set', () => {
+test('a switch in a folder that is a dangling link is set', () => {
   const folder = tempDir();
   symlinkSync(join(folder, 'none'), join(folder, 'mount'));
   const path = join(folder, 'mount', 'switches', 'PAUSE');
@@ -38,7 +38,7 @@ test('a switch behind a folder that is a link which leads nowhere is set', () =>
   expect(fileSwitch(path)).toBeUndefined();
 });
 
-test('a switch that cannot be looked at is set', async () => {
+test('an unreadable switch is set', async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'file'), '');
   expect(fileSwitch(join(folder, 'file', 'PAUSE'))).toMatch(/cannot be checked \(ENOTDIR\)/);

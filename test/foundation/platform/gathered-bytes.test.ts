@@ -15,7 +15,7 @@ test('chunks of any size become one body', () => {
   );
 });
 
-test('a body of many blocks is whole, and one that is discarded holds no memory', () => {
+test('a body of many blocks is complete, and a discarded one holds no memory', () => {
   const chunk = Buffer.from(Array.from({ length: 300_001 }, (_, at) => at % 251));
   const whole = new GatheredBytes();
   const discarded = new GatheredBytes();

@@ -1,11 +1,11 @@
-/** The scan for bounds agrees with the parser about depth and number of values, whatever the JSON is. */
+/** The scan for bounds agrees with the parser about depth and number of values, for any JSON. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exceededJsonBound } from '#foundation/platform/json-bounds.ts';
 
 const ANY = Number.MAX_SAFE_INTEGER;
 
-/** Texts with everything that could be taken for structure, short and long. */
+/** Short and long texts that resemble structure. */
 const text = fc
   .array(fc.constantFrom('"', '\\', '\\"', ',', '[', ']', '{', '}', 'é', '😀', 'x'.repeat(40), 'y'.repeat(9)), {
     maxLength: 8,
@@ -22,14 +22,14 @@ function depthOf(json: unknown): number {
   return 1 + Math.max(0, ...Object.values(json).map(depthOf));
 }
 
-/** Objects and lists, and their members after the first. */
+/** Counts objects and lists, and their members after the first. */
 function valuesOf(json: unknown): number {
   if (typeof json !== 'object' || json === null) return 0;
   const members = Object.values(json);
   return 1 + Math.max(0, members.length - 1) + members.reduce<number>((sum, member) => sum + valuesOf(member), 0);
 }
 
-test('the bounds that a value meets exactly hold, and one less does not', () => {
+test('bounds equal to a value hold, and one less does not', () => {
   fc.assert(
     fc.property(value, fc.constantFrom(undefined, 2), (json, indent) => {
       const bytes = Buffer.from(JSON.stringify(json, null, indent));
@@ -43,7 +43,7 @@ test('the bounds that a value meets exactly hold, and one less does not', () => 
   );
 });
 
-test('whatever the parser takes of broken JSON is within the bounds', () => {
+test('any part of broken JSON that the parser accepts is within the bounds', () => {
   const bounds = { depth: 3, values: 6 };
   fc.assert(
     fc.property(value, fc.nat(), fc.constantFrom('', '"', '\\', ']', '[[[[', ',,,,,,,'), (json, at, junk) => {
@@ -58,14 +58,14 @@ test('whatever the parser takes of broken JSON is within the bounds', () => {
       }
       if (exceededJsonBound(Buffer.from(broken), bounds) !== undefined) return;
       expect(depthOf(parsed)).toBeLessThanOrEqual(bounds.depth);
-      // A key that comes twice is one member, of two that are counted.
+      // A repeated key is one member, but two are counted.
       expect(valuesOf(parsed)).toBeLessThanOrEqual(bounds.values);
     }),
     { numRuns: 2_000 },
   );
 });
 
-test('a text that is cut off has no end, and no bound', () => {
+test('a text that is cut has no end, and no bound', () => {
   for (const text of ['"', '"\\', '["abc', `["${'x'.repeat(100)}`, `["${'x'.repeat(100)}\\"`]) {
     expect(exceededJsonBound(Buffer.from(text), { depth: 1, values: 1 })).toBeUndefined();
   }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-test('creates what is missing, with its mode, and names the highest folder that it created', () => {
+test('creates the missing folders, with their mode, and names the highest one that it created', () => {
   const dir = tempDir();
   expect(makeFolder(join(dir, 'a/b/c'), 0o700)).toBe(join(dir, 'a'));
   expect(statSync(join(dir, 'a/b/c')).mode & 0o777).toBe(0o700);

@@ -2,19 +2,19 @@ import { expect, test } from 'vitest';
 import { memoByText } from '#foundation/platform/memo.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 
-test('rows are kept until their texts take more than there may be', () => {
+test('rows are kept until their texts reach the maximum', () => {
   const memory = new RowMemory(100);
   expect(memory.keep([{ id: 'x'.repeat(40), labels: ['y'.repeat(20)], count: 7 }])).toBe(true);
   expect(memory.keep([{ id: 'x'.repeat(40) }])).toBe(true);
   expect(memory.keep([{ id: 'x' }])).toBe(false);
 });
 
-test('a long text that is not of one byte a character takes two', () => {
+test('a long text with characters of two bytes takes twice the memory', () => {
   expect(new RowMemory(1_000).keep([{ id: `語${'x'.repeat(499)}` }])).toBe(true);
   expect(new RowMemory(999).keep([{ id: `語${'x'.repeat(499)}` }])).toBe(false);
 });
 
-test('long texts are not remembered', () => {
+test('long texts are not kept', () => {
   let found = 0;
   const length = memoByText(10, (text) => {
     found += 1;

@@ -27,7 +27,7 @@ test('a secret cannot be printed by accident', () => {
   expect(secret.reveal()).toBe(CANARY);
 });
 
-test('a file is read again when its contents, or what its link points to, change', () => {
+test('a file is read again when its content, or the target of its link, changes', () => {
   const dir = tempDir();
   const file = join(dir, 'token');
   writeFileSync(file, 'first\n');
@@ -37,7 +37,7 @@ test('a file is read again when its contents, or what its link points to, change
   writeFileSync(file, 'second');
   expect(secret.reveal()).toBe('second');
 
-  // As Kubernetes does it: a link to a folder is swapped.
+  // As Kubernetes does: a link to a folder is swapped.
   for (const version of ['v1', 'v2']) {
     mkdirSync(join(dir, version));
     writeFileSync(join(dir, version, 'token'), version);
@@ -51,7 +51,7 @@ test('a file is read again when its contents, or what its link points to, change
   expect(reads.map(({ isReplaced }) => isReplaced)).toEqual([false, true, false, true]);
 });
 
-test('what is told of a file is when its contents came: one that is written anew with the same ones is as old as before', () => {
+test('the age of a file is that of its content: an equal rewrite keeps the age', () => {
   const file = join(tempDir(), 'token');
   const reads: SecretRead[] = [];
   const secret = Secret.fromFile(file, (read) => reads.push(read));
@@ -70,7 +70,7 @@ test('what is told of a file is when its contents came: one that is written anew
   ]);
 });
 
-test('a file that is gone or empty is an error that names the path alone', () => {
+test('a missing or empty file is an error that names the path alone', () => {
   const file = join(tempDir(), 'token');
   writeFileSync(file, CANARY);
   const secret = Secret.fromFile(file);
@@ -81,7 +81,7 @@ test('a file that is gone or empty is an error that names the path alone', () =>
   expect(() => secret.reveal()).toThrow(/ENOENT.*token/);
 });
 
-test('a log line has no credential, whichever field, message or cause it came in', () => {
+test('a log line has no credential, in any field, message or cause', () => {
   let logged = '';
   const logger = createLogger({ level: 'debug', destination: { write: (line) => (logged += line) } });
   const cause = new Error(`refused https://ops:${CANARY}@db.example/?sig=${CANARY}`);

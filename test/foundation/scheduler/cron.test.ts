@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { cronSlots } from '#foundation/scheduler/cron.ts';
 import { intervalOf } from '#foundation/scheduler/settings.ts';
 
-/** The next slots as `HH:MM` of UTC with their day, from a moment on. */
+/** Returns the next slots as `HH:MM` of UTC with their day, from a given time. */
 function slots(expression: string, timezone: string, from: string, count: number): string[] {
   const cron = cronSlots(expression, timezone);
   const found: string[] = [];
@@ -37,11 +37,11 @@ describe('slots in UTC', () => {
     expect(cron.next(Date.parse('2026-11-20T10:59:40Z'))).toBe(Date.parse('2026-11-20T11:00:00Z'));
   });
 
-  test('a day that comes once in decades is found', () => {
+  test('a day that occurs once in decades is found', () => {
     expect(cronSlots('0 0 29 2 1', 'UTC').next(Date.parse('2026-01-01T00:00:00Z'))).toBe(Date.UTC(2044, 1, 29));
   });
 
-  test('what is not an expression is refused', () => {
+  test('an invalid expression is rejected', () => {
     expect(() => cronSlots('0 25 * * *', 'UTC')).toThrow(/hour/);
     expect(() => cronSlots('0 0 30 2 *', 'UTC')).toThrow(/impossible/);
   });
@@ -58,20 +58,20 @@ describe('when Berlin goes back from 03:00 to 02:00, on 25 October 2026 at 01:00
     ]);
   });
 
-  test('a time of day in the repeated hour comes once', () => {
+  test('a time of day in the repeated hour occurs once', () => {
     expect(slots('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 2)).toEqual(['10-25 00:30', '10-26 01:30']);
   });
 
-  test('it does not come again for who asks in the second pass', () => {
+  test('it does not recur when requested in the second pass', () => {
     expect(slots('30 2 * * *', 'Europe/Berlin', '2026-10-25T01:10:00Z', 1)).toEqual(['10-26 01:30']);
   });
 
-  test('times of the same day after the repeated hour are where they belong', () => {
+  test('times of the same day after the repeated hour are at their place', () => {
     expect(slots('0 3 * * *', 'Europe/Berlin', '2026-10-25T01:10:00Z', 1)).toEqual(['10-25 02:00']);
   });
 });
 
-describe('when Berlin goes on from 02:00 to 03:00, on 29 March 2026 at 01:00 UTC', () => {
+describe('when Berlin moves forward from 02:00 to 03:00, on 29 March 2026 at 01:00 UTC', () => {
   test('an interval keeps its pace', () => {
     expect(slots('*/30 * * * *', 'Europe/Berlin', '2026-03-29T00:00:00Z', 4)).toEqual([
       '03-29 00:30',
@@ -81,17 +81,17 @@ describe('when Berlin goes on from 02:00 to 03:00, on 29 March 2026 at 01:00 UTC
     ]);
   });
 
-  test('a time of day that is left out comes at the change', () => {
+  test('a skipped time of day occurs at the change', () => {
     expect(slots('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2)).toEqual(['03-29 01:00', '03-30 00:30']);
   });
 
-  test('several times that are left out come as one', () => {
+  test('several skipped times occur as one', () => {
     expect(slots('*/10 2,3 * * *', 'Europe/Berlin', '2026-03-29T00:30:00Z', 2)).toEqual(['03-29 01:00', '03-29 01:10']);
   });
 });
 
 test('a zone that changes at midnight', () => {
-  // Beirut goes from 00:00 to 01:00 on 29 March 2026.
+  // Beirut moves from 00:00 to 01:00 on 29 March 2026.
   expect(slots('0 0 * * *', 'Asia/Beirut', '2026-03-28T00:00:00Z', 3)).toEqual([
     '03-28 22:00',
     '03-29 21:00',
@@ -100,11 +100,11 @@ test('a zone that changes at midnight', () => {
 });
 
 test('a zone that changes by half an hour', () => {
-  // Lord Howe Island goes back from 02:00 to 01:30 on 5 April 2026, at 15:00 UTC the day before.
+  // Lord Howe Island moves back from 02:00 to 01:30 on 5 April 2026, at 15:00 UTC of the previous day.
   expect(slots('45 1 * * *', 'Australia/Lord_Howe', '2026-04-04T13:00:00Z', 2)).toEqual(['04-04 14:45', '04-05 15:15']);
 });
 
-test('the next slot is the first moment that node-cron matches', () => {
+test('the next slot is the first time that node-cron matches', () => {
   const zones = ['UTC', 'Asia/Kathmandu', 'America/Phoenix'];
   const parts = fc.record({
     minute: fc.constantFrom('*', '*/7', '0', '13,44', '20-25'),
@@ -123,7 +123,7 @@ test('the next slot is the first moment that node-cron matches', () => {
         const after = start + second * 1_000;
         const next = cronSlots(expression, zone).next(after)!;
         expect(task.match(new Date(next))).toBe(true);
-        // Nothing in between, as far as one can look.
+        // Checks that no earlier time matches, within a limit.
         const firstMinute = Math.floor(after / 60_000) * 60_000 + 60_000;
         for (let at = firstMinute; at < Math.min(next, firstMinute + 200 * 60_000); at += 60_000) {
           expect(task.match(new Date(at))).toBe(false);

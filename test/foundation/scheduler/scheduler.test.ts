@@ -25,7 +25,7 @@ function world(options: { readonly wall?: number; readonly random?: number; read
 
 type World = ReturnType<typeof world>;
 
-/** A task that notes when it ran (`HH:MM:SS` of the wall clock). */
+/** A task that records when it ran (`HH:MM:SS` of the wall clock). */
 function noting({ clock }: World, task: Partial<Task> & Pick<Task, 'schedule'>) {
   const runs: string[] = [];
   const skips: string[] = [];
@@ -47,7 +47,7 @@ function wallOf(clock: ManualClock): string {
   return new Date(clock.now()).toISOString().slice(11, 19);
 }
 
-/** Runs that end when they are told to, or when their signal says so. */
+/** Runs that end on request, or by their signal. */
 function held() {
   const open: (() => void)[] = [];
   const seen: AbortSignal[] = [];
@@ -64,8 +64,8 @@ function held() {
   return { run, finish, seen };
 }
 
-describe('a run that asks to be repeated', () => {
-  test('is, before its next slot, and the grid stays where it was', async () => {
+describe('a run that requests a repetition', () => {
+  test('is repeated before its next slot, and the grid stays unchanged', async () => {
     const w = world();
     let failures = 2;
     const { task, runs } = noting(w, {
@@ -79,7 +79,7 @@ describe('a run that asks to be repeated', () => {
     await w.scheduler.stop();
   });
 
-  test('is not, when the next slot comes sooner or the scheduler was stopped', async () => {
+  test('is not, when the next slot is earlier or the scheduler was stopped', async () => {
     const w = world();
     const { task, runs } = noting(w, {
       schedule: { every: 10 * SECOND },
@@ -117,7 +117,7 @@ describe('every', () => {
     await w.scheduler.stop();
   });
 
-  test('jitter puts the first run off, by a second at most, and moves the grid with it', async () => {
+  test('jitter delays the first run, by a second at most, and moves the grid with it', async () => {
     const w = world({ random: 0.999 });
     const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, jitter: 1 });
     w.scheduler.add(task);
@@ -144,7 +144,7 @@ describe('every', () => {
     await w.scheduler.stop();
   });
 
-  test('does not drift with the time that runs take', async () => {
+  test('does not drift with the duration of runs', async () => {
     const w = world();
     const { task, runs } = noting(w, {
       schedule: { every: 10 * SECOND },
@@ -158,7 +158,7 @@ describe('every', () => {
     await w.scheduler.stop();
   });
 
-  test('a run that takes long makes ticks be skipped and counted, not queued', async () => {
+  test('a long run makes ticks skipped and counted, not queued', async () => {
     const w = world();
     const long = held();
     const { task, runs, skips } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
@@ -174,7 +174,7 @@ describe('every', () => {
     await w.scheduler.stop();
   });
 
-  test('a setting of the wall clock changes nothing', async () => {
+  test('a change of the wall clock changes nothing', async () => {
     const w = world();
     const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
     w.scheduler.add(task);
@@ -189,7 +189,7 @@ describe('every', () => {
     await w.scheduler.stop();
   });
 
-  test('what a blocked event loop missed is made good by one run, on the grid thereafter', async () => {
+  test('a blocked event loop is followed by one run, then by the grid', async () => {
     const w = world();
     const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
     const blocked = blockable(w.clock);
@@ -206,7 +206,7 @@ describe('every', () => {
   });
 });
 
-/** A clock whose timers are held up, as those of a process whose event loop is blocked. */
+/** A clock whose timers can be delayed, as in a process with a blocked event loop. */
 function blockable(clock: ManualClock) {
   let isBlocked = false;
   const late: (() => void)[] = [];
@@ -229,7 +229,7 @@ function blockable(clock: ManualClock) {
 describe('cron', () => {
   const everyQuarter = { cron: '*/15 * * * *', timezone: 'UTC' };
 
-  test('runs at its slots alone', async () => {
+  test('runs only at its slots', async () => {
     const w = world({ wall: START + 7 * MINUTE });
     const { task, runs } = noting(w, { schedule: everyQuarter });
     w.scheduler.add(task);
@@ -240,7 +240,7 @@ describe('cron', () => {
     await w.scheduler.stop();
   });
 
-  test('runs at the start too when asked to', async () => {
+  test('runs at the start too when requested', async () => {
     const w = world({ wall: START + 7 * MINUTE });
     const { task, runs } = noting(w, { schedule: everyQuarter, runAtStart: true });
     w.scheduler.add(task);
@@ -250,7 +250,7 @@ describe('cron', () => {
     await w.scheduler.stop();
   });
 
-  test('an expression that is not one is refused when the task is added', () => {
+  test('an invalid expression is rejected when the task is added', () => {
     const w = world();
     const { task } = noting(w, { schedule: { cron: '61 * * * *', timezone: 'UTC' } });
     expect(() => w.scheduler.add(task)).toThrow(/minute/);
@@ -271,7 +271,7 @@ describe('cron', () => {
     await scheduler.stop();
   });
 
-  test('a wall clock set ahead runs what it jumped over once, and tells of it', async () => {
+  test('a wall clock set ahead runs the skipped slots once, and reports it', async () => {
     const w = world();
     const { task, runs } = noting(w, { schedule: everyQuarter });
     w.scheduler.add(task);
@@ -279,7 +279,7 @@ describe('cron', () => {
     await w.clock.advance(MINUTE);
     w.clock.jump(5 * HOUR);
     await w.clock.advance(20 * MINUTE);
-    // The watchdog looks every five seconds.
+    // The watchdog checks every five seconds.
     expect(runs).toEqual(['15:01:05', '15:15:00']);
     expect(w.heard).toEqual([{ type: 'schedule.rearmed', name: 'task', jumpMs: 5 * HOUR }]);
     await w.scheduler.stop();
@@ -309,7 +309,7 @@ describe('cron', () => {
     await w.scheduler.stop();
   });
 
-  test('a wall clock set back a little does not repeat the slot', async () => {
+  test('a wall clock set back slightly does not repeat the slot', async () => {
     const w = world();
     const { task, runs } = noting(w, { schedule: everyQuarter });
     w.scheduler.add(task);
@@ -371,7 +371,7 @@ describe('cron', () => {
 });
 
 describe('a run', () => {
-  test('that takes too long is aborted, and the next one comes', async () => {
+  test('that takes too long is aborted, and the next one starts', async () => {
     const w = world();
     const long = held();
     const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, timeoutMs: 4 * SECOND, run: long.run });
@@ -402,7 +402,7 @@ describe('a run', () => {
     await w.scheduler.stop();
   });
 
-  test('by hand follows the same rule: never two at once', async () => {
+  test('on request follows the same rule: never two at once', async () => {
     const w = world();
     const long = held();
     const { task, runs, skips } = noting(w, { schedule: { every: HOUR }, run: long.run });
@@ -421,7 +421,7 @@ describe('a run', () => {
     await w.scheduler.stop();
   });
 
-  test('by hand tells its failure to whoever asked', async () => {
+  test('on request reports its failure to the caller', async () => {
     const w = world();
     const { task } = noting(w, { schedule: { every: HOUR }, run: () => Promise.reject(new Error('boom')) });
     w.scheduler.add(task);
@@ -452,7 +452,7 @@ describe('stopping', () => {
     expect(w.clock.timers).toBe(0);
   });
 
-  test('aborts what is not over after the grace', async () => {
+  test('aborts unfinished runs after the grace period', async () => {
     const w = world({ graceMs: 3 * SECOND });
     const long = held();
     const { task } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
@@ -466,7 +466,7 @@ describe('stopping', () => {
     expect(w.clock.timers).toBe(0);
   });
 
-  test('twice is once; afterwards nothing can be begun', async () => {
+  test('twice is once; afterwards nothing can start', async () => {
     const w = world();
     const { task } = noting(w, { schedule: { cron: '* * * * *', timezone: 'UTC' } });
     w.scheduler.add(task);
@@ -479,7 +479,7 @@ describe('stopping', () => {
   });
 });
 
-test('two tasks of one name are refused', () => {
+test('two tasks of one name are rejected', () => {
   const w = world();
   const { task } = noting(w, { schedule: { every: SECOND } });
   w.scheduler.add(task);

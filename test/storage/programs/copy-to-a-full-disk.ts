@@ -1,4 +1,4 @@
-/** Copies the store of the first argument to the second, under a limit of file sizes, and says what came of it. */
+/** Copies the store of the first argument to the second, under a limit of file sizes, and prints the result. */
 import { backupStore } from '#storage/backup.ts';
 import { openStore } from '#storage/sqlite.ts';
 

@@ -1,4 +1,4 @@
-/** Reserves `first`, then dies at a named moment of reserving `second`. Arguments: the store, the moment. */
+/** Reserves `first`, then ends at a named moment of reserving `second`. Arguments: the store, the moment. */
 import { appendFileSync } from 'node:fs';
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
@@ -32,5 +32,5 @@ const ledger = createLedger(store, dying);
 intentFor(ledger, 'first');
 isArmed = true;
 const { ok } = ledger.reserve(1, resumeOf('second'), 2_000, NO_CAPS);
-// What the caller would send now.
+// The request that the caller would send now.
 process.stdout.write(ok ? 'sent' : 'refused', () => die());
