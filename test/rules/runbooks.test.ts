@@ -1,4 +1,4 @@
-/** What runbooks tell people to do at night exists: commands with their options, requests, dashboards, metrics, settings. */
+/** Commands with their options, requests, dashboards, metrics and settings in runbooks exist. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { labelsOfSeries } from '../support/series-labels.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'docs/runbooks');
 
-/** What stands in code, in lines or in blocks. */
+/** Returns the text in code, in lines or in blocks. */
 function codeOf(text: string): string[] {
   const blocks = [...text.matchAll(/```\w*\n(.*?)```/gs)].flatMap((match) => {
     const lines = match[1]!.split('\n').map((line) => line.trim());
@@ -34,7 +34,7 @@ const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
   audit: ['verify'],
 };
 
-/** What is wrong with a piece of code that begins with `opsd `. */
+/** Returns the problems of code that begins with `opsd `. */
 function wrongCommand(code: string): string | undefined {
   const [, name, ...words] = code.split(' ');
   const command = COMMANDS.find((one) => one.name === name);
@@ -69,7 +69,7 @@ function wrongRequest(code: string): string | undefined {
 
 const SETTINGS = [configSettings, policySettings].flatMap((settings) => [...allKeys(settings)].map(({ path }) => path));
 
-/** Whether a name with dots is the end of the path of a setting; `*` and capitals stand for any name. */
+/** Returns true if a dotted name is the end of a setting's path. `*` and capitals match any name. */
 function isSetting(name: string): boolean {
   const pattern = name
     .split('.')
@@ -114,17 +114,17 @@ function problemsOf(text: string): string[] {
 describe.each(readdirSync(FOLDER))('%s', (file) => {
   const text = readFileSync(join(FOLDER, file), 'utf8');
 
-  test('names what exists', () => {
+  test('names existing items', () => {
     expect(problemsOf(text)).toEqual([]);
   });
 
-  test('has a command for Kubernetes that exists', () => {
+  test('has an existing command for Kubernetes', () => {
     const [, command] = /^kubectl exec deploy\/opsd -- (opsd .*)$/m.exec(text) ?? [];
     expect(command).toBeDefined();
     expect(wrongCommand(command!)).toBeUndefined();
   });
 
-  test('links to files that exist', () => {
+  test('links to existing files', () => {
     for (const [, target] of text.matchAll(/\]\(([^)#:]+)/g)) {
       expect(() => readFileSync(join(FOLDER, target!)), target).not.toThrow();
     }
@@ -143,6 +143,6 @@ test.each([
   ['an alert', '`MsgsvcQueueFull`'],
   ['a metric', 'msgsvc_queue_messages'],
   ['a label', '`rate(msgsvc_message_attempts_total{queue="x"}[5m])`'],
-])('finds %s that is not there', (_what, text) => {
+])('finds %s that does not exist', (_what, text) => {
   expect(problemsOf(text)).toHaveLength(1);
 });

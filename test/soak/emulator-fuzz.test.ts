@@ -1,6 +1,6 @@
 /**
- * The fuzzers of test/emulator for as long as SOAK_SECONDS says (default 180), from seeds that no run had before: in
- * turn alone and under load, an emulator after the other. A failure names its seed.
+ * Runs the fuzzers of test/emulator for SOAK_SECONDS (default 180), from new seeds. The fuzzers alternate between alone
+ * and under load, with one emulator after the other. A failure names its seed.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -23,7 +23,7 @@ const CREDENTIALS: Credentials = { token: 'token-1', management: 'user:password'
 const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 180);
 const AT_ONCE = 16;
 const CASES_PER_EMULATOR = 6_000;
-/** What one emulator leaves behind that the next does not need. */
+/** Maximum memory that an emulator may leave allocated. */
 const MOST_GROWTH_BYTES = 100_000_000;
 
 const OPTIONS: EmulatorOptions = {

@@ -1,4 +1,4 @@
-/** As test/system/killed.test.ts, with as many kills as KILLS says (default 200) and a seed no run had before (SEED). */
+/** Runs test/system/killed.test.ts with KILLS kills (default 200) and a new seed (SEED). */
 import { expect, test } from 'vitest';
 import { killCampaign } from '../support/kill-campaign.ts';
 import { answerMessages, killedLogs } from '../support/kill-logs.ts';

@@ -1,4 +1,4 @@
-/** As test/system/policies-killed.test.ts, with as many kills as KILLS says (default 200) and a seed no run had before (SEED). */
+/** Runs test/system/policies-killed.test.ts with KILLS kills (default 200) and a new seed (SEED). */
 import { expect, test } from 'vitest';
 import { killPolicies } from '../support/kill-policies.ts';
 
@@ -7,7 +7,7 @@ const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 
 test(`policies, over ${KILLS} kills (seed ${SEED})`, { timeout: KILLS * 20_000 + 60_000 }, async () => {
   const figures = await killPolicies({ kills: KILLS, seed: SEED });
-  // The figures of a run are what it is run for.
+  // The figures are the purpose of the run.
   process.stdout.write(`${JSON.stringify({ seed: SEED, ...figures }, undefined, 2)}\n`);
   expect(figures.effects.resumed).toBeGreaterThan(KILLS / 4);
 });

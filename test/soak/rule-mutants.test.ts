@@ -1,6 +1,6 @@
 /**
- * Whether the cases of the rules say enough: each alert is tried with one part of it left out (a clause, a comparison, a
- * wait), and a case must fail.
+ * Checks the completeness of the rules' cases: each alert runs without one part (a clause, a comparison, a wait), and a
+ * case must fail.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,12 +21,16 @@ interface CaseFile {
   }[];
 }
 
-/** All as texts: 0x60 is sixty samples of nothing here, and no number. */
+/** All values are texts: 0x60 is sixty samples of 0 here, not a number. */
 const files = readdirSync(CASES).map(
   (file) => parse(readFileSync(join(CASES, file), 'utf8'), { schema: 'failsafe' }) as CaseFile,
 );
 
-/** The alert alone, what is recorded for it, and the cases that name it. @returns what promtool says */
+/**
+ * Runs promtool on the alert alone, with its recorded rules and the cases that name it.
+ *
+ * @returns the output of promtool
+ */
 async function tried(program: string, rules: readonly AlertingRule[]): Promise<string> {
   const folder = tempDir();
   const { alert } = rules[0]!;

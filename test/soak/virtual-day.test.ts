@@ -1,7 +1,7 @@
 /**
- * 24 virtual hours with 1,000,000 log entries (ENTRIES) over the embedded service's HTTP, faults included, from a seed
- * no run had before (SEED). Everything is exact, unless late entries showed that something was paired wrongly: that
- * takes three late ones in a row and is counted; then only the durations may differ, by no more than was counted.
+ * Runs 24 virtual hours with 1,000,000 log entries (ENTRIES) over the embedded service's HTTP, with faults, from a new
+ * seed (SEED). All counts are exact, except after a wrong pairing of late entries. A wrong pairing needs three late
+ * entries in a row and is counted. Then only the durations may differ, by at most that count.
  */
 import { expect, test } from 'vitest';
 import { virtualDay } from '../support/virtual-day.ts';

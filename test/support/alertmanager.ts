@@ -1,4 +1,4 @@
-/** A real Alertmanager with a configuration; and the one that is shipped, with addresses of a test in it. */
+/** A real Alertmanager with a given configuration, and the shipped configuration with addresses of a test. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -19,13 +19,13 @@ interface Alert {
 
 export interface Alertmanager {
   readonly url: string;
-  /** Alerts that fire. */
+  /** Returns the firing alerts. */
   alerts(): Promise<readonly Alert[]>;
   post(...alerts: readonly object[]): Promise<void>;
   stop(): void;
 }
 
-/** Ends with the test. */
+/** Starts an Alertmanager that ends with the test. */
 export async function startAlertmanager(program: string, config: string): Promise<Alertmanager> {
   const folder = tempDir();
   const port = await freePort();
@@ -78,7 +78,7 @@ export interface Told {
   readonly chat: string;
 }
 
-/** The shipped configuration: other addresses, files and waits, and nothing else of it is changed. */
+/** Returns the shipped configuration with other addresses, files and waits. Nothing else is changed. */
 export function shippedAlertmanager({ opsd, pager, chat }: Told): string {
   const folder = tempDir();
   const config = parse(readFileSync(SHIPPED, 'utf8')) as Shipped;

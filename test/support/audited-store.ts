@@ -1,4 +1,4 @@
-/** A store with an audit log beside it, which a test opens and closes. */
+/** A store with an audit log, which a test opens and closes. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
@@ -16,7 +16,7 @@ export interface AuditedStore {
   readonly close: () => void;
 }
 
-/** @param maxBytes of a file of the audit log; default: the log's own */
+/** @param maxBytes maximum size of a file of the audit log; default: the log's own */
 export function auditedStore(maxBytes?: number): AuditedStore {
   const path = join(tempDir(), 'opsd.db');
   let opened: { store: Store; audit: AuditFile } | undefined;

@@ -15,7 +15,7 @@ const FLAGS = [
   '--hide-scrollbars',
 ];
 
-/** The page as HTML, after its scripts. */
+/** Returns the page as HTML, after its scripts. */
 export async function domOf(chromium: string, url: string): Promise<string> {
   const args = [...FLAGS, `--user-data-dir=${tempDir()}`, '--dump-dom', url];
   return (await promisify(execFile)(chromium, args, { maxBuffer: 100_000_000 })).stdout;

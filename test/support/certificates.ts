@@ -1,4 +1,4 @@
-/** Authorities, and certificates that they sign, made on the spot. */
+/** Authorities and the certificates that they sign, generated in the test. */
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';

@@ -1,4 +1,4 @@
-/** A world for one test of the daemon: an emulator in a process of its own, a folder, a configuration. */
+/** A world for one test of the daemon: an emulator in a separate process, a folder, a configuration. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { faultProxy, type FaultProxy } from './fault-proxy.ts';
@@ -11,20 +11,20 @@ import { until } from './until.ts';
 export interface DaemonWorld {
   /** The emulator itself. */
   readonly service: Service;
-  /** What the daemon talks to in place of the emulator. */
+  /** Address that the daemon uses in place of the emulator. */
   readonly proxy: FaultProxy;
   readonly folder: string;
-  /** Where messages and runs are delivered to; answers 503 until told otherwise. */
+  /** Destination of messages and runs; responds 503 until set otherwise. */
   readonly destination: HttpSink;
-  /** Writes `opsd.yaml`; gives its path. */
+  /** Writes `opsd.yaml`. Returns its path. */
   write(config: string): string;
-  /** Writes it and starts `opsd run` on it. */
+  /** Writes the configuration and starts `opsd run` on it. */
   run(config: string, env?: Record<string, string>): Program;
-  /** Triggers runs that fail at once, each of a workflow of its own, and waits until they are in the workflow DLQ. */
+  /** Triggers runs that fail at once, each of a separate workflow. Waits until they are in the workflow DLQ. */
   failRuns(count: number, label: string): Promise<void>;
 }
 
-/** Requests under way at the same time. */
+/** Maximum concurrent requests. */
 const AT_ONCE = 20;
 
 export async function daemonWorld(): Promise<DaemonWorld> {
@@ -60,12 +60,15 @@ export async function daemonWorld(): Promise<DaemonWorld> {
   };
 }
 
-/** The address of a daemon that runs. */
+/** Returns the address of a running daemon. */
 export async function addressOf(daemon: Program): Promise<string> {
   return String((await daemon.logged('the daemon runs'))['url']);
 }
 
-/** An account over the proxy with short intervals, and a policy that resumes what is labelled `billing`. */
+/**
+ * Returns a configuration with an account over the proxy, short intervals, and a policy that resumes runs with the
+ * label `billing`.
+ */
 export function repairConfig(
   world: Pick<DaemonWorld, 'proxy'>,
   policy: { readonly mode: string; readonly every: string },

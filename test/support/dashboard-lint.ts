@@ -1,4 +1,4 @@
-/** What a dashboard must hold to: rules over its rendered JSON, each by a name, in the manner of Grafana's own linter. */
+/** Rules for a dashboard's rendered JSON, each with a name, in the manner of Grafana's own linter. */
 import { LOOKS } from './dashboard-looks.ts';
 import { readPromql } from './promql.ts';
 import type { PromqlReading } from './promql.ts';
@@ -82,10 +82,10 @@ const DATASOURCE = '${datasource}';
 const ORDER = ['datasource', 'account', 'job', 'instance'];
 const MOST_PANELS = 25;
 
-/** Panels that Grafana 10 to 13 all have. */
+/** Panel types that all of Grafana 10 to 13 have. */
 const TYPES = ['stat', 'timeseries', 'table', 'bargauge', 'heatmap', 'state-timeline', 'text', 'row'];
 
-/** Windows that are no rate's: those of the time shown, and whole stated ones. */
+/** Windows that are not a rate's: the range of the view, and whole explicit ones. */
 const STATED_WINDOWS = /^(\$__range|[0-9]+[hd]|[1-9][0-9]m)$/;
 
 export const RULES: Readonly<Record<string, Rule>> = {
@@ -140,7 +140,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
     ),
   'selectors heed account, job and instance': (dashboard) =>
     [...expressions(dashboard)].flatMap(({ where, reading }) =>
-      // Alerts of the account, and those that have no account.
+      // Alerts of the account, and those without an account.
       reading.selectors
         .filter(({ metric }) => !metric.startsWith('ALERTS'))
         .flatMap(({ metric, matchers }) =>
@@ -164,7 +164,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
     [...expressions(dashboard)].flatMap(({ where, reading }) =>
       reading.selectors.flatMap(({ metric, call, window = '' }) => {
         if (!['rate', 'irate', 'increase'].includes(call)) return [];
-        // As an increase it is more than what happened in a step. A mark says that there was something at all.
+        // An increase would exceed the events of a step. A mark only shows that an event occurred.
         const isWhole = call !== 'increase' || where.startsWith('annotation ');
         if (window === '$__rate_interval' && isWhole) return [];
         if (call === 'increase' && STATED_WINDOWS.test(window)) return [];
@@ -235,7 +235,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   ...LOOKS,
 };
 
-/** What a dashboard breaks, a line each. */
+/** Returns the violations of a dashboard, one line each. */
 export function lint(dashboard: DashboardJson, context: Context): string[] {
   return Object.entries(RULES).flatMap(([name, rule]) =>
     rule(dashboard, context).map((what) => `${dashboard.uid}: ${name}: ${what}`),
@@ -250,7 +250,7 @@ function read(expr: string): PromqlReading {
   return readPromql(expr, labelsOfSeries);
 }
 
-/** In a table the unit stands with the column that the query became. */
+/** Returns the unit of a query. In a table, the column of the query has the unit. */
 function unitOfTarget({ type, targets = [], transformations = [], fieldConfig }: PanelJson, refId: string): string {
   const usual = fieldConfig?.defaults?.unit ?? '';
   if (type !== 'table') return usual;
@@ -262,7 +262,7 @@ function unitOfTarget({ type, targets = [], transformations = [], fieldConfig }:
   return (override?.properties.find(({ id }) => id === 'unit')?.value as string | undefined) ?? usual;
 }
 
-/** Every query: of panels, of annotations, and the selectors of variables. */
+/** Yields every query: of panels, of annotations, and the selectors of variables. */
 function* expressions(dashboard: DashboardJson): Generator<{ where: string; reading: PromqlReading }> {
   for (const { title, targets = [] } of drawn(dashboard)) {
     for (const { refId, expr = '' } of targets) yield { where: `${title} ${refId}`, reading: read(expr) };
@@ -274,7 +274,7 @@ function* expressions(dashboard: DashboardJson): Generator<{ where: string; read
     const values = /^label_values\((.+), (\w+)\)$/.exec((query as { query?: string } | undefined)?.query ?? '');
     if (values === null) continue;
     const reading = read(values[1]!);
-    // The variables of the top are what selectors heed; their own queries take every series.
+    // Selectors use the variables of the top. The variables' own queries take every series.
     const selectors = ORDER.includes(name) ? [] : reading.selectors;
     const unknown = reading.labels.has(values[2]!) ? [] : [`no label ${values[2]}`];
     const problems = [...reading.problems, ...unknown];

@@ -1,4 +1,4 @@
-/** Rules about what Grafana makes of a panel's JSON, which is not always what it seems to say. */
+/** Rules about Grafana's interpretation of a panel's JSON, which can differ from its appearance. */
 import type { DashboardJson, PanelJson } from './dashboard-lint.ts';
 
 interface Mapping {
@@ -9,17 +9,17 @@ interface Mapping {
 type Rule = (dashboard: DashboardJson) => string[];
 
 export const LOOKS: Readonly<Record<string, Rule>> = {
-  // Else it has the colour of the least value: "lasts, or not known" would be red.
+  // Otherwise it has the color of the lowest value: "lasts, or not known" would be red.
   'what is not known has no colour of a value': perPanel(['stat', 'bargauge'], (panel) =>
     mappingsOf(panel).some(({ type, options }) => type === 'special' && options?.match === 'null+nan')
       ? []
       : ['no mapping'],
   ),
-  // $__rate_interval is minutes where an hour is shown, and hours where a month is.
+  // $__rate_interval is minutes in a view of an hour, and hours in a view of a month.
   'a number of just now is of as long ago whatever is shown': perPanel(['stat', 'bargauge'], ({ targets = [] }) =>
     targets.filter(({ expr = '' }) => /\$__(rate_)?interval/.test(expr)).map(({ refId = 'A' }) => refId),
   ),
-  // The words for a table without rows stand in each empty cell too.
+  // The text for a table without rows also appears in each empty cell.
   'an empty cell is no empty table': perPanel(['table'], ({ transformations = [], fieldConfig }) => {
     const organize = transformations.find(({ id }) => id === 'organize')?.options as
       | { readonly renameByName?: Readonly<Record<string, string>> }
@@ -30,18 +30,18 @@ export const LOOKS: Readonly<Record<string, Rule>> = {
       );
     return Object.values(organize?.renameByName ?? {}).filter((title) => !own(title));
   }),
-  // An end that is null is taken for 0.
+  // Grafana reads a null end as 0.
   'a range of a mapping has both ends': perPanel(undefined, (panel) =>
     mappingsOf(panel)
       .filter(({ type, options }) => type === 'range' && (options?.from == null || options.to == null))
       .map(({ options }) => JSON.stringify(options)),
   ),
-  // Where equal states are merged, a colour by thresholds makes states of the thresholds, and mappings are not heeded.
+  // If equal states are merged, colors by thresholds turn the thresholds into states, and mappings are ignored.
   'states of a timeline are those of its mappings': perPanel(['state-timeline'], ({ fieldConfig }) => {
     const { color, mappings = [] } = fieldConfig?.defaults ?? {};
     return color?.mode === 'fixed' && mappings.length > 0 ? [] : [`${color?.mode}, ${mappings.length} mappings`];
   }),
-  // A hard end cuts the line off: of all values, those above 100 % must be seen.
+  // A hard end cuts the line. Values above 100 % matter most and must be visible.
   'no line leaves its axis': perPanel(['timeseries'], ({ fieldConfig }) =>
     fieldConfig?.defaults?.max === undefined ? [] : [`max ${fieldConfig.defaults.max}`],
   ),

@@ -1,4 +1,4 @@
-/** What a virtual day's account sends, poll by poll: to a group and to single hosts, some of which fail now and then. */
+/** Traffic of a virtual day's account, poll by poll: to a group and to single hosts, some of which fail at times. */
 import type { Emulator } from '#emulator/emulator.ts';
 import type { StepLike } from '#emulator/control/scripted-steps.ts';
 import type { Random } from '#foundation/platform/random.ts';
@@ -10,7 +10,7 @@ const GROUP = 'bulk';
 const HOSTS = 6;
 const MOST_ENDPOINTS = 100;
 const MOST_SINGLES = 8;
-/** Times in a poll at which something is sent. */
+/** Number of send times in a poll. */
 const BURSTS = 3;
 
 export interface DayTrafficOptions {
@@ -28,7 +28,7 @@ export class DayTraffic {
   readonly #endpoints: number;
   #owed = 0;
   #sent = 0;
-  /** Of messages that wait for days. */
+  /** Ids of messages that wait for days. */
   readonly #waiting = new Set<string>();
 
   constructor({ emulator, random, messagesAtOnce }: DayTrafficOptions) {
@@ -36,7 +36,7 @@ export class DayTraffic {
     this.#service = { url: emulator.url, token: TEST_TOKEN };
     this.#random = random;
     this.#atOnce = messagesAtOnce;
-    // Of many messages nearly all are the group's: each of the others is a request of its own.
+    // Most messages go to the group, because each of the others is a separate request.
     const singles = Math.min(messagesAtOnce * 0.2, MOST_SINGLES);
     this.#endpoints = Math.max(1, Math.min(MOST_ENDPOINTS, Math.floor(messagesAtOnce - singles)));
   }
@@ -50,7 +50,7 @@ export class DayTraffic {
     await this.#script();
   }
 
-  /** Sends what is due between two polls, and moves the service's time by as much. */
+  /** Sends the messages between two polls, and moves the service's time accordingly. */
   async poll(ms: number): Promise<void> {
     await this.#script();
     this.#owed += this.#atOnce;
@@ -70,7 +70,7 @@ export class DayTraffic {
     }
   }
 
-  /** Nothing is sent; what is due happens. */
+  /** Moves time without sending. Due events occur. */
   async quiet(ms: number): Promise<void> {
     await this.#emulator.advance(ms);
   }
@@ -86,7 +86,7 @@ export class DayTraffic {
       this.#waiting.add(await publish(this.#service, url, { 'Svc-Delay': '10d' }));
     } else {
       const id = await publish(this.#service, url, this.#retrying());
-      // Asked for while it is being delivered, which goes on.
+      // Canceled during its delivery, which continues.
       if (fate < 0.22) {
         await this.quiet(1 + this.#below(50));
         this.#emulator.cancelMessage(ACCOUNT, id);
@@ -106,14 +106,14 @@ export class DayTraffic {
     return { 'Svc-Retries': String(this.#below(4)), 'Svc-Retry-Delay': String(delay) };
   }
 
-  /** What each host does with the requests that come next. */
+  /** Scripts each host's responses to the next requests. */
   async #script(): Promise<void> {
     for (let host = 0; host < HOSTS; host += 1) {
       const good: StepLike = { status: 200, afterMs: this.#below(900) };
       const bad = this.#failure();
       const share = this.#random();
       let steps: readonly StepLike[] = share < 0.5 ? [bad, good] : [{ ...good, times: 1 + this.#below(20) }, bad, good];
-      // One host is down for a while, another is never asked in vain.
+      // One host is down for a while, and another always responds.
       if (host === 1 && share < 0.1) steps = [bad];
       if (host === 2) steps = [good];
       await this.#emulator.destinations.script(`host-${host}.example`, steps);

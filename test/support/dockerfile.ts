@@ -1,4 +1,4 @@
-/** Reads a Dockerfile, and tells what platform teams would refuse in it. */
+/** Parses a Dockerfile, and reports violations of common platform rules. */
 
 export interface Instruction {
   readonly name: string;
@@ -21,10 +21,10 @@ export function instructions(dockerfile: string): Instruction[] {
 }
 
 const LABELS = ['title', 'description', 'licenses', 'version', 'revision', 'created', 'source'];
-/** A whole version or a digest; never the name of a registry, which is the builder's choice. */
+/** A whole version or a digest, without the name of a registry, which the builder chooses. */
 const PINNED = /^[a-z0-9-]+:\d+\.\d+\.\d+[a-z0-9.-]*$|^[a-z0-9-]+@sha256:[0-9a-f]{64}$/;
 
-/** @returns what is wrong, a sentence each */
+/** @returns the problems, one sentence each */
 export function dockerfileProblems(dockerfile: string): string[] {
   const all = instructions(dockerfile);
   const stages = all.filter(({ name }) => name === 'FROM');

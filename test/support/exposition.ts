@@ -1,4 +1,4 @@
-/** A strict reader of the Prometheus text format, version 0.0.4: the tests' own, sharing nothing with what writes it. */
+/** A strict parser of the Prometheus text format, version 0.0.4. It shares no code with the writer. */
 
 export interface Sample {
   readonly name: string;
@@ -9,9 +9,9 @@ export interface Sample {
 export interface Exposition {
   readonly samples: readonly Sample[];
   readonly types: Readonly<Record<string, string>>;
-  /** The value of the one sample with this name and at least these labels; undefined when there is none. */
+  /** Returns the value of the single sample with this name and at least these labels; undefined when there is none. */
   value(name: string, labels?: Readonly<Record<string, string>>): number | undefined;
-  /** The sum over all samples with this name and at least these labels. */
+  /** Returns the sum over all samples with this name and at least these labels. */
   sum(name: string, labels?: Readonly<Record<string, string>>): number;
   all(name: string, labels?: Readonly<Record<string, string>>): readonly Sample[];
 }

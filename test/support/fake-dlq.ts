@@ -1,6 +1,6 @@
 /**
- * A workflow DLQ behind the client's port: it lists by pages, resumes by id, and fails as told. What it did is
- * recorded, whatever it answered.
+ * A workflow DLQ behind the client's port. It lists by pages, resumes by id, and fails as configured. It records its
+ * effects, whatever it responds.
  */
 import type { Page, ResumeOverrides, ServiceClient, WorkflowDlqQuery } from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
@@ -8,8 +8,8 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 
 /**
- * What the next resume does: `lost` acts and loses the answer, `late` acts after `lateMs` though nobody waits any
- * more, `never_arrived` loses the request.
+ * Behavior of the next resume. `lost` acts and loses the response. `late` acts after `lateMs`, when the caller no
+ * longer waits. `never_arrived` loses the request.
  */
 export type ResumeAnswer =
   | 'good'
@@ -28,7 +28,7 @@ export interface ResumeSent {
   readonly answer: ResumeAnswer;
   /** Absent when it had no effect. */
   readonly newRunId?: string;
-  /** What the run that it brought to life shares with the entry. */
+  /** Properties that the new run shares with the entry. */
   readonly resumed?: Pick<WorkflowDlqEntry, 'workflowUrl' | 'labels' | 'fingerprint' | 'workflowCreatedAt'>;
 }
 
@@ -36,7 +36,7 @@ export class FakeDlq {
   readonly entries = new Map<string, WorkflowDlqEntry>();
   readonly sent: ResumeSent[] = [];
   readonly listings: WorkflowDlqQuery[] = [];
-  /** Answers of the next resumes; `good` when there are none left. */
+  /** Responses of the next resumes; `good` when the list is empty. */
   answers: ResumeAnswer[] = [];
   pageSize = 3;
   /** Faults of the listing. */
@@ -49,23 +49,23 @@ export class FakeDlq {
   failsLog = false;
   droppedRows = 0;
   clockSkewMs = 0;
-  /** How long a resumed entry stays listed. Resumed again in that time, its run is brought to life twice. */
+  /** Time that a resumed entry stays listed. A second resume in that time starts a second run. */
   lagMs = 0;
   lateMs = 60_000;
-  /** Workflow runs that were deleted, by dlqId. */
+  /** Deleted workflow runs, by dlqId. */
   readonly deleted: string[] = [];
-  /** Messages in the DLQ, and what was deleted of them: ids, or how many. */
+  /** Messages in the DLQ, and the deleted ones: ids, or a number. */
   messages = 0;
   readonly pruned: (readonly string[] | number)[] = [];
   readonly budgets: number[] = [];
-  /** How many more than asked a delete of messages says it deleted. */
+  /** Surplus that a delete of messages reports beyond the requested number. */
   surplus = 0;
-  /** Whether a resumed run keeps its id, and what becomes of the labels that are sent with a resume. */
+  /** True if a resumed run keeps its id. Also the handling of labels that a resume sends. */
   keepsRunIds = false;
   labelOverride: 'replaces' | 'adds' | 'ignored' = 'replaces';
-  /** Called before a delete is answered. */
+  /** Called before a delete gets its response. */
   onDelete: () => void | Promise<void> = () => undefined;
-  /** Called before a resume is answered. */
+  /** Called before a resume gets its response. */
   onResume: (dlqId: string, overrides: ResumeOverrides) => void | Promise<void> = () => undefined;
   readonly #clock: Clock;
   #serial = 0;
@@ -89,7 +89,7 @@ export class FakeDlq {
     return entry;
   }
 
-  /** The run that a resume brought to life fails again: a new entry with the labels it was sent with. */
+  /** Lets the run of a resume fail again, as a new entry with the labels that were sent. */
   failAgain(index: number, over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
     const { newRunId, resumed } = this.sent[index]!;
     return this.add({ ...resumed, workflowRunId: newRunId!, createdAt: this.#clock.now(), ...over });
@@ -100,12 +100,12 @@ export class FakeDlq {
     return this.labelOverride === 'ignored' ? labels : [...new Set([...labels, ...(sent ?? [])])];
   }
 
-  /** A request that arrives though nobody is there any more to hear the answer. */
+  /** Delivers a request whose caller no longer waits for the response. */
   arrive(dlqId: string, overrides: ResumeOverrides): void {
     if (this.entries.has(dlqId)) this.#act(dlqId, overrides, 'lost');
   }
 
-  /** Requests that had an effect, by dlqId. */
+  /** Returns the requests that had an effect, by dlqId. */
   get effects(): readonly string[] {
     return this.sent.filter((sent) => sent.newRunId !== undefined).flatMap((sent) => sent.dlqIds);
   }
@@ -132,7 +132,7 @@ export class FakeDlq {
     return { deleted: known.length };
   }
 
-  /** Nobody can list the messages: there are as many as `messages` says. */
+  /** Messages cannot be listed. Their number is `messages`. */
   async #deleteMessages({
     dlqIds,
     count = 0,

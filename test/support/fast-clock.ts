@@ -2,9 +2,9 @@
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 
 export interface FastTime {
-  /** How many times as fast time passes. */
+  /** Speed of time. */
   readonly speed: number;
-  /** Epoch milliseconds since which it does. */
+  /** Start of the speed, in epoch milliseconds. */
   readonly since: number;
 }
 

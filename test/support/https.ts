@@ -1,4 +1,4 @@
-/** Requests over TLS with an authority of the test's own, and whatever else is shown. */
+/** Requests over TLS with an authority of the test, and the facts of each response. */
 import { Agent, request, type AgentOptions } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { onTestFinished } from 'vitest';
@@ -6,9 +6,9 @@ import { onTestFinished } from 'vitest';
 export interface HttpsAnswer {
   readonly status: number;
   readonly text: string;
-  /** Of the certificate that the server showed. */
+  /** Serial number of the server's certificate. */
   readonly serial: string;
-  /** Whether it came over a connection of before. */
+  /** True if it used an existing connection. */
   readonly isReused: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface HttpsOptions {
   readonly body?: string;
 }
 
-/** A client with connections of its own, which end with the test. Rejects when there is no answer. */
+/** Creates a client whose connections end with the test. Rejects without a response. */
 export function httpsClient(options: AgentOptions) {
   const agent = new Agent(options);
   onTestFinished(() => agent.destroy());
@@ -33,7 +33,7 @@ export function httpsClient(options: AgentOptions) {
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8');
           const seen = { status: response.statusCode!, text, serial, isReused: sent.reusedSocket };
-          // Its connection is free for the next one a moment later.
+          // The connection becomes free one turn later.
           setImmediate(() => resolve(seen));
         });
       });

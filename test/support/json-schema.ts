@@ -1,6 +1,6 @@
 /**
- * Values beside the part of JSON Schema 2020-12 that the OpenAPI document uses. Stricter than the standard where a test
- * wants to know: a field that the schema does not name is a problem, and a keyword that this does not know an error.
+ * Validates values against the part of JSON Schema 2020-12 that the OpenAPI document uses. It is stricter than the
+ * standard: a field that the schema does not name is a problem, and an unknown keyword an error.
  */
 import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
 
@@ -27,7 +27,7 @@ const KEYWORDS = new Set([
   'anyOf',
 ]);
 
-/** What is wrong with a value, a line each; nothing when it is as the schema says. */
+/** Returns the problems of a value, one line each; none when it matches the schema. */
 export function problems(value: unknown, schema: JsonSchema, schemas: Schemas, at = '$'): readonly string[] {
   const unknown = Object.keys(schema).filter((keyword) => !KEYWORDS.has(keyword));
   if (unknown.length > 0) throw new Error(`this does not know the keywords ${unknown.join(', ')}`);
@@ -83,7 +83,7 @@ function scalarProblems(value: unknown, schema: JsonSchema, at: string): readonl
   if (typeof value === 'string') {
     if (schema.pattern !== undefined && !compiled(schema.pattern).test(value)) is(`is not ${schema.pattern}`);
     if (schema.format === 'uri' && !URL.canParse(value)) is('is no URL');
-    // In characters, as the standard counts.
+    // Length in characters, as in the standard.
     const length = Array.from(value).length;
     if (length < (schema.minLength ?? 0)) is('is too short');
     if (length > (schema.maxLength ?? Infinity)) is('is too long');
@@ -107,7 +107,7 @@ function partProblems(value: unknown, schema: JsonSchema, schemas: Schemas, at: 
   const missing = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${at}.${name} is missing`);
   const fields = Object.entries(value).flatMap(([name, field]: [string, unknown]) => {
     const part = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    // An object of which nothing is said may have anything.
+    // An object without a description may contain anything.
     if (part === undefined) return schema.properties === undefined ? [] : [`${at}.${name} is not in the schema`];
     return problems(field, part, schemas, `${at}.${name}`);
   });

@@ -1,4 +1,4 @@
-/** Messages that are delivered, retried, failed and cancelled while the daemon that counts their log is killed. */
+/** Messages that are delivered, retried, failed and canceled while the daemon that counts their log is killed. */
 import { expect } from 'vitest';
 import type { Answer } from './http-sink.ts';
 import type { Campaign, CampaignBed } from './kill-campaign.ts';
@@ -7,12 +7,12 @@ import { logTruth, toldByMetrics, type LogTruth } from './log-truth.ts';
 import { logsUntil, publish } from './service.ts';
 import { until } from './until.ts';
 
-/** How late entries show, and how many do. More, or later ones, would revise durations. */
+/** Delay of late entries, and their share. More or later entries would revise durations. */
 const LATE = { kind: 'late', ms: 4_000, share: 0.03 } as const;
-/** So many lives surely pass a late entry by. In a few, a slow machine may read each of them when it is there already. */
+/** After this many lives some entry was late. In fewer lives, a slow machine may read each late entry in time. */
 const SURELY_LATE = 50;
 
-/** Fails each message at `flaky` once, and those at `bad` for good. */
+/** Fails each message at `flaky` once, and those at `bad` permanently. */
 export function answerMessages(): Answer {
   const tried = new Set<string>();
   return ({ url, headers }, response) => {

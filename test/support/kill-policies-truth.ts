@@ -1,4 +1,4 @@
-/** What the service's record of requests and the ledger must say of daemons that were killed while they acted. */
+/** Checks of the service's request record and the ledger, for daemons that were killed during actions. */
 import type { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import type { Emulator } from '#emulator/emulator.ts';
@@ -25,7 +25,7 @@ const MISCOUNTED = `
     WHERE run_id = runs.id
       AND (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id LIMIT 1) = 'accepted')`;
 
-/** A write as the service got it. */
+/** A write as the service received it. */
 export type Sent = Pick<RecordedRequest, 'method' | 'path' | 'status' | 'at' | 'headers' | 'lost'>;
 
 interface Act {
@@ -38,7 +38,7 @@ interface Act {
 }
 
 const HOUR = 3_600_000;
-/** An intent is taken into its window a little before its request is with the service. */
+/** The window contains the intent slightly before its request reaches the service. */
 const SLACK = 60_000;
 const WITHOUT_EFFECT = new Set<string | undefined>(['rejected', 'confirmed_not_applied']);
 
@@ -60,7 +60,7 @@ export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulato
       const effective = same.filter(isDone);
       expect(effective.length, `${id} was ${what} so many times`).toBeLessThanOrEqual(1);
       expect(same.length, `requests for ${id}, of so many intents`).toBeLessThanOrEqual(of.length);
-      // Every request but the last was proven to have done nothing; so was the last, if it had no effect.
+      // Every request but the last provably did nothing. The last one also counts if it had no effect.
       const standing = of.filter(({ stands }) => stands);
       expect(standing.length, `standing intents of ${id}`).toBeLessThanOrEqual(1);
       if (effective.length === 1) expect(standing.length, `the ledger knows that ${id} was ${what}`).toBe(1);
@@ -71,7 +71,7 @@ export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulato
     expect(act.outcome, `${act.action} of ${act.target}`).not.toBe('unknown');
   }
 
-  // By the attempts that the stamps tell, which travel with the runs.
+  // Attempts by lineage, from the stamps that travel with the runs.
   const lineages = Map.groupBy(resumes.filter(isDone), lineageOf);
   for (const [lineage, same] of lineages) {
     expect(same.length, `resumes of ${lineage}`).toBeLessThanOrEqual(CAPS.attempts);
@@ -130,7 +130,7 @@ function byKind(sent: readonly Sent[]) {
   ] as const;
 }
 
-/** In no window is more of it than its cap, whoever was killed meanwhile. */
+/** Checks that no window exceeds its cap, across all killed processes. */
 function within(
   what: string,
   sent: readonly Sent[],
@@ -153,8 +153,8 @@ function within(
 }
 
 /**
- * A delete of one message by its id whose outcome is unknown is sent once more, the same, hours later it may be: it
- * counts once, in the window of its intent.
+ * Returns deletes by intent. A delete of one message by id with an unknown outcome is repeated once, possibly hours
+ * later. It counts once, in the window of its intent.
  */
 function deletesByIntent(sent: readonly Sent[], acts: readonly Act[]): readonly Sent[] {
   return [...Map.groupBy(sent.filter(isDone), idOf)].map(([id, [first]]) => {

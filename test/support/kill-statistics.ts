@@ -1,6 +1,6 @@
 /**
- * Statistics that go on in their own, faster time while the daemon that counts their points is killed; while none lives
- * up to a day goes by, so that the last hour does not reach back and the gap is filled from coarser points.
+ * Statistics that continue in their own, faster time while the daemon that counts their points is killed. Up to a day
+ * passes between two lives, so that the last hour is not enough and coarser points must fill the gap.
  */
 import { expect } from 'vitest';
 import type { Fact } from '#emulator/statistics/facts.ts';
@@ -30,7 +30,7 @@ export function killedStatistics({ emulator, service, sinkUrl, below }: Campaign
   };
   emulator.onFact((_account, fact) => happened(fact, 1));
 
-  /** So many minutes, in each of which something happens. */
+  /** Lets this many minutes pass, each with events. */
   async function live(minutes: number): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) {
       await emulator.advance(MINUTE);
@@ -63,7 +63,7 @@ export function killedStatistics({ emulator, service, sinkUrl, below }: Campaign
       { operations, probability: 0.1, fault: { kind: 'truncated' } },
       { operations, probability: 0.1, fault: { kind: 'status', status: 503 } },
       { operations, probability: 0.3, fault: { kind: 'duplicate', share: 0.3 } },
-      // Not later than what is taken for settled.
+      // At most as late as the settle time.
       { operations, fault: { kind: 'late', ms: 150_000, share: 0.3 } },
     ],
     async alive() {

@@ -1,6 +1,6 @@
 /**
- * Runs that fail, and are resumed or deleted by somebody else, while the daemon that counts what enters and leaves the
- * workflow DLQ is killed. There are more workflows than places for them: those that have one keep it.
+ * Runs that fail, and that another client resumes or deletes, while the daemon that counts the workflow DLQ is killed.
+ * There are more workflows than places for them. Those with a place keep it.
  */
 import { expect } from 'vitest';
 import type { Exposition } from './exposition.ts';
@@ -10,7 +10,7 @@ import { until } from './until.ts';
 
 const WORKFLOWS = ['order', 'mail', 'invoice', 'parcel', 'refund', 'survey'];
 const PLACES = 3;
-/** More than a page, so that no listing alone shows that a run has left. */
+/** More than a page, so that a single listing never proves a departure. */
 const BEFORE = 130;
 const ENTERED = 'msgsvc_workflow_dlq_entered_runs_total';
 const LEFT = 'msgsvc_workflow_dlq_left_runs_total';
@@ -24,7 +24,7 @@ interface Told {
 export function killedWorkflowDlq({ emulator, service, sinkUrl, below }: CampaignBed): Campaign<Told> {
   let failed = 0;
   let removed = 0;
-  /** Runs that the daemon is known to have counted in: one that comes and goes unseen is in neither sum. */
+  /** Runs that the daemon is known to have counted. A run that enters and leaves unseen is in neither sum. */
   let counted: string[] = [];
   const operations = ['list-workflow-dlq'];
   const held = (): string[] => emulator.workflowDlq(ACCOUNT).map(({ dlqId }) => dlqId);
@@ -83,7 +83,7 @@ export function killedWorkflowDlq({ emulator, service, sinkUrl, below }: Campaig
   };
 }
 
-/** By cause. */
+/** Returns the departures by cause. */
 function leftOf(metrics: Exposition): Record<string, number> {
   const causes = new Set(metrics.all(LEFT).map(({ labels }) => labels['cause']!));
   const sums = [...causes].map((cause) => [cause, metrics.sum(LEFT, { cause })] as const);

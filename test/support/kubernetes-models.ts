@@ -1,6 +1,6 @@
 /**
- * What the API of Kubernetes would refuse of a manifest: values, by the models' own validation, and fields that are
- * not known, which that lets pass. These the compiler refuses in a literal of the model's type.
+ * Checks manifests as the API of Kubernetes would: values by the models' own validation, and unknown fields by the
+ * compiler, which rejects them in a literal of the model's type.
  */
 import { spawnSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>
   ServiceMonitor,
 };
 
-/** Complaints about values: a wrong type, a field that is missing. */
+/** Returns complaints about values: a wrong type, a missing field. */
 export function invalidValues(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const Model = MODELS[manifest.kind];
@@ -47,12 +47,12 @@ export function invalidValues(manifests: readonly Manifest[]): string[] {
   });
 }
 
-/** For each manifest what the compiler says of it; undefined where it is content. */
+/** Returns the compiler's complaint for each manifest; undefined where it has none. */
 export function strictComplaints(manifests: readonly Manifest[]): readonly (string | undefined)[] {
   const folder = tempDir();
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  // One line each, so that a complaint's line tells which one it is.
+  // One line each, so that the line of a complaint identifies the manifest.
   const lines = manifests.map(
     (manifest, index) =>
       `export const m${index}: import('${modulePath(manifest)}').I${manifest.kind} = ${JSON.stringify(manifest)};`,

@@ -1,4 +1,4 @@
-/** Renders manifests as users do, with the kustomize that kubectl has. */
+/** Renders manifests as users do, with the kustomize of kubectl. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { IPrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
@@ -54,7 +54,7 @@ export function all<K extends keyof Kinds>(manifests: readonly Manifest[], kind:
   return manifests.filter((manifest) => manifest.kind === kind) as Of<K>[];
 }
 
-/** The one object of this kind and name. */
+/** Returns the single object of this kind and name. */
 export function only<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K, name = 'opsd'): Of<K> {
   const found = all(manifests, kind).filter(({ metadata }) => metadata.name === name);
   if (found.length !== 1) throw new Error(`${found.length} objects are ${kind} ${name}`);

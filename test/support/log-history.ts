@@ -1,6 +1,6 @@
 /**
- * Random histories of messages with what is true of them, counted from the messages and not from their entries: what
- * the log fold must find out again from whatever pieces it is given.
+ * Random histories of messages with their true counts. The counts come from the messages, not from their entries. The
+ * log fold must produce the same from any partition.
  */
 import fc from 'fast-check';
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
@@ -47,7 +47,7 @@ const messageShape = fc.record({
   step: fc.integer({ min: 1, max: 5_000 }),
 });
 
-/** Histories of up to `max` messages that begin within ten minutes after `from` (epoch milliseconds). */
+/** Generates histories of up to `max` messages that begin within ten minutes after `from` (epoch milliseconds). */
 export function histories(from: number, max = 25): fc.Arbitrary<HistoryMessage[]> {
   return fc
     .array(messageShape, { minLength: 1, maxLength: max })
@@ -103,7 +103,7 @@ export function hasEnded(message: HistoryMessage): boolean {
   return message.end !== 'open';
 }
 
-/** `metric label label…` to value, as `countersOf` writes what a store holds. */
+/** Returns values by `metric label label…`, in the form of `countersOf`. */
 export function truthOf(messages: readonly HistoryMessage[]): Record<string, number> {
   const truth: Record<string, number> = {};
   const add = (...name: readonly string[]): void => {
@@ -133,13 +133,13 @@ function lastError(entries: readonly HistoryEntry[]): { readonly reason: string;
   return ERRORS.find((known) => known.responseStatus === responseStatus && known.error === error)!;
 }
 
-/** The counters that tell of messages, without those at 0. */
+/** Returns the counters about messages, without those at 0. */
 export function countersOf(counters: readonly CounterValue[]): Record<string, number> {
   const told = counters.filter(({ metric, value }) => metric.startsWith('msgsvc_') && value !== 0);
   return Object.fromEntries(told.map(({ metric, labels, value }) => [[metric, ...labels].join(' '), value]));
 }
 
-/** Deliveries and attempts, of which each is measured or counted as not joined. */
+/** Returns deliveries and attempts. Each is either measured or counted as not joined. */
 export function endsOf(messages: readonly HistoryMessage[]): { readonly delivered: number; readonly attempts: number } {
   const delivered = messages.filter(({ end }) => end === 'delivered').length;
   return { delivered, attempts: delivered + messages.reduce((sum, { errors }) => sum + errors.length, 0) };

@@ -1,6 +1,6 @@
 /**
- * What the metrics of the log must say, worked out from the service's own log message by message, by other means than
- * the daemon's: whole lives, read at the end, without faults. Each series by itself, with its labels and buckets.
+ * Expected metrics of the log, computed from the service's own log message by message. The code is independent of the
+ * daemon's: it reads complete lives at the end, without faults, for each series with its labels and buckets.
  */
 import type { LogProgress } from '#foundation/domain/observation.ts';
 import { catalog } from '#observe/catalog/catalog.ts';
@@ -20,10 +20,10 @@ export interface TruthRow {
   readonly error?: string;
 }
 
-/** Series by name and label values, parted by spaces; those that never counted anything are left out. */
+/** Values by name and label values, separated by spaces. Series that never counted anything are omitted. */
 export interface LogTruth {
   readonly counters: Readonly<Record<string, number>>;
-  /** The sum, and then how many there are up to each bound, the last without one. */
+  /** The sum, then the cumulative count of each bound, the last without one. */
   readonly histograms: Readonly<Record<string, readonly number[]>>;
   /** Messages by destination. */
   readonly inFlight: Readonly<Record<string, number>>;
@@ -49,7 +49,7 @@ const HISTOGRAMS: Readonly<Record<LogHistogram, readonly string[]>> = {
 
 const ENDS = ['DELIVERED', 'FAILED', 'CANCELLED'];
 
-/** All series of a counter together. */
+/** Returns the sum of all series of a counter. */
 export function total({ counters }: LogTruth, metric: string): number {
   return Object.entries(counters).reduce((sum, [name, value]) => sum + (name.split(' ')[0] === metric ? value : 0), 0);
 }
@@ -110,7 +110,7 @@ function destinationOf({ topicName, queueName, url }: TruthRow): string {
   return topicName ?? queueName ?? new URL(url!).host;
 }
 
-/** Of the ways in which the tests' destinations fail without an answer. */
+/** Returns the reason of an error of the tests' destinations that gave no response. */
 function reasonOf(error: string): string {
   return /timed out/.test(error) ? 'timeout' : 'connection';
 }
@@ -156,12 +156,12 @@ function scaleOf(metric: string): number {
   return metric.endsWith('_seconds') ? 1_000 : 1;
 }
 
-/** Sums are of whole milliseconds. */
+/** Rounds sums to whole milliseconds. */
 function rounded(sum: number): number {
   return Math.round(sum * 1_000) / 1_000;
 }
 
-/** The same, as the daemon's metrics tell it. */
+/** Returns the same from the daemon's metrics. */
 export function toldByMetrics(metrics: Exposition): LogTruth {
   const nameOf = (metric: string, names: readonly string[], labels: Readonly<Record<string, string>>): string =>
     [metric, ...names.map((name) => labels[name]!)].join(' ');
@@ -183,7 +183,7 @@ export function toldByMetrics(metrics: Exposition): LogTruth {
   return withoutNothing(counters, histograms, inFlight);
 }
 
-/** The same, as the store and the collector's last batch tell it. */
+/** Returns the same from the store and the collector's last batch. */
 export function toldByStore(totals: TotalsStore, account: string, { inFlight = [] }: LogProgress): LogTruth {
   const nameOf = (metric: string, labels: readonly string[]): string => [metric, ...labels].join(' ');
   const counters = totals

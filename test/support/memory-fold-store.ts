@@ -1,4 +1,4 @@
-/** The folds' port in memory: what the SQLite adapter is held to, for tests of what stands on the port. */
+/** In-memory implementation of the folds' port, the reference of the SQLite adapter, for tests of its users. */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import {
   HOURS_KEPT_MS,
@@ -24,7 +24,7 @@ export class MemoryFoldStore implements LogFoldStore {
   readonly #accounts = new Map<string, AccountState>();
   /** Every commit, oldest first. */
   readonly commits: LogCommit[] = [];
-  /** Called before a commit takes effect; what it throws is what a crash at that moment would be. */
+  /** Called before a commit takes effect. Its error simulates a crash at that moment. */
   beforeCommit: (commit: LogCommit) => void = () => undefined;
 
   loadLogState(account: string): LogFoldState {
@@ -91,7 +91,7 @@ export class MemoryFoldStore implements LogFoldStore {
     return [...this.#of(account).histograms.values()];
   }
 
-  /** How much is kept, to see that it does not grow for ever. */
+  /** Returns the kept amounts, to check that they are bounded. */
   sizes(account: string): { readonly seen: number; readonly open: number } {
     const { memory, open } = this.#of(account);
     return { seen: memory.seen.size, open: open.size };

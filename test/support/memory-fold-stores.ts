@@ -1,4 +1,4 @@
-/** The folds' stores for tests that stand on their ports: the log's in memory, the others over a database in memory. */
+/** The folds' stores for tests of their users: the log's in memory, the others over a database in memory. */
 import { DatabaseSync } from 'node:sqlite';
 import type { FoldStores } from '#observe/aggregation/stores.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
@@ -10,7 +10,7 @@ import { MemoryFoldStore } from './memory-fold-store.ts';
 
 export interface MemoryStores extends FoldStores {
   readonly totals: SqliteTotals;
-  /** The same database as a process that starts anew would find it. */
+  /** Opens the same database as a restarted process would. */
   restarted(): MemoryStores;
 }
 

@@ -1,10 +1,10 @@
-/** Places of label values in memory, as a store on disk keeps them. */
+/** Places of label values in memory, with the behavior of a store on disk. */
 import type { EvictedValue, LabelStore, LabelValue } from '#observe/aggregation/label-store.ts';
 
 export class MemoryLabelStore implements LabelStore {
   readonly #values = new Map<string, LabelValue>();
   readonly evicted: EvictedValue[] = [];
-  /** What writing throws, as a full disk does. */
+  /** Error of writes, as with a full disk. */
   broken: Error | undefined;
 
   constructor(values: readonly LabelValue[] = []) {

@@ -1,4 +1,4 @@
-/** Totals in memory: what the registry mirrors, without a store. */
+/** Totals in memory, which the registry mirrors, without a store. */
 import type {
   CounterValue,
   HistogramIncrement,
@@ -12,9 +12,9 @@ export class MemoryTotals implements TotalsStore {
   readonly #counters = new Map<string, Map<string, CounterValue>>();
   readonly #histograms = new Map<string, Map<string, HistogramValue>>();
   readonly #listeners = new Set<(added: TotalsAdded) => void>();
-  /** How often everything was read. */
+  /** Number of complete reads. */
   reads = 0;
-  /** What reading throws, as a store that cannot be read does. */
+  /** Error of reads, as with an unreadable store. */
   broken: Error | undefined;
 
   add(account: string, increments: readonly Increment[], histograms: readonly HistogramIncrement[] = []): void {

@@ -1,8 +1,8 @@
-/** A ConfigMap or Secret as the kubelet mounts it: links to a hidden folder, which is exchanged in one moment. */
+/** A ConfigMap or Secret as the kubelet mounts it: links to a hidden folder, which is replaced atomically. */
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** @returns what puts other files in the place of those before: a whole update of the object */
+/** @returns a function that replaces all files: a whole update of the object */
 export function mountedVolume(folder: string): (files: Readonly<Record<string, string>>) => void {
   let updates = 0;
   let shown: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Answers of a running emulator beside its OpenAPI document: the operation that a request is of, whether the document
- * tells of the answer (status, headers, every field), and what of the document has been seen so far.
+ * Compares responses of a running emulator with its OpenAPI document. It finds the operation of a request, checks
+ * status, headers and every field, and records which parts of the document occurred.
  */
 import type { OpenApiDocument, OperationObject } from '#emulator/openapi/document.ts';
 import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
@@ -9,18 +9,18 @@ import { problems } from './json-schema.ts';
 
 export interface Answer {
   readonly method: string;
-  /** As it was sent, query included. */
+  /** Target as sent, query included. */
   readonly target: string;
   readonly status: number;
-  /** By name in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;
 }
 
-/** What HTTP itself needs, which no document of an API tells of. */
+/** Headers of HTTP itself, which no API document describes. */
 const OF_HTTP = new Set(['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding']);
 
-/** Statuses that `default` stands for: any other must be told of by name. */
+/** True for statuses that `default` covers. The document must name any other. */
 const isOfAnyRequest = (status: number): boolean => [408, 413, 417, 431].includes(status) || status >= 500;
 
 interface Place {
@@ -30,7 +30,7 @@ interface Place {
 }
 
 export class DocumentedAnswers {
-  /** `publish 200`, `publish default`; `publish 429 Retry-After`; `LogEntry.label`. */
+  /** Parts that occurred: `publish 200`, `publish default`; `publish 429 Retry-After`; `LogEntry.label`. */
   readonly seen = new Set<string>();
   readonly #document: OpenApiDocument;
   readonly #places: readonly Place[];
@@ -46,7 +46,7 @@ export class DocumentedAnswers {
     );
   }
 
-  /** What is not as the document says, a line each; nothing for a request that is of no operation. */
+  /** Returns the deviations from the document, one line each; none for a request without an operation. */
   problems(answer: Answer): readonly string[] {
     const operation = this.#operationOf(answer);
     if (operation === undefined) return [];
@@ -63,7 +63,7 @@ export class DocumentedAnswers {
     return wrong.map((line) => `${name} ${answer.status}: ${line}`);
   }
 
-  /** Statuses, headers and fields of answers that the document tells of and that no answer has shown. */
+  /** Returns statuses, headers and fields of the document that no response has shown. */
   unseen(): readonly string[] {
     return [...this.#told()].filter((one) => !this.seen.has(one));
   }
@@ -74,7 +74,7 @@ export class DocumentedAnswers {
       for (const status of Object.keys(operation.responses)) {
         const response = this.#response(operation, status);
         told.add(`${operation.operationId} ${status}`);
-        // Some refusals of `default` come before the caller is known.
+        // Some errors of `default` occur before the caller is known.
         for (const header of status === 'default' ? [] : Object.keys(response.headers ?? {})) {
           told.add(`${operation.operationId} ${status} ${header}`);
         }
@@ -88,7 +88,7 @@ export class DocumentedAnswers {
     if (schema.$ref !== undefined) {
       const name = nameOf(schema.$ref);
       for (const field of Object.keys(this.#schema(name).properties ?? {})) {
-        // A schema that holds itself would not end otherwise.
+        // Stops at a recursive schema.
         if (told.has(`${name}.${field}`)) return;
         told.add(`${name}.${field}`);
       }
@@ -98,7 +98,7 @@ export class DocumentedAnswers {
     for (const part of partsOf(schema)) this.#tellFields(part, told);
   }
 
-  /** Name of the operation that a request is of, if any. */
+  /** Returns the name of a request's operation, if any. */
   operationId(request: Pick<Answer, 'method' | 'target'>): string | undefined {
     return this.#operationOf(request)?.operationId;
   }
@@ -173,7 +173,7 @@ function nameOf($ref: string): string {
   return $ref.split('/').at(-1)!;
 }
 
-/** A destination or workflow at the end may have slashes of its own. */
+/** A destination or workflow at the end may contain slashes. */
 function patternOf(path: string): RegExp {
   const rest = path.replace(/\{(destination|workflowUrl)\}$/, '.*').replaceAll(/\{\w+\}/g, '[^/]+');
   return new RegExp(`^${rest}$`, 's');

@@ -1,6 +1,6 @@
 /**
- * A real OTLP/HTTP endpoint for traces: takes protobuf and JSON, gzip or not, and hands out decoded spans. It reads the
- * wire by itself, so that what it finds does not depend on the encoder's own idea of the format.
+ * A real OTLP/HTTP endpoint for traces. It accepts protobuf and JSON, with or without gzip, and returns decoded spans.
+ * It decodes the wire format itself, independent of the encoder.
  */
 import { gunzipSync } from 'node:zlib';
 import { httpSink, type Answer, type HttpSink, type SunkRequest } from './http-sink.ts';
@@ -34,15 +34,15 @@ interface SunkSpan {
 }
 
 export interface OtlpSink {
-  /** Base URL: what `telemetry.traces.otlp.url` takes. */
+  /** Base URL for `telemetry.traces.otlp.url`. */
   readonly url: string;
-  /** All requests, refused ones included. */
+  /** All requests, rejected ones included. */
   readonly requests: readonly SunkRequest[];
   /** Spans of the requests that were accepted, in order of arrival. */
   readonly spans: readonly SunkSpan[];
-  /** How further requests are answered; `accept` is the way back. */
+  /** Sets the response to further requests; `accept` restores the default. */
   readonly answerWith: (answer: Answer) => void;
-  /** Answers 200 and keeps the spans. */
+  /** Responds 200 and keeps the spans. */
   readonly accept: Answer;
 }
 
@@ -61,7 +61,7 @@ export async function otlpSink(): Promise<OtlpSink> {
   return { url: sink.url, requests: sink.requests, spans, answerWith: (answer) => sink.answerWith(answer), accept };
 }
 
-/** @throws {Error} when the body is not what its headers say */
+/** @throws {Error} when the body does not match its headers */
 function decodeTraces({ headers, body }: Pick<SunkRequest, 'headers' | 'body'>): SunkSpan[] {
   const plain = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
   if (headers['content-type'] === 'application/x-protobuf') return fromProtobuf(plain);
@@ -199,7 +199,7 @@ function anyValue(value: Message): AttributeValue {
   return null;
 }
 
-/** Nanoseconds as milliseconds; a fraction below a millisecond would show as one. */
+/** Converts nanoseconds to milliseconds. A fraction below a millisecond remains visible. */
 function millis(nanos: bigint): number {
   return Number(nanos / 1_000n) / 1_000;
 }

@@ -1,4 +1,4 @@
-/** What a panel shows over a handful of series, asked of the real promtool. */
+/** Content of a panel over a few series, evaluated by the real promtool. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { start } from './program.ts';
@@ -16,22 +16,22 @@ export interface PanelCase {
   readonly says: string;
   /** `UID/TITLE`, with `/B` and so on for another query than the first; `UID/@NAME` for marks on the panels. */
   readonly panel: string;
-  /** An hour of values, a minute apart. */
+  /** An hour of values, one per minute. */
   readonly given: Readonly<Record<string, string>>;
-  /** Values by labels; none where the panel is to show nothing. */
+  /** Values by labels; none for an empty panel. */
   readonly shown: Readonly<Record<string, number>>;
 }
 
-/** A series of one daemon about one account; `account: ''` for one about the daemon. */
+/** Returns a series of one daemon about one account; `account: ''` for one about the daemon. */
 export function of(metric: string, labels = '', { account = 'shop', instance = 'a' } = {}): string {
   const all = [account === '' ? '' : `account="${account}"`, 'job="opsd"', `instance="${instance}"`, labels];
   return `${metric}{${all.filter((part) => part !== '').join(',')}}`;
 }
 
-/** `x60` is not known after an infinity. */
+/** The form `x60` is not possible after an infinity. */
 export const always = (value: number | string): string => Array.from({ length: 61 }, () => value).join(' ');
 
-/** As Grafana writes it with All chosen everywhere. */
+/** Returns the query as Grafana writes it with All selected everywhere. */
 function exprOf(panel: string): string {
   const [uid, title, refId = 'A'] = panel.split('/');
   const path = join(import.meta.dirname, `../../dashboards/json/${uid}.json`);
@@ -48,7 +48,7 @@ function exprOf(panel: string): string {
   return times.replaceAll(/\$[a-z]\w*/g, '.+');
 }
 
-/** What promtool says, an hour after the first value. */
+/** Returns promtool's output, an hour after the first value. */
 export async function verdictOf(promtool: string, { panel, given, shown }: PanelCase) {
   const file = join(tempDir(), 'cases.json');
   const samples = Object.entries(shown).map(([labels, value]) => ({ labels, value }));

@@ -1,7 +1,7 @@
 /**
- * Days that a daemon could have had, made from one scrape of it: the same series with the same labels, counters that
- * rise faster by day than by night, gauges that vary. They end before the moment of the scrape, so that what is scraped
- * afterwards goes on as after a restart.
+ * Generates days of plausible history from one scrape of a daemon: the same series and labels, counters that increase
+ * faster by day than by night, and varying gauges. The history ends before the scrape, so that later scrapes continue
+ * as after a restart.
  */
 import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -13,21 +13,21 @@ import { parseExposition, type Exposition, type Sample } from './exposition.ts';
 
 export interface PastOptions {
   readonly days: number;
-  /** Of the live target, as `job` and `instance`. */
+  /** Labels of the live target, such as `job` and `instance`. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Of the scrape, epoch seconds. */
+  /** Epoch seconds of the scrape. */
   readonly now: number;
 }
 
 const DAY = 86_400;
-/** Coarse for days, fine for the last hours, as far as lookback and rates need it. */
+/** Coarse steps for days, fine steps for the last hours, as lookback and rates require. */
 const COARSE_SECONDS = 300;
 const FINE_SECONDS = 15;
 const FINE_FOR = 2 * 3_600;
-/** Between the last sample of the past and the scrape: longer than a series is looked for, so that none lives on. */
+/** Gap between the last generated sample and the scrape. It exceeds the lookback, so that no old series continues. */
 const GAP_SECONDS = 310;
 
-/** Writes the past of what `text` (a scrape, in the older format) shows as blocks into the folder of a Prometheus. */
+/** Writes the history of `text` (a scrape, in the older format) as blocks into the folder of a Prometheus. */
 export async function writePast(
   { promtool, folder, text }: { readonly promtool: string; readonly folder: string; readonly text: string },
   options: PastOptions,
@@ -39,19 +39,19 @@ export async function writePast(
   }
   out.end();
   await once(out, 'close');
-  // One pass for each block: few blocks.
+  // One pass per block, so few blocks are used.
   const args = ['tsdb', 'create-blocks-from', '--max-block-duration=180h', 'openmetrics', file, folder];
   await promisify(execFile)(promtool, args, { maxBuffer: 10_000_000 });
   await rm(file);
 }
 
-/** OpenMetrics text with times. */
+/** Yields OpenMetrics text with times. */
 function* pastOf(scraped: Exposition, options: PastOptions): Generator<string> {
   const times = timesOf(options);
   const started = scraped.value('process_start_time_seconds', {}) ?? options.now - 60;
   for (const [family, samples] of familiesOf(scraped)) {
     const type = scraped.types[family] ?? 'gauge';
-    // A counter's family goes without the ending of its samples.
+    // The family of a counter lacks the suffix of its samples.
     yield `# TYPE ${type === 'counter' ? family.replace(/_total$/, '') : family} ${type}\n`;
     for (const sample of samples) {
       const at = courseOf(sample, { type, now: options.now, upSeconds: Math.max(1, options.now - started) });
@@ -82,7 +82,7 @@ function familiesOf({ samples, types }: Exposition): ReadonlyMap<string, readonl
   });
 }
 
-/** The value at a time, as text. */
+/** Returns the value at a time, as text. */
 function courseOf(
   sample: Sample,
   { type, now, upSeconds }: { readonly type: string; readonly now: number; readonly upSeconds: number },
@@ -96,14 +96,14 @@ function courseOf(
     const from = now - 40 * DAY;
     return (time) => spelled(rounded(perSecond * wave.sum(from, time), isWhole && !name.endsWith('_sum')));
   }
-  // Another process than the one of now.
+  // The earlier process had another start time.
   if (name === 'process_start_time_seconds') return () => spelled(now - 40 * DAY);
   if (name.endsWith('_timestamp_seconds'))
     return (time) => spelled(now - value < DAY / 24 ? value - now + time : value);
   if ((isWhole && value === 1) || /info|limit|max_|budget|hash|interval|mode|step|remaining|forecast/.test(name)) {
     return () => spelled(value);
   }
-  // What grows from midnight, or from the first of the month.
+  // Values that increase from midnight, or from the first of the month.
   const begin = /_(day|month)_/.exec(name)?.[1];
   if (begin !== undefined) {
     const share = (time: number): number => sinceBegin(time, begin) / sinceBegin(now, begin);
@@ -117,7 +117,10 @@ function sinceBegin(time: number, begin: string): number {
   return begin === 'day' ? 60 + (time % DAY) : date.getUTCDate() * DAY - DAY + 60 + (time % DAY);
 }
 
-/** By day more than by night, around 1; each destination, workflow, key and index a little later than another. */
+/**
+ * Returns a wave around 1, higher by day than by night. Each destination, workflow, key and index has a slightly
+ * different phase.
+ */
 function waveOf({ labels }: Sample): { at(time: number): number; sum(from: number, to: number): number } {
   const who = labels['destination'] ?? labels['workflow'] ?? labels['flow_control_key'] ?? labels['index'] ?? '';
   const shift = who.length % 7;

@@ -1,4 +1,6 @@
-/** Any of the five policies from what matters to a test; everything else is a default or a harmless value. */
+/**
+ * Builds any of the five policies from the settings that matter to a test. All others have defaults or harmless values.
+ */
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type {
@@ -41,7 +43,7 @@ const BASE: Readonly<Record<ActionType, Mapping>> = {
   },
 };
 
-/** What is written in YAML, as settings; mappings are merged into the base, a key that is undefined leaves it out. */
+/** Settings as in YAML. Mappings are merged into the base, and an undefined key is removed. */
 export function policySettingsOf(type: ActionType, over: Mapping = {}): PolicySettings {
   const base = { name: 'test', account: 'main', ...BASE[type], action: { type, ...mapping(BASE[type]['action']) } };
   return policySettings.parse(merged(base, over));
@@ -65,7 +67,7 @@ function merged(base: Mapping, over: Mapping): Mapping {
     if (value === undefined) delete result[key];
     else result[key] = isMapping(value) && isMapping(base[key]) ? merged(base[key], value) : value;
   }
-  // One trigger takes the place of another.
+  // A trigger replaces the default one.
   if (over['every'] === undefined && ['schedule', 'on'].some((key) => over[key] !== undefined)) delete result['every'];
   return result;
 }

@@ -1,4 +1,4 @@
-/** The real program in a process of its own, watched through its output; ended with the test. */
+/** The real program in a separate process, observed through its output. It ends with the test. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -15,9 +15,9 @@ export interface Program {
   readonly child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Log lines of the program, parsed; lines that are not JSON are left out. */
+  /** Returns the parsed log lines of the program, without lines that are not JSON. */
   log(): readonly Readonly<Record<string, unknown>>[];
-  /** The first log line with this message. */
+  /** Resolves to the first log line with this message. */
   logged(message: string): Promise<Readonly<Record<string, unknown>>>;
   kill(signal: NodeJS.Signals): void;
   /** Exit code and signal, once it has ended. */
@@ -77,12 +77,12 @@ export function start(
   };
 }
 
-/** `opsd` with these arguments, with the flags that the package's scripts give it. */
+/** Starts `opsd` with these arguments, and the flags of the package's scripts. */
 export function opsd(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}): Program {
   return start(process.execPath, ['--max-semi-space-size=2', MAIN, ...args], options);
 }
 
-/** `opsd` whose wall clock is ahead by milliseconds, or whose time passes faster. */
+/** Starts `opsd` with a wall clock that is ahead by milliseconds, or with faster time. */
 export function clockedOpsd(
   { aheadMs = 0, speed = 1, since = 0 }: { readonly aheadMs?: number } & Partial<FastTime>,
   args: readonly string[],
@@ -100,7 +100,7 @@ export interface EmulatorProgram extends Program {
   readonly url: string;
 }
 
-/** The embedded service in a process of its own: account acc-1, token test-token, management user:password. */
+/** Starts the embedded service in a separate process: account acc-1, token test-token, management user:password. */
 export async function emulatorProgram(args: readonly string[] = []): Promise<EmulatorProgram> {
   const program = opsd([
     'emulator',
@@ -117,7 +117,7 @@ export async function emulatorProgram(args: readonly string[] = []): Promise<Emu
   return { ...program, url: ready.url };
 }
 
-/** The path of a program that is not part of Node; undefined where it is not installed, which is an error in CI. */
+/** Returns the path of an external program; undefined if it is not installed, which is an error in CI. */
 export function installed(name: string): string | undefined {
   const path = (process.env['PATH'] ?? '')
     .split(delimiter)

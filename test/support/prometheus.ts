@@ -1,4 +1,4 @@
-/** A real Prometheus that scrapes what it is told; ends with the test. */
+/** A real Prometheus that scrapes the given targets. It ends with the test. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
@@ -24,22 +24,22 @@ interface Target {
 }
 
 export interface PrometheusOptions {
-  /** Address of what each job scrapes. */
+  /** Address of each job's target. */
   readonly jobs: Readonly<Record<string, string>>;
   readonly scrapeSeconds?: number;
   /** Absolute paths of rule files. */
   readonly ruleFiles?: readonly string[];
-  /** Puts blocks of older samples into its folder before it starts. */
+  /** Adds blocks of older samples to its folder before it starts. */
   readonly backfill?: (dataFolder: string) => Promise<void>;
 }
 
 export interface Prometheus {
   readonly url: string;
-  /** Data of an answer of the HTTP API, below /api/v1/; a warning is an error. */
+  /** Returns the data of a response of the HTTP API, below /api/v1/. A warning is an error. */
   readonly ask: <T>(path: string, parameters?: Readonly<Record<string, string>>) => Promise<T>;
   readonly instant: (promql: string, atSeconds?: number) => Promise<readonly Series[]>;
   readonly range: (promql: string, span: Span) => Promise<readonly Series[]>;
-  /** The first value; NaN when there is none. */
+  /** Returns the first value; NaN when there is none. */
   readonly value: (promql: string) => Promise<number>;
   readonly exemplars: (promql: string) => Promise<readonly Exemplars[]>;
   readonly targets: () => Promise<readonly Target[]>;
@@ -72,7 +72,7 @@ interface Row {
   readonly values?: readonly Point[];
 }
 
-/** @param program path of the `prometheus` to run */
+/** @param program path of `prometheus` */
 export async function prometheus(program: string, options: PrometheusOptions): Promise<Prometheus> {
   const folder = tempDir();
   const data = join(folder, 'data');

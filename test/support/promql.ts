@@ -1,6 +1,6 @@
 /**
- * PromQL as tests read it: what it selects, over which windows, and which labels its result has. The grammar is that of
- * Prometheus' own editor. Types of values are not checked: promtool and Prometheus do that.
+ * Parsed PromQL for tests: its selections, windows, and the labels of its result. The grammar is that of Prometheus'
+ * own editor. Types of values are not checked: promtool and Prometheus do that.
  */
 import { parser } from '@prometheus-io/lezer-promql';
 import type { SyntaxNode } from '@lezer/common';
@@ -14,14 +14,14 @@ interface Matcher {
 interface Selector {
   readonly metric: string;
   readonly matchers: readonly Matcher[];
-  /** As written: `5m`, `$__rate_interval`; absent for an instant vector. */
+  /** Window as written: `5m`, `$__rate_interval`; absent for an instant vector. */
   readonly window?: string;
-  /** The function around it, such as `rate`; empty where there is none. */
+  /** Function around it, such as `rate`; empty without one. */
   readonly call: string;
 }
 
 export interface PromqlReading {
-  /** What does not parse, and labels that are grouped or matched by and not there. */
+  /** Syntax errors, and labels in groupings or matches that do not exist. */
   readonly problems: readonly string[];
   readonly selectors: readonly Selector[];
   /** Labels that series of the result may have. */
@@ -30,10 +30,10 @@ export interface PromqlReading {
   readonly words: ReadonlySet<string>;
 }
 
-/** Labels of a series' name, `job` and `instance` included; undefined when there is no such series. */
+/** Returns the labels of a series, `job` and `instance` included; undefined for an unknown series. */
 export type LabelsOfSeries = (metric: string) => readonly string[] | undefined;
 
-/** Grafana's variables for durations, as durations that nobody writes, and for a number of milliseconds. */
+/** Placeholder durations for Grafana's variables, with values that no query contains. */
 const DURATIONS = {
   $__interval_ms: '439001',
   $__rate_interval: '7m13s',
@@ -71,7 +71,7 @@ class Reader {
     this.#labelsOfSeries = labelsOfSeries;
   }
 
-  /** Labels of the result of an expression; the selectors in it are taken down on the way. */
+  /** Returns the labels of an expression's result, and records its selectors. */
   labels(node: SyntaxNode, call = '', window?: string): Set<string> {
     switch (node.name) {
       case 'VectorSelector':
@@ -89,7 +89,7 @@ class Reader {
       case 'StringLiteral':
         return new Set();
       default:
-        // Parentheses, signs, offsets: their series are those of what they hold.
+        // Parentheses, signs and offsets keep the series of their content.
         return union(childrenOf(node).map((child) => this.labels(child, call, window)));
     }
   }
@@ -160,7 +160,7 @@ class Reader {
     const compares = ['Gtr', 'Lss', 'Gte', 'Lte', 'Eql', 'EqlC', 'EqlSingle', 'Neq'].includes(operator);
     if (clause?.getChild('On') && !compares) return new Set(matched);
     if (clause?.getChild('Ignoring') && !compares) return left.difference(new Set(matched));
-    // A number has no labels: those of the other side stay.
+    // A number has no labels, so those of the other side stay.
     return left.size === 0 ? right : left;
   }
 
@@ -176,7 +176,7 @@ class Reader {
     return childrenOf(node).map((child) => unquoted(this.#text(child)));
   }
 
-  /** Of `x[5m]` and `x[5m:1m]`, `5m`. */
+  /** Returns `5m` for `x[5m]` and `x[5m:1m]`. */
   #window(node: SyntaxNode): string {
     const written = this.#text(childrenOf(node)[1]!);
     const variable = Object.entries(DURATIONS).find(([, duration]) => duration === written);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** What `promtool check metrics` has to say of a scrape; empty when nothing. */
+/** Returns the output of `promtool check metrics` for a scrape; empty when it has no complaint. */
 export async function promtoolSays(promtool: string, text: string): Promise<string> {
   const check = promisify(execFile)(promtool, ['check', 'metrics']);
   check.child.stdin!.end(text);

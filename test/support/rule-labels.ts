@@ -1,4 +1,4 @@
-/** Labels of the series that rules may select: what the daemon exposes, and what is recorded. */
+/** Labels of the series that rules can select: exposed by the daemon, and recorded. */
 import { RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
 import { readPromql } from './promql.ts';
 import { labelsOfSeries } from './series-labels.ts';

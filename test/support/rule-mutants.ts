@@ -4,7 +4,7 @@ import type { SyntaxNode } from '@lezer/common';
 import type { AlertingRule } from '../../deploy/prometheus/rule.ts';
 
 export interface Mutant {
-  /** What is left out. */
+  /** The removed part. */
   readonly what: string;
   readonly rule: AlertingRule;
 }

@@ -1,11 +1,11 @@
-/** Values made of a schema: such as it allows, and such as are near to them, allowed or not. */
+/** Values generated from a schema: allowed ones, and similar ones that may be invalid. */
 import fc from 'fast-check';
 import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
 import type { Schemas } from './json-schema.ts';
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' })).filter((value) => value.isWellFormed());
 
-/** What has a wrong type or none at all, wherever it stands. */
+/** Values of a wrong type, for any place. */
 const strange = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, [], {}, '', ' ', 0, -1, 0.5, 1e300, '1', 'true', [null], [[]], [{}]),
   fc.integer(),
@@ -70,13 +70,13 @@ function soundText({ enum: values, format, pattern, minLength = 0, maxLength = I
   return any.filter((value) => matches.test(value) && value.length >= minLength && value.length <= maxLength);
 }
 
-/** As even as the bounds allow, and often a bound itself. */
+/** Values spread over the bounds, with the bounds themselves as frequent cases. */
 function within(value: number, { minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: JsonSchema) {
   const span = maximum - minimum + 1;
   return span > Number.MAX_SAFE_INTEGER ? value : minimum + (Math.abs(value) % span);
 }
 
-/** Just outside of what a scalar may be. */
+/** Values just outside of the bounds of a scalar. */
 function beside(schema: JsonSchema): fc.Arbitrary<unknown> {
   return fc.constantFrom(...edgesOfScalar(schema));
 }
@@ -98,7 +98,7 @@ function edgesOfScalar({ enum: values = [], minimum, maximum, maxLength = 0 }: J
   ];
 }
 
-/** Every edge of every part of a value, one at a time: bounds, wrong types, what is left out. */
+/** Returns every edge of every part of a value, one at a time: bounds, wrong types, missing parts. */
 export function edges(base: unknown, schema: JsonSchema, schemas: Schemas): readonly unknown[] {
   if (schema.$ref !== undefined) return edges(base, schemas[schema.$ref.split('/').at(-1)!]!, schemas);
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((one) => edges(base, one, schemas));

@@ -1,9 +1,9 @@
-/** Labels of the series that the daemon exposes, as Prometheus has them after a scrape. */
+/** Labels of the series that the daemon exposes, as in Prometheus after a scrape. */
 import { isMetricName, labelNamesOf, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 
 const TARGET = ['job', 'instance'];
 
-/** What Prometheus itself adds for each target. */
+/** Labels that Prometheus adds to each target. */
 const ALERT_LABELS = ['alertname', 'severity', 'area', 'account', 'destination', 'workflow', 'policy', ...TARGET];
 const OF_RULES: Readonly<Record<string, readonly string[]>> = {
   ALERTS: [...ALERT_LABELS, 'alertstate'],
@@ -11,7 +11,9 @@ const OF_RULES: Readonly<Record<string, readonly string[]>> = {
 };
 const OF_SCRAPES = ['up', 'scrape_duration_seconds', 'scrape_samples_scraped'];
 
-/** Undefined for a name that is neither in the catalogue, nor a part of one of its histograms, nor Prometheus' own. */
+/**
+ * Returns undefined for a name that is neither in the catalog, nor part of one of its histograms, nor Prometheus' own.
+ */
 export function labelsOfSeries(series: string): readonly string[] | undefined {
   if (Object.hasOwn(OF_RULES, series)) return OF_RULES[series];
   if (OF_SCRAPES.includes(series)) return TARGET;

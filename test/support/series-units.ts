@@ -1,4 +1,4 @@
-/** Units that Grafana may show a query in, where one metric of the catalogue decides it. */
+/** Units in which Grafana may show a query, if one metric of the catalog determines them. */
 import { isMetricName, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import type { Unit } from '#observe/catalog/metric-spec.ts';
 import type { PromqlReading } from './promql.ts';
@@ -20,12 +20,12 @@ const RATES: Partial<Readonly<Record<Unit, readonly string[]>>> = {
   runs: ['cps'],
   requests: ['reqps', 'cps'],
   items: ['cps'],
-  // Seconds a second: a share of time.
+  // Seconds per second: a share of time.
   seconds: ['percentunit'],
   bytes: ['Bps', 'binBps'],
 };
 
-/** What makes another unit of values, in the words of the grammar. */
+/** Operations that change the unit, in the words of the grammar. */
 const OTHER = ['Div', 'Mul', 'Add', 'BoolModifier', 'Count', 'CountValues', 'Changes', 'Deriv', 'PredictLinear'];
 
 export function unitsOf({ selectors, words }: PromqlReading): readonly string[] | undefined {
@@ -35,7 +35,7 @@ export function unitsOf({ selectors, words }: PromqlReading): readonly string[] 
   if (words.has('Sub')) return unit === 'timestamp' && words.has('Time') ? VALUES.seconds : undefined;
   const counted = selectors.every(({ metric }) => /_(bucket|count)$/.test(metric)) && !words.has('HistogramQuantile');
   const rated = selectors.some(({ call }) => call === 'rate') && !words.has('HistogramQuantile');
-  // What is counted may be messages or requests as well.
+  // Counts may be messages or requests as well.
   if (counted) return rated ? ['cps', 'mps', 'reqps'] : COUNTS;
   return (rated ? RATES : VALUES)[unit];
 }

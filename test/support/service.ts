@@ -1,4 +1,4 @@
-/** The service as a test sees it from outside: plain requests, nothing of the project's own client. */
+/** The service as seen from outside: plain requests, without the project's client. */
 
 export interface Service {
   readonly url: string;
@@ -42,7 +42,7 @@ async function call(service: Service, method: string, path: string, init: CallIn
   return text === '' ? undefined : (JSON.parse(text) as unknown);
 }
 
-/** All pages of a listing, in the order of the service. */
+/** Returns all pages of a listing, in the order of the service. */
 async function pages<T>(service: Service, path: string, rows: (page: Record<string, T[]>) => T[]): Promise<T[]> {
   const all: T[] = [];
   let cursor: string | undefined;
@@ -55,9 +55,9 @@ async function pages<T>(service: Service, path: string, rows: (page: Record<stri
   return all;
 }
 
-/** Entries of the log up to a moment (epoch milliseconds, inclusive). */
+/** Returns entries of the log up to a time (epoch milliseconds, inclusive). */
 export function logsUntil(service: Service, toDate: number): Promise<LogRow[]> {
-  // Of a million rows only what is looked at is kept.
+  // Of a million rows only the read fields are kept.
   return pages<LogRow>(service, `/v2/logs?toDate=${toDate}`, (page) => page['logs']!.map(slim));
 }
 
@@ -110,7 +110,7 @@ export async function trigger(
   return (answer as { workflowRunId: string }).workflowRunId;
 }
 
-/** Somebody else than the daemon resumes failed runs, or deletes them. */
+/** Resumes or deletes failed runs as another client than the daemon. */
 export async function resumeRuns(service: Service, dlqIds: readonly string[]): Promise<void> {
   await call(service, 'POST', `/v2/workflows/dlq/resume?dlqIds=${dlqIds.join(',')}`);
 }

@@ -1,4 +1,4 @@
-/** What goes wrong with the shop, or is done, so that quiet panels have something to show. */
+/** Faults of the shop and actions on it, so that quiet panels have data. */
 import type { Fault } from '../../dashboards/quiet.ts';
 import { scrape } from './exposition.ts';
 import { trigger } from './service.ts';
@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 
 type Bring = (shop: TroubledShop) => Promise<void>;
 
-/** What can be at the same time, in this order; then what would take something of it away again. */
+/** Faults that can be active together, in this order. Later phases may undo earlier ones. */
 export const PHASES: readonly (readonly Fault[])[] = [
   ['spending', 'reload', 'pause', 'outage', 'refusal', 'hooks'],
   ['raise', 'hours'],
@@ -18,7 +18,7 @@ export const PHASES: readonly (readonly Fault[])[] = [
 const RAISE = 'raise-budget';
 
 export const FAULTS: Readonly<Record<Fault, Bring>> = {
-  /** At this pace the known budget is gone before the month is over. */
+  /** At this rate the known budget is spent before the month ends. */
   async spending(shop) {
     const { spent, forecast } = await until({ what: 'the spend of the month is known' }, async () => {
       const metrics = await scrape(shop.url);
@@ -35,7 +35,7 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
       return { ...settings, accounts: [{ ...account, budget }], ...onlyRaise(settings, 'audit') };
     });
   },
-  /** A policy raises it, once an operator approves: the store is no older than the assertion. */
+  /** A policy raises it after an operator's approval, because the store is no older than the assertion. */
   async raise(shop) {
     await shop.configure((settings) => ({ ...settings, ...onlyRaise(settings, 'enforce') }));
     const { id } = await until({ what: 'the raise waits for approval', timeoutMs: 180_000 }, async () => {
@@ -60,7 +60,7 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
     }
     await trigger(service, `https://${QUIET_HOST}/run`, { 'Svc-Retries': '0', 'Svc-Label': 'quiet' });
   },
-  /** One source cannot be read, and rows of another cannot be understood. */
+  /** One source is unreadable, and rows of another cannot be parsed. */
   async refusal({ emulator: { control } }) {
     control.faults.add({ operations: ['get-vector-stats'], fault: { kind: 'status', status: 500 } });
     control.faults.add({
@@ -69,7 +69,7 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
       fault: { kind: 'missing-fields', fields: ['dlqId'] },
     });
   },
-  /** An alert that a policy waits for, and strangers. */
+  /** An alert for which a policy waits, and unauthenticated requests. */
   async hooks({ hooks }) {
     const at = new Date().toISOString();
     const alert = {
@@ -90,14 +90,14 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
     ];
     if (String(answers) !== '202,401,401') throw new Error(`the hooks answered ${String(answers)}`);
   },
-  /** Of the log an hour is whole, with traffic in it, and what comes late has come. */
+  /** Waits until the log has a complete hour with traffic, and late entries have arrived. */
   async hours(shop) {
     const intoHour = (shop.emulator.control.clock().now / MINUTE) % 60;
     await shop.pass((90 - intoHour) * MINUTE, 55 * MINUTE);
   },
 };
 
-/** The policies, with another mode of the one that raises the budget. */
+/** Returns the policies, with another mode of the one that raises the budget. */
 function onlyRaise(
   settings: Readonly<Record<string, unknown>>,
   mode: string,

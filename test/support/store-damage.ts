@@ -14,7 +14,7 @@ import { intentFor } from './ledger-facts.ts';
 
 const PAGE_BYTES = 4_096;
 
-/** A new store with counters, histograms, keys and a ledger. */
+/** Creates a store with counters, histograms, keys and a ledger. */
 export function filledStore(path: string): Store {
   const store = openStore(path);
   const totals = createTotals(store);
@@ -43,7 +43,7 @@ export function filledStore(path: string): Store {
   return store;
 }
 
-/** The rows of each table as a text. In `sqlite_sequence`, a higher number only skips ids. */
+/** Returns the rows of each table as text. In `sqlite_sequence`, a higher number only skips ids. */
 function contentOf(path: string): ReadonlyMap<string, string> {
   using db = new DatabaseSync(path, { readOnly: true });
   const tables = db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence'`).all();
@@ -54,13 +54,13 @@ function contentOf(path: string): ReadonlyMap<string, string> {
 
 type Damage = (pages: Buffer) => void;
 
-/** Damage to data pages; the first page is the header and the schema. */
+/** Generates damage to data pages. The first page is the header and the schema. */
 function damageOf(pageCount: number): fc.Arbitrary<Damage> {
   const page = fc.integer({ min: 1, max: pageCount - 1 });
   const offset = fc.integer({ min: 0, max: PAGE_BYTES - 65 });
   const at = fc.tuple(page, offset).map(([number, within]) => number * PAGE_BYTES + within);
   return fc.oneof(
-    // A flipped bit, a run of other bytes, a digit in place of another, an erased page, a page in another's place.
+    // A flipped bit, a run of other bytes, a replaced digit, an erased page, a page in another's place.
     fc.tuple(at, fc.integer({ min: 0, max: 7 })).map(([start, bit]): Damage => (all) => {
       all[start]! ^= 1 << bit;
     }),
@@ -83,9 +83,9 @@ function damageOf(pageCount: number): fc.Arbitrary<Damage> {
 }
 
 /**
- * Damages stores at random and opens them: each is refused, or says exactly what it said before.
+ * Damages stores at random and opens them. Each is rejected, or has exactly its earlier content.
  *
- * @returns how many were refused
+ * @returns the number of rejected stores
  */
 export function damagesFound(options: { readonly runs: number; readonly seed?: number }): number {
   const folder = mkdtempSync(join(tmpdir(), 'opsd-'));
@@ -112,7 +112,7 @@ export function damagesFound(options: { readonly runs: number; readonly seed?: n
           refused += 1;
           return;
         }
-        // What the opening itself writes.
+        // Value that the opening itself writes.
         store.db.exec(`UPDATE meta SET value = '1' WHERE key = 'epoch'`);
         store[Symbol.dispose]();
         const now = contentOf(path);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder of this test's own, removed when the test is over. The path is short enough for unix sockets. */
+/** Creates a folder that is removed after the test. The path is short enough for unix sockets. */
 export function tempDir(): string {
   const path = mkdtempSync(join(tmpdir(), 'opsd-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 /**
- * The demo in a test's hands: the same service, traffic and configuration, with the service in this process, where it
- * can be told to misbehave, and the daemon running on a file that can be changed. It has hooks, and people to tell,
- * besides. Ends with the test.
+ * The demo under control of a test: the same service, traffic and configuration. The service runs in this process,
+ * where tests set its faults. The daemon runs on a configuration file that tests can change, with hooks and receivers.
+ * It ends with the test.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,21 +29,21 @@ const MANAGEMENT = { username: 'demo', password: 'demo-password' };
 const DEMO = new URL('../../src/operate/cli/demo.yaml', import.meta.url);
 export const HOOK_TOKEN = 'hook-token';
 
-/** A configuration as YAML reads it. */
+/** Configuration as parsed from YAML. */
 type Settings = Record<string, unknown>;
 
 export interface TroubledShop {
-  /** Of the daemon's pages; it stays. */
+  /** Address of the daemon's pages, which does not change. */
   readonly url: string;
-  /** Of its hooks. */
+  /** Address of its hooks. */
   readonly hooks: string;
   readonly emulator: Emulator;
   readonly service: Service;
-  /** Changes the configuration, and waits until the daemon runs with it. */
+  /** Changes the configuration, and waits until the daemon uses it. */
   configure(over: (settings: Settings) => Settings): Promise<void>;
-  /** A command to the daemon, awaited; an exit code other than 0 is an error. */
+  /** Sends a command to the daemon and awaits it. An exit code other than 0 is an error. */
   command(...args: readonly string[]): Promise<void>;
-  /** Time passes for service and daemon, which is away meanwhile. */
+  /** Lets time pass for service and daemon. The daemon is stopped in the meantime. */
   pass(...stretches: readonly number[]): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function troubledShop({
   let settings: Settings = {
     ...demo,
     server: { listen: new URL(url).host },
-    // What is counted for the first time is an increase.
+    // The first count of a series is an increase.
     telemetry: { metrics: { latencyUnit: 'ms', newSeriesZeroFor: '10s' } },
     hooks: {
       listen: new URL(hooks).host,

@@ -1,4 +1,4 @@
-/** The demo with a real Prometheus that scrapes it, days of history, and the shipped rules. Ends with the test. */
+/** The demo with a real Prometheus that scrapes it, days of history, and the shipped rules. It ends with the test. */
 import { join } from 'node:path';
 import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { otlpSink } from './otlp-sink.ts';
@@ -8,12 +8,12 @@ import { clockedOpsd } from './program.ts';
 import { until } from './until.ts';
 
 export interface WatchedDemo {
-  /** Of the demo's pages. */
+  /** Address of the demo's pages. */
   readonly url: string;
   readonly prometheus: Prometheus;
-  /** Epoch seconds: what is younger was scraped, what is older is made up. */
+  /** Epoch seconds: younger data was scraped, older data is generated. */
   readonly liveSince: number;
-  /** Epoch seconds of its store-like past. */
+  /** Epoch seconds of the start of the generated history. */
   readonly pastSince: number;
 }
 
@@ -30,7 +30,7 @@ export async function watchedDemo(
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url },
   });
   const url = String((await demo.logged('the daemon runs'))['url']);
-  // Every source was read, and something of what is sent has happened: the past is of the same.
+  // Every source was read, and messages were sent, so that the history has the same series.
   const text = await until({ what: 'the demo shows what it reads', timeoutMs: 60_000 }, async () => {
     const page = await (await fetch(`${url}/metrics`)).text();
     return /^msgsvc_vector_index_queries_total/m.test(page) && /^msgsvc_message_failures_total/m.test(page) && page;

@@ -1,19 +1,19 @@
 /**
- * What a policy must never put on the wire, said of the requests that a server got and of nothing else: it shares no
- * code with the client or the actions. Most of what it forbids cannot be undone.
+ * Rules for a policy's requests, checked only on the requests that a server received. The code is independent of the
+ * client and the actions. Most forbidden requests are irreversible.
  */
 
 export interface WireRequest {
   readonly method: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly url: string;
   readonly body: Buffer | string;
 }
 
 export interface WireFacts {
-  /** Epoch milliseconds by the daemon's clock when the request came. */
+  /** Epoch milliseconds of the daemon's clock at the request. */
   readonly now: number;
-  /** The budget that was known when the request came; absent: none was, so none may be sent. */
+  /** Known budget at the request. If absent, no budget may be sent. */
   readonly knownBudgetUsd?: number;
 }
 
@@ -32,7 +32,7 @@ const PRUNE_FILTERS = new Set([
   'responseStatus',
 ]);
 
-/** The rules that a request breaks, a line each; none for a read. */
+/** Returns the rules that a request violates, one line each; none for a read. */
 export function brokenRules(request: WireRequest, facts: WireFacts): string[] {
   if (request.method === 'GET') return [];
   const cut = request.url.indexOf('?');
@@ -98,7 +98,7 @@ function raise(body: Buffer | string, query: Parameters, { knownBudgetUsd }: Wir
   return budget > knownBudgetUsd ? [] : ['a budget at or below the known one'];
 }
 
-/** By hand, since a lenient reader would hide what is malformed. */
+/** Parsed manually, because a lenient parser would hide malformed input. */
 function parameters(query: string): Parameters {
   if (query === '') return [];
   return query.split('&').map((part) => {

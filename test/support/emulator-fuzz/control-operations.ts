@@ -1,4 +1,4 @@
-/** Requests of the control path, as docs/emulator.md lists them, with what a good body holds. */
+/** Requests of the control API, as docs/emulator.md lists them, with the content of a valid body. */
 import type { Field, Fields, FuzzOperation } from './operations.ts';
 import type { FieldKind } from './wrong-values.ts';
 

@@ -1,15 +1,15 @@
-/** A request in parts, on its way to be spoilt, with what was done to it and where a refusal must look. */
+/** A request in parts that the fuzzer changes, with the list of changes and the parts that an error must name. */
 import type { Random } from '#foundation/platform/random.ts';
 import { DESTINATION, type FuzzOperation } from './operations.ts';
 
 export interface Credentials {
   readonly token: string;
-  /** `user:password` */
+  /** Credentials, `user:password`. */
   readonly management: string;
   readonly accountId: string;
 }
 
-/** What is done to the bytes at the end. */
+/** Change of the bytes at the end. */
 export type Framing =
   | 'good'
   | 'truncated'
@@ -27,24 +27,24 @@ export class Draft {
   readonly changes: string[] = [];
   method: string;
   readonly path = new Map<string, string>();
-  /** A path that must not be taken stays so. */
+  /** A path that must be rejected stays so. */
   pathIsBad = false;
-  /** Of the path as it is sent. */
+  /** Change of the path as it is sent. */
   spoilPath = (path: string): string => path;
   readonly query: string[] = [];
-  /** Lines, so that names and values may hold anything. */
+  /** Header lines, so that names and values may contain anything. */
   readonly headers: string[] = [];
   authorization: string | undefined;
-  /** JSON by name, of a body that is an object. */
+  /** JSON by name, for a body that is an object. */
   readonly fields = new Map<string, string>();
-  /** In the place of the fields. */
+  /** Replaces the fields. */
   body: Buffer | undefined;
   version = 'HTTP/1.1';
   host = true;
   framing: Framing = 'good';
-  /** Whether it must not be taken. */
+  /** True if the service must reject it. */
   bad = false;
-  /** A refusal names one of these; undefined when the place of a fault cannot be told. */
+  /** Names of which an error must contain one; undefined when the place of a fault is ambiguous. */
   where: Set<string> | undefined = new Set();
 
   constructor(operation: FuzzOperation, random: Random, credentials: Credentials) {
@@ -63,7 +63,7 @@ export class Draft {
     }
   }
 
-  /** A change with which the request may be fine or not. `where` are names that a refusal of it may give. */
+  /** Records a change that the service may accept or reject. `where` are names that an error may contain. */
   change(what: string, where?: readonly string[]): this {
     this.changes.push(what.length > 80 ? `${what.slice(0, 80)}…` : what);
     if (where === undefined) this.where = undefined;
@@ -71,7 +71,7 @@ export class Draft {
     return this;
   }
 
-  /** A change after which the request must not be taken. */
+  /** Records a change that the service must reject. */
   refuse(what: string, where?: readonly string[]): this {
     this.bad = true;
     return this.change(what, where);
@@ -81,7 +81,7 @@ export class Draft {
     return values[Math.floor(this.random() * values.length)]!;
   }
 
-  /** The values of a header as it was given so far, without empty ones. */
+  /** Returns the values of a header given so far, without empty ones. */
   valuesOf(name: string): readonly string[] {
     const start = `${name.toLowerCase()}:`;
     const lines = this.headers.filter((line) => line.toLowerCase().startsWith(start));

@@ -1,6 +1,6 @@
 /**
- * Malformed requests for every operation. A case follows from its seed alone, so that a failure can be had again; seeds
- * that follow each other are of operations that follow each other.
+ * Malformed requests for every operation. A case depends only on its seed, so that failures are reproducible.
+ * Consecutive seeds use consecutive operations.
  */
 import { seededRandom } from '#foundation/platform/random.ts';
 import { Draft, type Credentials } from './draft.ts';
@@ -14,14 +14,14 @@ import { QUERY_SPOILERS } from './spoil-query.ts';
 export interface FuzzCase {
   readonly seed: number;
   readonly operation: string;
-  /** What was done to a good request. */
+  /** Changes of a valid request. */
   readonly changes: readonly string[];
-  /** Whether it must be refused: else it may be, or be fine. */
+  /** True if it must be rejected; otherwise the service may accept or reject it. */
   readonly bad: boolean;
-  /** A refusal must name one of these; undefined when the place of the fault cannot be told. */
+  /** Names of which an error must contain one; undefined when the place of the fault is ambiguous. */
   readonly where: readonly string[] | undefined;
   readonly bytes: Buffer;
-  /** Whether the client closes its side after the bytes, as one that is cut off does. */
+  /** True if the client closes its side after the bytes, as an aborted client does. */
   readonly cut: boolean;
 }
 
@@ -38,7 +38,7 @@ export function fuzzCase(seed: number, credentials: Credentials): FuzzCase {
   return caseOf(draft, seed);
 }
 
-/** A request of the operation that is as it should be. */
+/** Builds a valid request of the operation. */
 export function goodCase(name: string, credentials: Credentials): FuzzCase {
   const operation = OPERATIONS.find((one) => one.name === name)!;
   return caseOf(new Draft(operation, seededRandom(1), credentials), 0);
@@ -46,7 +46,7 @@ export function goodCase(name: string, credentials: Credentials): FuzzCase {
 
 function caseOf(draft: Draft, seed: number): FuzzCase {
   const { operation, changes, bad, where, framing } = draft;
-  // Whatever else is wrong, that there is no such thing may be told first.
+  // Besides any other fault, the service may first report that the resource does not exist.
   const ids = operation.takesRest ? [] : draft.path.values();
   return {
     seed,

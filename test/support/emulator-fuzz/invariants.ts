@@ -1,9 +1,9 @@
-/** What must hold of an emulator after all that it went through, once nothing is left to happen. */
+/** Invariants of an emulator after any load, once no event is left. */
 import type { Emulator } from '#emulator/emulator.ts';
 import type { Credentials } from './draft.ts';
 
 const DAY_MS = 86_400_000;
-/** Destinations that hang take a timeout an attempt, and those of a key wait for each other. */
+/** Hanging destinations take a timeout per attempt, and those of a key wait for each other. */
 const MOST_DAYS = 100;
 const ENDS = new Set(['DELIVERED', 'FAILED', 'CANCELLED']);
 
@@ -12,7 +12,11 @@ interface Entry {
   readonly state: string;
 }
 
-/** Lets go of what holds messages back, and lets time run until they have ended. @returns what is wrong */
+/**
+ * Removes all that holds messages back, and moves time until they have ended.
+ *
+ * @returns the violations
+ */
 export async function brokenInvariants(emulator: Emulator, { token, management }: Credentials): Promise<string[]> {
   const { control } = emulator;
   control.faults.clear();
@@ -57,7 +61,7 @@ function wrongHistory(entries: readonly Entry[]): string[] {
   return wrong;
 }
 
-/** Page by page, over HTTP: every cursor that was given is taken. */
+/** Reads page by page over HTTP: every returned cursor must be accepted. */
 async function allEntries({ url }: Emulator, token: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   for (let cursor: string | undefined = ''; cursor !== undefined;) {

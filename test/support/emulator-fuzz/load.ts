@@ -1,4 +1,4 @@
-/** What goes on while requests are fuzzed: messages of all kinds, time that moves, and faults of the service that come and go. */
+/** Load while requests are fuzzed: messages of all kinds, time that moves, and temporary faults of the service. */
 import type { ServerResponse } from 'node:http';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { Fault } from '#emulator/http/faults.ts';
@@ -7,7 +7,7 @@ import type { SunkRequest } from '../http-sink.ts';
 import type { Credentials } from './draft.ts';
 import type { Tolerance } from './verdict.ts';
 
-/** How a destination behaves, by its path. */
+/** Behavior of a destination, by its path. */
 const PLACES = ['ok', 'bad', 'flaky', 'final', 'reset'] as const;
 
 const FAULTS: readonly Fault[] = [
@@ -27,12 +27,12 @@ const FAULTS: readonly Fault[] = [
   { kind: 'clock-skew', ms: -90_000 },
 ];
 
-/** What these faults may make of any answer. */
+/** Effects of these faults on any response. */
 export const UNDER_FAULTS: Tolerance = { statuses: [503], broken: true };
 
 const LONGEST_MOVE_MS = 600_000;
 
-/** A well-formed publish or trigger, as bytes: it fails or succeeds by where it goes. */
+/** Builds a well-formed publish or trigger, as bytes. Its destination decides whether it fails. */
 export function work(random: Random, sink: string, { token }: Credentials): Buffer {
   const one = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const workflow = random() < 0.3;

@@ -1,4 +1,4 @@
-/** A client that sends bytes as they are, and reads until the service closes. */
+/** A client that sends bytes unchanged, and reads until the service closes. */
 import { connect } from 'node:net';
 import type { FuzzCase } from './fuzz-case.ts';
 
@@ -7,10 +7,10 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Real milliseconds after which a request that is not answered hangs. */
+/** Real milliseconds until a request without a response counts as hanging. */
 const PATIENCE_MS = 30_000;
 
-/** Sends the bytes as they are and reads until the service closes. */
+/** Sends the bytes unchanged and reads until the service closes. */
 export function sendRaw(url: string, { bytes, cut }: Pick<FuzzCase, 'bytes' | 'cut'>): Promise<readonly RawAnswer[]> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -21,7 +21,7 @@ export function sendRaw(url: string, { bytes, cut }: Pick<FuzzCase, 'bytes' | 'c
       reject(new Error(`no end after ${PATIENCE_MS} ms; so far: ${Buffer.concat(chunks).toString().slice(0, 200)}`));
       socket.destroy();
     });
-    // A service that refuses early may close while the rest is on its way.
+    // A service that rejects early may close while the rest is in transit.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       try {
@@ -44,7 +44,7 @@ function answersIn(bytes: Buffer): readonly RawAnswer[] {
     const head = rest.subarray(0, end).toString();
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? Number.NaN);
     const told = /^content-length: (\d+)$/im.exec(head)?.[1];
-    // Without a length the body goes on to the end of the connection.
+    // Without a length the body extends to the end of the connection.
     const length = told === undefined ? rest.length : Number(told);
     const chunked = /^transfer-encoding: chunked$/im.test(head);
     if (end === -1 || Number.isNaN(status) || chunked) throw new Error(`no answer: ${rest.toString().slice(0, 300)}`);

@@ -1,4 +1,4 @@
-/** From the parts of a request to its bytes, well framed or not. */
+/** Converts the parts of a request to bytes, correctly framed or not. */
 import type { Draft, Framing } from './draft.ts';
 
 export function bytesOf(draft: Draft): Buffer {
@@ -8,7 +8,7 @@ export function bytesOf(draft: Draft): Buffer {
   const body = draft.body ?? jsonOf(draft);
   const head = [
     `${draft.method} ${draft.spoilPath(path)}${query} ${draft.version}`,
-    // First, so that nothing that follows can undo it: each case has its own connection.
+    // Placed first, so that no later header can override it: each case has its own connection.
     ...(framing === 'garbage-after' ? [] : ['Connection: close']),
     ...(draft.host ? ['Host: x'] : []),
     ...(draft.authorization === undefined ? [] : [`Authorization: ${draft.authorization}`]),

@@ -1,4 +1,4 @@
-/** Sends cases to an emulator, many at once, and keeps book. */
+/** Sends cases to an emulator, many concurrently, and records the results. */
 import { seededRandom } from '#foundation/platform/random.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { Credentials } from './draft.ts';
@@ -9,10 +9,10 @@ import { verdict } from './verdict.ts';
 
 export interface Tally {
   sent: number;
-  /** By operation: moving time may take long, as it awaits deliveries. */
+  /** Longest response by operation. Moving time may take long, because it awaits deliveries. */
   readonly slowestMs: Map<string, number>;
   readonly statuses: Map<number, number>;
-  /** What was wrong, with the seed that shows it. */
+  /** Violations, with the seed that reproduces each. */
   readonly found: string[];
 }
 
@@ -21,15 +21,15 @@ export interface RunOptions {
   readonly firstSeed: number;
   readonly cases: number;
   readonly atOnce: number;
-  /** Where messages go, while time moves and faults are on; absent, nothing else goes on. */
+  /** Destination of messages under load, with moving time and faults. Absent means no load. */
   readonly sink?: string;
-  /** Real milliseconds of `performance.now()` at which no further case is begun. */
+  /** Real milliseconds of `performance.now()` after which no further case begins. */
   readonly until?: number;
 }
 
 export const newTally = (): Tally => ({ sent: 0, slowestMs: new Map(), statuses: new Map(), found: [] });
 
-/** More than these say nothing new. */
+/** Maximum number of reported violations; more add no information. */
 const MOST_FOUND = 20;
 
 export async function runCases(emulator: Emulator, tally: Tally, options: RunOptions): Promise<void> {

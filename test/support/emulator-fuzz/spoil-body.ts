@@ -1,9 +1,9 @@
-/** What can be wrong with the body: as JSON, as text, as bytes, and in how it comes. */
+/** Faults of the body: as JSON, as text, as bytes, and in its transfer. */
 import { always, type Draft, type Framing, type Spoiler } from './draft.ts';
 import type { Fields, FuzzOperation } from './operations.ts';
 import { WRONG_FIELDS } from './wrong-values.ts';
 
-/** Larger than whoever fuzzes lets a body be. */
+/** Larger than the maximum body of the fuzzed emulator. */
 const TOO_LARGE = 300_000;
 export const MAX_BODY_BYTES = 200_000;
 
@@ -12,7 +12,7 @@ const hasFields = ({ body }: FuzzOperation): boolean => typeof body === 'object'
 const hasNeeded = ({ body }: FuzzOperation): boolean =>
   typeof body === 'object' && Object.values(body).some(({ required }) => required);
 
-/** No JSON object, none at all among them. */
+/** Bodies that are not a JSON object, including an empty one. */
 const NO_OBJECT = [
   '{',
   'null',
@@ -36,7 +36,7 @@ const NO_OBJECT = [
   '{"a":"',
 ];
 
-/** Bytes that are no UTF-8. */
+/** Bytes that are not UTF-8. */
 const NO_UTF8 = [
   Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
   Buffer.from('{"name":"text"}', 'utf16le'),
@@ -81,7 +81,7 @@ export const BODY_SPOILERS: readonly Spoiler[] = [
       const [name, { kind }] = draft.pick(Object.entries(draft.operation.body as Fields));
       const wrong = draft.pick(WRONG_FIELDS[kind]);
       draft.fields.set(name, wrong);
-      // A body that was spoilt as a whole stays so.
+      // A body that was replaced as a whole stays so.
       draft.refuse(`field ${name} = ${wrong}`, [name, ...(draft.body === undefined ? [] : ['body'])]);
     },
   },

@@ -1,4 +1,4 @@
-/** What can be wrong with the headers: the service's own, and those of HTTP. */
+/** Faults of the headers: the service's own, and those of HTTP. */
 import { always, type Draft, type Spoiler } from './draft.ts';
 import type { FuzzOperation } from './operations.ts';
 import { WRONG_HEADERS } from './wrong-values.ts';
@@ -7,7 +7,7 @@ const hasHeaders = ({ headers }: FuzzOperation): boolean => Object.keys(headers)
 
 const FLOW = ['Svc-Flow-Control-Key', 'Svc-Flow-Control-Value'] as const;
 
-/** Never fine where the header is known, whatever else there is. Ignored elsewhere. */
+/** Always invalid where the header is known. Ignored elsewhere. */
 const STRAY: Readonly<Record<string, readonly string[]>> = {
   Forward: ['Svc-Forward-Host: x', 'Svc-Forward-: x', 'Svc-Forward-Transfer-Encoding: chunked'],
   'Not-Before': ['Svc-Not-Before: 100000000001', 'Svc-Not-Before: 99999999999999'],
@@ -48,7 +48,7 @@ export const HEADER_SPOILERS: readonly Spoiler[] = [
     },
   },
   {
-    // One without the other is refused, both are fine: see `checkPartners`.
+    // One without the other is rejected, both are valid: see `checkPartners`.
     fits: hasHeaders,
     spoil(draft) {
       const name = draft.pick(FLOW);
@@ -61,7 +61,7 @@ export const HEADER_SPOILERS: readonly Spoiler[] = [
     spoil(draft) {
       const known = Object.entries(STRAY).filter(([name]) => name in draft.operation.headers);
       const line = draft.pick(known.flatMap(([, lines]) => lines));
-      // What is forwarded is named as it would arrive.
+      // An error names a forwarded header by its name at the destination.
       draft.refuse(line, [line.split(':', 1)[0]!.replace(/^Svc-Forward-(?=.)/, '')]).headers.push(line);
     },
   },
@@ -113,7 +113,7 @@ export const HEADER_SPOILERS: readonly Spoiler[] = [
       const twice = ['Authorization: Bearer nope', 'Content-Type: x', 'Host: y', 'Accept: \u00ff', 'Connection: close'];
       const line = draft.pick(twice);
       draft.change(`twice ${line}`, []).headers.push(line, line);
-      // A request without its own is one with these.
+      // A request without its own header becomes one with these.
       if (line.startsWith('Authorization') || line.startsWith('Host')) draft.where = undefined;
     },
   },
@@ -143,7 +143,7 @@ export const HEADER_SPOILERS: readonly Spoiler[] = [
   },
 ];
 
-/** A flow-control key needs its value, and a value its key; HTTP/1.1 needs a host. */
+/** Checks that a flow-control key has a value, a value its key, and HTTP/1.1 a host. */
 export function checkPartners(draft: Draft): void {
   const [key, value] = FLOW.map((name) => draft.valuesOf(name).length > 0);
   draft.bad ||= key !== value || (!draft.host && draft.valuesOf('Host').length === 0);

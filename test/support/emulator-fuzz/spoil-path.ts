@@ -1,11 +1,11 @@
-/** What can be wrong with the path and the rest of the request line. */
+/** Faults of the path and the rest of the request line. */
 import { always, type Spoiler } from './draft.ts';
 import type { FuzzOperation } from './operations.ts';
 
 const hasPath = ({ path }: FuzzOperation): boolean => path.includes('{');
 const BAD_ENCODING = ['%', '%zz', '%ff', '%f', '%C3%28', 'a%E0%A4%A'];
 
-/** Names a group, an account, an index or a key that is not there, or nothing at all. */
+/** Names of a group, an account, an index or a key that does not exist, and empty names. */
 const ODD_SEGMENTS = [
   '',
   '..',
@@ -20,7 +20,7 @@ const ODD_SEGMENTS = [
   '?',
   '#',
 ];
-/** Fine names of a group. */
+/** Valid names of a group. */
 const ODD_NAMES = ['__proto__', 'constructor', 'toString'];
 
 const WRONG_DESTINATIONS = [
@@ -44,7 +44,7 @@ export const PATH_SPOILERS: readonly Spoiler[] = [
       const wrong = draft.pick([...ODD_SEGMENTS, ...ODD_NAMES]);
       if (draft.pathIsBad) return;
       draft.path.set(name, wrong);
-      // A key, a host or an id of the control path may be any text.
+      // A key, a host or an id of the control API may be any text.
       const fine = draft.operation.api === 'control' || (name === 'urlGroupName' && ODD_NAMES.includes(wrong));
       if (fine) draft.change(`path ${JSON.stringify(wrong)}`);
       else draft.refuse(`path ${JSON.stringify(wrong)}`);
@@ -69,7 +69,7 @@ export const PATH_SPOILERS: readonly Spoiler[] = [
         fixed.splice(1 + Math.floor(at * (fixed.length - 1)), 1, wrong);
         return [...fixed, ...path.split('/').slice(3)].join('/');
       };
-      // The rest of a path may be another's, which then refuses in its own way.
+      // The rest of a path may match another operation, which then returns its own error.
       draft.where = undefined;
     },
   },
@@ -98,7 +98,7 @@ export const PATH_SPOILERS: readonly Spoiler[] = [
   {
     fits: always,
     spoil(draft) {
-      // Another change may bring one: see `checkPartners`.
+      // Another change may add one: see `checkPartners`.
       draft.host = false;
       draft.change('no host', ['Host']);
     },

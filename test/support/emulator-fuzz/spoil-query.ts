@@ -1,13 +1,13 @@
-/** What can be wrong with the query. */
+/** Faults of the query. */
 import { always, type Draft, type Spoiler } from './draft.ts';
 import type { FuzzOperation } from './operations.ts';
 import { OTHER_CURSORS, WRONG_QUERY } from './wrong-values.ts';
 
 const hasQuery = ({ query }: FuzzOperation): boolean => Object.keys(query).length > 0;
-/** Whose query is its own, not that of a destination. */
+/** True if the query belongs to the operation, not to a destination. */
 const ownQuery = ({ takesRest }: FuzzOperation): boolean => !takesRest;
 
-/** Fine where any text is, but what nobody expects. */
+/** Valid where any text is allowed, but unusual. */
 const ODD = [
   '',
   ',',

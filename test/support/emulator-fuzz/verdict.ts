@@ -1,21 +1,21 @@
-/** What is wrong with how a case was answered. */
+/** Checks the response to a case. */
 import type { FuzzCase } from './fuzz-case.ts';
 import type { RawAnswer } from './raw-client.ts';
 
-/** What answers may be while faults of the service are asked for. */
+/** Allowed responses while faults of the service are active. */
 export interface Tolerance {
-  /** Statuses that a fault may give. */
+  /** Statuses that a fault may cause. */
   readonly statuses?: readonly number[];
-  /** Answers may be lost, or end in their middle. */
+  /** True if responses may be lost, or end in their middle. */
   readonly broken?: boolean;
-  /** Filters are not looked at: what is wrong with them is not seen. */
+  /** True if filters are ignored, so that faults in them are undetected. */
   readonly blind?: boolean;
 }
 
-/** Statuses of refusals that have nothing to do with what the request holds. */
+/** Statuses of errors that do not depend on the content of the request. */
 const NOT_NOW = [403, 412, 429];
 
-/** @returns undefined when nothing is wrong */
+/** @returns undefined when the response is valid */
 export function verdict(
   { bad, where }: FuzzCase,
   answers: readonly RawAnswer[],

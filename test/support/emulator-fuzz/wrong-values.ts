@@ -1,4 +1,4 @@
-/** Values that a parameter, a header or a field of its kind cannot have. Kinds that take any text are not here. */
+/** Invalid values by kind of a parameter, a header or a field. Kinds that accept any text are not here. */
 
 export const WRONG_QUERY: Readonly<Record<string, readonly string[]>> = {
   choice: ['NOPE', 'created', '1', '%00', '__proto__', 'constructor', 'x'.repeat(2_000)],
@@ -22,7 +22,7 @@ export const WRONG_QUERY: Readonly<Record<string, readonly string[]>> = {
   'at-most': ['0', '-1', '-0', 'x', '1.5', 'NaN'],
 };
 
-/** By operation: cursors as other listings give them. */
+/** Cursors of other listings, by operation. */
 export const OTHER_CURSORS: Readonly<Record<string, readonly string[]>> = {
   'list-logs': ['run-1795168800000-1', 'dlq-1795168800000-1'],
   'list-workflow-dlq': ['log-1795168800000-1', 'dlq-1795168800000-1'],
@@ -69,7 +69,7 @@ const NOT_A_TEXT = ['null', '[]', '{}', 'true', '7', '-0', '1e999', '[["x"]]'];
 const NOT_WHOLE = [...NOT_A_NUMBER, '-1', '0.5', '1e300', '9007199254740993'];
 const NEST = '['.repeat(5_000) + ']'.repeat(5_000);
 
-/** JSON, as text: what a field of the kind cannot be. */
+/** Invalid JSON values of a field, as text, by kind. */
 export const WRONG_FIELDS = {
   text: [...NOT_A_TEXT, '""'],
   path: [...NOT_A_TEXT, '""', '"x"'],

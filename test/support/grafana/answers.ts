@@ -1,9 +1,9 @@
-/** What a dashboard's panels and annotations are answered by a real Prometheus. */
+/** Results of a dashboard's panels and annotations from a real Prometheus. */
 import type { Prometheus, Series } from '../prometheus.ts';
 import { asking, type Dashboard, type DataSource, type Panel, type Target } from './dashboard.ts';
 import { interpolate, stepOf, type Choice, type Scope } from './variables.ts';
 
-/** What a person looks at. */
+/** View of a user. */
 export interface View {
   readonly fromMs: number;
   readonly toMs: number;
@@ -14,12 +14,12 @@ export interface Answer {
   readonly panel: Panel;
   readonly target: Target;
   readonly isInstant: boolean;
-  /** As it was asked. */
+  /** PromQL as it was sent. */
   readonly promql: string;
   readonly series: readonly Series[];
 }
 
-/** As Grafana has it where nothing else is set. */
+/** Grafana's default. */
 const SCRAPE_INTERVAL_MS = 15_000;
 const POINTS = 1_000;
 
@@ -32,7 +32,7 @@ export function scopeOf(view: View, panel: Pick<Panel, 'maxDataPoints' | 'interv
   return { ...view, intervalMs, scrapeIntervalMs: SCRAPE_INTERVAL_MS };
 }
 
-/** Both forms of a target that asks for both. */
+/** Returns both forms for a target that requests both. */
 export async function answersOf(
   dashboard: Dashboard,
   prometheus: Pick<Prometheus, 'instant' | 'range'>,
@@ -73,7 +73,7 @@ async function answered(
   return answers;
 }
 
-/** Its last point is now: Grafana's may be a step older, where a young series is not seen yet. */
+/** Aligns the time range. Its last point is now. Grafana's may be a step older and miss a young series. */
 function aligned({ from, to, step }: { readonly from: number; readonly to: number; readonly step: number }) {
   const steps = Math.floor((to - from) / step);
   return { from: to - steps * step, to, step };
@@ -86,7 +86,7 @@ function checkDatasource(datasource: DataSource | null | undefined, choices: Rea
   }
 }
 
-/** Annotations that ask Prometheus; Grafana's own are left out. */
+/** Returns annotations that query Prometheus, without Grafana's own. */
 export async function annotationsOf(
   { annotations, uid }: Dashboard,
   prometheus: Pick<Prometheus, 'range'>,
@@ -105,7 +105,7 @@ export async function annotationsOf(
   return found;
 }
 
-/** Milliseconds of `30s`, `2m`, `1h`; a `>` before it says at least. */
+/** Parses `30s`, `2m`, `1h` to milliseconds. A leading `>` means at least. */
 function lengthOf(text: string): number {
   const match = /^>?(\d+)(ms|s|m|h|d)$/.exec(text);
   if (match === null) throw new Error(`${text} is no length of time`);

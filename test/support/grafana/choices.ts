@@ -1,9 +1,9 @@
-/** What a dashboard's variables offer, asked of a real Prometheus as Grafana asks it. */
+/** Choices of a dashboard's variables, from a real Prometheus with Grafana's queries. */
 import type { Prometheus } from '../prometheus.ts';
 import type { Dashboard, Variable } from './dashboard.ts';
 import { interpolate, type Choice, type Scope } from './variables.ts';
 
-/** `all`: what a dashboard opens with; `first`: one value of each variable; `every`: all values, each picked. */
+/** `all`: the initial state of a dashboard; `first`: one value of each variable; `every`: each value selected. */
 export type Picking = 'all' | 'first' | 'every';
 
 interface Offer {
@@ -13,11 +13,11 @@ interface Offer {
 
 export interface Chosen {
   readonly choices: ReadonlyMap<string, Choice>;
-  /** Of the variables that ask. */
+  /** Choices of the variables with queries. */
   readonly offers: readonly Offer[];
 }
 
-/** In their order: a variable may ask with those before it. */
+/** Runs in their order: a query may use earlier variables. */
 export async function choose(
   { templating }: Pick<Dashboard, 'templating'>,
   prometheus: Pick<Prometheus, 'ask' | 'instant'>,
@@ -90,7 +90,7 @@ async function asked(
   });
 }
 
-/** `regex` keeps what it finds: its first group, where it has one. */
+/** Filters by `regex`. It keeps the match, or its first group. */
 function filtered({ regex = '' }: Variable, options: readonly string[]): readonly string[] {
   if (regex === '') return options;
   const parts = /^\/(.*)\/([a-z]*)$/s.exec(regex);

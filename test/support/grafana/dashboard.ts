@@ -1,4 +1,4 @@
-/** What the tests read of Grafana's classic dashboard JSON: as much of it as asks a datasource or is drawn. */
+/** The parts of Grafana's classic dashboard JSON that tests read: those that query a datasource or are rendered. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,10 +20,10 @@ export interface Panel {
   readonly fieldConfig?: FieldConfig;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly transformations?: readonly { readonly id: string; readonly options?: Readonly<Record<string, unknown>> }[];
-  /** Smallest interval, as `30s`. */
+  /** Smallest interval, such as `30s`. */
   readonly interval?: string | null;
   readonly maxDataPoints?: number | null;
-  /** Of a collapsed row. */
+  /** Panels of a collapsed row. */
   readonly panels?: readonly Panel[];
 }
 
@@ -91,7 +91,7 @@ interface FieldConfig {
   }[];
 }
 
-/** Panels that show what was written and ask nothing. */
+/** Panels with static content and no queries. */
 const WITHOUT_QUERIES = new Set(['text', 'row', 'dashlist']);
 
 export function readDashboards(folder: string): readonly Dashboard[] {
@@ -99,12 +99,12 @@ export function readDashboards(folder: string): readonly Dashboard[] {
   return files.sort().map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Dashboard);
 }
 
-/** Those in collapsed rows too, in the order of the page. */
+/** Returns all panels, those in collapsed rows too, in the order of the page. */
 export function panelsOf({ panels }: Pick<Dashboard, 'panels'>): readonly Panel[] {
   return panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
 }
 
-/** Panels that ask the datasource for what they show. */
+/** Returns the panels that query the datasource. */
 export function asking(dashboard: Dashboard): readonly Panel[] {
   return panelsOf(dashboard).filter(({ type }) => !WITHOUT_QUERIES.has(type));
 }

@@ -1,16 +1,16 @@
-/** When a panel has nothing to show. */
+/** Detection of empty panels. */
 import type { Series } from '../prometheus.ts';
 
 export interface Look {
-  /** A number each, as a table or a stat has it; else points of a chart. */
+  /** True for single numbers, as in a table or a stat; false for points of a chart. */
   readonly isInstant: boolean;
-  /** Cells of a heatmap: all of them 0 is an empty picture. */
+  /** True for cells of a heatmap: all zeros are an empty picture. */
   readonly isHeatmap: boolean;
-  /** Epoch seconds: what has no point since then is a thing of the past. */
+  /** Epoch seconds. A series without a later point is outdated. */
   readonly since: number;
 }
 
-/** Whether a person sees nothing: no series, no number, only points of before, or a chart whose lines are all endless. */
+/** Returns true if the panel is visually empty: no series, no number, only old points, or a chart of infinite lines. */
 export function isEmpty(series: readonly Series[], { isInstant, isHeatmap, since }: Look): boolean {
   return !series.some(({ points }) =>
     points.some(([at, value]) => {

@@ -1,4 +1,4 @@
-/** Which panels and marks of a dashboard show nothing, in a view. */
+/** Finds the empty panels and marks of a dashboard in a view. */
 import type { Prometheus } from '../prometheus.ts';
 import { annotationsOf, answersOf, scopeOf, type View } from './answers.ts';
 import { choose, type Picking } from './choices.ts';
@@ -7,14 +7,14 @@ import { isEmpty } from './emptiness.ts';
 
 export interface Look {
   readonly seconds: number;
-  /** Its end in epoch milliseconds; now where it is left out. */
+  /** End of the view in epoch milliseconds; now when absent. */
   readonly toMs?: number;
   readonly picking: Picking;
-  /** Epoch seconds: what is shown has to be younger. */
+  /** Epoch seconds. Data must be younger. */
   readonly since: number;
 }
 
-/** `panel/TITLE/QUERY`, `annotation/NAME` and `variable/NAME`, each with its dashboard before it, of what shows nothing. */
+/** Returns `panel/TITLE/QUERY`, `annotation/NAME` and `variable/NAME` of each empty part, with its dashboard. */
 export async function gapsOf(
   dashboard: Dashboard,
   prometheus: Pick<Prometheus, 'ask' | 'instant' | 'range'>,
@@ -24,7 +24,7 @@ export async function gapsOf(
   const asked = new Map<string, boolean>();
   const tell = (what: string, empty: boolean): void => {
     const key = `${dashboard.uid}/${what}`;
-    // A target that is asked in both forms shows what either tells.
+    // A target with both forms shows the data of either.
     asked.set(key, empty && (asked.get(key) ?? true));
   };
   for (const { name, options } of view.offers) tell(`variable/${name}`, options.length === 0);

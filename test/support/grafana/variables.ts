@@ -1,32 +1,32 @@
-/** Grafana's variables in a query to Prometheus: what stands for `$account`, `$__rate_interval`, `${__from}`. */
+/** Grafana's variables in a query to Prometheus: the values of `$account`, `$__rate_interval`, `${__from}`. */
 
-/** What a person has chosen of a variable. */
+/** Choice of a variable by a user. */
 export type Choice =
   | { readonly kind: 'one'; readonly value: string }
-  /** Of a variable that takes several or has All: goes into a regular expression. */
+  /** Several values of a variable, or All. They become a regular expression. */
   | { readonly kind: 'many'; readonly values: readonly string[] }
-  /** `allValue`: stands as it is. */
+  /** `allValue`, inserted unchanged. */
   | { readonly kind: 'all'; readonly text: string };
 
 export interface Scope {
   readonly fromMs: number;
   readonly toMs: number;
   readonly choices: ReadonlyMap<string, Choice>;
-  /** Between two points of a chart. */
+  /** Time between two points of a chart. */
   readonly intervalMs: number;
-  /** Of the datasource: how often it scrapes. */
+  /** Scrape interval of the datasource. */
   readonly scrapeIntervalMs: number;
 }
 
 const VARIABLE = /\$(\w+)|\$\{(\w+)(?:\.[\w.]+)?(?::([^}]+))?\}|\[\[(\w+)(?::([^\]]+))?\]\]/g;
 
-/** @throws {Error} when it names a variable that is not there, or a form that is not known */
+/** @throws {Error} for an unknown variable or form */
 export function interpolate(text: string, scope: Scope): string {
   return text.replaceAll(
     VARIABLE,
     (whole, plain?: string, braced?: string, form?: string, old?: string, oldForm?: string) => {
       const name = plain ?? braced ?? old!;
-      // A group of a regular expression, as label_replace has it.
+      // A group of a regular expression, as in label_replace.
       if (/^\d+$/.test(name)) return whole;
       const choice = scope.choices.get(name);
       if (choice !== undefined) return written(choice, form ?? oldForm);
@@ -92,22 +92,22 @@ function asPattern(value: string): string {
   return value.replaceAll(/[\\^$*+?.()|[\]{}/]/g, String.raw`\$&`);
 }
 
-/** Inside a string of PromQL, where a backslash takes two. */
+/** Escapes for a string of PromQL, where a backslash is doubled. */
 function inString(value: string): string {
   return value.replaceAll('\\', String.raw`\\`).replaceAll("'", String.raw`\\'`);
 }
 
-/** A pattern inside a string of PromQL. */
+/** Escapes a pattern for a string of PromQL. */
 function inPattern(value: string): string {
   return value.replaceAll('\\', String.raw`\\\\`).replaceAll(/[$^*{}[\]'+?.()|]/g, String.raw`\\$&`);
 }
 
-/** Widths of a chart's steps that Grafana chooses from, seconds. */
+/** Widths of a chart's steps that Grafana can select, in seconds. */
 const STEPS = [
   1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 604_800,
 ];
 
-/** Between two points: the nearest width for so many points, no less than `leastMs`. */
+/** Returns the width of a step: the nearest for this number of points, at least `leastMs`. */
 export function stepOf(rangeMs: number, options: { readonly points: number; readonly leastMs: number }): number {
   const exact = rangeMs / options.points / 1_000;
   const chosen = STEPS.find((step, at) => exact < (step + (STEPS[at + 1] ?? Infinity)) / 2)!;

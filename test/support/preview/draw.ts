@@ -5,7 +5,7 @@ export interface Chart {
   readonly id: string;
   readonly size: { readonly width: number; readonly height: number };
   readonly data: readonly (readonly (number | null)[])[];
-  /** `shade` is two digits of opacity, hexadecimal. */
+  /** Opacity as two hexadecimal digits in `shade`. */
   readonly lines: readonly { label: string; stroke?: string | undefined; shade: string; bars: boolean }[];
   readonly axis: { readonly unit: string; readonly decimals?: number; readonly min?: number; readonly max?: number };
   /** Epoch seconds. */

@@ -1,4 +1,4 @@
-/** How a panel wants a series: its name, unit, colour and the words for its values. */
+/** Display of a series in a panel: its name, unit, color and the words for its values. */
 import type { Answer } from '../grafana/answers.ts';
 import type { FieldSettings, Panel } from '../grafana/dashboard.ts';
 import { written } from './units.ts';
@@ -15,14 +15,14 @@ export function nameOf({ target }: Answer, metric: Readonly<Record<string, strin
   return (target.legendFormat || Object.values(metric).join(' ')).replaceAll(/\{\{\s*(\w+)\s*\}\}/g, label);
 }
 
-/** What holds for all, with what is said of this one by its name. */
+/** Returns the common settings, with the overrides for this name. */
 export function settingsOf({ fieldConfig }: Panel, name: string): FieldSettings {
   const own = (fieldConfig?.overrides ?? []).filter(({ matcher }) => matcher.options === name);
   const entries = own.flatMap(({ properties }) => properties.map(({ id, value }) => [id, value] as const));
   return { ...fieldConfig?.defaults, ...Object.fromEntries(entries) };
 }
 
-/** A value in words and colour: by its mapping, else by thresholds. */
+/** Returns a value in words and color: by its mapping, else by thresholds. */
 export function shown(value: number, settings: FieldSettings, now: number): { text: string; colour: string } {
   const step = settings.thresholds?.steps?.findLast((one) => one.value == null || value >= one.value);
   const mapped = (settings.mappings ?? [])
@@ -36,7 +36,7 @@ export function shown(value: number, settings: FieldSettings, now: number): { te
   };
 }
 
-/** To Grafana an end that is null is 0. */
+/** Grafana reads a null end as 0. */
 function isWithin({ from, to }: Readonly<Record<string, unknown>>, value: number): boolean {
   return !(value < Number(from)) && !(value > Number(to));
 }

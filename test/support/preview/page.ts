@@ -1,4 +1,4 @@
-/** A dashboard as a page, to look at what its JSON and a real Prometheus make of it. Not Grafana, but near. */
+/** A dashboard as a page, which shows its JSON with the data of a real Prometheus. It approximates Grafana. */
 import { readFileSync } from 'node:fs';
 import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { scopeOf, type Answer, type View } from '../grafana/answers.ts';
@@ -45,7 +45,7 @@ ${script}</script>`;
 
 type Room = { readonly view: View; readonly charts: Chart[]; readonly size: Chart['size'] };
 
-/** Empty where there is nothing to show. */
+/** Returns an empty text where there is no data. */
 function bodyOf(panel: Panel, answers: readonly Answer[], { view, charts, size }: Room): string {
   const isHeatmap = panel.type === 'heatmap';
   if (answers.every(({ series, isInstant }) => isEmpty(series, { isInstant, isHeatmap, since: 0 }))) return '';
@@ -83,7 +83,7 @@ function chartOf(panel: Panel, answers: readonly Answer[], view: View): Omit<Cha
   const { unit = 'short', custom = {}, ...limits } = panel.fieldConfig?.defaults ?? {};
   const isStacked = (custom['stacking'] as { mode?: string } | undefined)?.mode === 'normal';
   const [shade, bars] = [Number(custom['fillOpacity']) > 20 ? '50' : '14', custom['drawStyle'] === 'bars'];
-  // Each step, so that a gap is one.
+  // One point per step, so that missing points are gaps.
   const step = scopeOf(view, panel).intervalMs;
   const times = Array.from(
     { length: 1 + Math.floor((toMs - fromMs) / step) },
@@ -103,11 +103,11 @@ function chartOf(panel: Panel, answers: readonly Answer[], view: View): Omit<Cha
       return { column, line: { label, shade, bars, stroke: fixed && colour(fixed) } };
     }),
   );
-  // A soft end gives way to what is beyond it.
+  // Values beyond a soft end extend the axis.
   const soft = custom['axisSoftMax'] as number | undefined;
   const highest = all.flatMap(({ column }) => column).reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
   const end = soft === undefined || highest > soft ? {} : { max: soft };
-  // The greatest of a stack lies behind the others.
+  // The largest of a stack is drawn first, behind the others.
   if (isStacked) all.reverse();
   const data = [times.map((at) => at / 1e3), ...all.map(({ column }) => column)];
   return {

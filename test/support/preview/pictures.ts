@@ -1,4 +1,4 @@
-/** Panels that are no charts of uPlot. */
+/** Panels that are not charts of uPlot. */
 import { scopeOf, type Answer, type View } from '../grafana/answers.ts';
 import type { Panel } from '../grafana/dashboard.ts';
 import { escaped, nameOf, settingsOf, shown } from './fields.ts';
@@ -6,7 +6,7 @@ import { written } from './units.ts';
 
 type Names = Readonly<Record<string, string>>;
 
-/** One row for each set of labels, one column for each query, renamed and in the order that `organize` says. */
+/** Builds one row per set of labels and one column per query, renamed and in the order of `organize`. */
 export function tableOf(panel: Panel, answers: readonly Answer[], { toMs }: View): string {
   const rows = new Map<string, Map<string, string | number>>();
   for (const { series, target } of answers) {
@@ -39,7 +39,7 @@ export function timelineOf(panel: Panel, answers: readonly Answer[], view: View)
     answer.series.map(({ metric, points }) => {
       const name = nameOf(answer, metric);
       const { mappings = [], ...rest } = settingsOf(panel, name);
-      // Grafana heeds one or the other.
+      // Grafana uses either of them.
       const settings = rest.color?.mode === 'thresholds' ? rest : { ...rest, mappings };
       return { name, cells: points.map(([at, value]) => [at, shown(value, settings, view.toMs).colour] as const) };
     }),
@@ -47,7 +47,7 @@ export function timelineOf(panel: Panel, answers: readonly Answer[], view: View)
   return rowsOf(panel, view, rows);
 }
 
-/** Cumulative buckets as cells of their own. */
+/** Converts cumulative buckets to separate cells. */
 export function heatmapOf(panel: Panel, [answer]: readonly Answer[], view: View): string {
   const bound = ({ le = '' }: Names): number => Number(le.replace('+Inf', 'Infinity'));
   const buckets = answer!.series.toSorted((a, b) => bound(a.metric) - bound(b.metric));

@@ -1,4 +1,4 @@
-/** Values as Grafana writes them, as far as the dashboards use its units. Runs in the browser too. */
+/** Values in Grafana's format, for the units of the dashboards. Runs in the browser too. */
 const scale = (text: string) =>
   text.split(',').map((part) => [Number(part.split(':')[0]), part.split(':')[1]!] as const);
 const PLAIN = scale('1:,1e3: K,1e6: Mil,1e9: Bil');
@@ -6,7 +6,7 @@ const TIME = scale('1e-6: µs,1e-3: ms,1: s,60: min,3600: hours,86400: days,6048
 const BYTES = scale('1: B,1024: KiB,1048576: MiB,1073741824: GiB');
 const AFTER: Readonly<Record<string, string>> = { mps: ' mps', reqps: ' req/s', cps: ' c/s', cpm: ' c/m' };
 
-/** `now` is in epoch milliseconds, for what is told as so long ago. */
+/** Formats a value. `now` is in epoch milliseconds, for relative times. */
 export function written(value: number, unit: string, now: number, decimals?: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : '∞';
   if (unit.startsWith('percent')) return `${figures(unit === 'percentunit' ? value * 100 : value, decimals)}%`;

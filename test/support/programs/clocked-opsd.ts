@@ -1,6 +1,6 @@
 /**
- * `opsd` in a process of its own whose wall clock is OPSD_TEST_AHEAD_MS ahead, and whose time has passed
- * OPSD_TEST_SPEED times as fast since OPSD_TEST_SINCE; everything else is the program.
+ * `opsd` in a separate process. Its wall clock is OPSD_TEST_AHEAD_MS ahead, and its time passes OPSD_TEST_SPEED times
+ * as fast since OPSD_TEST_SINCE. Everything else is the program.
  */
 import { enableCompileCache } from 'node:module';
 

@@ -17,7 +17,7 @@ import { seededRandom } from '#foundation/platform/random.ts';
 
 const STEP_MS = 250;
 const SAMPLE_MS = 600_000;
-/** Turns of the event loop in which nothing was sent or answered: what comes next waits for the clock. */
+/** Turns of the event loop without a request or response. After them, the next event waits for the clock. */
 const QUIET_TURNS = 10;
 
 class FastClock implements Clock {
