@@ -1,4 +1,4 @@
-/** The floor: what any Node program that serves a prom-client registry costs, and nothing else. */
+/** The floor: the cost of any Node program that serves a prom-client registry. */
 import { createServer } from 'node:http';
 import { Counter, Registry } from 'prom-client';
 

@@ -1,4 +1,6 @@
-/** Pages of the log and of both DLQs by every filter, at a million entries and 100,000 dead letters in either queue. */
+/**
+ * Pages of the log and of both DLQs by every filter, with a million entries and 100,000 dead letters in either queue.
+ */
 import { join } from 'node:path';
 import { ACCOUNT, LATENCY_HEAD, mega, seconds, TOKEN, type Rig, type Running } from './emulator-rig.ts';
 import { fillFolder } from './filled-folder.ts';
@@ -25,7 +27,7 @@ export async function startFilled(rig: Rig): Promise<Filled> {
   return { ...running, messageId };
 }
 
-/** A cursor that the service gave, moved to another position: pages are asked for from there. */
+/** Returns a cursor of the service, moved to another position where the pages start. */
 async function cursorTo(rig: Rig, listing: string, position: number): Promise<string> {
   const { cursor } = JSON.parse(await rig.send('GET', `${listing}?count=1`)) as { readonly cursor: string };
   return `cursor=${cursor.replace(/\d+$/, String(position))}`;

@@ -1,4 +1,7 @@
-/** Publishes a second, in memory and kept in a folder, beside the same requests straight to the sink (the floor). */
+/**
+ * Publishes per second, in memory and with a folder, compared with the same requests sent directly to the sink (the
+ * floor).
+ */
 import { join } from 'node:path';
 import { CALLERS, mega, type Rig } from './emulator-rig.ts';
 import { pause, stop } from './measure.ts';
@@ -15,7 +18,7 @@ export async function publishes(rig: Rig): Promise<void> {
     { name: 'through the emulator, --data', target: `${kept.url}/v2/publish/${sink.url}`, child: kept.child },
   ];
   console.log(`${MESSAGES} messages, ${CALLERS} callers         accepted/s  delivered/s  memory afterwards`);
-  // Round 0 warms up and is not told.
+  // Round 0 warms up and is not printed.
   for (let round = 0; round <= 2; round++) {
     for (const { name, target, child } of rivals) {
       const { accepted, delivered } = await flood(rig, target, sink.url);
@@ -26,7 +29,7 @@ export async function publishes(rig: Rig): Promise<void> {
   for (const { child } of rivals) await stop(child);
 }
 
-/** Sends as many as `MESSAGES`; milliseconds until the last answer, and until the sink had all. */
+/** Sends `MESSAGES` requests. Returns milliseconds until the last response, and until the sink had all. */
 async function flood(
   rig: Rig,
   target: string,

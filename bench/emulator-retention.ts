@@ -1,15 +1,15 @@
 /**
- * Memory while many times what the retention keeps passes through: each round is delivered or dead, then time moves on
- * by more than log entries and dead letters are kept.
+ * Memory while many times the retained amount passes through. In each round messages are delivered or dead, then time
+ * moves beyond the retention of log entries and dead letters.
  */
 import { CALLERS, mega, seconds, type Rig } from './emulator-rig.ts';
 import { stop } from './measure.ts';
 
 const PASSED = Number(process.env['PASSED'] ?? 10_000);
 const ROUNDS = 8;
-/** Nothing listens there. */
+/** Address without a listener. */
 const DEAD = 'http://127.0.0.1:1/';
-/** Longer than the retention of anything on the free plan. */
+/** Longer than any retention on the free plan. */
 const LATER_MS = 8 * 86_400_000;
 
 export async function retention(rig: Rig): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the sections of the emulator's benchmark share: processes of their own, requests, latencies from both sides. */
+/** Shared parts of the emulator's benchmark: separate processes, requests, latencies from both sides. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -73,7 +73,9 @@ export class Rig implements AsyncDisposable {
     return text;
   }
 
-  /** Asks `times` times, one after the other, and prints median and 99th percentile: outside, inside, and the work of one. */
+  /**
+   * Runs `ask` `times` times in sequence, and prints median and 99th percentile: outside, inside, and the work of one.
+   */
   async latency(child: ChildProcess, name: string, { times = 200, ask }: Asking): Promise<void> {
     const outside: number[] = [];
     for (let round = -WARM_UP; round < times; round++) {
@@ -146,7 +148,10 @@ function spread(values: readonly number[]): readonly [median: number, p99: numbe
   return [sorted[Math.floor(sorted.length / 2)] ?? NaN, sorted[Math.floor(sorted.length * 0.99)] ?? NaN];
 }
 
-/** Of work the mean: the system tells it in steps of milliseconds, which are right in their sum. */
+/**
+ * Returns the mean, which is used for work. The system reports work in steps of milliseconds, which are accurate only
+ * in total.
+ */
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,7 +1,7 @@
 /**
- * The emulator at scale, in sections that are chosen by name (all, when none is): publishes a second from a client
- * through the service to a local sink; pages of the log by every filter at a million entries; listings and deletes of
- * dead letters at 100,000 in either queue; memory while far more than the retention keeps passes through.
+ * The emulator at scale, in sections that are selected by name (default: all). It measures: publishes per second from a
+ * client through the service to a local sink; pages of the log by every filter with a million entries; listings and
+ * deletes of dead letters with 100,000 in either queue; memory while far more than the retention passes through.
  */
 import { deadLetters, logPages, startFilled } from './emulator-filled.ts';
 import { publishes } from './emulator-publishes.ts';

@@ -49,7 +49,7 @@ export async function fillFolder(filling: Filling): Promise<string> {
     compact: new Compact(),
     now: clock.now(),
   });
-  // An hour that ends now: all is within the retention.
+  // An hour that ends now, within the retention.
   const from = clock.now() - 3_600_000;
   const middle: string[] = [];
   for (let index = 0; state.log.nextSequence < entries; index++) {
@@ -131,7 +131,7 @@ function outcomeOf(now: number, delivered: boolean): Outcome {
   };
 }
 
-/** Differs from message to message, so that nothing is gained by keeping equal ones once. */
+/** Returns a text that differs for each message, so that sharing equal ones saves nothing. */
 function textOf(index: number, length: number): string {
   const seed = Math.imul(index + 1, 2_654_435_761) >>> 0;
   return seed

@@ -1,7 +1,7 @@
 /**
- * From the wire to committed counters and spans: log entries a second, read over HTTP from a bare server in a process of its own,
- * through the daemon's client, collector, fold and store; beside a floor in the same run: the same pages, as many at the
- * same time, fetched with undici and parsed with JSON.parse, and nothing else.
+ * From the wire to committed counters and spans: log entries per second. The daemon's client, collector, fold and store
+ * read them over HTTP from a bare server in a separate process. The floor runs in the same process: the same pages with
+ * the same concurrency, fetched with undici and parsed with JSON.parse, and nothing else.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -63,10 +63,10 @@ async function size(bytes: number): Promise<void> {
     for (let round = 0; round <= ROUNDS; round++) {
       memory.length = 0;
       const measured: Partial<Record<keyof Round, Measured>> = {};
-      // Each begins once: what one leaves behind on the heap is paid for by the next.
+      // Each one begins once, because the next one pays for its garbage.
       const first = round % works.length;
       for (const [what, work] of [...works.slice(first), ...works.slice(0, first)]) measured[what] = await costOf(work);
-      // Round 0 warms up and is not told.
+      // Round 0 warms up and is not printed.
       if (round > 0) rounds.push(measured as Round);
     }
     const heading = `${ENTRIES} entries of ${bytes} bytes, ${ROUNDS} rounds`.padEnd(46);
@@ -84,9 +84,9 @@ async function size(bytes: number): Promise<void> {
 }
 
 interface Measured {
-  /** Entries a second. */
+  /** Entries per second. */
   readonly rate: number;
-  /** CPU time of this process an entry, all its threads, microseconds. */
+  /** CPU time of this process per entry, all threads, in microseconds. */
   readonly cpu: number;
 }
 
@@ -110,7 +110,7 @@ async function answering(url: string): Promise<void> {
   throw new Error(`${url} does not answer`);
 }
 
-/** The floor: the same pages, in as many listings at a time. Entries a second. */
+/** The floor: fetches the same pages, with the same number of concurrent listings. Returns entries per second. */
 async function fetchAndParse(url: string, pages: number, chains: number): Promise<number> {
   const pool = new Pool(url, { connections: chains });
   let entries = 0;
@@ -137,7 +137,7 @@ async function fetchAndParse(url: string, pages: number, chains: number): Promis
   return entries / seconds;
 }
 
-/** The daemon's way, from an empty store; entries a second until the last commit. */
+/** Runs the daemon's code from an empty store. Returns entries per second until the last commit. */
 async function ingest(
   url: string,
   pages: number,
@@ -158,7 +158,7 @@ async function ingest(
   const outbox = createSpanOutbox(store);
   const log = createLogFoldStore(store, totals, outbox);
   const end = START + pages * 1_000;
-  // The log's own time stands still; the client's is real.
+  // The log's own time stops; the client's is real.
   const clock = new ManualClock(end + LAG_MS);
   const events = new EventBus();
   await using client = createClient(
@@ -166,7 +166,7 @@ async function ingest(
       account: ACCOUNT,
       messageApi: { url, token: Secret.of('token') },
       wire: wireSettings.parse({}),
-      // Without a limit of its own: what is measured is the reader.
+      // Without a limit, so that the reader is measured.
       limits: { ...clientSettings.parse({}), requestsPerSecond: 1_000_000, requestsPerDay: 100_000_000 },
     },
     { clock: systemClock, events, random: Math.random },
@@ -213,7 +213,7 @@ async function ingest(
       ...(previous !== undefined && { previous }),
     });
     previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), rows, dropped };
-    // As the sender does, with a receiver that takes no time.
+    // Acknowledges as the sender does, with an instant receiver.
     const acknowledged: number[] = [];
     for (let batch = outbox.next(); batch !== undefined; batch = outbox.next(batch.id)) {
       sent += requestOf(batch, 0).spans;
@@ -236,7 +236,7 @@ async function ingest(
   return entries / seconds;
 }
 
-/** Medians; of shares of the floor too, each of its own round: what else runs on the machine changes from one to the next. */
+/** Prints medians. A share of the floor uses its own round, because the load of the machine varies between rounds. */
 function line(name: string, rounds: readonly Round[], what: keyof Round): void {
   const { median, min, max } = figures(rounds.map((round) => round[what].rate));
   const cells = [median, min, max].map((rate) => String(Math.round(rate)).padStart(9));

@@ -1,13 +1,13 @@
 /**
- * A bare server of log pages that were put together beforehand: port, number of pages, bytes an entry. Every answer is
- * ready in memory, so that what is measured is the reader. A listing is the pages of `[fromDate, toDate]`, newest first;
- * each page covers a second of its own, so a window is a range of pages.
+ * A bare server of prepared log pages. Arguments: port, number of pages, bytes per entry. Every response is ready in
+ * memory, so that the reader is measured. A listing is the pages of `[fromDate, toDate]`, newest first. Each page
+ * covers a separate second, so a window is a range of pages.
  */
 import { createServer } from 'node:http';
 
 const [port, pages, bytes] = process.argv.slice(2).map(Number) as [number, number, number];
 const PAGE = 100;
-/** Pages that differ; the rest are these again, at another time and with other message ids. */
+/** Number of distinct pages. The rest repeat these, with other times and message ids. */
 const TEMPLATES = 50;
 const START = Number(process.argv[5]);
 const HOSTS = ['api.example.com', 'hooks.example.net', 'billing.example.org'];
@@ -19,7 +19,7 @@ interface Row {
   readonly error?: string;
 }
 
-/** Twelve entries of three messages, one of which fails once; a page ends with a message that stays open. */
+/** Twelve entries of three messages, one of which fails once. A page ends with a message that stays open. */
 const LIVES: readonly (readonly Row[])[] = [
   [{ state: 'CREATED' }, { state: 'ACTIVE' }, { state: 'DELIVERED', status: 200 }],
   [{ state: 'CREATED' }, { state: 'ACTIVE' }, { state: 'DELIVERED', status: 200 }],
@@ -33,7 +33,7 @@ const LIVES: readonly (readonly Row[])[] = [
   ],
 ];
 
-/** Times and ids are digits of fixed width, so that a page is a few copies and no serialising. */
+/** Times and ids are digits of fixed width, so that a page needs a few copies and no serialization. */
 const TIME = '1999999999999';
 const ID = 'PPPPPPPP';
 
@@ -76,7 +76,7 @@ for (let n = 0; n < TEMPLATES; n++) {
   holes.push({ times: all(TIME), ids: all(ID) });
 }
 
-/** The page of second `n`. */
+/** Builds the page of second `n`. */
 function page(n: number, cursor: number | undefined): Buffer {
   const which = n % TEMPLATES;
   const tail = cursor === undefined ? ']}' : `],"cursor":"${cursor}"}`;

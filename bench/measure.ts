@@ -1,15 +1,15 @@
-/** What the benchmarks share: processes timed from outside, figures as medians, ratios within one run. */
+/** Shared parts of the benchmarks: processes timed from outside, figures as medians, ratios within one run. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 
 export interface Started {
   readonly child: ChildProcess;
-  /** Milliseconds from spawning to the first scrape that was answered with 200 and a body. */
+  /** Milliseconds from spawning to the first scrape with status 200 and a body. */
   readonly firstScrapeMs: number;
 }
 
-/** Starts a program and scrapes it until it answers. */
+/** Starts a program and scrapes it until it responds. */
 export async function untilScraped(command: string, args: readonly string[], url: string): Promise<Started> {
   const started = performance.now();
   const child = spawn(command, args, { stdio: 'ignore' });
@@ -20,7 +20,7 @@ export async function untilScraped(command: string, args: readonly string[], url
       const body = await response.text();
       if (response.status === 200 && body.length > 0) return { child, firstScrapeMs: performance.now() - started };
     } catch {
-      // Not listening yet.
+      // The program does not listen yet.
     }
     await pause(2);
   }
@@ -38,7 +38,7 @@ export async function stop(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Resident memory of a process, in bytes. */
+/** Returns the resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match![1]) * 1_024;

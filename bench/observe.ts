@@ -1,13 +1,13 @@
 /**
- * Loaded into a process before its program: the time of each HTTP request from its head to the end of its answer, what
- * its thread worked meanwhile, and the pauses of the garbage collector, told to the parent when it asks. Work does not
- * grow with what else the machine does, as long as requests come one after the other.
+ * Loaded into a process before its program. It reports to the parent on request: the time of each HTTP request from its
+ * head to the end of its response, the work of its thread in that time, and the pauses of the garbage collector. Work
+ * does not grow with the load of the machine, if requests run one at a time.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { PerformanceObserver } from 'node:perf_hooks';
 
 export interface Observed {
-  /** Milliseconds of each request since the last question, in the order of their answers. */
+  /** Milliseconds of each request since the last question, in the order of their responses. */
   readonly requestMs: readonly number[];
   /** Milliseconds that the main thread worked for each of them. */
   readonly cpuMs: readonly number[];
@@ -43,7 +43,7 @@ new PerformanceObserver((list) => pauseMs.push(...list.getEntries().map((entry) 
 });
 
 process.on('message', () => {
-  // After the finish of the answer that the parent has just read, and the pauses that are told late.
+  // Waits for the end of the response that the parent has just read, and for pauses that are reported late.
   setImmediate(() => {
     const observed: Observed = { requestMs, cpuMs, pauseMs };
     requestMs = [];

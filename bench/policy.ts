@@ -1,7 +1,7 @@
 /**
- * Planning over a full workflow DLQ: the real `decide` (listing, expressions, guards, campaigns, caps) over a client that
- * answers with pages of 100, and the real ledger on the disk, which has a history of these runs. Where the time goes is
- * the daemon's own work: the pages are made before. CPU time of the process, and the most memory that it had resident.
+ * Planning over a full workflow DLQ: the real `decide` (listing, expressions, guards, campaigns, caps) over a client
+ * that returns pages of 100, and the real ledger on disk with a history of these runs. The pages are built beforehand,
+ * so that the daemon's own work is measured. Reports the CPU time of the process, and its peak resident memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ import { createLedger } from '#storage/sqlite-ledger.ts';
 import { figures } from './measure.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 100_000);
-/** Entries whose runs were resumed before, so that the ledger knows a lineage of each. */
+/** Entries whose runs were resumed before, so that the ledger has a lineage of each. */
 const HISTORY = Number(process.env['HISTORY'] ?? ENTRIES / 5);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
 const WORKFLOWS = Number(process.env['WORKFLOWS'] ?? 40);
@@ -113,7 +113,10 @@ function policyOf(name: string, label: string | undefined) {
   );
 }
 
-/** Of 40 workflows, or as many as WORKFLOWS says; every fifth was resumed before and carries its stamp, some are wrong for good or protected. */
+/**
+ * Builds an entry of one of 40 workflows (or WORKFLOWS). Every fifth was resumed before and carries its stamp. Some
+ * fail permanently or are protected.
+ */
 function entryOf(index: number): WorkflowDlqEntry {
   const wasResumed = index < HISTORY;
   return {
@@ -133,7 +136,7 @@ function entryOf(index: number): WorkflowDlqEntry {
   };
 }
 
-/** Each with its own run, intent and outcome, as a resume that failed again leaves them; in few transactions. */
+/** Writes a run, an intent and an outcome for each, as after a resume that failed again, in few transactions. */
 function writeHistory(): void {
   const { db } = store;
   const intent = db.prepare(`INSERT INTO intents
@@ -142,7 +145,7 @@ function writeHistory(): void {
   const outcome = db.prepare(
     `INSERT INTO outcomes (intent_id, at, outcome, new_run_id) VALUES (?, ?, 'failed_again', ?)`,
   );
-  // Its one run is of no interest here.
+  // The content of the shared run does not matter here.
   db.exec('PRAGMA foreign_keys = OFF; BEGIN');
   for (const entry of entries.slice(0, HISTORY)) {
     const at = entry.createdAt - HOUR;

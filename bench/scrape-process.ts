@@ -1,5 +1,5 @@
 /**
- * One contestant of the scrape benchmark in a process of its own: `opsd`, the metrics of the daemon behind its real
+ * One contestant of the scrape benchmark in a separate process: `opsd`, the metrics of the daemon behind its real
  * server (`counters`: the same without histograms), or `plain`, prom-client's own metrics and `register.metrics()`
  * behind node:http.
  */
@@ -47,7 +47,7 @@ const ready: Ready = { port: contestant.port };
 process.send!(ready);
 
 async function used(): Promise<number> {
-  // Buffers that nobody holds any more are let go of in the background.
+  // Released buffers are freed in the background.
   for (let round = 0; round < 4; round++) {
     globalThis.gc!();
     await pause(50);
@@ -92,7 +92,7 @@ async function opsd(): Promise<Contestant> {
   const deps: Deps = {
     clock,
     board,
-    // Nobody asks for anything but metrics here.
+    // The benchmark requests only metrics.
     ledger: {} as Deps['ledger'],
     logger: createLogger({ level: 'error', destination: process.stderr }),
     metrics: (format: Format) => metrics.render(format),
@@ -188,7 +188,7 @@ process.on('message', ({ what, how }: Ask) => {
   tell(value);
 });
 
-/** Of the thread that has the event loop; what others do to the machine is not in it. */
+/** Returns the CPU time of the event loop's thread, which excludes the other load of the machine. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage(cpuBefore);
   return (user + system) / 1_000;

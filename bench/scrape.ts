@@ -1,7 +1,7 @@
 /**
- * What a scrape costs: time until a consumer has the whole body, the CPU time of the event loop's thread, and the longest
- * turn in which it does nothing else. The daemon's metrics behind its real server stand beside plain prom-client behind
- * node:http with the same series, in processes of their own, in one run; ratios are what counts.
+ * Cost of a scrape: time until a client has the whole body, CPU time of the event loop's thread, and the longest turn
+ * of the loop. The run compares the daemon's metrics behind its real server with plain prom-client behind node:http,
+ * with the same series in separate processes. The ratios are the result.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ interface Cost {
   readonly bytes: number;
 }
 
-/** The whole body, thrown away. */
+/** Reads the whole body and discards it. */
 function scrape(port: number, headers: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve, reject) => {
     get({ host: '127.0.0.1', port, path: '/metrics', agent, headers }, (response) => {
@@ -69,7 +69,7 @@ async function measure(child: ChildProcess, scrapeOnce: () => Promise<number>, c
     await ask(child, { what: 'begin', how: 'longest' });
     await scrapeOnce();
     const longestMs = await ask(child, { what: 'end', how: 'longest' });
-    // The first fills the caches.
+    // The first round fills the caches.
     if (round > 0) rounds.push({ wallMs, busyMs, longestMs, bytes });
   }
   const median = (pick: (round: Cost) => number): number => figures(rounds.map(pick)).median;

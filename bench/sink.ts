@@ -1,4 +1,4 @@
-/** A bare server that takes what comes and counts it: destination of the emulator's benchmark, and its floor. */
+/** A bare server that accepts and counts requests: the destination of the emulator's benchmark, and its floor. */
 import { createServer } from 'node:http';
 
 let count = 0;

@@ -1,11 +1,11 @@
 /**
  * Cold start and resident memory.
  *
- * Start: process start to first scrape answered, of `opsd run` beside an emulator process, of a bare program with
- * prom-client (the floor), and of Alertmanager where it is installed (a peer: a daemon with pages and a store). They
- * take turns within one run, and the ratios to the floor are what counts: machines differ, and are noisy.
+ * Start: time from process start to the first scraped response. Contestants are `opsd run` with an emulator process, a
+ * bare program with prom-client (the floor), and Alertmanager if installed (a comparable daemon with pages and a
+ * store). They alternate within one run. The ratios to the floor are the result, because machines differ and are noisy.
  *
- * Memory: after a minute of `opsd run` beside an emulator process, and after a minute of the demo.
+ * Memory: after a minute of `opsd run` with an emulator process, and after a minute of the demo.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A base for the image where there is no registry: a small Debian, the project's own Node, and this machine's npm. */
+/** A base for the image without a registry: a small Debian, the project's own Node, and this machine's npm. */
 import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,10 +7,10 @@ import { CannotHere } from './machine.ts';
 import { run } from './run.ts';
 
 export const BASE = 'localhost/opsd-base';
-/** Debian's own image holds what is essential, and Node needs the library of C++ besides. */
+/** The variant contains only essential packages, and Node also needs the library of C++. */
 const INCLUDE = 'libstdc++6';
 const FRESH_MS = 24 * 3_600_000;
-/** Mirrors may be slow, or not there at all. */
+/** Mirrors may be slow or unavailable. */
 const PATIENCE_MS = 240_000;
 
 /** @param npm path of npm's own command @throws {CannotHere} when Debian's packages cannot be loaded, or nothing can be built */
@@ -35,17 +35,17 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm
   try {
     await buildah('build', '--isolation=chroot', `--tag=${BASE}`, context);
   } catch (error) {
-    // Nothing of the project is in it: where this fails, no image can be built.
+    // The base contains nothing of the project. If its build fails, no image can be built.
     throw new CannotHere(`buildah builds nothing here, not even the base: ${(error as Error).message}`);
   }
 }
 
-/** Its archive is kept for a day in a folder that only this user may write to. */
+/** Returns the path of the Debian archive, which is kept for a day in a folder that only this user can write to. */
 async function debian(): Promise<string> {
   const cache = join(tmpdir(), `opsd-image-base-${process.getuid!()}`);
   mkdirSync(cache, { recursive: true, mode: 0o700 });
   const { uid, mode } = lstatSync(cache);
-  if (uid !== process.getuid!() || (mode & 0o77) !== 0) throw new CannotHere(`${cache} belongs to somebody else`);
+  if (uid !== process.getuid!() || (mode & 0o77) !== 0) throw new CannotHere(`${cache} belongs to another user`);
   const { suite, mirror } = await source();
   const archive = join(cache, `${suite}-${process.arch}.tar`);
   if (existsSync(archive) && Date.now() - statSync(archive).mtimeMs < FRESH_MS) return archive;
@@ -62,7 +62,7 @@ async function debian(): Promise<string> {
   return archive;
 }
 
-/** This machine's Debian and its mirror, or what mmdebstrap knows. */
+/** Returns this machine's Debian suite and its mirror, or the defaults of mmdebstrap. */
 async function source(): Promise<{ readonly suite: string; readonly mirror: readonly string[] }> {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   const suite = /^ID=debian$/m.test(release) ? /^VERSION_CODENAME=(\w+)$/m.exec(release)?.[1] : undefined;

@@ -1,9 +1,9 @@
-/** buildah with a store of its own, which needs neither a daemon nor a configuration. */
+/** buildah with a separate store, which needs neither a daemon nor a configuration. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustRun } from './run.ts';
 
-/** Runs a command of buildah; what it prints. */
+/** Runs a command of buildah. Returns its output. */
 export type Buildah = (...args: readonly string[]) => Promise<string>;
 
 export function buildahIn(folder: string): Buildah {
@@ -11,7 +11,7 @@ export function buildahIn(folder: string): Buildah {
   return (...args) => mustRun('buildah', [...place, ...args]);
 }
 
-/** What an image says of how it is run. */
+/** Run configuration in an image. */
 export interface ImageConfig {
   readonly User: string;
   readonly Env: readonly string[];
@@ -24,14 +24,14 @@ export interface ImageConfig {
 
 export interface BuiltImage {
   readonly config: ImageConfig;
-  /** All that the image says of itself, its history too. */
+  /** The image's complete metadata, its history included. */
   readonly inspected: string;
   readonly layers: readonly string[];
   /** A copy of its files. */
   readonly root: string;
 }
 
-/** @param image it, with its files in `folder` */
+/** @param image name of the image, whose files are unpacked to `folder` */
 export async function unpack(buildah: Buildah, image: string, folder: string): Promise<BuiltImage> {
   const inspected = await buildah('inspect', '--type=image', image);
   const { Docker } = JSON.parse(inspected) as {

@@ -1,8 +1,8 @@
-/** What was looked at, and what is wrong with it. */
+/** A check and its result. */
 
 export interface Check {
   readonly what: string;
-  /** undefined: nothing. */
+  /** Undefined when the check passed. */
   readonly wrong: string | undefined;
 }
 
@@ -10,7 +10,7 @@ export function isWell({ wrong }: Check): boolean {
   return wrong === undefined;
 }
 
-/** @param seen how it is, when it is not as it should be */
+/** @param seen the actual state, shown when the check fails */
 export function expects(what: string, isAsExpected: boolean, seen: string): Check {
   return { what, wrong: isAsExpected ? undefined : seen.trim() };
 }

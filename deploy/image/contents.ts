@@ -1,4 +1,4 @@
-/** What is in the image's files, and what must not be. */
+/** Required and forbidden content of the image's files. */
 import { closeSync, lstatSync, openSync, readFileSync, readSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { BuiltImage } from './buildah.ts';
@@ -6,21 +6,21 @@ import type { Check } from './checks.ts';
 import type { NpmSettings } from './npm-settings.ts';
 
 interface File {
-  /** Without the first slash. */
+  /** Path without the first slash. */
   readonly path: string;
   readonly stats: Stats;
 }
 
-/** What has a program's form: Node, and what loads it. */
+/** Regular program files: Node, and the loader with its libraries. */
 const PROGRAMS = /^(?:usr\/local\/bin\/node|lib(?:64)?\/(?:[\w-]+\/)?[\w.+-]+\.so[\w.]*)$/;
 const SHELLS_AND_TOOLS = /(?:^|\/)(?:ba|da|a|z|k)?sh$|(?:^|\/)(?:busybox|env|perl|npm|npx|corepack|apt|dpkg)$/;
-/** May be written to by others than root. */
+/** Paths that users other than root can write to. */
 const WRITABLE = ['tmp', 'var/lib/opsd'];
 
 export interface Contents {
   readonly files: number;
   readonly bytes: number;
-  /** The largest parts, bytes. */
+  /** Sizes of the largest parts, in bytes. */
   readonly parts: Readonly<Record<'node' | 'libraries' | 'packages' | 'sources', number>>;
   readonly checks: readonly Check[];
 }
@@ -57,12 +57,12 @@ export function contentsOf({ root, inspected }: BuiltImage, npm: NpmSettings): C
     },
     checks: [
       check('the only program is Node: no shell, no package manager', strange),
-      check('nobody but root may write, but to the store and /tmp', open),
-      check('everybody may read', closed),
-      check('no file gives rights to who starts it', special),
-      check('nothing is left of what npm was told for the build', [...told, ...named.map((path) => ({ path }))]),
+      check('only root can write, except to the store and /tmp', open),
+      check('everyone can read', closed),
+      check('no file grants rights to its caller', special),
+      check('no npm setting of the build is left', [...told, ...named.map((path) => ({ path }))]),
       {
-        what: 'nor is it in what the image says of itself',
+        what: 'nor is one in the metadata of the image',
         wrong: tells(inspected, [...npm.secrets, ...npm.hosts]) ? 'it is' : undefined,
       },
       sameAsBill(root, all),
@@ -83,7 +83,7 @@ function check(what: string, wrong: readonly { readonly path: string }[]): Check
   };
 }
 
-/** Each package that is there is in the bill of materials, and none that is not. */
+/** Compares the packages with the bill of materials. */
 function sameAsBill(root: string, all: readonly File[]): Check {
   const there = all
     .filter(({ path }) => /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@]+\/package\.json$/.test(path))
@@ -102,7 +102,7 @@ function sameAsBill(root: string, all: readonly File[]): Check {
     ...['node', 'libc6'].filter((name) => !others.includes(name)),
   ];
   return {
-    what: `the bill of materials names the ${new Set(there).size} packages that are there, Node, and ${others.length - 1} of Debian`,
+    what: `the bill of materials names the ${new Set(there).size} packages, Node, and ${others.length - 1} of Debian`,
     wrong: apart.length === 0 && there.length > 0 ? undefined : `not in both: ${apart.slice(0, 5).join(', ')}`,
   };
 }

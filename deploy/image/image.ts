@@ -1,8 +1,8 @@
 /**
- * `npm run image`: builds the Dockerfile for real, without a container engine, looks into what came out, and runs it.
+ * `npm run image`: builds the Dockerfile for real, without a container engine, inspects the result, and runs it.
  *
- * The base is made here, since a registry may be out of reach; `--base IMAGE` takes one from a registry. What is kept
- * are the image as an archive for `docker load` or `podman load`, and its bill of materials.
+ * The base is built here, because a registry may be unreachable; `--base IMAGE` uses one from a registry. Results are
+ * the image as an archive for `docker load` or `podman load`, and its bill of materials.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -62,7 +62,7 @@ async function main(): Promise<number> {
   }
   const missing = await whatIsMissing({ localBase: values.base === undefined });
   if (missing.length > 0) return cannot(missing.join('\n  '));
-  // Users of the sandbox must be able to go through it.
+  // Users of the sandbox need access to the folder.
   const folder = mkdtempSync(join(tmpdir(), 'opsd-image-'));
   chmodSync(folder, 0o755);
   try {
@@ -113,7 +113,7 @@ async function buildAndLook(folder: string, { out, base }: Job): Promise<number>
   };
   await buildah(
     'build',
-    // Health checks are in Docker's format alone.
+    // Only Docker's format has health checks.
     '--format=docker',
     '--isolation=chroot',
     `--timestamp=${epoch}`,
@@ -154,7 +154,7 @@ function tell(checks: readonly Check[]): number {
   return checks.every(isWell) ? 0 : FAILED;
 }
 
-/** The commit that is built, and its time: the same commit gives the same files with the same times. */
+/** Returns the commit of the build, and its time. The same commit produces the same files with the same times. */
 function source(): { readonly revision: string; readonly epoch: number } {
   const git = (...args: string[]): string | undefined => {
     try {

@@ -1,4 +1,4 @@
-/** Licenses of what npm does not know: the parts of Node, and the Debian packages that Node is linked to. */
+/** Licenses that npm does not know: parts of Node, and the Debian packages that Node is linked to. */
 
 /** By their names in `process.versions`, after Node's LICENSE file. */
 const NODE_PARTS: Readonly<Record<string, string>> = {

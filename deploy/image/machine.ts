@@ -1,4 +1,4 @@
-/** Whether this machine can build and run the image without a container engine. */
+/** Checks that this machine can build and run the image without a container engine. */
 import { pathOf, run } from './run.ts';
 
 /** The user of the image. */
@@ -8,7 +8,7 @@ export class CannotHere extends Error {
   override readonly name = 'CannotHere';
 }
 
-/** @returns what is in the way, a line each with what to do about it; nothing when all is there */
+/** @returns the missing requirements, one line each with the remedy */
 export async function whatIsMissing(needs: { readonly localBase: boolean }): Promise<string[]> {
   if (process.platform !== 'linux')
     return [`this is ${process.platform}: it needs Linux; build the Dockerfile instead`];
@@ -24,11 +24,11 @@ export async function whatIsMissing(needs: { readonly localBase: boolean }): Pro
     const { code, stderr } = await run(command, args, { ...user, cwd: '/', timeoutMs: 20_000 });
     if (code !== 0) missing.push(`${why}: ${command} said "${stderr.trim().split('\n')[0] ?? ''}"`);
   };
-  await probe('root may not change its root directory here', 'chroot', ['/', 'true']);
-  await probe('root may not mount here', 'unshare', ['--mount', 'true']);
+  await probe('root cannot change its root directory here', 'chroot', ['/', 'true']);
+  await probe('root cannot mount here', 'unshare', ['--mount', 'true']);
   const self = ['--target', String(process.pid), '--mount', '--net', '--pid', '--ipc', 'true'];
-  await probe('root may not enter namespaces here', 'nsenter', self);
+  await probe('root cannot enter namespaces here', 'nsenter', self);
   const sandbox = ['--ro-bind', '/', '/', '--unshare-all', '--proc', '/proc', '--dev', '/dev', 'true'];
-  await probe('users may not have namespaces here', 'bwrap', sandbox, { uid: USER, gid: USER });
+  await probe('users cannot create namespaces here', 'bwrap', sandbox, { uid: USER, gid: USER });
   return missing;
 }

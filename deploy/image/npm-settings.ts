@@ -1,6 +1,6 @@
 /**
- * Where this machine's npm loads packages from, for the npm in the image's build: as files that are secrets of the
- * build, and with what must be nowhere in the image.
+ * Registry settings of this machine's npm, for npm in the image's build. They are files that are secrets of the build.
+ * Their values must not appear in the image.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,13 +13,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface NpmSettings {
   readonly npmrc: string;
   readonly ca: string;
-  /** Texts that may be in no file of the image. */
+  /** Texts that must not be in any file of the image. */
   readonly secrets: readonly string[];
-  /** Hosts that were configured here; nothing that the build writes may name them. */
+  /** Hosts that were configured here. No output of the build must name them. */
   readonly hosts: readonly string[];
 }
 
-/** Keys that say where packages come from and who asks. All others are about this machine. */
+/** Keys about the source of packages and its credentials. All others are about this machine. */
 const ABOUT_REGISTRIES = /^(?:\/\/.+|@[^:]+:registry|registry|(?:https?-)?proxy|no-?proxy|strict-ssl|_auth\w*)$/;
 const SECRET = /_auth|_password|token|proxy/i;
 
@@ -54,7 +54,7 @@ export async function npmSettings(folder: string, npm: string, env: Environment)
   };
 }
 
-/** Lines of an .npmrc about registries; npm puts the environment's values in place of ${NAME}. */
+/** Parses the lines of an .npmrc about registries. npm replaces ${NAME} with values of the environment. */
 export function settingsIn(npmrc: string, env: Environment): (readonly [string, string])[] {
   return npmrc.split('\n').flatMap((line) => {
     const [, key, value] = /^\s*([^;#=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line) ?? [];

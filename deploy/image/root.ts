@@ -23,12 +23,12 @@ import { basename, dirname, join } from 'node:path';
 import { debianPackage, imageSbom, type DebianPackage } from './sbom.ts';
 
 const USER = 65_532;
-/** Licences stay, whatever they are named. */
+/** License files stay, under any name. */
 const UNREAD = /\.(?:map|d\.ts|d\.mts|d\.cts|ts|mts|cts|md|markdown|flow)$/i;
 const LICENCE = /licen[cs]e|copying|notice/i;
 
 const out = process.argv[2];
-if (out === undefined) throw new Error('root.ts FOLDER: say where the trees shall be');
+if (out === undefined) throw new Error('root.ts FOLDER: FOLDER is required');
 const runtime = join(out, 'runtime');
 const app = join(out, 'app/opt/opsd');
 for (const folder of [join(runtime, 'tmp'), join(runtime, 'etc/opsd'), app, join(out, 'store')])
@@ -38,7 +38,7 @@ chmodSync(join(runtime, 'tmp'), 0o1777);
 const libraries = linkedTo(process.execPath);
 for (const path of libraries) put(path, path);
 put(process.execPath, '/usr/local/bin/node');
-// No shell and no env: the first line names the program itself.
+// The image has no shell and no env, so the first line names the program itself.
 write('/usr/local/bin/opsd', "#!/usr/local/bin/node\nimport('/opt/opsd/src/opsd.js');\n");
 chmodSync(join(runtime, 'usr/local/bin/opsd'), 0o755);
 put('/usr/local/LICENSE', '/usr/local/LICENSE');
@@ -63,10 +63,10 @@ const sbom = imageSbom(readFileSync('packages.json', 'utf8'), {
   env: process.env,
 });
 writeFileSync(join(app, 'sbom.cdx.json'), `${JSON.stringify(sbom, undefined, 2)}\n`);
-// Whatever umask the checkout was made under, the daemon's user reads it and nobody but root may write.
+// Independent of the checkout's umask, the daemon's user can read, and only root can write.
 execFileSync('chmod', ['-R', 'u=rwX,go=rX', app]);
 
-/** Every library that the loader gives a program, and the loader itself. */
+/** Returns every library that the loader gives a program, and the loader itself. */
 function linkedTo(program: string): string[] {
   const said = execFileSync('ldd', [program], { encoding: 'utf8' });
   const paths = said.split('\n').flatMap((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);

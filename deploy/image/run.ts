@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 export interface Ran {
-  /** undefined: it could not be started, or was ended by a signal. */
+  /** Undefined if it could not be started, or was ended by a signal. */
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
@@ -35,7 +35,7 @@ export function run(command: string, args: readonly string[], options: RunOption
   });
 }
 
-/** @throws {Error} with the end of what it said, when it does not end well */
+/** @throws {Error} with the end of its output, when it fails */
 export async function mustRun(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await run(command, args, options);
   if (code === 0) return stdout;
@@ -43,7 +43,7 @@ export async function mustRun(command: string, args: readonly string[], options:
   throw new Error(`${command} ${args[0] ?? ''} ended with ${code ?? 'a signal'}:\n${said}`);
 }
 
-/** Where a program is; undefined when it is not installed. */
+/** Returns the path of a program; undefined when it is not installed. */
 export function pathOf(program: string): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));

@@ -1,4 +1,4 @@
-/** How the image behaves when it runs: the demo, and then the daemon as the image starts it, over its volume. */
+/** Behavior of the running image: the demo, and then the daemon as the image starts it, over its volume. */
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BuiltImage } from './buildah.ts';
@@ -32,7 +32,7 @@ export async function runDemo(image: BuiltImage, folder: string): Promise<Runnin
   return { startSeconds, stopSeconds: seconds, residentBytes: resident, peakBytes: peak, checks };
 }
 
-/** ENTRYPOINT and CMD as they are, twice over one volume: what was kept is found again. */
+/** Runs ENTRYPOINT and CMD unchanged, twice over one volume: the second run finds the data of the first. */
 export async function runDaemon(image: BuiltImage, folder: string): Promise<Check[]> {
   const store = volume(folder, 'store');
   const config = join(folder, 'config');
@@ -50,7 +50,7 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
     endsWell('the daemon', ended.code, ended.log),
     expects('commands reach it: opsd pause', paused.code === 0, paused.stderr),
     expects(
-      'what it keeps in the volume is there after a restart',
+      'data in the volume persists over a restart',
       /^opsd_state_restored 1$/m.test(stdout) && /^opsd_paused\{[^}]*scope="engine"[^}]*\} 1$/m.test(stdout),
       stdout
         .split('\n')
@@ -61,7 +61,7 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
   ];
 }
 
-/** A folder as a volume is: of the image's user. */
+/** Creates a folder that belongs to the image's user, as a volume does. */
 function volume(folder: string, name: string): string {
   const path = join(folder, name);
   mkdirSync(path);
@@ -112,7 +112,7 @@ console.log('uid ' + of('Uid') + ':' + of('Gid') + ', capabilities ' + parseInt(
   ', root ' + root.split(' ')[3].split(',')[0] + ', may write ' + may.join(' '));
 `;
 
-/** There are no files of certificates and time zones: Node has them. */
+/** Checks that Node has its own certificates and time zones. The image has no files of either. */
 async function worldInNode(sandbox: Sandbox): Promise<Check> {
   const { stdout, stderr } = await sandbox.exec(['node', '-e', WORLD]);
   const [certificates, hours] = stdout.trim().split(' ');

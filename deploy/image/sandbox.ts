@@ -1,6 +1,6 @@
 /**
- * Runs the image as a container engine would be told to: as its own user without any capability, on a read-only root,
- * with its own process ids and its own network of a loopback device; only /tmp and the store can be written to.
+ * Runs the image as a container engine would. It runs as its own user without any capability, on a read-only root, with
+ * its own process ids and its own network of a loopback device. Only /tmp and the store are writable.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -15,30 +15,34 @@ export interface SandboxOptions {
   readonly store: string;
   /** A file at /etc/opsd. */
   readonly config?: string;
-  /** In place of the image's CMD. */
+  /** Replaces the image's CMD. */
   readonly args?: readonly string[];
 }
 
 export interface Sandbox {
-  /** Seconds from the start until its log says this. @throws {Error} when it ends before, with its log */
+  /**
+   * Resolves to the seconds from the start until the log contains this message.
+   *
+   * @throws {Error} with the log, when it ends before
+   */
   logged(message: string): Promise<number>;
-  /** Another program in the same place, as the same user: what engines call exec. */
+  /** Runs another program in the same sandbox, as the same user, as exec of container engines does. */
   exec(words: readonly string[]): Promise<Ran>;
-  /** Bytes of memory: now, and at most so far. */
+  /** Bytes of memory: present and peak. */
   memory(): { readonly resident: number; readonly peak: number };
   /** Sends SIGTERM to the first process. */
   stop(): Promise<{ readonly code: number | undefined; readonly seconds: number; readonly log: string }>;
 }
 
 const PATIENCE_MS = 60_000;
-/** What engines mount, and so make. */
+/** Folders that engines mount, and therefore create. */
 const MOUNT_POINTS = ['proc', 'dev', 'sys'];
 
 export async function startSandbox({ root, config }: BuiltImage, options: SandboxOptions): Promise<Sandbox> {
   for (const name of MOUNT_POINTS) mkdirSync(join(root, name), { recursive: true });
   const began = performance.now();
   const child = spawn(
-    // The environment is the image's, so that its PATH leads nowhere here.
+    // The environment is the image's, so its PATH finds nothing on this machine.
     pathOf('bwrap')!,
     [
       ...words(`--ro-bind ${root} / --proc /proc --dev /dev --tmpfs /tmp --bind ${options.store} /var/lib/opsd`),

@@ -1,11 +1,11 @@
-/** The bill of materials of the whole image, as CycloneDX: npm tells of the packages, Node and dpkg of the rest. */
+/** The bill of materials of the whole image, as CycloneDX. npm provides the packages, Node and dpkg the rest. */
 import { debianLicense, NODE_LICENSE, nodePartLicense } from './licenses.ts';
 
 export interface DebianPackage {
   readonly name: string;
   readonly version: string;
   readonly arch: string;
-  /** What dpkg knows of it, as in its own status file: scanners read that. */
+  /** Entry of dpkg's status file, which scanners read. */
   readonly status: string;
 }
 
@@ -29,12 +29,12 @@ interface Bom {
 
 interface Image {
   readonly packages: readonly DebianPackage[];
-  /** Of Node and of what is built into it. */
+  /** Versions of Node and of its built-in parts. */
   readonly versions: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What of `process.versions` is no part of Node: itself, and numbers of interfaces and of data. */
+/** Keys of `process.versions` that are not parts of Node: Node itself, and versions of interfaces and data. */
 const NO_PARTS = new Set(['node', 'modules', 'napi', 'unicode', 'cldr', 'tz']);
 
 export function debianPackage(status: string): DebianPackage {
@@ -47,8 +47,8 @@ export function debianPackage(status: string): DebianPackage {
 }
 
 /**
- * The same build gives the same text: no random serial number, and the time is SOURCE_DATE_EPOCH, or absent. Where
- * packages were loaded from is not told either: it is the builder's affair, and may be a private address.
+ * Builds the bill. The same build gives the same text: no random serial number, and the time is SOURCE_DATE_EPOCH, or
+ * absent. The source of packages is omitted, because it depends on the builder and may be a private address.
  */
 export function imageSbom(npm: string, { packages, versions, env }: Image): object {
   const { serialNumber: _random, ...bom } = JSON.parse(npm) as Bom & { serialNumber?: string };
@@ -60,7 +60,7 @@ export function imageSbom(npm: string, { packages, versions, env }: Image): obje
     metadata: {
       ...(Number.isFinite(epoch) && { timestamp: new Date(epoch * 1_000).toISOString() }),
       ...metadata,
-      // npm calls it by the name of the folder.
+      // npm uses the name of the folder instead.
       component: { ...metadata.component, name: 'msgsvc-opsd' },
     },
     components: [
@@ -106,7 +106,7 @@ function withoutPlaces({ externalReferences = [], ...component }: Component): ob
   return { ...component, ...(kept.length > 0 && { externalReferences: kept }) };
 }
 
-/** Repositories are named in forms of git, such as `git@host:path`, which are no URLs and make the bill invalid. */
+/** Converts repositories in forms of git, such as `git@host:path`. These are not URLs and make the bill invalid. */
 function webUrl(text: string): string | undefined {
   const url = text
     .replace(/^(?:git\+)?(?:ssh|git|https?):\/\/(?:git@)?/, 'https://')

@@ -1,4 +1,4 @@
-/** All groups of rules, in the order in which they are rendered. */
+/** All groups of rules, in the order of rendering. */
 import type { AlertGroup, RecordingGroup } from './rule.ts';
 import { apiAlerts } from './rules/api.ts';
 import { automationAlerts } from './rules/automation.ts';

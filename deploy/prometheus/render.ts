@@ -23,7 +23,7 @@ interface RenderOptions {
   readonly alerts?: readonly AlertGroup[];
 }
 
-/** The files' texts by their paths in the project. */
+/** Returns the texts of the files by their paths in the project. */
 export function renderRules(options: RenderOptions = {}): Readonly<Record<string, string>> {
   const { recording = RECORDING_GROUPS, alerts = ALERT_GROUPS } = options;
   const recordingGroups = recording.map(({ rules, ...head }) => ({ ...head, rules }));
@@ -85,7 +85,7 @@ export const DASHBOARDS: Readonly<Record<AlertingRule['area'], string>> = {
   daemon: 'opsd-daemon',
 };
 
-/** Variables of the dashboard, as far as the alert has these labels. */
+/** Returns variables of the dashboard for the labels that the alert has. */
 function variables(area: AlertingRule['area']): string {
   const names = area === 'deliveries' ? ['account', 'destination'] : area === 'daemon' ? ['instance'] : ['account'];
   const given = names.map((name) => `{{ with $labels.${name} }}&var-${name}={{ . | urlquery }}{{ end }}`);

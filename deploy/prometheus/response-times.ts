@@ -14,14 +14,14 @@ import { SCENARIOS, SLOW_SCENARIOS, type Phase, type Scenario } from './response
 import type { AlertingRule, RecordingGroup } from './rule.ts';
 import { deliveryAlerts } from './rules/deliveries.ts';
 
-/** How scenarios are played; all times are minutes. */
+/** Parameters of a playback; all times are minutes. */
 export interface Playback {
   readonly scenarios: readonly Scenario[];
-  /** From one sample and evaluation to the next. */
+  /** Time from one sample and evaluation to the next. */
   readonly step: number;
-  /** Healthy traffic that an old destination has before its failure. */
+  /** Duration of healthy traffic at an old destination before its failure. */
   readonly before: number;
-  /** After the start of the failure. */
+  /** Duration after the start of the failure. */
   readonly played: number;
   readonly alerts: (rule: AlertingRule) => boolean;
 }

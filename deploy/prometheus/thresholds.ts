@@ -158,11 +158,13 @@ export const THRESHOLDS = {
     heldSeconds: 7_200,
     /** Delay of a due run, seconds: more than the 10 minutes that a run can take. */
     notRunSeconds: 1_800,
-    /** Share of what was acted on within 6 hours that failed again, was rejected, or is there still. */
+    /** Share of the items acted on within 6 hours that failed again, were rejected, or are still present. */
     unhelpfulRatio: 0.3,
     /** Minimum actions with a known outcome for a meaningful share. */
     minOutcomes: 10,
-    /** Age of a pending plan, seconds. The default of `engine.approvals.expireAfter` leaves an hour to approve it. */
+    /**
+     * Age of a pending plan, in seconds. The default of `engine.approvals.expireAfter` leaves an hour to approve it.
+     */
     approvalSeconds: 10_800,
     /** Rejected callbacks within 15 minutes; the service retries rejected callbacks. */
     rejectedCallbacks: 5,
@@ -184,7 +186,7 @@ export const THRESHOLDS = {
     backupIntervals: 2,
     /** Busy share of the event loop: above it everything is late. */
     eventLoopRatio: 0.9,
-    /** Resident memory, bytes: 80 % of the limit of the shipped Deployment (512 MiB). Change both together. */
+    /** Resident memory in bytes: 80 % of the limit of the shipped Deployment (512 MiB). Change both together. */
     residentBytes: 429_496_729,
     /** Used share of the file descriptors. */
     fileDescriptorsRatio: 0.8,

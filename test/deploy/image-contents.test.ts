@@ -40,9 +40,7 @@ function wrong(more: Readonly<Record<string, string>>, inspected = '', change?: 
   change?.(root);
   const { checks } = contentsOf({ root, inspected, config: {} as never, layers: [] }, npm);
   return checks
-    .filter(
-      ({ what, wrong }) => wrong !== undefined && !(what.startsWith('nobody but root') && process.getuid!() !== 0),
-    )
+    .filter(({ what, wrong }) => wrong !== undefined && !(what.startsWith('only root can') && process.getuid!() !== 0))
     .map(({ what, wrong }) => `${what.split(' ').slice(0, 3).join(' ')}: ${wrong}`);
 }
 
@@ -59,11 +57,11 @@ describe('sees', () => {
       { 'opt/opsd/node_modules/c/esbuild': ELF },
       'the only program: /opt/opsd/node_modules/c/esbuild',
     ],
-    ['a secret', { 'opt/opsd/x': 'a canary-of-npm b' }, 'nothing is left: /opt/opsd/x'],
+    ['a secret', { 'opt/opsd/x': 'a canary-of-npm b' }, 'no npm setting: /opt/opsd/x'],
     [
       'where packages came from',
       { 'opt/opsd/sbom.cdx.json': bill('@a/b', 'c', 'registry.internal.example') },
-      'nothing is left: /opt/opsd/sbom.cdx.json',
+      'no npm setting: /opt/opsd/sbom.cdx.json',
     ],
     [
       'a package that is not in the bill',
@@ -80,7 +78,7 @@ describe('sees', () => {
   });
 
   test('a secret in the history', () => {
-    expect(wrong({}, 'RUN npm ci canary-of-npm')).toEqual(['nor is it: it is']);
+    expect(wrong({}, 'RUN npm ci canary-of-npm')).toEqual(['nor is one: it is']);
   });
 
   test('a file that grants rights, one that others can write, and one that they cannot read', () => {
@@ -90,9 +88,9 @@ describe('sees', () => {
       chmodSync(join(root, 'opt/opsd/sbom.cdx.json'), 0o666);
     });
     expect(found).toEqual(
-      expect.arrayContaining(['no file gives: /usr/local/bin/node', 'everybody may read: /opt/opsd/package.json']),
+      expect.arrayContaining(['no file grants: /usr/local/bin/node', 'everyone can read: /opt/opsd/package.json']),
     );
-    if (process.getuid!() === 0) expect(found).toContain('nobody but root: /opt/opsd/sbom.cdx.json');
+    if (process.getuid!() === 0) expect(found).toContain('only root can: /opt/opsd/sbom.cdx.json');
   });
 });
 

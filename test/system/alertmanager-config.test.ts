@@ -1,4 +1,4 @@
-/** The example for Alertmanager, as amtool and Alertmanager read it: who is told of what, and what silences what. */
+/** The example for Alertmanager, as amtool and Alertmanager read it: receivers and inhibitions. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ async function amtool(...args: string[]): Promise<{ readonly code: number | null
   return { code, text: program.stdout() };
 }
 
-test('amtool finds nothing wrong with it', async ({ skip }) => {
+test('amtool reports no error in it', async ({ skip }) => {
   if (installed('amtool') === undefined) skip('amtool is not installed');
   const { code, text } = await amtool('check-config', FILE);
   expect({ code, text }).toMatchObject({ code: 0, text: expect.stringContaining('SUCCESS') as string });
@@ -35,13 +35,13 @@ test.for([
   ],
   ['a critical notification of the daemon', ['severity=critical', 'condition=reload'], 'pager,chat'],
   ['an alert of somebody else', ['team=x'], 'chat'],
-] as const)('%s is for those who need to know', async ([_what, labels, receivers], { skip }) => {
+] as const)('%s goes to the right receivers', async ([_what, labels, receivers], { skip }) => {
   if (installed('amtool') === undefined) skip('amtool is not installed');
   const { code, text } = await amtool('config', 'routes', 'test', `--config.file=${FILE}`, ...labels);
   expect({ code, text: text.trim() }).toEqual({ code: 0, text: receivers });
 });
 
-test('its secrets are files, and the daemon is told of what ends', () => {
+test('its secrets are files, and the daemon receives resolved alerts', () => {
   const { receivers } = parse(readFileSync(FILE, 'utf8')) as {
     readonly receivers: readonly { readonly name: string; readonly webhook_configs?: unknown }[];
   };
@@ -53,7 +53,7 @@ test('its secrets are files, and the daemon is told of what ends', () => {
   expect(keys.map(([, key]) => key)).toEqual(['credentials_file', 'routing_key_file', 'api_url_file']);
 });
 
-test('what silences what, in a real Alertmanager', async ({ skip }) => {
+test('inhibitions in a real Alertmanager', async ({ skip }) => {
   const program = installed('prometheus-alertmanager') ?? installed('alertmanager');
   if (program === undefined) skip('alertmanager is not installed');
   const nowhere = 'http://127.0.0.1:1/';
@@ -112,7 +112,7 @@ test('what silences what, in a real Alertmanager', async ({ skip }) => {
   });
   expect(suppressed.sort()).toEqual(silent.map(key).sort());
 
-  // No daemon at all: warnings about the service are no news, what wakes people stays, and one page is enough.
+  // Without a daemon, warnings about the service are muted. Pages remain, and one of them is enough.
   const absent = { alertname: 'OpsdAbsent', severity: 'critical', area: 'daemon', job: 'opsd' };
   await am.post({ labels: absent, startsAt });
   const all = await until({ what: 'that was looked at' }, async () => {

@@ -1,6 +1,6 @@
 /**
  * The whole loop with real programs: messages fail at a destination, a shipped rule fires in Prometheus, Alertmanager
- * notifies by its shipped configuration, and a policy of the daemon repairs what failed, once.
+ * notifies by its shipped configuration, and a policy of the daemon repairs the failures once.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,9 @@ interface PrometheusConfig {
   scrape_configs: { static_configs: { targets: readonly string[] }[] }[];
 }
 
-/** The shipped configuration and rules, with other addresses, and with shorter intervals and waits. Ends with the test. */
+/**
+ * The shipped configuration and rules, with other addresses, and with shorter intervals and waits. Ends with the test.
+ */
 async function prometheus(program: string, told: { readonly daemon: string; readonly alertmanager: string }) {
   const folder = tempDir();
   const config = parse(readFileSync(join(DEPLOY, 'prometheus.yaml'), 'utf8')) as PrometheusConfig;
@@ -52,7 +54,7 @@ async function prometheus(program: string, told: { readonly daemon: string; read
     async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok,
   );
   return {
-    /** Names of alerts in a state. */
+    /** Returns the names of alerts in a state. */
     async alerts(state: 'pending' | 'firing'): Promise<string[]> {
       const answer = await fetch(`http://127.0.0.1:${port}/api/v1/alerts`);
       const { data } = (await answer.json()) as {
@@ -86,12 +88,14 @@ policies:
 `;
 }
 
-/** Bodies of what a sink was sent, as JSON. */
+/** Returns the bodies that a sink received, as JSON. */
 function bodies({ requests }: HttpSink): string[] {
   return requests.map(({ body }) => body.toString());
 }
 
-test('an outage makes a shipped alert fire, and its policy repairs once what the outage broke', async ({ skip }) => {
+test('an outage makes a shipped alert fire, and its policy repairs the failures of the outage once', async ({
+  skip,
+}) => {
   const programs = [installed('prometheus'), installed('prometheus-alertmanager') ?? installed('alertmanager')];
   if (programs.includes(undefined)) skip('prometheus or alertmanager is not installed');
   const world = await daemonWorld();
@@ -116,7 +120,7 @@ test('an outage makes a shipped alert fire, and its policy repairs once what the
   );
   const prom = await prometheus(programs[0]!, { daemon: url, alertmanager: am.url });
 
-  // The outage: workflow runs fail, and messages, one after the other, as only what rises has a rate.
+  // The outage: workflow runs and messages fail in sequence, because only an increase has a rate.
   await world.failRuns(3, 'billing');
   const mail = await httpSink((_request, response) => void response.writeHead(503).end());
   const failed = async (): Promise<number> => (await scrape(url)).sum('msgsvc_message_failures_total');
@@ -127,7 +131,7 @@ test('an outage makes a shipped alert fire, and its policy repairs once what the
   }
   expect(resumes(world)).toEqual([]);
   const broken = await failedRuns(world.service);
-  // The outage is over; what it broke stays broken.
+  // The outage has ended, but its failures remain.
   world.destination.answerWith((_request, response) => void response.end('{}'));
   const before = world.destination.requests.length;
 
@@ -142,7 +146,7 @@ test('an outage makes a shipped alert fire, and its policy repairs once what the
   expect(resumes(world)).toHaveLength(3);
   await until({ what: 'the destination got what was repaired' }, () => world.destination.requests.length >= before + 3);
 
-  // Another run fails while the alert still fires and is told of again and again: the policy had its run.
+  // Another run fails while the alert still fires and is sent repeatedly: the policy has already run.
   world.destination.answerWith((_request, response) => void response.writeHead(503).end());
   await trigger(world.service, `${world.destination.url}/workflow/later`, {
     'Svc-Retries': '0',
@@ -155,7 +159,7 @@ test('an outage makes a shipped alert fire, and its policy repairs once what the
   expect(resumes(world)).toHaveLength(3);
   expect(await value('opsd_policy_triggers_total', { policy: 'repair-billing', trigger: 'alert' })).toBe(1);
 
-  // People were told too, in words.
+  // The receivers of people were notified too, in words.
   expect(JSON.parse(bodies(pager)[0]!)).toMatchObject({
     routing_key: 'a-key',
     event_action: 'trigger',
@@ -191,7 +195,7 @@ test('an outage makes a shipped alert fire, and its policy repairs once what the
   expect(daemon.stderr()).not.toContain(TOKEN);
 }, 480_000);
 
-/** Requests of the daemon that resumed something. */
+/** Returns the daemon's requests that resumed entries. */
 function resumes({ proxy }: DaemonWorld): string[] {
   return proxy.passed.filter(({ method, url }) => method === 'POST' && url.includes('/resume')).map(({ url }) => url);
 }

@@ -1,4 +1,4 @@
-/** A real Alertmanager, both ways: it shows what the daemon tells people, and its alerts make policies run. */
+/** A real Alertmanager, in both directions: it shows the daemon's notifications, and its alerts trigger policies. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,11 @@ import { until } from '../support/until.ts';
 
 const TOKEN = 'canary-alertmanager-token';
 
-/** Ends with the test. @param webhook where it sends every alert, again and again */
+/**
+ * Ends with the test.
+ *
+ * @param webhook receiver of every alert, repeatedly
+ */
 function alertmanager(program: string, webhook = 'http://127.0.0.1:1/'): Promise<Alertmanager> {
   const token = join(tempDir(), 'token');
   writeFileSync(token, TOKEN);
@@ -57,12 +61,14 @@ policies:
 `;
 }
 
-test('a hold of the daemon is an alert, stays one over kill -9, and ends when the hold ends', async ({ skip }) => {
+test('a hold of the daemon is an alert, stays one over kill -9, and is resolved when the hold ends', async ({
+  skip,
+}) => {
   const program = installed('prometheus-alertmanager') ?? installed('alertmanager');
   if (program === undefined) skip('alertmanager is not installed');
   const world = await daemonWorld();
   const am = await alertmanager(program!);
-  // Four hours ahead: nothing but its own end can end it.
+  // Four hours ahead: only its own end can resolve it.
   const told = config(
     world,
     `notifications: { alertmanager: { url: "${am.url}", resendEvery: 1h, labels: { cluster: eu } }, infoAfter: 1s }`,

@@ -1,6 +1,6 @@
 /**
- * The shipped rules, as they are, before a real Prometheus: what fires soon after its cause, and what stays silent over
- * the demo. Alerts that wait longer than a test may are in deploy/prometheus/tests.
+ * The unchanged shipped rules in a real Prometheus: alerts that fire soon after their cause, and silent ones over the
+ * demo. Alerts that wait longer than a test are in deploy/prometheus/tests.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 const ruleFiles = RULE_FILES.map((path) => join(import.meta.dirname, '../..', path));
 
 const BY_DATE = 'how much of the budget is used depends on the day of the month';
-/** Critical alerts that the demo makes rightly, with the reason. */
+/** Critical alerts that the demo causes correctly, with the reason. */
 const RIGHT_IN_THE_DEMO: Readonly<Record<string, string>> = {
   MsgsvcBudgetNear: BY_DATE,
   MsgsvcBudgetRunsOut: BY_DATE,
@@ -40,7 +40,7 @@ interface Groups {
 
 const alertsOf = async (watching: Prometheus) => (await watching.ask<{ alerts: readonly Alert[] }>('alerts')).alerts;
 
-/** `NAME of JOB` of those in this state, or in any. */
+/** Returns `NAME of JOB` of those in this state, or in any. */
 function named(alerts: readonly Alert[], state?: string): string[] {
   return alerts
     .filter((alert) => state === undefined || alert.state === state)
@@ -56,7 +56,7 @@ async function firing(watching: Prometheus, expected: readonly string[]): Promis
   });
 }
 
-test('a pause, a bad configuration and daemons that are gone fire; over the demo nothing critical even waits to, but what is right', async ({
+test('a pause, an invalid configuration and missing daemons fire; over the demo no other critical alert is even pending', async ({
   skip,
 }) => {
   const program = installed('prometheus');
@@ -99,12 +99,12 @@ test('a pause, a bad configuration and daemons that are gone fire; over the demo
     dashboard_url: expect.stringContaining('/d/opsd-daemon?') as string,
   });
 
-  // Whatever waits to fire counts, too: nobody should be woken a moment after the test ends.
+  // Pending alerts count too: no one must be paged right after the test ends.
   const critical = alerts.filter(({ labels }) => labels['severity'] === 'critical');
   const ofDemo = critical.filter(({ labels }) => labels['job'] === 'demo' || labels['account'] === 'shop');
   expect(ofDemo.filter(({ labels }) => RIGHT_IN_THE_DEMO[labels['alertname']!] === undefined)).toEqual([]);
   expect(named(critical.filter((alert) => !ofDemo.includes(alert)))).toEqual(['OpsdDown of killed']);
-  // They were all looked at, and none of them failed.
+  // All of them were evaluated, and none of them failed.
   const { groups } = await watching.ask<Groups>('rules');
   const rules = groups.flatMap((group) => group.rules);
   expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
@@ -115,7 +115,7 @@ test('a pause, a bad configuration and daemons that are gone fire; over the demo
   world.write(config);
   const unpaused = opsd(['unpause', '--reason', 'the test is over', '--yes', '--socket', socket]);
   expect(await unpaused.ended, unpaused.stderr()).toEqual({ code: 0, signal: null });
-  // OpsdLogErrors goes on for a quarter of an hour, since errors were written.
+  // OpsdLogErrors stays active for a quarter of an hour, because errors were logged.
   await until({ what: 'what was mended fires no more', timeoutMs: 40_000 }, async () => {
     const names = named(await alertsOf(watching), 'firing');
     return CAUSED_IN_SHAKEN.every((name) => !names.includes(name));

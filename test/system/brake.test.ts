@@ -1,4 +1,4 @@
-/** The brakes, over a real daemon with several hundred acts under way: what was sent is seen on the road, not asked for. */
+/** The brakes, over a real daemon with several hundred actions in progress. The proxy shows the sent requests. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 const RUNS = 240;
 const WITHIN = { timeoutMs: 100_000 };
 
-test('pause, kill switch and OPSD_MODE let at most the request under way end, and what is left goes on after them', async () => {
+test('pause, kill switch and OPSD_MODE let at most the request in progress end, and the rest continues after them', async () => {
   const world = await bulkWorld();
   world.failRuns(RUNS);
   const road = await world.road();
@@ -47,7 +47,7 @@ policies:
   const sent = async (count: number): Promise<void> => {
     await until({ what: `${count} are sent`, ...WITHIN }, () => road.resumes.length >= count);
   };
-  /** After the brake: what came to the road since is the one request that was past it already, and no other follows. */
+  /** After the brake, at most the one request that had already passed arrives, and no other follows. */
   const stands = async (daemon: Program, guard: string, before: number): Promise<void> => {
     const lines = daemon.log().length;
     await until({ what: `runs are held by ${guard}`, ...WITHIN }, () => heldBy(daemon.log().slice(lines), guard) >= 2);
@@ -69,7 +69,8 @@ policies:
   await sent(road.resumes.length + 20);
   daemon.kill('SIGTERM');
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
-  // How long the signal takes to arrive is the machine's: what was under way then is told of after the word of the stop.
+  // The machine determines when the signal arrives. Outcomes of requests in progress are logged after the message of
+  // the stop.
   const told = daemon.log().map(({ msg }) => msg);
   expect(told).toContain('the daemon stops');
   expect(told.slice(told.indexOf('the daemon stops')).filter((msg) => msg === 'action').length).toBeLessThanOrEqual(1);

@@ -1,4 +1,4 @@
-/** The service's own failure callbacks, signed, reach the daemon; and no secret of hooks or notifications comes out. */
+/** The service's own failure callbacks, signed, reach the daemon. No secret of hooks or notifications leaks. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const BODY = 'canary-message-body-7c';
 const QUERY = 'canary-message-query-8d';
 const CANARIES = [KEY, TOKEN, AM_TOKEN, NOTIFY, NOTIFY_TOKEN, NOTIFY_HEADER, BODY, QUERY];
 
-test('a failure callback of the service is taken, makes its policy run, and leaves no secret anywhere', async () => {
+test('a failure callback of the service is accepted, triggers its policy, and leaks no secret', async () => {
   const emulator = await emulatorProgram([`--signing-key=${KEY}`]);
   const service = { url: emulator.url, token: TEST_TOKEN };
   const destination = await httpSink((_request, response) => void response.writeHead(503).end(BODY));

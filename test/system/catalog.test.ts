@@ -1,10 +1,10 @@
-/** The running demo and the catalogue name the same metrics. */
+/** The running demo and the catalog name the same metrics. */
 import { expect, test } from 'vitest';
 import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { clockedOpsd } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
-/** Metrics of the catalogue that the demo need not show, and why. */
+/** Metrics of the catalog that the demo need not show, with the reason. */
 const ABSENT: Readonly<Record<string, string>> = {
   msgsvc_log_events_by_dimension_total: 'collectors.logs.dimension is off unless it is set',
   msgsvc_messages_oldest_due_timestamp_seconds: 'only while a message is due',
@@ -47,7 +47,7 @@ const ABSENT: Readonly<Record<string, string>> = {
   process_max_fds: 'absent where the system does not tell',
 };
 
-/** Names of metrics that have samples, without what histograms add to theirs. */
+/** Returns the names of metrics with samples, without the suffixes of histograms. */
 function namesOf(text: string): ReadonlySet<string> {
   const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name!, type!]));
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -60,7 +60,7 @@ function namesOf(text: string): ReadonlySet<string> {
   );
 }
 
-test('every metric of the demo is in the catalogue, and every one of the catalogue is in the demo or has a reason not to be', async () => {
+test('every metric of the demo is in the catalog, and every one of the catalog is in the demo or has a reason for its absence', async () => {
   const demo = clockedOpsd({ speed: 5, since: Date.now() }, ['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
   const url = String((await demo.logged('the daemon runs'))['url']);
   const text = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();

@@ -1,4 +1,4 @@
-/** The compose file and what it starts, checked by the programs themselves: compose, promtool and amtool. */
+/** The compose file and its services, checked by the programs themselves: compose, promtool and amtool. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ test.skipIf(compose === undefined)(
       const missing = said(compose!, [...files, 'config', '--quiet'], { ...env, [name]: '' });
       expect([missing.status, missing.stderr]).toEqual([1, expect.stringMatching(/a folder with|the folder of/)]);
     }
-    // What stands behind takes the place of what was before it.
+    // Later arguments override earlier ones.
     const { stdout } = said(compose!, [...files, 'config'], env);
     expect(stdout).not.toContain('alertmanager.demo.yaml');
     expect(stdout).not.toMatch(/^ *- demo$/m);
@@ -46,7 +46,7 @@ test.skipIf(compose === undefined).each([
   ['networks:', 'network:'],
   ['interval: 15s', 'intervals: 15s'],
   ['opsd-data:/var', 'opsd-date:/var'],
-])('compose refuses a file in which %s is written %s', (right, wrong) => {
+])('compose rejects a file in which %s is written %s', (right, wrong) => {
   const file = join(tempDir(), 'compose.yaml');
   const text = readFileSync(join(FOLDER, 'compose.yaml'), 'utf8');
   writeFileSync(file, text.replace(right, wrong));
@@ -55,7 +55,7 @@ test.skipIf(compose === undefined).each([
 });
 
 test.skipIf(promtool === undefined)(
-  'promtool takes the example for Prometheus, and refuses one without its rules',
+  'promtool accepts the example for Prometheus, and rejects one without its rules',
   () => {
     const folder = join(tempDir(), 'prometheus');
     cpSync(join(ROOT, 'deploy/prometheus'), folder, { recursive: true });
@@ -67,7 +67,7 @@ test.skipIf(promtool === undefined)(
   },
 );
 
-test.skipIf(amtool === undefined)('amtool takes the configuration of the demo', () => {
+test.skipIf(amtool === undefined)('amtool accepts the configuration of the demo', () => {
   const checked = said(amtool!, ['check-config', join(FOLDER, 'alertmanager.demo.yaml')]);
   expect(checked).toMatchObject({ status: 0, stderr: '' });
   expect(checked.stdout).toContain('SUCCESS');

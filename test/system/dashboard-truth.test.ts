@@ -1,6 +1,6 @@
 /**
- * What panels say where a dashboard easily lies, asked of the real promtool over a handful of series: no traffic is not
- * 0 %, what is withheld is not 0, no limit is not a full bar, and two daemons are not twice as much.
+ * Content of panels that are easily wrong, evaluated by the real promtool over a few series. No traffic is not 0 %,
+ * withheld is not 0, no limit is not a full bar, and two daemons are not twice as much.
  */
 import { expect, test } from 'vitest';
 import { always, of, verdictOf } from '../support/panel-truth.ts';
@@ -282,7 +282,7 @@ const CASES: readonly PanelCase[] = [
       [of('msgsvc_search_index_info', 'index="i",name="new"')]: always(2),
       [of('msgsvc_search_index_info', 'index="i",name="old"', { instance: 'b' })]: always(1),
     },
-    // The value of the info metric is 1 in truth; the greater one decides here which name stays.
+    // The value of the info metric is really 1. Here the larger value decides which name stays.
     shown: { '{account="shop",index="i",name="new"}': 20 },
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * The dashboards drawn in a browser from their JSON and a real Prometheus. With SCREENSHOTS, a folder, it leaves
- * pictures there, of the first SCREENSHOTS_MINUTES of the demo.
+ * The dashboards, rendered in a browser from their JSON and a real Prometheus. With SCREENSHOTS, a folder, the test
+ * writes pictures there, of the first SCREENSHOTS_MINUTES of the demo.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { watchedDemo } from '../support/watched-demo.ts';
 
 const HOUR = 3_600;
 
-test('every panel of every dashboard is drawn with data, but those that are quiet', async ({ skip }) => {
+test('every panel of every dashboard is rendered with data, except quiet ones', async ({ skip }) => {
   const [server, promtool, chromium] = ['prometheus', 'promtool', 'chromium'].map(installed);
   if (server === undefined || promtool === undefined || chromium === undefined) skip('a program is not installed');
   const { SCREENSHOTS: pictures, SCREENSHOTS_MINUTES: minutes } = process.env;
@@ -37,7 +37,7 @@ test('every panel of every dashboard is drawn with data, but those that are quie
   expect(asked).not.toEqual([]);
   const folder = tempDir();
   for (const dashboard of DASHBOARDS) {
-    // That moment and no later one: a campaign that it shows may be over by now.
+    // Exactly that time: a campaign that it shows may end soon.
     const view = await viewOf(dashboard, prometheus, { ...now, toMs });
     const file = join(folder, `${dashboard.uid}.html`);
     writeFileSync(file, pageOf(dashboard, await answersOf(dashboard, prometheus, view), view));

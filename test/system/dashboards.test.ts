@@ -1,6 +1,6 @@
 /**
- * Every query of every dashboard, asked of a real Prometheus as Grafana asks it. Over the demo all of them show
- * something, but those that are written down as quiet; and each of these shows something once its fault is there.
+ * Every query of every dashboard, sent to a real Prometheus as Grafana sends it. Over the demo all of them have data,
+ * except those in the list of quiet ones. Each of these has data once its fault occurs.
  */
 import { expect, test } from 'vitest';
 import { QUIET } from '../../dashboards/quiet.ts';
@@ -17,7 +17,7 @@ import { RULE_PATHS, watchedDemo } from '../support/watched-demo.ts';
 const HOUR = 3_600;
 const WEEK = 168 * HOUR;
 
-test('over the demo no query errs, none is empty but those that are quiet, and these are', async ({ skip }) => {
+test('over the demo no query fails, and exactly the quiet ones are empty', async ({ skip }) => {
   const [server, promtool] = [installed('prometheus'), installed('promtool')];
   if (server === undefined || promtool === undefined) skip('prometheus is not installed');
   const {
@@ -30,25 +30,25 @@ test('over the demo no query errs, none is empty but those that are quiet, and t
   const { asked, empty } = await lookUntil(source, now, isLoud);
   expect(asked.length).toBeGreaterThan(DASHBOARDS.length * 10);
 
-  // The list has no entry for what is not there, and none for what shows something.
+  // The list has no entry for an unknown query, and none for a query with data.
   const known = new Set(asked.map(quietKey));
   expect(Object.keys(QUIET).filter((key) => !known.has(key))).toEqual([]);
   const isQuiet = (what: string): boolean => !isLoud(what) && QUIET[quietKey(what)!]!.inDemo !== true;
   expect(asked.filter((what) => isQuiet(what) && !empty.has(what))).toEqual([]);
 
-  // The days before, and other choices of the variables.
+  // The previous days, and other choices of the variables.
   await lookUntil(source, { seconds: WEEK, picking: 'all', since: 0 }, isLoud);
   await lookUntil(source, { seconds: HOUR, picking: 'every', since: liveSince }, isLoud);
   expect((await look(source, { seconds: HOUR, picking: 'first', since: liveSince })).asked).toEqual(asked);
   expect(await promtoolSays(promtool!, await (await fetch(`${url}/metrics`)).text())).toBe('');
 }, 420_000);
 
-test('each query that is quiet shows something once its fault is there', async ({ skip }) => {
+test('each quiet query has data once its fault occurs', async ({ skip }) => {
   const server = installed('prometheus');
   if (server === undefined) skip('prometheus is not installed');
   const shop = await troubledShop({ seed: 3, speed: 5 });
   const source = await prometheus(server!, { jobs: { opsd: shop.url }, scrapeSeconds: 2, ruleFiles: RULE_PATHS });
-  // What was before is known, so that a change is one.
+  // The earlier state is known, so that a change is visible.
   await until(
     { what: 'the daemon is watched', timeoutMs: 60_000 },
     async () => (await source.value('min(count_over_time(opsd_config_last_reload_successful[1m]))')) >= 2,

@@ -1,4 +1,4 @@
-/** What `npm start` shows of policies within its first minutes, as the daemon itself tells it. */
+/** State of policies within the first minutes of `npm start`, as the daemon reports it. */
 import { expect, test } from 'vitest';
 import { clockedOpsd, opsd } from '../support/program.ts';
 import { until } from '../support/until.ts';
@@ -18,8 +18,8 @@ interface RunRow {
 
 const WITHIN = { timeoutMs: 300_000 };
 
-test('a campaign that halts and goes on, a prune, an approved raise up to its ceiling, a plan that waits', async () => {
-  // Faster, the outage is over before the policy runs on a busy machine.
+test('a campaign that halts and continues, a prune, an approved raise up to its ceiling, a pending plan', async () => {
+  // At higher speed, the outage ends before the policy runs on a busy machine.
   const time = { speed: 2, since: Date.now() };
   const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', '7']);
   const { url, socket } = await until({ what: 'the addresses are printed', timeoutMs: 30_000 }, () =>
@@ -37,7 +37,7 @@ test('a campaign that halts and goes on, a prune, an approved raise up to its ce
   const active = async (): Promise<readonly string[]> =>
     (await ask<{ conditions: readonly { key: string }[] }>('conditions')).conditions.map(({ key }) => key);
 
-  /** Watched from the start: the outage comes within two minutes, and the next one much later. */
+  /** Observed from the start: the outage starts within two minutes, and the next one much later. */
   async function campaignHaltsAndGoesOn(): Promise<void> {
     await until({ what: 'a step was verified', ...WITHIN }, async () => (await repaired()) > 0);
     await until({ what: 'the campaign halted in the outage', ...WITHIN }, async () =>
@@ -58,14 +58,14 @@ test('a campaign that halts and goes on, a prune, an approved raise up to its ce
     await until({ what: 'a prune deleted mails', ...WITHIN }, async () =>
       (await actionsOf('prune-old-mail')).some(({ outcome }) => outcome === 'verified'),
     );
-    // Its first runs were made in audit.
+    // Its first runs were in audit.
     const prunes = (await runsOf('prune-old-mail')).toReversed();
     expect(prunes.slice(0, 2).map(({ acted, detail }) => [acted, detail?.includes('probation')])).toEqual([
       [0, true],
       [0, true],
     ]);
 
-    // The store began on the day on which the budget was asserted.
+    // The store was created on the day of the budget's assertion.
     const { id } = await until({ what: 'a raise waits for a person', ...WITHIN }, async () =>
       (await ask<{ plans: readonly { id: string; policy: string }[] }>('plans?state=pending')).plans.find(
         ({ policy }) => policy === 'raise-budget',
@@ -81,7 +81,7 @@ test('a campaign that halts and goes on, a prune, an approved raise up to its ce
 
   await Promise.all([campaignHaltsAndGoesOn(), plansAndPrunes()]);
 
-  // Nobody approved, and nothing is above the ceiling.
+  // Nothing was approved, and nothing exceeds the ceiling.
   expect(await actionsOf('resume-onboarding')).toEqual([]);
   expect(await actionsOf('raise-budget')).toHaveLength(1);
   demo.kill('SIGINT');

@@ -1,4 +1,4 @@
-/** What `npm start` runs, in a process of its own: what it shows must agree with what the service did. */
+/** The program of `npm start`, in a separate process: its metrics must agree with the service. */
 import { expect, test } from 'vitest';
 import { scrape } from '../support/exposition.ts';
 import { otlpSink } from '../support/otlp-sink.ts';
@@ -19,7 +19,7 @@ interface ActionRow {
 const isEnd = (row: LogRow): boolean =>
   row.state === 'DELIVERED' || row.state === 'FAILED' || row.state === 'CANCELLED';
 
-/** A scrape that no fold came between: two in a row with the same watermark. */
+/** Returns a scrape without a fold during it: two in a row have the same watermark. */
 async function settledScrape(url: string) {
   return await until({ what: 'two scrapes with the same watermark' }, async () => {
     const [first, second] = [await scrape(url), await scrape(url)];
@@ -28,7 +28,7 @@ async function settledScrape(url: string) {
   });
 }
 
-test('deliveries, failures, DLQ entries, resumed runs and spans agree with what the service did', async () => {
+test('deliveries, failures, DLQ entries, resumed runs and spans agree with the service', async () => {
   const startedAt = Date.now();
   const spans = await otlpSink();
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '7'], {
@@ -42,7 +42,7 @@ test('deliveries, failures, DLQ entries, resumed runs and spans agree with what 
     async () => (await scrape(url)).sum('msgsvc_log_events_total', { state: 'DELIVERED' }) > 0,
   );
 
-  // Something of everything has happened, up to a resumed run that was judged.
+  // Every kind of event has occurred, including a resumed run with a verdict.
   await until({ what: 'a resume was verified', timeoutMs: 100_000 }, async () => {
     const metrics = await scrape(url);
     return (
@@ -90,7 +90,7 @@ test('deliveries, failures, DLQ entries, resumed runs and spans agree with what 
     attempts.filter((row) => row.state === 'ERROR' && ended.has(row.messageId)).length,
   );
 
-  // Resumed runs: each act is one run that carries the stamp, and no entry was resumed twice.
+  // Resumed runs: each action is one run with the stamp, and no entry was resumed twice.
   await until({ what: 'acts, stamped runs and the counter agree', timeoutMs: 30_000 }, async () => {
     const { actions } = (await (await fetch(`${url}/api/v1/actions`)).json()) as { actions: readonly ActionRow[] };
     const resumed = actions.filter(({ action }) => action === 'workflow-dlq.resume');
@@ -100,19 +100,19 @@ test('deliveries, failures, DLQ entries, resumed runs and spans agree with what 
         .filter((row) => row.labels?.some((label) => label.startsWith('opsd:')))
         .map((row) => row.messageId),
     );
-    // Policies go on meanwhile: between two looks nothing may have been done.
+    // Policies continue in the meantime: nothing must have been done between two reads.
     const counted = (await scrape(url)).sum('opsd_action_items_total', { action: 'workflow-dlq.resume' });
     return resumed.length > 0 && stamped.size === counted && resumed.length === counted;
   });
 
-  // The DLQ as it is: between two equal listings the gauges must say the same.
+  // The present DLQ: between two equal listings the gauges must have equal values.
   await until({ what: 'the gauges show the workflow DLQ', timeoutMs: 30_000 }, async () => {
     const before = (await failedRuns(service)).length;
     const shown = (await scrape(url)).sum('msgsvc_workflow_dlq_runs');
     return before > 0 && shown === before && (await failedRuns(service)).length === before;
   });
 
-  // A policy in approve mode has only said what it would do.
+  // A policy in approve mode has only shown its plan.
   const final = await scrape(url);
   expect(final.sum('opsd_policy_runs_total', { policy: 'resume-onboarding' })).toBeGreaterThan(0);
   expect(final.sum('opsd_action_items_total', { policy: 'resume-onboarding' })).toBe(0);
@@ -122,7 +122,7 @@ test('deliveries, failures, DLQ entries, resumed runs and spans agree with what 
   expect(demo.log().filter((line) => line['level'] === 'error')).toEqual([]);
 }, 240_000);
 
-test('an address that is taken is told with the option that takes another', async () => {
+test('an address in use is reported with the option for another', async () => {
   const taken = await otlpSink();
   const demo = opsd(['demo', '--listen', new URL(taken.url).host]);
   expect(await demo.ended).toEqual({ code: 1, signal: null });

@@ -1,4 +1,4 @@
-/** TLS and users in the real program: certificates and users that change while it runs, and secrets that stay inside. */
+/** TLS and users in the real program: certificates and users that change at run time, and secrets that do not leak. */
 import { hashSync } from 'bcryptjs';
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const NOT_AFTER = 'opsd_tls_certificate_not_after_timestamp_seconds';
 const TLS = 'tls_server_config: { cert_file: server.crt, key_file: server.key }\n';
 const USERS = `basic_auth_users:\n  alice: ${HASH}\n`;
 
-/** All of it is there at once, as a volume's files are. */
+/** Writes all files at once, as a volume does. */
 function put(world: DaemonWorld, files: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(world.folder, `${name}.new`), text);
@@ -40,7 +40,7 @@ function said(daemon: Program, message: string): readonly Readonly<Record<string
   return daemon.log().filter((line) => line['msg'] === message);
 }
 
-test('certificates and users are taken up without a connection lost; what is bad changes nothing and is told', async () => {
+test('certificates and users are applied without a lost connection; invalid ones change nothing and are reported', async () => {
   const world = await daemonWorld();
   const ca = await authority();
   const ends = [new Date('2040-01-01T00:00:00Z'), new Date('2041-01-01T00:00:00Z')] as const;
@@ -79,7 +79,7 @@ test('certificates and users are taken up without a connection lost; what is bad
   expect((await refused.ended).code).toBe(1);
   expect(refused.stderr()).toContain('this key does not belong to the certificate in cert_file');
 
-  // Mended, and with another user: both hold at once.
+  // Fixed, and with another user: both apply at once.
   put(world, { ...second, 'web.yaml': `${TLS}${USERS}  bob: ${HASH}\n` });
   const mended = opsd(['reload', '--socket', join(world.folder, 'opsd.db.sock')]);
   await mended.ended;
@@ -89,7 +89,7 @@ test('certificates and users are taken up without a connection lost; what is bad
   expect(said(daemon, 'the daemon runs')).toHaveLength(1);
   expect(said(daemon, 'web configuration changed, applying it').length).toBeGreaterThan(0);
 
-  // Who is taken out loses access, though the configuration still gives him a role; who stands alone is not taken out.
+  // A removed user loses access, though the configuration still assigns a role. The remaining one keeps it.
   put(world, { 'web.yaml': TLS + USERS });
   await until(
     { what: 'bob is nobody' },
@@ -99,7 +99,7 @@ test('certificates and users are taken up without a connection lost; what is bad
   await until({ what: 'it is refused' }, async () => (await metricsBy()).value(OK) === 0);
   expect((await fresh()(`${url}/metrics`)).status).toBe(401);
 
-  // Plain HTTP is another listener: it is opened anew, on the same port.
+  // Plain HTTP is another listener: it is opened again, on the same port.
   put(world, { 'web.yaml': USERS });
   await until({ what: 'it has started again' }, () => said(daemon, 'the daemon runs').length === 2);
   const plain = url.replace('https:', 'http:');
@@ -110,7 +110,7 @@ test('certificates and users are taken up without a connection lost; what is bad
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
 
-test('hooks have TLS and client certificates of their own, and no users', async () => {
+test('hooks have their own TLS and client certificates, and no users', async () => {
   const world = await daemonWorld();
   const ca = await authority();
   const hooksWeb = TLS.replace(' }', ', client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.crt }');
@@ -178,7 +178,7 @@ test('no password, hash or key in logs, pages, metrics, errors, the store or the
   expect(seen['pause']).toContain('All policies are paused.');
   expect(seen['pause of nobody']).toContain('not known here');
 
-  // Everything that can be wrong about them is told.
+  // Every possible error about them is reported.
   const broken = {
     'a hash with more behind it': TLS + USERS.replace(HASH, `${HASH}x`),
     'a key in the wrong place': `tls_server_config:\n  cert_file: server.crt\n  kee: |\n    ${pair['server.key'].trimEnd().replaceAll('\n', '\n    ')}\n`,

@@ -1,4 +1,4 @@
-/** The lines that docs/emulator.md shows, run as they stand against a running emulator. It needs curl and python3. */
+/** The commands of docs/emulator.md, run unchanged against a running emulator. The test needs curl and python3. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

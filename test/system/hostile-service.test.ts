@@ -1,6 +1,6 @@
 /**
- * The real program under the memory limit of the image, over a service that answers with all the harm there is: it
- * stays within the limit, its probes are answered meanwhile, and an account beside is read.
+ * The real program under the memory limit of the image, over a service with hostile responses. It stays within the
+ * limit, its probes respond in the meantime, and a second account is read.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ import { opsd, type Program } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-/** Of the shipped Deployment; Node gives itself half of it as heap. */
+/** Limit of the shipped Deployment. Node uses half of it as heap. */
 const LIMIT_MIB = 512;
-/** Single things that are asked for at the same time. */
+/** Items that are requested concurrently. */
 const KEYS = Array.from({ length: 4 }, (_, at) => `key-${at}`);
-/** A probe that takes longer is taken for one that is never answered. */
+/** A slower probe counts as one without a response. */
 const HANGS_MS = 20_000;
 
-test('hostile answers neither exceed the memory limit nor block the probes', { timeout: 600_000 }, async () => {
+test('hostile responses neither exceed the memory limit nor block the probes', { timeout: 600_000 }, async () => {
   const good = await httpSink((_request, response) => void response.end('{"logs":[],"messages":[]}'));
   const hostile = await httpSink();
   const daemon = daemonOver(good.url, hostile.url);
@@ -35,7 +35,7 @@ test('hostile answers neither exceed the memory limit nor block the probes', { t
     hostile.answerWith(answer());
     const before = new Map((await sources('hostile')).map(({ collector, runs }) => [collector, runs]));
     let probed = 0;
-    // The first may have begun before.
+    // The first read may have begun before.
     await until({ what: `all has been read twice: ${what}`, timeoutMs: 120_000 }, async () => {
       if (daemon.child.exitCode !== null || daemon.child.signalCode !== null) return true;
       const probe = await fetch(`${url}/-/healthy`, { signal: AbortSignal.timeout(HANGS_MS) });
@@ -76,7 +76,7 @@ accounts:
   return opsd(['run', '--config', file], { env: { NODE_OPTIONS: `--max-old-space-size=${LIMIT_MIB / 2}` } });
 }
 
-/** The most memory that the process ever had. */
+/** Returns the peak memory of the process. */
 function peakMib({ pid }: Program): number {
   const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
   return Number(kib) / 1_024;

@@ -1,6 +1,6 @@
 /**
- * The image, built and run for real where this machine allows it; where it does not, it says why, and that is all that
- * can be tested here. The Dockerfile itself is looked at in test/deploy.
+ * The image, built and run for real if this machine allows it. Otherwise the test checks only that the reason is
+ * reported. test/deploy checks the Dockerfile itself.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../deploy/image/image.ts');
 
-test('npm run image builds it, looks into it, and runs it; or says why it cannot', async () => {
+test('npm run image builds it, inspects it, and runs it; or reports why it cannot', async () => {
   const out = tempDir();
-  // Packages are loaded as this machine's npm loads them, and its environment may say from where.
+  // Packages are loaded as this machine's npm loads them, and its environment may name the source.
   const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
   const run = start('npm', ['run', '--silent', 'image', '--', '--out', out], { env: env as Record<string, string> });
   const { code } = await run.ended;
@@ -44,7 +44,7 @@ test('names the programs that are missing', async () => {
     expect(run.stderr()).toContain(`${program} is not installed: apt-get install`);
 });
 
-test('needs no Debian of its own where a base is given, and refuses what it does not know', async () => {
+test('needs no Debian of its own with a given base, and rejects unknown options', async () => {
   const given = start(process.execPath, [SCRIPT, '--base', 'node:24'], { env: { PATH: tempDir() } });
   expect((await given.ended).code).toBe(69);
   expect(given.stderr()).not.toContain('mmdebstrap is not');

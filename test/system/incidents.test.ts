@@ -1,6 +1,6 @@
 /**
- * The incidents that every default was walked through, against the embedded service in virtual time. A default that is
- * changed has to pass them again.
+ * The incidents that justified every default, against the embedded service in virtual time. A changed default has to
+ * pass them again.
  */
 import { expect, test } from 'vitest';
 import { HOST, HOUR, incidentStage, MINUTE, type IncidentStage } from '../support/incident-stage.ts';
@@ -8,7 +8,7 @@ import { policyOf } from '../support/policies.ts';
 
 const LONG = 300_000;
 
-/** Four lines, as the documentation shows them, and all else by default. */
+/** A policy of four lines, as in the documentation, with all other settings by default. */
 function fourLines(name: string, over: Readonly<Record<string, unknown>> = {}) {
   return policyOf('workflow-dlq.resume', {
     name,
@@ -19,7 +19,7 @@ function fourLines(name: string, over: Readonly<Record<string, unknown>> = {}) {
   });
 }
 
-/** Sizes of a group's steps, in their order. */
+/** Returns the sizes of a group's steps, in their order. */
 function steps(stage: IncidentStage, path: string): number[] {
   const sizes = new Map<string, number>();
   for (const { proposal } of stage.resumes()) {
@@ -47,7 +47,7 @@ test(
     await stage.emulator.destinations.script(HOST, [{ status: 503, times: 1_000_000 }]);
     await stage.run(120);
     expect(failed).toBe(5_000);
-    // While it is down nothing is sent, or single canaries; and it is said why.
+    // During the outage nothing or a single canary is sent, with the reason.
     expect(stage.resumes().length).toBeLessThanOrEqual(3);
     const held = stage.engine.conditions().find(({ key }) => key === 'held/resume-billing');
     expect(['destination', 'arrivals', 'ramp']).toContain(held?.guard);
@@ -69,7 +69,7 @@ test(
     expect((stage.now() - repairedAt) / HOUR).toBeLessThanOrEqual(2.1);
     const sizes = steps(stage, '/invoice');
     expect(sizes.slice(sizes.indexOf(3) - 1, sizes.indexOf(3) + 7)).toEqual([1, 3, 9, 27, 81, 243, 500, 500]);
-    // Nobody was resumed twice, and the destination saw no more than the flow control allows.
+    // No run was resumed twice, and the destination saw at most the rate of the flow control.
     expect(new Set(stage.resumes().map(({ proposal }) => proposal.target)).size).toBe(stage.resumes().length);
   },
   LONG,
@@ -96,10 +96,10 @@ test(
       await stage.start('/b', { 'Svc-Label': 'billing' });
     }
     await stage.run(180);
-    // Of the broken workflow one canary is lost in each interval of the breaker.
+    // The broken workflow loses one canary in each interval of the breaker.
     expect(steps(stage, '/a').every((size) => size === 1)).toBe(true);
     expect(steps(stage, '/a').length).toBeLessThanOrEqual(3);
-    // It says which group, and why.
+    // The condition names the group and the reason.
     expect(stage.engine.conditions()).toContainEqual(
       expect.objectContaining({
         key: `halted/resume-billing/https://${HOST}/a`,
@@ -158,7 +158,7 @@ test(
     for (let i = 0; i < 10; i++) await stage.start('/loop', { 'Svc-Label': 'billing' });
     await stage.run(60);
 
-    // Neither raised nor held in silence: a person is asked, with the hours left at this pace.
+    // Neither raised nor held silently: the plan waits for approval, with the remaining hours at this rate.
     const budget = () => stage.ledger.raises('acc-1', 0);
     expect(budget()).toEqual([]);
     const [pending] = stage.ledger.storedPlans(['pending'], stage.now());
@@ -170,7 +170,7 @@ test(
     expect(hours).toBeLessThan(14);
     const keys = stage.engine.conditions().map(({ key }) => key);
     expect(keys).toContain('approval/raise-budget');
-    // What resumes into the loop has been halted, and cannot be what burns it.
+    // The policy that resumes into the loop was halted, so it cannot burn the budget.
     expect(keys).toContain(`halted/resume-billing/https://${HOST}/loop`);
     expect(
       stage.resumes().filter(({ proposal }) => proposal.action === 'workflow-dlq.resume').length,

@@ -1,4 +1,4 @@
-/** Two daemons that do not know of each other, and one that has lost its memory: the stamps that travel with runs tell. */
+/** Two independent daemons, and one that has lost its store: the stamps of runs identify them. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ interface Instance {
   command(...args: string[]): Promise<{ readonly code: number | null; readonly stdout: string }>;
 }
 
-/** A daemon with a store of its own on the same account. */
+/** Starts a daemon with its own store on the same account. */
 async function instance(world: BulkWorld): Promise<Instance> {
   const road = await world.road();
   const folder = tempDir();
@@ -82,7 +82,7 @@ async function plan(one: Instance): Promise<{
   return (JSON.parse(stdout) as { plans: [never] }).plans[0];
 }
 
-test('a second instance leaves alone what another one repairs, and says whose it is', async () => {
+test('a second instance does not touch runs that another one repairs, and names their owner', async () => {
   const world = await bulkWorld();
   const first = await instance(world);
   const second = await instance(world);
@@ -95,7 +95,7 @@ test('a second instance leaves alone what another one repairs, and says whose it
     skipped: [{ guard: 'other_instance', reason: `stamped by instance ${who}` }],
   });
   expect(second.road.resumes).toEqual([]);
-  // What nobody has touched is anybody's.
+  // Any instance may act on a run without a stamp.
   daemon.kill('SIGTERM');
   await daemon.ended;
   world.failRuns(1);
@@ -125,7 +125,7 @@ test.each([
     await until({ what: 'it has looked' }, () => runsOf(again) >= 2);
     const left = { guard: 'other_instance', reason: `stamped by instance ${stamps[0]!.split(':')[1]}`, count: 3 };
     if (!withAudit) {
-      // The audit log knows of acts that this store does not: a person has to say that it may go on.
+      // The audit log has actions that this store lacks: an operator has to adopt the store first.
       expect(await plan(one)).toMatchObject({ effectiveMode: 'audit', skipped: [left] });
       expect(one.road.resumes).toHaveLength(before);
       const adopted = await one.command('state', 'adopt', '--reason', 'the disk was lost');
@@ -135,7 +135,7 @@ test.each([
     const runs = runsOf(again);
     await until({ what: 'it has looked again' }, () => runsOf(again) >= runs + 2);
     expect((await plan(one)).skipped).toContainEqual(expect.objectContaining(left));
-    // Each lineage as often as its stamp tells, and its attempts with it.
+    // Each lineage has the attempts of its stamp.
     expect(one.road.resumes.slice(before)).toHaveLength(2);
     expect(stamped(world)).toEqual(expect.arrayContaining([...stamps]));
     again.kill('SIGTERM');

@@ -1,6 +1,6 @@
 /**
- * The manifests as users apply them, rendered by a real kustomize: the API would take them, a namespace with restricted
- * pod security would, and what they say of ports, paths and names is what the daemon and its image say.
+ * The manifests as users apply them, rendered by a real kustomize. The API would accept them, and so would a namespace
+ * with restricted pod security. Their ports, paths and names match the daemon and its image.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ function podOf(manifests: readonly Manifest[]) {
   return { template, pod: template.spec!, container: container! };
 }
 
-/** What the example cannot have. */
+/** Files that the example cannot contain. */
 const { cert, key } = await (await authority()).issue({ sans: [{ type: 'dns', value: 'opsd' }] });
 const certificate = { 'tls.crt': cert, 'tls.key': key };
 
@@ -65,7 +65,7 @@ function imageEnvironment(): Record<string, string> {
 /** Maps whose keys are the user's own. */
 const FREE = ['labels', 'annotations', 'matchLabels', 'data', 'stringData', 'requests', 'limits'];
 
-/** For each field that a kind is given somewhere one object, with that field misspelt. */
+/** Returns one object with a misspelled field, for each field that a kind has. */
 function misspelt(manifests: readonly Manifest[]): Manifest[] {
   const found: Manifest[] = [];
   const seen = new Set<string>();
@@ -93,7 +93,7 @@ function misspelt(manifests: readonly Manifest[]): Manifest[] {
   return found;
 }
 
-/** The volume that a path lies on, and the rest of the path. */
+/** Returns the volume of a path, and the rest of the path. */
 function mountOf(manifests: readonly Manifest[], path: string) {
   const { pod, container } = podOf(manifests);
   const mounts = container.volumeMounts!.filter(
@@ -104,7 +104,7 @@ function mountOf(manifests: readonly Manifest[], path: string) {
   return { volume, rest: path.slice((mount?.mountPath.length ?? 0) + 1) };
 }
 
-/** Every path in a configuration that a key named …File gives. */
+/** Returns every path of a key named …File in a configuration. */
 function secretFiles(text: string): string[] {
   return [...text.matchAll(/\b\w+File: ([^\s,}]+)/g)]
     .map((match) => match[1]!)
@@ -114,7 +114,7 @@ function secretFiles(text: string): string[] {
 const configText = (manifests: readonly Manifest[]): string =>
   only(manifests, 'ConfigMap', 'opsd-config').data!['config.yaml']!;
 
-/** Takes in the lines that the configuration shows and does not use. */
+/** Enables the commented lines of the configuration. */
 const withCommented = (text: string): string => text.replace(/^( *)#(?! \S)/gm, '$1');
 
 describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
@@ -125,13 +125,13 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     ['the base', base],
     ['the example', example],
     ['the example of Secrets', secretsExample],
-  ])('%s is what the API takes: known fields, values of their types', (_name, manifests) => {
+  ])('%s is valid for the API: known fields, values of their types', (_name, manifests) => {
     expect(manifests.length).toBeGreaterThan(3);
     expect(invalidValues(manifests)).toEqual([]);
     expect(strictComplaints(manifests).filter((complaint) => complaint !== undefined)).toEqual([]);
   });
 
-  test('any field that is misspelt would be refused', () => {
+  test('any misspelled field would be rejected', () => {
     const wrong = misspelt(example);
     expect(wrong.length).toBeGreaterThan(120);
     const complaints = strictComplaints(wrong);
@@ -160,7 +160,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       hooks: config.hooks.listen?.port,
       probes: config.server.probes.listen?.port,
     });
-    // Of IPv6 and IPv4: where pods have addresses of one kind, it may be either.
+    // IPv6 or IPv4: pods may have only addresses of one kind.
     for (const listen of [config.server.listen, config.hooks.listen, config.server.probes.listen])
       expect(listen?.host).toBe('::');
     for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe])
@@ -186,11 +186,11 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       { ports: [{ protocol: 'TCP', port: 443 }] },
       { to: [{ namespaceSelector: {} }], ports: [{ protocol: 'TCP', port: 4318 }] },
     ]);
-    // Pages and the API are not for everybody.
+    // Pages and the API are restricted.
     expect(ingress![0]!.from).toHaveLength(1);
   });
 
-  test('paths are those of the image, and lie on the volumes that are meant', () => {
+  test('paths are those of the image, and are on the intended volumes', () => {
     const { container } = podOf(base);
     const image = imageEnvironment();
     expect(container.command ?? container.args).toBeUndefined();
@@ -207,7 +207,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       volume: { configMap: { name: 'opsd-pause', optional: true } },
       rest: 'PAUSE',
     });
-    // A file that is mounted alone is not brought up to date.
+    // A file that is mounted alone is never updated.
     expect(container.volumeMounts!.filter((mount) => 'subPath' in mount || 'subPathExpr' in mount)).toEqual([]);
     const writable = container
       .volumeMounts!.filter(({ readOnly }) => readOnly !== true)
@@ -236,13 +236,13 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       const { volume, rest } = mountOf(manifests, file);
       expect(documented.get(volume?.secret?.secretName ?? ''), file).toContain(rest);
     }
-    // What is used without a change needs no optional Secret.
+    // The unchanged base needs no optional Secret.
     if (manifests === base)
       for (const file of secretFiles(configText(base).replace(/^ *#.*/gm, '')))
         expect(needed).toContain(mountOf(base, file).volume!.secret!.secretName);
   });
 
-  test('with TLS and users, Prometheus comes as one of them, and everything it needs is documented', async () => {
+  test('with TLS and users, Prometheus authenticates as one of them, and everything it needs is documented', async () => {
     const { config } = configOf(example);
     const { basicAuth, tlsConfig, scheme } = only(example, 'ServiceMonitor').spec.endpoints[0]!;
     expect([scheme, tlsConfig?.serverName]).toEqual(['https', 'opsd']);
@@ -254,7 +254,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     expect(await compare(told(basicAuth?.password)!, hash!.reveal())).toBe(true);
     const users = [...config.doors.server!.users.keys()];
     expect(users).toEqual(expect.arrayContaining(Object.keys(config.server.users)));
-    // What stands without the component is plain.
+    // Without the component there is no TLS.
     expect(configOf(base).config.doors.server).toBeUndefined();
     expect(podOf(base).pod.volumes!.map(({ name }) => name)).not.toContain('secret-web');
   });
@@ -262,7 +262,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
   test.each([
     ['the base', base],
     ['the example', example],
-  ])('%s: the pod is one that restricted pod security admits', (_name, manifests) => {
+  ])('%s: restricted pod security admits the pod', (_name, manifests) => {
     const { pod, container } = podOf(manifests);
     expect(pod.containers).toHaveLength(1);
     expect(pod.initContainers ?? pod.ephemeralContainers).toBeUndefined();
@@ -284,7 +284,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     expect(container.ports!.filter((port) => 'hostPort' in port || 'hostIP' in port)).toEqual([]);
     const admitted = ['configMap', 'secret', 'persistentVolumeClaim', 'emptyDir'];
     for (const { name, ...source } of pod.volumes!) expect(admitted, name).toContain(Object.keys(source).join());
-    // Nothing of the API server's is handed to it.
+    // The pod gets no credentials of the API server.
     expect(pod.automountServiceAccountToken).toBe(false);
     expect(only(manifests, 'ServiceAccount').automountServiceAccountToken).toBe(false);
     expect(pod.enableServiceLinks).toBe(false);
@@ -293,7 +293,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
   test.each([
     ['the base', base],
     ['the example', example],
-  ])('%s: selectors meet the labels of what they are for, and nothing else', (_name, manifests) => {
+  ])('%s: selectors match the labels of their targets, and nothing else', (_name, manifests) => {
     const labels = podOf(manifests).template.metadata!.labels!;
     const meets = (selector: Readonly<Record<string, string>>, of: Readonly<Record<string, string>>): boolean =>
       Object.entries(selector).every(([key, value]) => of[key] === value);
@@ -318,7 +318,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       const met = services.filter(({ metadata }) => meets(monitor.spec.selector.matchLabels!, metadata.labels!));
       expect(met.map(({ metadata }) => metadata.name)).toEqual(['opsd']);
       expect(met[0]!.spec!.ports!.map(({ name }) => name)).toEqual(monitor.spec.endpoints?.map(({ port }) => port));
-      // The rules and the dashboards know the job by this name.
+      // The rules and the dashboards use this name of the job.
       expect(met[0]!.metadata.labels![monitor.spec.jobLabel!]).toBe('opsd');
     }
   });
@@ -330,7 +330,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     expect(claim.spec!.accessModes).toEqual(['ReadWriteOncePod']);
     expect(only(example, 'PersistentVolumeClaim', 'opsd-data').spec!.accessModes).toEqual(['ReadWriteOnce']);
 
-    // What each part of the daemon is given to end, one after the other; the connections are an account's.
+    // Sums the stop times of the daemon's parts, which run in sequence. Connections are per account.
     const parts = readdirSync(new URL('../../src/app', import.meta.url)).flatMap((file) => [
       ...read(`src/app/${file}`).matchAll(/\bending\((['`][^'`]+['`]), ([\d_]+),/g),
     ]);
@@ -342,19 +342,19 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     );
     const { pod, container } = podOf(base);
     expect(pod.terminationGracePeriodSeconds! * 1_000).toBeGreaterThanOrEqual(longestMs);
-    // A reload ends and starts all of it while the kubelet looks.
+    // A reload stops and starts everything while the kubelet probes.
     const { periodSeconds, failureThreshold } = container.livenessProbe!;
     expect(periodSeconds! * failureThreshold! * 1_000).toBeGreaterThan(longestMs + 30_000);
   });
 
-  test('the image stands in one place, without a host, with the version of the package', () => {
+  test('the image is in one place, without a host, with the version of the package', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(podOf(base).container.image).toBe(`opsd:${version}`);
     expect(podOf(example).container.image).toBe(`images.example.com/platform/opsd:${version}`);
     expect(only(base, 'Deployment').spec!.template.spec!.containers).toHaveLength(1);
   });
 
-  test('an update of the ConfigMap is one for the pod that runs: no name carries a hash', () => {
+  test('an update of the ConfigMap reaches the running pod: no name carries a hash', () => {
     for (const manifests of [base, example]) {
       const configMaps = all(manifests, 'ConfigMap').map(({ metadata }) => metadata.name);
       expect(configMaps).toContain('opsd-config');
@@ -384,7 +384,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       expect(Buffer.byteLength(JSON.stringify(manifest)), manifest.metadata.name).toBeLessThan(250 * 1_024);
   });
 
-  test.skipIf(promtool === undefined)('over a new pod the series stay the same ones', () => {
+  test.skipIf(promtool === undefined)('with a new pod the series stay the same', () => {
     const { relabelings } = only(example, 'ServiceMonitor').spec.endpoints[0]!;
     const folder = tempDir();
     const labelsOf = (pod: string, address: string): unknown => {

@@ -1,4 +1,4 @@
-/** The daemon's ends: asked to, while it reads and while it acts; and killed, with what comes after. */
+/** Ends of the daemon: on request, during reads and during actions; and after a kill, with its recovery. */
 import { expect, test } from 'vitest';
 import { addressOf, daemonWorld, repairConfig, type DaemonWorld } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
@@ -9,14 +9,14 @@ import { until } from '../support/until.ts';
 const isResume = (request: Passed): boolean =>
   request.method === 'POST' && request.url.startsWith('/v2/workflows/dlq/resume');
 
-/** The dlqIds that the service was asked to resume, in order. */
+/** Returns the dlqIds of resume requests, in order. */
 function resumes(world: DaemonWorld): string[] {
   return world.proxy.passed
     .filter(isResume)
     .map((request) => new URL(request.url, 'http://service').searchParams.getAll('dlqIds').join());
 }
 
-/** Runs that exist because of a resume, by the stamp they carry. */
+/** Returns the number of runs that a resume created, by their stamp. */
 async function resumedRuns(world: DaemonWorld): Promise<number> {
   const rows = await logsUntil(world.service, Date.now());
   const stamped = rows.filter((row) => row.labels?.some((label) => label.startsWith('opsd:')));
@@ -42,7 +42,7 @@ test('SIGTERM while a read hangs ends the daemon cleanly', async () => {
   never.open();
 });
 
-test('SIGTERM while a policy acts finishes the request under way, writes its outcome and leaves the rest', async () => {
+test('SIGTERM while a policy acts finishes the request in progress, writes its outcome and leaves the rest', async () => {
   const world = await daemonWorld();
   await world.failRuns(5, 'billing');
   world.destination.answerWith((_request, response) => void response.end());
@@ -63,7 +63,7 @@ test('SIGTERM while a policy acts finishes the request under way, writes its out
       .map((line) => line['outcome']),
   ).toEqual(['accepted', 'accepted']);
 
-  // What was left is done after a restart, and nothing a second time.
+  // The rest is applied after a restart, and nothing a second time.
   world.proxy.decide(() => 'pass');
   const again = world.run(config);
   await until({ what: 'the rest is resumed' }, () => resumes(world).length === 5);
@@ -78,7 +78,7 @@ test('SIGTERM while a policy acts finishes the request under way, writes its out
 test.each([
   ['before the service has answered', 1],
   ['after some were done', 3],
-])('kill -9 %s, and a restart goes on without a second resume of the same entry', async (_when, held) => {
+])('kill -9 %s, and a restart continues without a second resume of the same entry', async (_when, held) => {
   const world = await daemonWorld();
   await world.failRuns(5, 'billing');
   world.destination.answerWith((_request, response) => void response.end());
@@ -108,7 +108,7 @@ test.each([
   expect(await failedRuns(world.service)).toEqual([]);
 });
 
-test('a lost answer is not asked for again; reading tells what became of it', async () => {
+test('a request with a lost response is not repeated; reading shows its outcome', async () => {
   const world = await daemonWorld();
   await world.failRuns(2, 'billing');
   world.destination.answerWith((_request, response) => void response.end());
@@ -129,7 +129,7 @@ test('a lost answer is not asked for again; reading tells what became of it', as
   expect(outcomes).toContain('unknown');
 });
 
-test('kill -9 and a restart within a day do not begin the daily quota of requests anew', async () => {
+test('kill -9 and a restart within a day do not restart the daily quota of requests', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, { mode: 'audit', every: '1m' }).replace(
     'requestsPerSecond: 100',
@@ -150,7 +150,7 @@ test('kill -9 and a restart within a day do not begin the daily quota of request
   expect((await again.ended).code).toBe(0);
 });
 
-test('the daemon starts, serves and ends while the service is away, and says so', async () => {
+test('the daemon starts, serves and ends while the service is unavailable, and reports it', async () => {
   const world = await daemonWorld();
   const nowhere = { proxy: { ...world.proxy, url: 'http://127.0.0.1:9' } };
   const daemon = world.run(repairConfig(nowhere, { mode: 'enforce', every: '1s' }));
@@ -166,7 +166,7 @@ test('the daemon starts, serves and ends while the service is away, and says so'
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
 
-test('whoever reads the log may go away: the daemon goes on, and ends cleanly', async () => {
+test('the reader of the log may disconnect: the daemon continues, and ends cleanly', async () => {
   const world = await daemonWorld();
   const daemon = world.run(repairConfig(world, { mode: 'audit', every: '1m' }));
   const url = await addressOf(daemon);

@@ -1,4 +1,4 @@
-/** A planted outage, as the page, the API and the metrics show it: one destination answers 503 to everything. */
+/** A planted outage on the page, in the API and in the metrics: one destination responds 503 to everything. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -83,7 +83,7 @@ test.each([
       await pictures(chromium, url, name.replaceAll(' ', '-'));
     }
 
-    // The destination is well again: what it delivers ends the outage.
+    // The destination has recovered: its deliveries end the outage.
     world.destination.answerWith((_request, response) => void response.end('{}'));
     await until({ what: 'the outage is over', timeoutMs: 60_000 }, async () => {
       for (let n = 0; n < 30; n++) await publish(world.service, `${world.destination.url}/ok`);
@@ -95,7 +95,7 @@ test.each([
   300_000,
 );
 
-/** Where a folder is given, for people to look at. */
+/** Writes pictures for a review, if a folder is given. */
 async function pictures(chromium: string, url: string, name: string): Promise<void> {
   const folder = process.env['PICTURES'];
   if (folder === undefined) return;

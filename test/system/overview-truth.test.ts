@@ -1,4 +1,7 @@
-/** What the overview and the dashboards of policies and of the daemon may not say, asked of the real promtool. */
+/**
+ * Wrong content that the overview and the dashboards of policies and of the daemon must not show, evaluated by the real
+ * promtool.
+ */
 import { expect, test } from 'vitest';
 import { always, of, verdictOf } from '../support/panel-truth.ts';
 import type { PanelCase } from '../support/panel-truth.ts';

@@ -4,7 +4,7 @@ import { domOf } from '../support/browser.ts';
 import { installed, opsd } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
-test('a browser shows what is read, what policies do and what was done, without a script', async ({ skip }) => {
+test('a browser shows readings, policies and actions, without a script', async ({ skip }) => {
   const chromium = installed('chromium');
   if (chromium === undefined) skip('chromium is not installed');
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '11']);
@@ -25,7 +25,7 @@ test('a browser shows what is read, what policies do and what was done, without 
   ]) {
     expect(dom).toContain(source);
   }
-  // An hour is not over yet: what it takes stands there.
+  // The hour is not complete yet, so the page shows the requirement.
   expect(dom).toContain('Log and statistics');
   expect(dom).toContain('Nothing can be compared yet.');
   expect(dom).toContain('resume-billing');

@@ -1,4 +1,4 @@
-/** The daemon as the pod of deploy/kubernetes has it: its volumes laid out as the kubelet does, its configuration. */
+/** The daemon as in the pod of deploy/kubernetes: its volumes as the kubelet creates them, and its configuration. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 
 const base = (path: string): string => readFileSync(join(KUBERNETES, 'base', path), 'utf8');
 
-/** Folders for the volumes of the Deployment, and a daemon that finds them where the container would. */
+/** Creates folders for the volumes of the Deployment, and a daemon that finds them where the container would. */
 async function pod() {
   const emulator = await emulatorProgram();
   const root = tempDir();
@@ -36,11 +36,11 @@ async function pod() {
       .replace('https://eu.msgsvc.example', emulator.url)
       .replaceAll(/":107\d\d"/g, '"127.0.0.1:0"');
   return {
-    /** Puts a ConfigMap or a Secret in the place of the one before. */
+    /** Replaces a ConfigMap or a Secret. */
     update: (object: string, files: Readonly<Record<string, string>>) => objects.get(object)!(files),
     config: here(base('config/config.yaml')),
     policies: base('config/policies.yaml'),
-    /** A command in the container, with the variables of the image. */
+    /** Runs a command in the container, with the variables of the image. */
     command: (...args: readonly string[]): Program =>
       opsd(args, {
         env: {
@@ -52,7 +52,7 @@ async function pod() {
   };
 }
 
-test('it runs on its volumes, takes up an updated ConfigMap by itself, and is paused by a ConfigMap or a command', async () => {
+test('it runs on its volumes, applies an updated ConfigMap by itself, and is paused by a ConfigMap or a command', async () => {
   const { update, command, config, policies } = await pod();
   update('opsd-service', { token: TEST_TOKEN });
   update('opsd-hooks', { alertmanager: 'from-alertmanager' });
@@ -64,7 +64,7 @@ test('it runs on its volumes, takes up an updated ConfigMap by itself, and is pa
   await until({ what: 'it is ready' }, async () => (await fetch(`${String(probes)}/-/ready`)).status === 200);
   expect((await fetch(`${String(hooks)}/hooks/alertmanager/opsd`, { method: 'POST' })).status).toBe(401);
 
-  // Configuration and policies change in one moment: they fit together, and it is one reload.
+  // Configuration and policies change at once: they are consistent, and it is one reload.
   update('opsd-config', {
     'config.yaml': config.replace('name: production', 'name: eu'),
     'policies.yaml': policies.replace('account: production', 'account: eu').replace('mode: audit', 'mode: enforce'),
@@ -82,7 +82,7 @@ test('it runs on its volumes, takes up an updated ConfigMap by itself, and is pa
   update('opsd-pause', {});
   await until({ what: 'it goes on' }, async () => (await paused()) === 0);
   expect(starts()).toHaveLength(2);
-  // As by kubectl exec.
+  // Same as with kubectl exec.
   expect((await command('pause', '--reason', 'checkout is odd').ended).code).toBe(0);
   expect(await paused()).toBe(1);
   daemon.kill('SIGTERM');

@@ -1,4 +1,4 @@
-/** What policies do outlives `kill -9`: a few kills here, hundreds in the soak. */
+/** Actions of policies survive `kill -9`: a few kills here, hundreds in the soak. */
 import { expect, test } from 'vitest';
 import { killPolicies } from '../support/kill-policies.ts';
 

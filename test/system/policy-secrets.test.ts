@@ -1,4 +1,4 @@
-/** A canary in all that policies are given or come upon: it comes out nowhere, and an archive keeps bodies, not credentials. */
+/** A canary in all inputs of policies: it does not leak, and an archive keeps bodies, not credentials. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,7 +18,7 @@ const PASSWORD = 'canary-password-3c4d';
 const HEADER = 'canary-entry-header-5e6f';
 const NOTIFY = 'canary-notify-token-7a8b';
 const BODY = 'canary-response-body-9c0d';
-/** In the URL of a workflow: it is how an entry is found again, so it stays where entries are kept. */
+/** The URL of a workflow identifies an entry, so its query stays where entries are kept. */
 const QUERY = 'canary-url-query-1e2f';
 const SECRETS = [TOKEN, PASSWORD, HEADER, NOTIFY, Buffer.from(`ops:${PASSWORD}`).toString('base64')];
 const HOUR = 3_600_000;
@@ -149,7 +149,7 @@ policies:
   }
   const archive = filesUnder(join(folder, 'archive'));
 
-  // Each place was reached, and tells of the entries that carried the canary.
+  // Each place was reached, and contains the entries with the canary.
   expect(seen[`/api/v1/plans/${id}`]).toContain(dlqId);
   expect(seen[`explain ${dlqId} -o json`]).toContain('ask-first');
   expect(seen['opsd.db.audit.jsonl']).toContain('workflow-dlq.delete');

@@ -1,9 +1,9 @@
-/** The probes' own listener in the real program: beside the others, and through a change of the configuration. */
+/** The probes' own listener in the real program: next to the others, and during a configuration change. */
 import { expect, test } from 'vitest';
 import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
 import { until } from '../support/until.ts';
 
-test('probes have a listener of their own, on the same port after a reload', async () => {
+test('probes have their own listener, on the same port after a reload', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, { mode: 'audit', every: '1h' }).replace(
     '"127.0.0.1:0" }',

@@ -1,4 +1,6 @@
-/** A real Prometheus scrapes the daemon over TLS as its own documentation has it: what is right is up, all else is down. */
+/**
+ * A real Prometheus scrapes the daemon over TLS by its own documentation: correct targets are up, all others are down.
+ */
 import { hashSync } from 'bcryptjs';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +20,7 @@ interface Target {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-test('Prometheus comes in by password, by token and by certificate, and not without', async ({ skip }) => {
+test('Prometheus is admitted by password, by token and by certificate, and not without', async ({ skip }) => {
   const program = installed('prometheus');
   if (program === undefined) skip('prometheus is not installed');
   const world = await daemonWorld();

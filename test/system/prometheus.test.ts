@@ -7,7 +7,7 @@ import { installed, opsd } from '../support/program.ts';
 import { prometheus } from '../support/prometheus.ts';
 import { until } from '../support/until.ts';
 
-/** Passes scrapes on as one who knows the older text only; ends with the test. */
+/** Forwards scrapes as a client that knows only the older text format. Ends with the test. */
 async function olderScraper(url: string): Promise<string> {
   const server = createHttpServer((_request, response) => {
     fetch(`${url}/metrics`, { headers: { Accept: 'text/plain;version=0.0.4' } })
@@ -39,7 +39,7 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
   );
   expect(await value('min(msgsvc_up{account="shop"})')).toBe(1);
   expect(await value('count(opsd_collector_success == 1)')).toBe(7);
-  // Prometheus asks for OpenMetrics, where counters and histograms tell since when they count.
+  // Prometheus requests OpenMetrics, where counters and histograms have their creation times.
   await until({ what: 'every sample was taken' }, async () => {
     const openMetrics = await fetch(`${url}/metrics`, { headers: { Accept: 'application/openmetrics-text' } });
     const samples = (await openMetrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -51,7 +51,7 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
   expect((await demo.ended).code).toBe(0);
 }, 150_000);
 
-test('Prometheus takes either format as the same series, and exemplars lead to the spans of deliveries', async ({
+test('Prometheus parses either format as the same series, and exemplars lead to the spans of deliveries', async ({
   skip,
 }) => {
   const program = installed('prometheus');
@@ -82,7 +82,7 @@ test('Prometheus takes either format as the same series, and exemplars lead to t
   }
   expect((await exemplars(`${delivered}{job="text"}`)).flatMap((series) => series.exemplars)).toEqual([]);
 
-  // A series that has just appeared is in one of them first.
+  // A new series appears in one of them first.
   await until({ what: 'both formats give the same series', timeoutMs: 30_000 }, async () => {
     const names = async (job: string) => {
       const all = await instant(`count by (__name__) ({job="${job}",__name__!~"scrape_.*|up|.*_created"})`);

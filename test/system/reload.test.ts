@@ -1,4 +1,4 @@
-/** The configuration changes while the real program runs: by a signal, by request, by a change of the files. */
+/** Configuration changes while the real program runs: by a signal, by request, by a change of the files. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { createServer } from 'node:net';
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 
 const AUDIT = { mode: 'audit', every: '1h' };
 
-/** The policy stands in a file of its own, so that it can be broken alone. */
+/** Splits off the policy into a separate file, so that it can be broken alone. */
 function split(config: string): { readonly main: string; readonly policies: string } {
   const at = config.indexOf('policies:');
   return { main: `${config.slice(0, at)}policyFiles: [policies/*.yaml]\n`, policies: config.slice(at) };
@@ -59,7 +59,7 @@ const isResume = (request: Passed): boolean =>
 const OK = 'opsd_config_last_reload_successful';
 const GOOD_AT = 'opsd_config_last_reload_success_timestamp_seconds';
 
-test('SIGHUP takes up a changed configuration in the same process, on the same address, and counters go on', async () => {
+test('SIGHUP applies a changed configuration in the same process, on the same address, and counters continue', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, AUDIT);
   const daemon = world.run(config);
@@ -89,12 +89,12 @@ test('SIGHUP takes up a changed configuration in the same process, on the same a
     'opsd_audit_records_total',
   ]) {
     expect(after.sum(name), name).toBeGreaterThanOrEqual(before.sum(name));
-    // Taken over once, not twice.
+    // Handed over once, not twice.
     expect(after.sum(name), name).toBeLessThan(before.sum(name) * 1.9 + 60);
   }
   expect(after.value(OK, {})).toBe(1);
 
-  // Nothing has changed: nothing happens but that it was good.
+  // Without a change, a reload only succeeds.
   daemon.kill('SIGHUP');
   await daemon.logged('configuration reloaded without changes');
   await metricsUntil(url, 'the time moves on', (metrics) => metrics.value(GOOD_AT, {})! > after.value(GOOD_AT, {})!);
@@ -103,7 +103,7 @@ test('SIGHUP takes up a changed configuration in the same process, on the same a
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
 
-test('opsd reload waits until the change is taken up, and tells what is wrong; over TCP it is for admins', async () => {
+test('opsd reload waits until the change is applied, and reports errors; over TCP it requires an admin', async () => {
   const world = await daemonWorld();
   writeFileSync(join(world.folder, 'admin'), 'admin-token\n');
   const tokens =
@@ -141,7 +141,7 @@ test('opsd reload waits until the change is taken up, and tells what is wrong; o
   expect(modes(await scrape(url))).toEqual(['audit']);
 });
 
-test('a typo in a policy file: those of before run in audit, it is told, and a fix brings them back', async () => {
+test('a typo in a policy file: the previous policies run in audit, it is reported, and a fix restores them', async () => {
   const world = await daemonWorld();
   const { main, policies } = split(repairConfig(world, { mode: 'enforce', every: '1h' }));
   const folder = join(world.folder, 'policies');
@@ -152,7 +152,7 @@ test('a typo in a policy file: those of before run in audit, it is told, and a f
   const url = await addressOf(daemon);
   expect(modes(await scrape(url))).toEqual(['enforce']);
 
-  // The stop was meant, and is misspelt. Nobody asks for a reload: the file is looked at.
+  // The intended stop is misspelled. No reload is requested: the daemon watches the file.
   writeFileSync(file, policies.replace('mode: enforce', 'mode: of'));
   const line = await daemon.logged('configuration reload failed, keeping the previous configuration');
   expect(line).toMatchObject({ by: 'the files changed', auditOnly: true });
@@ -162,19 +162,19 @@ test('a typo in a policy file: those of before run in audit, it is told, and a f
   expect(await conditionKeys(url)).toContain('reload');
   const page = await (await fetch(`${url}/`)).text();
   expect(page).toContain('The changed configuration cannot be used');
-  // Any other mistake on top does not lift it.
+  // A further error does not lift it.
   world.write(`${main}telemetri: {}\n`);
   daemon.kill('SIGHUP');
   await until({ what: 'it is refused again' }, () => said(daemon, String(line['msg'])).length === 2);
   world.write(main);
 
-  // Back as it was: nothing is exchanged, and the policy acts again.
+  // Restored: nothing is exchanged, and the policy acts again.
   writeFileSync(file, policies);
   const back = await metricsUntil(url, 'the policy is back', (metrics) => modes(metrics).includes('enforce'));
   expect([modes(back), back.value(OK, {}), starts(daemon)]).toEqual([['enforce'], 1, 1]);
   expect(await conditionKeys(url)).not.toContain('reload');
 
-  // Mended otherwise, after another typo: the change is taken up.
+  // Another fix, after another typo: the change is applied.
   writeFileSync(file, `${policies}typo: [\n`);
   daemon.kill('SIGHUP');
   await metricsUntil(url, 'it is in audit again', (metrics) => modes(metrics).includes('audit'));
@@ -185,7 +185,7 @@ test('a typo in a policy file: those of before run in audit, it is told, and a f
   expect(await conditionKeys(url)).not.toContain('reload');
 });
 
-test('a bad configuration changes nothing; nor does one whose address is taken', async () => {
+test('an invalid configuration changes nothing; nor does one whose address is in use', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, { mode: 'enforce', every: '1h' });
   const daemon = world.run(config);
@@ -208,7 +208,7 @@ test('a bad configuration changes nothing; nor does one whose address is taken',
   await until({ what: 'it is refused' }, () => failed().length === 2);
   expect(String(failed()[1]!['problems'])).toContain(`cannot listen on 127.0.0.1:${port}`);
   expect([starts(daemon), (await scrape(url)).value(OK, {})]).toEqual([1, 0]);
-  // A key that is none may be a stop with a typo in it.
+  // An unknown key may be a stop with a typo.
   world.write(`${config}engin: { mode: off }\n`);
   daemon.kill('SIGHUP');
   await metricsUntil(url, 'the policy is in audit', (now) => modes(now).includes('audit'));
@@ -221,7 +221,7 @@ test('a bad configuration changes nothing; nor does one whose address is taken',
   expect([modes(after), after.value(OK, {})]).toEqual([['enforce'], 1]);
 });
 
-test('a ConfigMap that is swapped by its link is seen, and triggers that meet are one reload', async () => {
+test('a ConfigMap that is swapped by its link is detected, and concurrent triggers are one reload', async () => {
   const world = await daemonWorld();
   const { main, policies } = split(repairConfig(world, AUDIT));
   const update = mountedVolume(join(world.folder, 'mount'));
@@ -243,7 +243,11 @@ test('a ConfigMap that is swapped by its link is seen, and triggers that meet ar
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
 
-/** A request over a connection of its own. @returns status and body; rejects when the connection is refused or cut */
+/**
+ * Sends a request over a separate connection.
+ *
+ * @returns status and body; rejects when the connection is refused or cut
+ */
 function ask(
   url: string,
   options: RequestOptions = {},
@@ -262,7 +266,7 @@ function ask(
   });
 }
 
-/** Counters, and the parts of histograms, by name and labels. */
+/** Returns counters, and the parts of histograms, by name and labels. */
 function countersOf(text: string): ReadonlyMap<string, number> {
   const { samples, types } = parseExposition(text);
   const counters = samples.filter(({ name }) =>
@@ -271,7 +275,7 @@ function countersOf(text: string): ReadonlyMap<string, number> {
   return new Map(counters.map(({ name, labels, value }) => [`${name} ${JSON.stringify(labels)}`, value]));
 }
 
-test('over reloads every scrape and every hook is answered, and no counter goes back', async () => {
+test('during reloads every scrape and every hook gets a response, and no counter decreases', async () => {
   const world = await daemonWorld();
   const hooks = 'hooks: { listen: "127.0.0.1:0", alertmanager: { main: { token: hook-token } } }\n';
   const config = `${hooks}${repairConfig(world, AUDIT)}`;
@@ -342,7 +346,7 @@ test('a changed address is opened before the old one is closed', async () => {
   );
 });
 
-test('a reload while a step is under way finishes the request, sends nothing twice, and the rest follows', async () => {
+test('a reload during a step finishes the request, sends nothing twice, and the rest follows', async () => {
   const world = await daemonWorld();
   await world.failRuns(3, 'billing');
   world.destination.answerWith((_request, response) => void response.end());

@@ -25,7 +25,7 @@ function responses(playback: Playback): readonly (readonly Response[])[] {
 
 describe.skipIf(promtool === undefined)('response times', { timeout: 600_000 }, () => {
   test.each(Object.entries(RESPONSES))(
-    '%s: the table has what promtool measures: npm run rules:times',
+    "%s: the table has promtool's results: npm run rules:times",
     (mark, playback) => {
       expect(marked(mark).exec(document)?.[0].trim()).toBe(responseTable(playback, responses(playback)).trim());
     },
@@ -49,7 +49,7 @@ describe.skipIf(promtool === undefined)('response times', { timeout: 600_000 }, 
     expect(partial.filter(({ first }) => !(first <= 20))).toEqual([]);
   });
 
-  test('what the objective allows fires nothing', () => {
+  test('failures within the objective fire nothing', () => {
     const allowed = FAST.scenarios.flatMap(({ phases }, index) =>
       phases.every(({ attempts, messages = 0 }) => attempts <= 0.05 && messages <= 0.01)
         ? [responses(FAST)[index]]

@@ -1,4 +1,4 @@
-/** The rules before the real promtool: they load, and their cases hold. */
+/** The rules in the real promtool: they load, and their cases pass. */
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ async function promtool(program: string, args: readonly string[]) {
   return { code, output: ran.stdout() + ran.stderr() };
 }
 
-test('promtool finds nothing wrong with the rules', async ({ skip }) => {
+test('promtool reports no error in the rules', async ({ skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
   const { code, output } = await promtool(program!, ['check', 'rules', '--lint-fatal', ...RULE_FILES]);
@@ -26,7 +26,7 @@ test('promtool finds nothing wrong with the rules', async ({ skip }) => {
   expect(code).toBe(0);
 });
 
-test.for(readdirSync(CASES))('%s: every case holds', async (file, { skip }) => {
+test.for(readdirSync(CASES))('%s: every case passes', async (file, { skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
   const cases = copyCases(join(CASES, file), RULE_PATHS, tempDir());
@@ -55,7 +55,7 @@ test('sed sets the addresses of runbooks and dashboards, as docs/alerts.md shows
   expect((await promtool(program!, ['check', 'rules', ...files])).code).toBe(0);
 });
 
-test('npm run rules takes another folder', async () => {
+test('npm run rules accepts another folder', async () => {
   const folder = tempDir();
   const ran = start(process.execPath, ['deploy/prometheus/render.ts', '--out', folder]);
   expect(await ran.ended, ran.stderr()).toMatchObject({ code: 0 });

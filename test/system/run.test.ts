@@ -41,7 +41,7 @@ accounts:
   expect(metrics.all('opsd_collector_success').filter(({ value }) => value !== 1)).toEqual([]);
 });
 
-test('tells of each ended message on standard output, one line each, and nothing else there', async () => {
+test('reports each ended message on standard output, one line each, and nothing else there', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, { mode: 'audit', every: '1h' }).replace(
     'telemetry: {',
@@ -81,7 +81,7 @@ test('the shortest configuration works: a name, an address, a token', async () =
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
 
-test('a second daemon on the same store is refused with a clear message', async () => {
+test('a second daemon on the same store is rejected with a clear message', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, { mode: 'audit', every: '1m' });
   await addressOf(world.run(config));
@@ -118,7 +118,7 @@ test('opsd plan shows what the running daemon would do, and changes nothing', as
   expect(world.proxy.passed.filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 
-test('a person plans, applies, pauses, explains and lifts the pause', async () => {
+test('an operator plans, applies, pauses, explains and lifts the pause', async () => {
   const world = await daemonWorld();
   await world.failRuns(3, 'billing');
   const daemon = world.run(repairConfig(world, { mode: 'approve', every: '1h' }));
@@ -155,7 +155,7 @@ test('a person plans, applies, pauses, explains and lifts the pause', async () =
   });
 }, 60_000);
 
-test('promtool finds nothing to say about the metrics, with and without data', async ({ skip }) => {
+test('promtool reports nothing about the metrics, with and without data', async ({ skip }) => {
   const promtool = installed('promtool');
   if (promtool === undefined) skip('promtool is not installed');
   const world = await daemonWorld();
@@ -172,7 +172,7 @@ test('promtool finds nothing to say about the metrics, with and without data', a
   expect(await lint()).toBe('');
 });
 
-test('opsd trace show says that the service cannot be reached', async () => {
+test('opsd trace show reports that the service cannot be reached', async () => {
   const folder = tempDir();
   const config = join(folder, 'opsd.yaml');
   writeFileSync(config, `accounts: [{ name: production, url: "http://127.0.0.1:9", token: t }]\n`);

@@ -1,4 +1,4 @@
-/** A canary in every place where a secret may be given: it must come out nowhere but in requests to the service. */
+/** A canary in every place of a secret: it must appear nowhere but in requests to the service. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -66,7 +66,7 @@ policies:
       (row) => row.state === 'FAILED' && row.labels?.some((label) => label.startsWith('opsd:')),
     ),
   );
-  // Only what the daemon itself saw happen while it ran becomes a trace.
+  // Only events that the daemon observed at run time become a trace.
   await publish(service, `${destination.url}/orders?api_key=${HEADER}`, headers);
   await until({ what: 'a trace has come' }, () => traces.spans.length > 0);
 
@@ -100,7 +100,7 @@ policies:
     ['plan', ['resume-all', ...from], {}],
     ['explain', ['dlq-none', ...from], {}],
     ['pause', ['--reason', 'to look', '--url', url], { OPSD_TOKEN: API_TOKEN }],
-    // Not for an operator: the refusal names the token, never shows it.
+    // Not allowed for an operator: the error names the token and never shows it.
     ['unpause', ['--reason', 'looked', '--yes', ...from], {}],
     ['pause', ['--reason', 'to look', '--url', url], { OPSD_TOKEN: `${API_TOKEN}-old` }],
   ] as const) {
@@ -131,7 +131,7 @@ policies:
   }
 }, 60_000);
 
-test('no canary of a service that puts secrets into its errors and headers, at any exit', async () => {
+test('no canary of a service that puts secrets into its errors and headers, in any output', async () => {
   const canary = 'cAnArY-4b81';
   const leak = [
     `upstream https://ops:${canary}@db.example/x?token=${canary}&sig=${canary} refused`,

@@ -1,4 +1,4 @@
-/** `npm start` as a person runs it: on a terminal, ended with Ctrl-C. */
+/** `npm start` as a user runs it: on a terminal, ended with Ctrl-C. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -9,8 +9,8 @@ const CTRL_C = '\u0003';
 const ROOT = join(import.meta.dirname, '../..');
 
 /**
- * A command on a pseudo-terminal, as `script` of util-linux gives it; its exit code becomes `code`. `script` has a
- * shell run it, which must give way to the command: a shell that stayed, as dash does, would die of the Ctrl-C itself.
+ * Runs a command on a pseudo-terminal, with `script` of util-linux. Its exit code becomes `code`. `script` uses a
+ * shell, which `exec` must replace: a remaining shell, such as dash, would itself end at the Ctrl-C.
  */
 function onTerminal(command: string) {
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', `exec ${command}`, '/dev/null'], {
@@ -28,7 +28,7 @@ function onTerminal(command: string) {
   return { ended, screen: () => screen, press: (keys: string) => void child.stdin.write(keys) };
 }
 
-test('npm start shows where to look and how things are, and one Ctrl-C ends it with exit code 0', async () => {
+test('npm start shows the addresses and the state, and one Ctrl-C ends it with exit code 0', async () => {
   const terminal = onTerminal('npm start -- --listen 127.0.0.1:0');
   await until({ what: 'the summary shows deliveries' }, () => /[1-9]\d* delivered/.test(terminal.screen()));
   expect(terminal.screen()).toMatch(/status page\s+\S*http:\/\/127\.0\.0\.1:\d+\//);
@@ -40,17 +40,17 @@ test('npm start shows where to look and how things are, and one Ctrl-C ends it w
   expect(terminal.screen()).toContain('a second Ctrl-C ends at once');
 });
 
-test('a Ctrl-C that arrives again and again ends with exit code 0 all the same, at the last moment too', async () => {
+test('a repeated Ctrl-C still ends with exit code 0, at the last moment too', async () => {
   const terminal = onTerminal(`${process.execPath} src/opsd.js demo --listen 127.0.0.1:0`);
   await until({ what: 'the summary shows deliveries' }, () => /[1-9]\d* delivered/.test(terminal.screen()));
-  // Within the time in which all of them are one Ctrl-C; a clean end takes about 30 ms.
+  // All of them count as one Ctrl-C within this time. A clean end takes about 30 ms.
   const pressing = setInterval(() => terminal.press(CTRL_C), 1);
   const ceasing = setTimeout(() => clearInterval(pressing), 400);
   onTestFinished(() => (clearInterval(pressing), clearTimeout(ceasing)));
   expect(await terminal.ended).toBe(0);
 });
 
-test('a second Ctrl-C ends a daemon at once that waits for a clean end', async () => {
+test('a second Ctrl-C immediately ends a daemon that waits for a clean end', async () => {
   const world = await daemonWorld();
   await world.failRuns(1, 'billing');
   const never = Promise.withResolvers<void>();
@@ -60,7 +60,8 @@ test('a second Ctrl-C ends a daemon at once that waits for a clean end', async (
   await until({ what: 'a resume is under way' }, () => world.proxy.passed.some(({ method }) => method === 'POST'));
   terminal.press(CTRL_C);
   await until({ what: 'the clean end waits for its answer' }, () => terminal.screen().includes('the daemon stops'));
-  // What comes within half a second is the same Ctrl-C, which npm may pass on once more: so press until it is heard.
+  // Signals within half a second are the same Ctrl-C, which npm may forward again. Therefore the test repeats it until
+  // it takes effect.
   const pressing = setInterval(() => terminal.press(CTRL_C), 100);
   onTestFinished(() => clearInterval(pressing));
   expect(await terminal.ended).toBe(128 + 2);

@@ -1,4 +1,4 @@
-/** Spans against `kill -9`: between the commit and the acknowledgement nothing is lost, and repeats are the same bytes. */
+/** Spans and `kill -9`: between the commit and the acknowledgment nothing is lost, and repeats have equal bytes. */
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const KILLS = 4;
 
 test.each(['http/protobuf', 'http/json'])(
-  'over %s, each span comes at least once, whenever the daemon is killed',
+  'over %s, each span arrives at least once, whenever the daemon is killed',
   async (protocol) => {
     const world = await daemonWorld();
     world.destination.answerWith((_request, response) => void response.writeHead(200).end());
@@ -27,7 +27,7 @@ accounts:
     collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { enabled: false }, urlGroups: { enabled: false } }
 telemetry: { traces: { sampleRatio: 1, otlp: { url: "${sink.url}", protocol: ${protocol} } } }
 `;
-    // Each daemon is killed when its first batch of deliveries is on the way: it was taken, and never acknowledged.
+    // Each daemon is killed while its first batch of deliveries is sent: the batch arrived, and was never acknowledged.
     const unanswered: Buffer[] = [];
     for (let round = 0; round < KILLS; round += 1) {
       const taken = Promise.withResolvers<Buffer>();
@@ -38,7 +38,7 @@ telemetry: { traces: { sampleRatio: 1, otlp: { url: "${sink.url}", protocol: ${p
       });
       const daemon = world.run(config);
       await addressOf(daemon);
-      // The first daemon counts from its start on.
+      // The first daemon counts from its start.
       if (round === 0) await until({ what: 'it counts' }, () => sink.requests.length > 0);
       for (let n = 0; n < 3; n += 1) {
         await publish(world.service, `${world.destination.url}/in`, { 'Svc-Forward-Traceparent': PARENT });
@@ -59,7 +59,7 @@ telemetry: { traces: { sampleRatio: 1, otlp: { url: "${sink.url}", protocol: ${p
     last.kill('SIGTERM');
     await last.ended;
 
-    // The newest of those that were never answered came again, byte for byte; older ones came again before it.
+    // The newest batch without a response came again, byte for byte; older ones came again before it.
     const bodies = sink.requests.map(({ body }) => body);
     for (const body of unanswered) expect(bodies.filter((other) => other.equals(body)).length).toBeGreaterThan(1);
     const versions = new Map<string, Set<string>>();
@@ -77,7 +77,7 @@ telemetry: { traces: { sampleRatio: 1, otlp: { url: "${sink.url}", protocol: ${p
 
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-test('a log line names the span it was written in', async () => {
+test('a log line names its span', async () => {
   const sink = await otlpSink();
   const demo = opsd(['demo', '--listen', '127.0.0.1:0'], { env: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
   const line = await demo.logged('policy run finished');

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { virtualDay } from '../support/virtual-day.ts';
 
-test('two hours of faults, crashes and late entries end in what the service did', async () => {
+test("two hours of faults, crashes and late entries end with the service's own figures", async () => {
   const { truth, told, facts, ...day } = await virtualDay({ entries: 6_000, hours: 2, seed: 11 });
   expect(told).toEqual(truth);
   expect(facts).toEqual(day.shown);
