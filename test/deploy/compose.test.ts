@@ -132,8 +132,8 @@ describe('deploy/compose', () => {
     };
     expect(one.command).toContain('--config.file=/etc/alertmanager/alertmanager.yaml');
     expect(config.route.routes).toMatchObject([{ matchers: ['area=~".+"'], receiver: 'opsd' }]);
-    const [daemon, nobody] = config.receivers;
-    expect(nobody).toEqual({ name: 'nobody' });
+    const [daemon, discard] = config.receivers;
+    expect(discard).toEqual({ name: 'discard' });
     const [hook] = daemon!.webhook_configs!;
     const { hostname, port, pathname } = new URL(hook!.url);
     expect(service('opsd').networks!.default.aliases).toContain(hostname);

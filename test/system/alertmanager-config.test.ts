@@ -26,7 +26,7 @@ test.for([
   ['a critical alert', ['severity=critical', 'area=deliveries', 'account=a'], 'opsd,pager,chat'],
   ['a warning', ['severity=warning', 'area=dlq'], 'opsd,chat'],
   ['the heartbeat', ['severity=none', 'area=daemon', 'alertname=OpsdHeartbeat'], 'heartbeat'],
-  ['a condition to look at', ['severity=info', 'condition=held/p'], 'nobody'],
+  ['a condition to look at', ['severity=info', 'condition=held/p'], 'discard'],
   ['an alert of no severity that is known', ['severity=page', 'area=api'], 'opsd,chat'],
   [
     'a notification of the daemon, which is not sent back to it',
