@@ -113,7 +113,7 @@ export async function troubledShop({
       settings = over(settings);
       write();
       await until({ what: 'the daemon runs with what was changed', timeoutMs: 60_000 }, () => {
-        const refused = daemon.log().find((line) => String(line['msg']).includes('cannot be used'));
+        const refused = daemon.log().find((line) => String(line['msg']).includes('configuration reload failed'));
         if (refused !== undefined) throw new Error(JSON.stringify(refused));
         return starts(daemon) > before;
       });

@@ -114,7 +114,7 @@ test('opsd plan shows what the running daemon would do, and changes nothing', as
   ]);
   const applied = opsd(['apply', plans[0]!.id, '--yes', '--config', join(world.folder, 'opsd.yaml')]);
   expect(await applied.ended).toMatchObject({ code: 1 });
-  expect(applied.stderr()).toContain('Policy resume-billing is in audit: its plans cannot be applied.');
+  expect(applied.stderr()).toContain('Policy resume-billing is in mode audit: its plans cannot be applied.');
   expect(world.proxy.passed.filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 

@@ -20,6 +20,8 @@ function onTerminal(command: string) {
   });
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  // A key that is pressed after the end is lost.
+  child.stdin.on('error', () => undefined);
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   onTestFinished(async () => {
     child.kill('SIGKILL');
