@@ -1,11 +1,11 @@
 /**
- * The process: arguments, signals to one AbortController, exit code. Nothing here ends the process but a second
- * signal; otherwise the event loop empties and the process leaves with `process.exitCode`.
+ * Process: arguments, signals to one AbortController, exit code. Only a second signal ends the process here. Otherwise
+ * the event loop empties and the process exits with `process.exitCode`.
  */
 import { runCli } from '#operate/cli/cli.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 
-/** One Ctrl-C may arrive twice: from the terminal's process group, and once more from npm. */
+/** Window for duplicates: one Ctrl-C may arrive twice, from the terminal's process group and from npm. */
 const SAME_SIGNAL_MS = 500;
 
 const controller = new AbortController();
@@ -17,7 +17,7 @@ function onSignal(signal: NodeJS.Signals): void {
     firstSignalAt = now;
     controller.abort(new Error(`stopped by ${signal}`));
   } else if (now - firstSignalAt > SAME_SIGNAL_MS) {
-    // The second one means at once: die of it, as a program without handlers would.
+    // A second signal kills the process, as without handlers.
     for (const name of SIGNALS) process.removeAllListeners(name);
     process.kill(process.pid, signal);
   }
@@ -26,27 +26,27 @@ function onSignal(signal: NodeJS.Signals): void {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 for (const name of SIGNALS) process.on(name, onSignal);
 
-/** Elsewhere it means the end, as the system has it. */
+/** Handles SIGHUP while a daemon runs; otherwise it ends the process, the system's default. */
 function onHangup(listener: () => void): Disposable {
   process.on('SIGHUP', listener);
   return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) };
 }
 
-// Whoever reads the output or the log may go away (`opsd metrics | head`); that is no reason to fail.
+// The reader of the output or log may disconnect (`opsd metrics | head`), which is not an error.
 for (const output of [process.stdout, process.stderr]) {
   output.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
 }
 
-/** Questions go to stderr, so that the answer of the command can be piped. */
+/** Asks a question on stderr, so that the output of the command can be piped. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // In the middle of a line Ctrl-C is a key, not a signal.
+  // While a line is read, Ctrl-C is a key, not a signal.
   terminal.once('SIGINT', () => onSignal('SIGINT'));
   try {
-    // Where the input ends, the question has no answer.
+    // If the input ends, there is no answer.
     const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
     return await Promise.race([terminal.question(question, { signal: controller.signal }), ended]);
   } catch (error) {
@@ -66,7 +66,7 @@ const io = {
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
 
-/** Loaded when a daemon is wanted: the other commands need none of it. */
+/** Loads the daemon only when it is needed, since other commands do not use it. */
 async function loadDaemon() {
   const [{ startApp }, { runDaemon }, { runUntilStopped }] = await Promise.all([
     import('#app/daemon.ts'),
@@ -87,6 +87,6 @@ process.exitCode = await runCli(process.argv.slice(2), io, {
     return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
   },
 });
-// The loop is empty, so this only skips the teardown, in which the handlers are gone already and a late echo of the
-// Ctrl-C would still be deadly.
+// The event loop is empty, so this only skips the teardown: its handlers are already gone, and a late echo of Ctrl-C
+// would kill the process.
 process.once('beforeExit', () => process.exit());

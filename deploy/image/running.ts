@@ -14,7 +14,7 @@ export interface Running {
   readonly checks: readonly Check[];
 }
 
-const STARTED = 'the daemon runs';
+const STARTED = 'daemon running';
 
 export async function runDemo(image: BuiltImage, folder: string): Promise<Running> {
   const sandbox = await startSandbox(image, { store: volume(folder, 'demo'), args: ['demo'] });

@@ -1,4 +1,4 @@
-/** The accounts of the configuration: their connections and credentials, and the embedded service. */
+/** Accounts of the configuration: their connections and credentials, and the embedded service. */
 import { randomBytes } from 'node:crypto';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
@@ -15,7 +15,7 @@ import { Secret } from '#foundation/platform/secret.ts';
 import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
 
-/** An account as the daemon meets it. */
+/** Account with its connection. */
 interface Connection {
   readonly account: Account;
   readonly apis: readonly Api[];
@@ -26,7 +26,7 @@ interface Connection {
 export interface Accounts {
   readonly connections: readonly Connection[];
   readonly clients: ReadonlyMap<string, ServiceClient>;
-  /** Closes every connection. Resolves when the requests under way have ended, however long that takes. */
+  /** Closes every connection. Resolves when the requests in flight have ended, however long that takes. */
   closed(): Promise<unknown>;
   /** Returns the use of each API of an account. */
   usage(account: string): readonly ApiUsage[];
@@ -58,7 +58,7 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   return { connections, clients, usage, closed };
 }
 
-/** How an account is reached, and what is watched of it. */
+/** Connection of an account, and the target of its collectors. */
 function connection(account: Account, embedded: Embedded | undefined, events: EventBus): Connection {
   const secret = (name: string, value: string | undefined, file: string | undefined): Secret | undefined => {
     if (value !== undefined) return Secret.of(value);
@@ -109,7 +109,7 @@ function connection(account: Account, embedded: Embedded | undefined, events: Ev
   };
 }
 
-/** The embedded service of this process. */
+/** Embedded service of this process. */
 interface Embedded {
   readonly url: string;
   readonly management: { readonly username: string; readonly password: Secret };
@@ -123,7 +123,7 @@ interface EmbeddedDeps {
   readonly logger: Logger;
 }
 
-/** The embedded service for the accounts that ask for it, on a free loopback port, with credentials nobody knows. */
+/** Starts the embedded service for its accounts, on a free loopback port, with random credentials. */
 async function startEmbedded(config: Config, { clock, random, logger }: EmbeddedDeps): Promise<Embedded | undefined> {
   const accounts = config.accounts.filter((account) => account.messageApi?.url === 'embedded');
   const [first] = accounts;
@@ -140,7 +140,7 @@ async function startEmbedded(config: Config, { clock, random, logger }: Embedded
     management,
     headerPrefix: first.wire.headerPrefix,
     product: first.wire.product,
-    onError: (error) => logger.error({ error: errorMessage(error) }, 'the embedded service failed'),
+    onError: (error) => logger.error({ error: errorMessage(error) }, 'embedded service failed'),
   });
   return {
     url: emulator.url,

@@ -1,4 +1,4 @@
-/** The policies: the engine with what it knows, and everything that makes a policy run. */
+/** Policies: the engine with its facts, and everything that starts a run. */
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { createActions } from '#automate/actions/index.ts';
 import type { Config } from '#config/config.ts';
@@ -34,7 +34,7 @@ export interface PoliciesDeps {
   readonly scheduler: Scheduler;
   readonly clock: Clock;
   readonly events: EventBus;
-  /** Inside a span of the daemon's own, where there is tracing. */
+  /** Runs the work inside a span of the daemon's own, if tracing is on. */
   within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
 }
 
@@ -42,13 +42,13 @@ export interface Policies {
   readonly engine: Engine;
   readonly compiled: readonly Policy[];
   readonly statuses: () => PolicyStatus[];
-  /** Runs a policy now, in its turn. A policy that does not exist, or no longer, is left out. */
+  /** Runs a policy now, in its turn. A policy that does not exist is ignored. */
   runSoon(policy: string, trigger: Trigger): void;
-  /** Returns the runs that were asked for after the stop. */
+  /** Returns the runs that were requested after the stop. */
   late(): readonly LateRun[];
-  /** Resolves what a crash left behind, and puts the policies on the schedule. */
+  /** Recovers from a crash, and schedules the policies. */
   start(): void;
-  /** Nothing new begins: the request under way ends, the rest is left. Waits for it. May be called again. */
+  /** Stops: no new run starts, the request in flight ends, the rest is left. Waits for the end. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -64,12 +64,12 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 
   function track(work: Promise<unknown>): void {
     const tracked = work
-      .catch((error: unknown) => logger.error({ error: errorMessage(error) }, 'a run of a policy failed'))
+      .catch((error: unknown) => logger.error({ error: errorMessage(error) }, 'policy run failed'))
       .finally(() => underWay.delete(tracked));
     underWay.add(tracked);
   }
 
-  /** Whoever waits for the end of the policies waits for the work of the schedule as well, whatever becomes of that. */
+  /** Tracks scheduled work, so that a stop of the policies also waits for it, whatever its outcome. */
   function trackScheduled(work: Promise<void>): Promise<void> {
     const tracked = work.catch(() => undefined).finally(() => underWay.delete(tracked));
     underWay.add(tracked);
@@ -105,7 +105,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
           schedule: when,
           timeoutMs: POLICY_TIMEOUT_MS,
           jitter: 1,
-          // A stop is heard at once: the request under way ends, the rest is left.
+          // A stop takes effect at once: the request in flight ends, the rest is left.
           run: (signal) => trackScheduled(run(name, { kind: 'schedule' }, AbortSignal.any([signal, stopping.signal]))),
         });
       }
@@ -117,11 +117,11 @@ export function createPolicies(deps: PoliciesDeps): Policies {
         run: (signal) => trackScheduled(engine.settle(AbortSignal.any([signal, stopping.signal]))),
         onError: (error) => logger.error({ error: errorMessage(error) }, 'settling failed'),
       });
-      // Last: whatever cannot be put on the schedule fails before anything acts.
-      // What a crash left behind keeps its claims until it is resolved, so runs need not wait for this reading.
+      // Last: everything that cannot be scheduled fails before anything acts. Intents left by a crash keep their claims
+      // until they are resolved, so runs need not wait for this read.
       track(
         engine.recover(stopping.signal).catch((error: unknown) => {
-          if (!stopping.signal.aborted) logger.warn({ error: errorMessage(error) }, 'recovery is put off');
+          if (!stopping.signal.aborted) logger.warn({ error: errorMessage(error) }, 'recovery postponed');
         }),
       );
       for (const { policy, trigger } of deps.handed?.late ?? []) runSoon(policy, trigger);
@@ -187,7 +187,7 @@ function taskOf(policy: string): string {
   return `policy/${policy}`;
 }
 
-/** @throws {Error} when OPSD_MODE is no mode: a typo must not mean "no ceiling" */
+/** @throws {Error} if OPSD_MODE is invalid: a typo must not mean no limit */
 export function modeCeiling(text: string | undefined): PolicyMode | undefined {
   if (text === undefined || text === '') return undefined;
   const mode = POLICY_MODES.find((candidate) => candidate === text);
@@ -195,9 +195,9 @@ export function modeCeiling(text: string | undefined): PolicyMode | undefined {
   return mode;
 }
 
-/** Why no policy acts; undefined when they may. */
+/** Reason why all policies are in audit mode; undefined if they are not. */
 function auditOnlyBy({ auditOnly }: ReloadState): string | undefined {
   return auditOnly
-    ? 'the policies as they are written now cannot be used; a good reload of the configuration ends it'
+    ? 'the changed configuration is invalid; all policies are in audit until a reload succeeds'
     : undefined;
 }

@@ -1,23 +1,23 @@
-/** What people ask of the engine, over its exchange: a command waits meanwhile, and is answered by the next engine. */
+/** Commands of operators across a replacement of the engine: a command waits, and the next engine answers it. */
 import type { Engine } from '#automate/engine/engine.ts';
 import type { Commands } from '#operate/api/api-deps.ts';
 
 export interface HeldCommands extends Disposable {
-  /** Resolves when every command that was under way has ended. */
+  /** Resolves when every command in progress has ended. */
   readonly ended: Promise<unknown>;
 }
 
-/** Lets commands through, except while the engine is exchanged. */
+/** Passes commands on, except while the engine is replaced. */
 export class CommandGate {
   readonly #underWay = new Set<Promise<unknown>>();
   #held: Promise<void> | undefined;
   #breakOff = new AbortController();
 
-  /** Breaks off the commands under way, and lets those that come wait until it is disposed. */
+  /** Aborts the commands in progress, and makes new ones wait until disposal. */
   hold(): HeldCommands {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held = promise;
-    this.#breakOff.abort(new Error('the configuration is reloaded'));
+    this.#breakOff.abort(new Error('the configuration is being reloaded'));
     this.#breakOff = new AbortController();
     const open = (): void => {
       this.#held = undefined;
@@ -26,7 +26,7 @@ export class CommandGate {
     return { ended: Promise.allSettled(this.#underWay), [Symbol.dispose]: open };
   }
 
-  /** @param work is given a signal that is aborted with the given one, and when the engine is exchanged */
+  /** @param work called with a signal that aborts with the given one, and when the engine is replaced */
   async pass<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => T | Promise<T>): Promise<T> {
     while (this.#held !== undefined) await this.#held;
     signal?.throwIfAborted();
@@ -40,7 +40,7 @@ export class CommandGate {
     }
   }
 
-  /** Begins again with the next engine if the work was broken off: for what reads and does nothing. */
+  /** Repeats read-only work with the next engine if it was aborted by a replacement. */
   async read<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (;;) {
       let within = signal;
@@ -53,7 +53,7 @@ export class CommandGate {
   }
 }
 
-/** A pause never waits: it is written at once, and the next engine finds it. */
+/** Commands through the gate. A pause never waits: it is stored at once, and the next engine finds it. */
 export function commandsOf(gate: CommandGate, engine: () => Engine): Commands {
   return {
     conditions: () => engine().conditions(),

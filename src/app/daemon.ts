@@ -1,6 +1,6 @@
 /**
- * The daemon from its start to its stop, over the changes of its configuration. The store, the listeners and the bus of
- * events are the process's; everything else belongs to a generation, which a changed configuration exchanges.
+ * Daemon from start to stop, across changes of its configuration. The store, the listeners and the event bus belong to
+ * the process; everything else belongs to a generation, which a changed configuration replaces.
  */
 import type { Config } from '#config/config.ts';
 import { logEvents } from '#foundation/events/event-log.ts';
@@ -18,9 +18,9 @@ import { servedBy } from './served.ts';
 import { openStorage } from './storage.ts';
 
 /**
- * Starts the daemon: on return its addresses answer and its collectors run.
+ * Starts the daemon: on return it answers at its addresses and its collectors run.
  *
- * @throws {Error} when the store or an address cannot be had; whatever was started before is ended again
+ * @throws {Error} if the store or an address is unavailable; the parts started before are ended again
  */
 export async function startApp(first: Config, options: DaemonOptions): Promise<Daemon> {
   const { clock, env, logger } = options;
@@ -44,7 +44,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     parts,
   );
   present.start();
-  // First to end: nothing new begins, what runs may finish, and only then goes what it runs on.
+  // Ends first: no new run starts, and running ones may finish before their dependencies end.
   parts.defer(() => present.stop());
 
   function generation(): Generation {

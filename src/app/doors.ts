@@ -1,25 +1,25 @@
-/** The web configuration files of the listeners. */
+/** Web configuration files of the listeners. */
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { Door } from '#operate/http/door.ts';
 import { listenerShape, type WebConfig } from '#operate/http/web-settings.ts';
 
-/** The listeners that may have a web configuration file. */
+/** Listeners that may have a web configuration file. */
 const LISTENERS = ['server', 'hooks'] as const;
 type Listener = (typeof LISTENERS)[number];
 
-/** Every listener has one, so that a file that is named later needs no other listener. */
+/** Doors of all listeners, so that a file that is configured later needs no new listener. */
 export type Doors = { readonly [L in Listener]: Door };
 
 const NO_FILE: WebConfig = { headers: {}, users: new Map(), digest: '' };
 
-/** @throws {Error} when a file is named whose contents are not there: nothing must be served without it */
+/** @throws {Error} if a configured file has no contents: the listener must not serve without it */
 export function openDoors(config: Config, clock: Clock): Doors {
   return { server: new Door(webOf(config, 'server'), clock), hooks: new Door(webOf(config, 'hooks'), clock) };
 }
 
-/** What has changed in the files holds from now on. @returns whether anything has */
+/** Applies changed files. @returns true if any file has changed */
 export function takeDoors(doors: Doors, next: Config, events: EventBus): boolean {
   let hasChanged = false;
   for (const listener of LISTENERS) {
@@ -32,7 +32,7 @@ export function takeDoors(doors: Doors, next: Config, events: EventBus): boolean
   return hasChanged;
 }
 
-/** Returns whether a listener must be closed and opened again for the next configuration: TLS begins, ends or differs. */
+/** Returns true if the next configuration requires a listener to be reopened: TLS starts, ends or differs. */
 export function needOtherDoors(doors: Doors, next: Config): boolean {
   return LISTENERS.some((listener) => listenerShape(doors[listener].web) !== listenerShape(webOf(next, listener)));
 }
@@ -45,7 +45,7 @@ function webOf(config: Config, listener: Listener): WebConfig {
   return web ?? NO_FILE;
 }
 
-/** When the first of the certificates of each listener ends. */
+/** Expiry of the first certificate of each listener to expire. */
 export function certificatesOf(doors: Doors): { readonly listener: string; readonly notAfter: number }[] {
   return LISTENERS.flatMap((listener) => {
     const notAfter = doors[listener].web.tls?.notAfter;

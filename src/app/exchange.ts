@@ -1,23 +1,23 @@
 import type { HeldCommands } from './commands.ts';
 import type { Generation } from './generation.ts';
 
-/** What ends before another generation begins. */
+/** Parts that end before the next generation starts. */
 export type Ending = Pick<Generation, 'stop' | 'idle' | 'release'> & {
   readonly accounts: Pick<Generation['accounts'], 'closed'>;
 };
 
 /**
- * Ends a generation for the one that follows it. Two engines never act at the same time: whatever still runs is waited
- * for, however long that takes. What was read and counted is still served.
+ * Ends a generation before the next one. Two engines never act at the same time: this waits for all running work,
+ * however long it takes. Read data and counts are still served.
  *
- * @param signal ends the wait; no other generation may begin then
+ * @param signal ends the wait; no other generation must start then
  */
 export async function endGeneration(old: Ending, commands: HeldCommands, signal: AbortSignal): Promise<void> {
   await old.stop();
   await untilAborted(signal, Promise.all([commands.ended, old.idle()]));
   if (signal.aborted) return;
   await old.release();
-  // Requests that were counted ahead are given back once the connections are closed.
+  // Requests that were reserved in advance are released after the connections are closed.
   await old.accounts.closed();
 }
 

@@ -1,6 +1,6 @@
 /**
- * A generation of the daemon: everything that depends on the configuration, from the connections to the policies.
- * Reading `createGeneration` from top to bottom is reading what the daemon does.
+ * Generation of the daemon: everything that depends on the configuration, from the connections to the policies.
+ * `createGeneration`, read from top to bottom, shows what the daemon does.
  */
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -25,7 +25,7 @@ import { Parts } from './parts.ts';
 import { tellOfReload } from './reload.ts';
 import type { Storage } from './storage.ts';
 
-/** A stop lets a read that is nearly done end; one that hangs is broken off, which loses nothing. */
+/** Grace period of a stop for reads that are nearly done. A hanging read is aborted, which loses nothing. */
 const READ_GRACE_MS = 1_000;
 
 interface GenerationDeps {
@@ -34,7 +34,7 @@ interface GenerationDeps {
   readonly events: EventBus;
   readonly storage: Storage;
   readonly doors: Doors;
-  /** Ends the generation before, and returns what this one must not forget; undefined if it is the first. */
+  /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
   handed(): Handover | undefined;
 }
 
@@ -46,21 +46,21 @@ export interface Generation {
   readonly policies: Policies;
   readonly metrics: Metrics;
   readonly clock: VerifiedClock;
-  /** Whether the scheduler turns. */
+  /** Health of the scheduler. */
   readonly health: ReturnType<typeof scheduleHeartbeat>;
-  /** Starts everything that is on the schedule. */
+  /** Starts all scheduled work. */
   start(): void;
-  /** Ends what acts: nothing new begins, what runs may finish. The rest still answers. */
+  /** Stops acting: no new run starts, running ones may finish. The rest still answers. */
   stop(): Promise<void>;
-  /** Ends connections and what is sent. What was read and counted is still there. */
+  /** Ends connections and outgoing data. Read data and counts remain. */
   release(): Promise<void>;
-  /** Resolves once nothing of this generation acts any more, however long that takes. */
+  /** Resolves when no part of this generation acts any more, however long that takes. */
   idle(): Promise<unknown>;
-  /** @param by who asked for the loading that failed just now */
+  /** @param by requester of the reload that has just failed */
   noteReload(by?: string): void;
-  /** Ends what hears of events. */
+  /** Ends the event listeners. */
   close(): void;
-  /** Closes it, and returns what the next generation must not forget. */
+  /** Closes the generation, and returns the state that the next one needs. */
   handOver(): Handover;
 }
 
@@ -74,7 +74,8 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
   const { spans, within } = await startTracing(deps, parts);
-  // Nothing is awaited from here on: no event comes between the last count of one generation and the first of the next.
+  // Nothing is awaited from here on: no event occurs between the last count of one generation and the first of the
+  // next.
   const handed = deps.handed();
 
   const board = new ObservationBoard(clock);

@@ -1,11 +1,11 @@
-/** Credentials of those who call the daemon. */
+/** Credentials of callers of the daemon. */
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { ApiToken } from '#operate/http/access.ts';
 import type { Hooks } from '#operate/hooks/hooks.ts';
 
-/** Those who may do more than read over the daemon's own address. */
+/** Tokens for more than reading over the daemon's own address. */
 export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
   return server.tokens.map(({ name, role, token, tokenFile }) => ({
     name,
@@ -19,7 +19,7 @@ export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
   }));
 }
 
-/** Alertmanagers and accounts whose hooks are open. */
+/** Alertmanagers and accounts with open hooks. */
 export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
   const secret = (account: string, credential: string, value: string | undefined, file: string | undefined): Secret =>
     value === undefined

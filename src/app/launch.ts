@@ -1,4 +1,4 @@
-/** What `run` and `demo` share: a daemon from its start to its clean end. */
+/** Common part of `run` and `demo`: a daemon from its start to its clean stop. */
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -8,7 +8,7 @@ import { systemRandom } from '#foundation/platform/random.ts';
 import { textLog, type TextSink } from '#foundation/platform/text-log.ts';
 import type { CurrentSpan, Daemon, DaemonOptions, StartDaemon } from './options.ts';
 
-/** The process as the daemon sees it. */
+/** Process environment of the daemon. */
 export interface ProcessIo {
   readonly stderr: TextSink & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,34 +20,34 @@ export interface ProcessIo {
 export interface DaemonRun extends Pick<DaemonOptions, 'settleMs' | 'pace'> {
   readonly config: Config;
   readonly level: LogLevel;
-  /** Where log lines go; default standard error. */
+  /** Destination of log lines; default: standard error. */
   readonly logSink?: { write(text: string): unknown };
-  /** Called once the daemon answers; what it returns is ended before the daemon is. */
+  /** Called when the daemon answers; the returned part ends before the daemon does. */
   readonly onStarted?: (daemon: Daemon) => Disposable;
 }
 
 export interface Launched {
   readonly daemon: Daemon;
   readonly logger: Logger;
-  /** Logs where the daemon runs, as its configuration says from now on. */
+  /** Logs the daemon's addresses, and applies the log settings of the configuration. */
   announce(config: Config): void;
 }
 
-/** Runs until the signal, then ends the daemon in order. @returns the exit code */
+/** Runs until the signal, then stops the daemon in order. @returns the exit code */
 export async function runUntilStopped(run: DaemonRun, io: ProcessIo, start: StartDaemon): Promise<number> {
   const { daemon, logger } = await launch(run, io, start, { logLines: new Map() });
   try {
     using _watching = run.onStarted?.(daemon);
     await aborted(io.signal);
-    logger.info({ reason: errorMessage(io.signal.reason) }, 'the daemon stops');
+    logger.info({ reason: errorMessage(io.signal.reason) }, 'daemon stopping');
   } finally {
     await daemon[Symbol.asyncDispose]();
   }
-  logger.info('the daemon has stopped');
+  logger.info('daemon stopped');
   return 0;
 }
 
-/** @param more what outlives a daemon: its log lines are counted on */
+/** @param more state that outlives a daemon: its log lines are counted on */
 export async function launch(
   run: DaemonRun,
   io: ProcessIo,
@@ -80,7 +80,7 @@ export async function launch(
   function announce(config: Config): void {
     const { address: url, hooks, probes, socketPath: socket } = daemon;
     const others = { ...(hooks !== undefined && { hooks }), ...(probes !== undefined && { probes }) };
-    logger.info({ url, ...others, socket, accounts: config.accounts.length }, 'the daemon runs');
+    logger.info({ url, ...others, socket, accounts: config.accounts.length }, 'daemon running');
   }
   announce(run.config);
   return {

@@ -1,4 +1,4 @@
-/** The addresses at which the daemon answers: the command socket, HTTP, the probes and the hooks. */
+/** Listeners of the daemon: the command socket, HTTP, the probes and the hooks. */
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -23,33 +23,33 @@ interface ListenerDeps {
   readonly events: EventBus;
   readonly storage: Storage;
   readonly doors: Doors;
-  /** The generation that runs. */
+  /** Current generation. */
   readonly generation: () => Generation;
-  /** What the generation that runs serves. */
+  /** Content of the current generation. */
   readonly served: () => ServerDeps;
 }
 
-/** A change of the addresses: the new ones are open, the old ones not yet closed. */
+/** Change of the addresses: the new ones are open, the old ones not yet closed. */
 export interface AddressChange {
-  /** Closes the addresses that the configuration no longer names. */
+  /** Closes the addresses that the new configuration does not have. */
   commit(): Promise<unknown>;
-  /** Closes the new ones. */
+  /** Closes the new addresses. */
   cancel(): Promise<unknown>;
 }
 
-/** Addresses as they are bound; absent where the configuration names none. */
+/** Bound addresses; absent if not configured. */
 export interface Listeners {
   readonly address: string;
   readonly hooks: string | undefined;
   readonly probes: string | undefined;
   readonly socketPath: string;
-  /** Returns whether the next configuration has an address that cannot be opened before another one is closed. */
+  /** Returns true if the next configuration has an address that cannot be opened before another one is closed. */
   mustClose(next: Config): boolean;
-  /** Opens the addresses that only the next configuration names. @throws {ListenError} nothing has changed then */
+  /** Opens the addresses that only the next configuration has. @throws {ListenError} nothing has changed then */
   change(next: Config): Promise<AddressChange>;
 }
 
-/** @throws {ListenError} saying which address, why, and what to do */
+/** @throws {ListenError} with the address, the reason, and the fix */
 export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<Listeners> {
   const { config } = deps;
   const served = live(deps.served);
@@ -127,10 +127,10 @@ function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHo
   return startHooks(given, hooksOf(generation().config, events), listen);
 }
 
-/** One listener, from one address to the next. */
+/** Listener whose address can change. */
 class Slot<S extends RunningServer> {
   readonly #open: (listen: ListenAddress) => Promise<S>;
-  /** With the port that the system chose, where it did. */
+  /** Address, with the port that the system chose, if it did. */
   listen: ListenAddress | undefined;
   running: S | undefined;
 
@@ -163,7 +163,7 @@ class Slot<S extends RunningServer> {
   }
 }
 
-/** An object whose members are always those of the present one. */
+/** Proxy of the current object. */
 function live<T extends object>(present: () => T): T {
   return new Proxy({} as T, { get: (_none, key) => Reflect.get(present(), key) as unknown });
 }

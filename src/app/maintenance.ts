@@ -1,6 +1,6 @@
 /**
- * The upkeep of a daemon that runs for months: what the store forgets, where its audit log ended, whether its file is
- * still there and whole, its backups, the places of label values, and the heartbeat of the scheduler.
+ * Maintenance of a daemon that runs for months: retention of the store, the end of its audit log, the integrity of its
+ * file, its backups, the places of label values, and the heartbeat of the scheduler.
  */
 import type { Engine } from '#automate/engine/engine.ts';
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
@@ -18,18 +18,18 @@ import type { Store } from '#storage/sqlite.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Between two batches: others write to the store as well. */
+/** Pause between two batches, since others write to the store as well. */
 const NEXT_BATCH_MS = 5_000;
-/** Between two looks at a clock that no answer of the service confirms. */
+/** Interval of checks while no response of the service confirms the clock. */
 const UNVERIFIED_MS = 60_000;
 const WATCH_EVERY_MS = 10_000;
-/** A crash forgets places that label values got since. */
+/** Interval of saving label values: a crash loses the places since the last save. */
 const TIDY_LABELS_EVERY_MS = 10_000;
-/** The scheduler is considered stuck when its heartbeat is older. */
+/** The scheduler counts as stuck if its heartbeat is older. */
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_LATE_MS = 60_000;
 const LOOK_AT_BACKUPS_EVERY_MS = 60_000;
-/** How long after a backup that failed the next one begins, at most. */
+/** Maximum wait after a failed backup. */
 const RETRY_BACKUP_MS = 600_000;
 
 export interface UpkeepDeps {
@@ -60,8 +60,8 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
         conditions.raise({
           key: 'store',
           severity: 'critical',
-          summary: 'The store cannot be used',
-          detail: `${found}; no policy acts, and counters do not advance`,
+          summary: 'The store is unavailable',
+          detail: `${found}; policies do not act, and counters do not advance`,
         });
       }
       problem = found;
@@ -74,11 +74,11 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     jitter: 0,
     async run() {
       const head = audit.head();
-      // Kept elsewhere with the daemon's log, it shows a tail that was cut off.
-      if (head !== undefined) logger.info({ head: `${head.sequence}:${head.hash}` }, 'the audit log ends here');
+      // Kept elsewhere with the daemon's log, this head reveals a truncated audit log.
+      if (head !== undefined) logger.info({ head: `${head.sequence}:${head.hash}` }, 'audit log head');
       const because = ledger.mustBeAdopted;
       if (because !== undefined) {
-        logger.warn({ because }, 'policies do nothing until a person adopts the store: opsd state adopt --reason TEXT');
+        logger.warn({ because }, 'store not adopted, policies do not act; run opsd state adopt --reason TEXT');
       }
     },
   });
@@ -88,12 +88,12 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     timeoutMs: HOUR_MS,
     jitter: 1,
     async run() {
-      // By a clock that was set ahead everything would be old.
+      // With a clock set ahead, everything would look old.
       if (!clock.isVerified()) return { againInMs: UNVERIFIED_MS };
       try {
         if (ledger.prune(clock.now()).more) return { againInMs: NEXT_BATCH_MS };
       } catch (error) {
-        events.emit({ type: 'store.failed', operation: 'forgetting', message: errorMessage(error) });
+        events.emit({ type: 'store.failed', operation: 'retention', message: errorMessage(error) });
       }
       return undefined;
     },
@@ -106,11 +106,11 @@ interface BackupDeps extends Pick<UpkeepDeps, 'scheduler' | 'conditions' | 'even
   readonly every: number;
 }
 
-/** Copies the store on a schedule that restarts do not move: the first copy is due by the newest one in the folder. */
+/** Schedules backups independent of restarts: the newest copy in the folder decides when the next one is due. */
 export function scheduleBackups(deps: BackupDeps): void {
   const { scheduler, folder, every, conditions, clock, events, logger } = deps;
   const age = clock.now() - (folder.newest?.at ?? -Infinity);
-  // A copy of a time to come was named by a clock that was wrong.
+  // A copy with a future time was named by a wrong clock.
   let dueAt = clock.monotonic() + (age >= 0 ? Math.max(0, every - age) : 0);
   scheduler.add({
     name: 'backup',
@@ -135,7 +135,7 @@ export function scheduleBackups(deps: BackupDeps): void {
           key: 'backup',
           severity: 'warning',
           summary: 'A scheduled backup failed',
-          detail: `${message}; the backups before it are kept, and the next attempt follows within 10 minutes`,
+          detail: `${message}; earlier backups are kept, and the next attempt follows within 10 minutes`,
         });
       }
     },
@@ -146,13 +146,13 @@ interface LabelDeps extends Pick<UpkeepDeps, 'scheduler' | 'events'> {
   readonly metrics: Pick<Metrics, 'tidyLabels'>;
 }
 
-/** Keeps the places of label values in the store. @returns what keeps them now */
+/** Schedules saving the places of label values. @returns a function that saves them now */
 export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () => void {
   const tidy = (): void => {
     try {
       metrics.tidyLabels();
     } catch (error) {
-      events.emit({ type: 'store.failed', operation: 'save of label values', message: errorMessage(error) });
+      events.emit({ type: 'store.failed', operation: 'save label values', message: errorMessage(error) });
     }
   };
   scheduler.add({
@@ -165,7 +165,7 @@ export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () =>
   return tidy;
 }
 
-/** @returns what says whether the scheduler turns */
+/** @returns the health check of the scheduler */
 export function scheduleHeartbeat(scheduler: Pick<Scheduler, 'add'>, clock: Clock): ProbeDeps['health'] {
   let beatAt = clock.monotonic();
   scheduler.add({
@@ -178,7 +178,7 @@ export function scheduleHeartbeat(scheduler: Pick<Scheduler, 'add'>, clock: Cloc
   return () => {
     const lateMs = clock.monotonic() - beatAt;
     return lateMs < HEARTBEAT_LATE_MS
-      ? { healthy: true, detail: 'the scheduler turns' }
+      ? { healthy: true, detail: 'the scheduler is running' }
       : { healthy: false, detail: `the scheduler has been silent for ${Math.round(lateMs / 1_000)} s` };
   };
 }

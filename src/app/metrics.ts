@@ -1,4 +1,4 @@
-/** The metrics of the daemon, and where each of them is read. */
+/** Metrics of the daemon, and their sources. */
 import { readStoreFiles } from '#storage/backup-folder.ts';
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -74,7 +74,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
   });
 }
 
-/** Values of labels that the configuration names, by account. */
+/** Values of labels in the configuration, by account. */
 function configuredLabels(config: Config): (account: string, label: string) => readonly string[] {
   const policies = (account: string) => config.policies.filter(({ settings }) => settings.account === account);
   return (account, label) => {

@@ -1,4 +1,4 @@
-/** What the daemon watches of its accounts, and whether all of it was read once. */
+/** Observation of accounts by collectors, and readiness. */
 import type { Config } from '#config/config.ts';
 import { knownBudget, type BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
@@ -22,7 +22,7 @@ import type { SpanExport } from '#observe/tracing/spans.ts';
 import type { ServiceClient } from '#service/api.ts';
 import type { Accounts } from './accounts.ts';
 
-/** Readiness is reported at the latest after this time: a daemon that waits for the end of an outage is no use in it. */
+/** Readiness is reported at the latest after this time: an unready daemon would be no help during an outage. */
 const READY_AFTER_MS = 30_000;
 
 interface ObservationDeps {
@@ -38,20 +38,20 @@ interface ObservationDeps {
   readonly spans: SpanExport | undefined;
   readonly events: EventBus;
   readonly clock: Clock;
-  /** The clock that answers of the service confirm. */
+  /** Clock confirmed by responses of the service. */
   readonly verified: Clock;
-  /** Runs the work inside a span of the daemon's own, where there is tracing. */
+  /** Runs the work inside a span of the daemon's own, if tracing is on. */
   within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
 }
 
-/** Puts the collectors of every account on the schedule. */
+/** Schedules the collectors of every account. */
 export function watchAccounts(deps: ObservationDeps): void {
   for (const { account, target } of deps.accounts.connections) {
     for (const name of COLLECTOR_NAMES) watch(collectors[name], target, deps.accounts.clients.get(account.name)!, deps);
   }
 }
 
-/** Returns what the configuration and the raises of the ledger say of the budget of an account. */
+/** Returns the budget of an account, from the configuration and the raises in the ledger. */
 export function budgetKnowledge(config: Config, ledger: Ledger): (account: string) => BudgetKnowledge | undefined {
   const budgets = new Map(config.accounts.map(({ name, budget }) => [name, budget]));
   return (account) => knownBudget(budgets.get(account), ledger.raises(account, 0));
@@ -98,7 +98,7 @@ function watch<N extends CollectorName>(
   scheduler.add({ ...task, schedule, timeoutMs, jitter: 0.3, runAtStart: true });
 }
 
-/** Returns what every run of a collector of an account is given. */
+/** Returns the context of every run of a collector for an account. */
 function collection(target: CollectorTarget, deps: ObservationDeps): Omit<CollectorContext, 'signal' | 'previous'> {
   const { config, attempts, resumeEnds, board, events, spans, ledger, metrics } = deps;
   const { account } = target;
@@ -126,6 +126,6 @@ export function readiness(board: ObservationBoard, ageMs: number): { ready: bool
   const waiting = board.statuses().filter((status) => status.off === undefined && status.runs === 0);
   if (waiting.length === 0) return { ready: true, detail: 'every collector has run' };
   if (ageMs >= READY_AFTER_MS)
-    return { ready: true, detail: `${waiting.length} collectors have not ended their first run` };
-  return { ready: false, detail: `first runs of ${waiting.length} collectors are awaited` };
+    return { ready: true, detail: `${waiting.length} collectors have not finished their first run` };
+  return { ready: false, detail: `waiting for the first run of ${waiting.length} collectors` };
 }

@@ -1,4 +1,4 @@
-/** What the process gives to the daemon, and what it gets from it. */
+/** Interface between the process and the daemon. */
 import type { Config } from '#config/config.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
@@ -18,61 +18,61 @@ export interface DaemonOptions {
   readonly random: Random;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
-  /** Called with the function that returns the daemon's current span, which log lines name. */
+  /** Called with a function that returns the daemon's current span, for log lines. */
   readonly onSpans: (current: CurrentSpan) => void;
-  /** Log lines written so far, by level. */
+  /** Number of log lines so far, by level. */
   readonly logLines: ReadonlyMap<string, number>;
   readonly version: string;
-  /** Reloads the configuration; absent where it has no file. */
+  /** Reloads the configuration; absent if it has no file. */
   readonly reload?: ReloadPort;
-  /** What an earlier daemon of this process knew. */
+  /** State of an earlier daemon of this process. */
   readonly handed?: Handover;
-  /** How long a resumed run is given before it is judged, in milliseconds; default 5 min. */
+  /** Milliseconds before a resumed run is judged; default 5 min. */
   readonly settleMs?: number;
-  /** Milliseconds: how long breakers stay open after each halt in a row, and between listings that judge acts. */
+  /** Milliseconds that breakers stay open after each consecutive halt, and between listings that judge actions. */
   readonly pace?: { readonly breakerMs: readonly number[]; readonly listEveryMs: number };
 }
 
 export interface Daemon extends AsyncDisposable {
   /** `http://HOST:PORT` */
   readonly address: string;
-  /** The same of the hooks, where they listen. */
+  /** Address of the hooks, if they listen. */
   readonly hooks: string | undefined;
-  /** The same of the probes' own listener, where there is one. */
+  /** Address of the separate probe listener, if there is one. */
   readonly probes: string | undefined;
-  /** The unix socket that the commands talk to. */
+  /** Unix socket for commands. */
   readonly socketPath: string;
-  /** Tries what a daemon with this configuration will need of the machine. Rejects with words for the operator. */
+  /** Checks that a daemon with this configuration can run on the machine. Rejects with a message for the operator. */
   rehearse(config: Config): Promise<void>;
-  /** The last loading of the configuration went otherwise than the one before. @param by who asked for a bad one */
+  /** Reports that the last reload had another result than the previous one. @param by requester of a failed reload */
   noteReload(by?: string): void;
   /**
-   * Takes up what the web configuration files say now, without dropping a connection; nothing else of the configuration
-   * may differ. @returns whether anything has changed. Throws with words for the operator.
+   * Applies the current web configuration files without closing a connection. Nothing else of the configuration may
+   * differ. @returns true if anything has changed. Throws with a message for the operator.
    */
   takeDoors(next: Config): boolean;
   tell(event: OpsEvent): void;
-  /** Returns whether the next configuration needs a store or a listener that this daemon cannot have while it runs. */
+  /** Returns true if the next configuration needs a store or a listener that this daemon cannot open while it runs. */
   startsAnew(next: Config): boolean;
   /**
-   * Exchanges everything that depends on the configuration; addresses that stay are not closed.
+   * Replaces everything that depends on the configuration. Unchanged addresses stay open.
    *
-   * @returns whether the daemon runs with it; if not, it runs with the configuration of before
-   * @throws {Error} when the configuration of before does not start again either
+   * @returns true if the daemon runs with the next configuration, false if it runs with the previous one
+   * @throws {Error} if the previous configuration does not start again either
    */
   exchange(next: Config, options: ExchangeOptions): Promise<boolean>;
-  /** To be called once it has ended. */
+  /** Returns the state for the next daemon. Call it after the end. */
   handOver(): Handover;
 }
 
 export interface ExchangeOptions {
-  /** Once it is aborted nothing is started any more. */
+  /** After an abort, nothing is started any more. */
   readonly signal: AbortSignal;
-  /** Called with the reason before the daemon continues with the configuration of before. */
+  /** Called with the reason before the daemon continues with the previous configuration. */
   readonly onFailed: (why: string) => void;
 }
 
-/** What a daemon learns of the loading of its configuration. */
+/** Access to reloads for a daemon. */
 interface ReloadPort {
   state(): ReloadState;
   request(by: string): Promise<ReloadOutcome>;
@@ -83,13 +83,13 @@ export interface LateRun {
   readonly trigger: Trigger;
 }
 
-/** What a daemon knows that is written nowhere, and that one after it must not forget. */
+/** State that is stored nowhere, and that the next daemon needs. */
 export interface Handover {
   readonly counts: HandedCounts;
-  /** Pauses that could not be written down, by scope. */
+  /** Pauses that could not be stored, by scope. */
   readonly pauses: ReadonlyMap<string, string>;
-  /** Runs that were asked for while the policies had ended. */
+  /** Runs that were requested after the policies had ended. */
   readonly late: readonly LateRun[];
-  /** What was written to the audit log, as `counts` has it; absent if the log is opened again. */
+  /** Counts of audit records, as in `counts`; absent if the log is opened again. */
   readonly audited?: AuditCounts;
 }

@@ -1,4 +1,4 @@
-/** What the daemon sends on its own: spans, notifications, and lines about deliveries. */
+/** Outgoing data of the daemon: spans, notifications, and delivery events. */
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Engine } from '#automate/engine/engine.ts';
@@ -18,13 +18,13 @@ interface OutgoingDeps {
 }
 
 interface Tracing {
-  /** Absent where no endpoint is configured. */
+  /** Absent if no endpoint is configured. */
   readonly spans: SpanExport | undefined;
-  /** Runs the work inside a span of the daemon's own, where there is tracing. */
+  /** Runs the work inside a span of the daemon's own, if tracing is on. */
   readonly within: <T>(undertaking: Undertaking, work: () => Promise<T>) => Promise<T>;
 }
 
-/** @throws {Error} when the OTEL_* environment asks for what is not possible */
+/** @throws {Error} if the OTEL_* environment is invalid */
 export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tracing> {
   const { config, options, events, storage } = deps;
   const spans = await createSpanExport({
@@ -42,7 +42,7 @@ export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tr
   return { spans, within: (undertaking, work) => spans.own.during(undertaking, work) };
 }
 
-/** The engine continues with the conditions that an earlier daemon reported. */
+/** Starts notifications. The engine continues with the conditions that an earlier daemon reported. */
 export function startNotifications({ config, options, events, storage }: OutgoingDeps, engine: Engine, parts: Parts) {
   const { clock } = options;
   const notifier = createNotifier({ settings: config.notifications, store: storage.notifications, clock, events });

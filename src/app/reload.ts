@@ -1,4 +1,4 @@
-/** A configuration that changes while the daemon runs. */
+/** Change of the configuration while the daemon runs. */
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { ReloadState } from './reloader.ts';
@@ -12,26 +12,26 @@ import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import { listenTcp } from '#operate/http/listen.ts';
 import { openStore, tryStore, type Store } from '#storage/sqlite.ts';
 
-/** The present daemon, as far as one that follows it meets it. */
+/** Current daemon, as its successor sees it. */
 interface Present {
   readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly store: Store;
-  /** Where it listens. */
+  /** Its addresses. */
   readonly addresses: readonly (string | undefined)[];
 }
 
 /**
- * Tries what a daemon with another configuration will need, while the present one still has it all.
+ * Checks everything that a daemon with another configuration needs, while the current one keeps running.
  *
- * @throws {Error} with words for the operator
+ * @throws {Error} with a message for the operator
  */
 export async function rehearse(next: Config, { config, env, store, addresses }: Present): Promise<void> {
   modeCeiling(env['OPSD_MODE']);
   otlpEndpoint(next.telemetry.traces, env);
   for (const { settings, source } of next.policies) compilePolicy(settings, source);
   const { path } = next.storage.sqlite;
-  // The present daemon's own file must not be opened a second time: its lock would be gone.
+  // The current daemon's own file must not be opened a second time: that would release its lock.
   if (isSameFile(path, config.storage.sqlite.path)) tryStore(store);
   else openStore(path)[Symbol.dispose]();
   const ownPorts = addresses.flatMap((address) => (address === undefined ? [] : [portOf(address)]));
@@ -45,7 +45,7 @@ export async function rehearse(next: Config, { config, env, store, addresses }: 
   }
 }
 
-/** URLs leave out the usual port of their scheme. */
+/** Port of an address. URLs omit the default port of their scheme. */
 export function portOf(address: string): number {
   const { port, protocol } = new URL(address);
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
@@ -64,7 +64,7 @@ async function tryAddress(listen: ListenAddress, setting: string): Promise<void>
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** @param by who asked for the loading that failed just now */
+/** @param by requester of the reload that has just failed */
 export function tellOfReload(
   state: ReloadState,
   { engine, events }: { readonly engine: Engine; readonly events: EventBus },
@@ -77,11 +77,13 @@ export function tellOfReload(
   }
   if (by !== undefined) events.emit({ type: 'config.reload_failed', by, problems, auditOnly });
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
-  const effect = auditOnly ? 'the policies of before run in audit: nothing is sent' : 'everything runs on as before';
+  const effect = auditOnly
+    ? 'the previous policies run in audit, so no actions are sent'
+    : 'the previous configuration stays active';
   engine.others.raise({
     key: 'reload',
     severity: auditOnly ? 'critical' : 'warning',
-    summary: 'The changed configuration cannot be used',
-    detail: `${problems[0] ?? 'reason not known'}${more}; until it is mended ${effect}`,
+    summary: 'The configuration reload failed',
+    detail: `${problems[0] ?? 'reason unknown'}${more}; until it is fixed, ${effect}`,
   });
 }

@@ -1,7 +1,7 @@
 /**
- * When the configuration is loaded again, and what came of it: on a signal, on request, and when the contents of its
- * files change. Requests that meet share one loading, and a request during one is followed by another: the files may
- * have changed after they were read.
+ * Reloads of the configuration and their results: on a signal, on request, and when its files change. Simultaneous
+ * requests share one reload. A request during a reload causes another one: the files may have changed after they were
+ * read.
  */
 import type { Config } from '#config/config.ts';
 import { contentsOf } from '#config/contents.ts';
@@ -10,27 +10,27 @@ import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 
 const LOOK_EVERY_MS = 5_000;
-/** A file that is being written is let be: what is loaded has stood still for so long. */
+/** Time without a change before a file is loaded: it may still be being written. */
 const SETTLE_MS = 1_000;
 
 export type ReloadOutcome =
   | { readonly ok: true; readonly changed: boolean; readonly webConfig: boolean; readonly hash: string }
   | { readonly ok: false; readonly message: string };
 
-/** How the last loading went, for the daemon that runs. */
+/** Result of the last reload, for the running daemon. */
 export interface ReloadState {
   readonly ok: boolean;
-  /** Epoch milliseconds of the last good one. */
+  /** Epoch milliseconds of the last successful load. */
   readonly goodAt: number;
-  /** What is wrong, a line each. */
+  /** Problems, one on each line. */
   readonly problems: readonly string[];
-  /** Somebody meant to change what policies do, and it is not known to what: they only watch. */
+  /** True if the change may concern policies but cannot be read: the policies are in audit. */
   readonly auditOnly: boolean;
 }
 
 export interface ReloaderOptions {
   readonly path: string;
-  /** Of the configuration that was loaded first. */
+  /** Contents of the configuration that was loaded first. */
   readonly contents: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -48,14 +48,14 @@ interface Asked {
 export class Reloader implements Disposable {
   readonly #options: ReloaderOptions;
   readonly #contents: () => string;
-  /** Contents that were loaded last, good or bad. */
+  /** Contents that were loaded last, valid or not. */
   #loaded: string;
-  /** They could not be used: what they name, such as the file of a secret, may come later. */
+  /** True if they were invalid: a missing file, such as that of a secret, may appear later. */
   #isUnusable = false;
   #asked: Asked[] = [];
   #wake: (() => void) | undefined;
   #look: Timer;
-  /** While the daemon is exchanged nobody is kept waiting for it. */
+  /** Result for requests while the daemon is replaced: they do not wait for the end. */
   #exchanging: ReloadOutcome | undefined;
   state: ReloadState;
 
@@ -67,7 +67,7 @@ export class Reloader implements Disposable {
     this.#look = this.#lookAfter(LOOK_EVERY_MS);
   }
 
-  /** @returns what came of it: a configuration that is good and changed is about to be taken up */
+  /** @returns the result; a valid and changed configuration is applied next */
   request(by: string): Promise<ReloadOutcome> {
     return new Promise((resolve) => {
       this.#asked.push({ by, answer: resolve });
@@ -76,7 +76,7 @@ export class Reloader implements Disposable {
     });
   }
 
-  /** Waits until somebody asks. @returns who; undefined when the signal is aborted */
+  /** Waits for a request. @returns the requesters; undefined after an abort */
   async asked(signal: AbortSignal): Promise<string | undefined> {
     this.#exchanging = undefined;
     while (!signal.aborted && this.#asked.length === 0) {
@@ -91,7 +91,7 @@ export class Reloader implements Disposable {
     return signal.aborted ? undefined : [...new Set(this.#asked.map(({ by }) => by))].join(', ');
   }
 
-  /** Reads and checks; those who ask from now on are asked for again. */
+  /** Reads and checks. Later requests cause another reload. */
   load(): Loaded & { readonly answer: (outcome: ReloadOutcome) => void } {
     const asked = this.#asked;
     this.#asked = [];
@@ -100,7 +100,7 @@ export class Reloader implements Disposable {
     const result = tryLoad(path, env);
     this.#isUnusable = !result.ok;
     const answer = (outcome: ReloadOutcome): void => {
-      // Those who came meanwhile need not wait for the daemon that follows; the loading they asked for comes all the same.
+      // Requests that arrived in the meantime need not wait for the next daemon; their reload still happens.
       if (outcome.ok && outcome.changed) this.#exchanging = outcome;
       for (const one of [...asked, ...(this.#exchanging === undefined ? [] : this.#asked)]) one.answer(outcome);
     };
@@ -119,7 +119,9 @@ export class Reloader implements Disposable {
     this.state = { ok: true, goodAt: this.#options.clock.now(), problems: [], auditOnly: false };
   }
 
-  /** @param auditOnly stays so until a good one: what is wrong may change, what was meant does not become known */
+  /**
+   * @param auditOnly stays true until a successful load: the problems may change, but the intended policies stay unknown
+   */
   bad(problems: readonly string[], auditOnly: boolean): void {
     const { goodAt, auditOnly: before } = this.state;
     this.state = { ok: false, goodAt, problems, auditOnly: auditOnly || before };
@@ -145,7 +147,7 @@ export class Reloader implements Disposable {
   }
 }
 
-/** A check that breaks down must not end the daemon that runs. */
+/** Loads the configuration. A crash of the check must not end the running daemon. */
 function tryLoad(
   path: string,
   env: ReloaderOptions['env'],
@@ -153,7 +155,7 @@ function tryLoad(
   try {
     return loadConfig(path, { env });
   } catch (error) {
-    const why = `it could not be checked, which is a mistake of opsd itself: ${errorMessage(error)}`;
+    const why = `the check itself failed, which is a bug in opsd: ${errorMessage(error)}`;
     return { ok: false, broken: `${path}: ${why}` };
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `opsd run`: the daemon of a configuration, and what happens when that changes. Everything that can be known to fail is
- * tried before the daemon is touched: the configuration is loaded and checked, its store and its addresses are tried.
- * Then the daemon takes it up. Only another store or another kind of listener makes it end and start anew.
+ * `opsd run`: the daemon of a configuration, across changes of it. Everything that may fail is checked before the
+ * daemon is touched: the configuration, its store and its addresses. Then the daemon applies the change. Only another
+ * store or another kind of listener requires a restart of the daemon.
  */
 import type { Config } from '#config/config.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -11,7 +11,7 @@ import { launch, type Launched, type ProcessIo } from './launch.ts';
 import type { Handover, StartDaemon } from './options.ts';
 import { Reloader } from './reloader.ts';
 
-/** What runs: the configuration as it was loaded, and the daemon. */
+/** Loaded configuration and running daemon. */
 interface Running extends Launched {
   readonly config: Config;
 }
@@ -19,14 +19,14 @@ interface Running extends Launched {
 export interface RunOptions {
   readonly config: Config;
   readonly path: string;
-  /** Calls whenever the configuration is to be loaded again. */
+  /** Calls the listener for each requested reload. */
   readonly onHangup: (listener: () => void) => Disposable;
 }
 
-/** Runs until the signal, then ends the daemon in order. @returns the exit code */
+/** Runs until the signal, then stops the daemon in order. @returns the exit code */
 export async function runDaemon(options: RunOptions, io: ProcessIo, start: StartDaemon): Promise<number> {
   const { path } = options;
-  // While the daemon starts anew nothing else keeps the process alive.
+  // During a restart of the daemon nothing else keeps the process alive.
   using _alive = keepAlive();
   using reloader = new Reloader({ path, contents: options.config.contents, env: io.env, clock: io.clock });
   using _hangup = options.onHangup(() => void reloader.request('SIGHUP'));
@@ -38,11 +38,11 @@ export async function runDaemon(options: RunOptions, io: ProcessIo, start: Start
       if (by === undefined) break;
       running = await reloads.reload(running, by);
     }
-    running.logger.info({ reason: errorMessage(io.signal.reason) }, 'the daemon stops');
+    running.logger.info({ reason: errorMessage(io.signal.reason) }, 'daemon stopping');
   } finally {
     await running.daemon[Symbol.asyncDispose]();
   }
-  running.logger.info('the daemon has stopped');
+  running.logger.info('daemon stopped');
   return 0;
 }
 
@@ -52,7 +52,7 @@ interface ReloadsDeps {
   readonly start: StartDaemon;
 }
 
-/** Loads the configuration again, and lets the daemon take it up. */
+/** Reloads the configuration, and makes the daemon apply it. */
 class Reloads {
   readonly #path: string;
   readonly #deps: ReloadsDeps;
@@ -74,7 +74,7 @@ class Reloads {
     return { ...launched, config };
   }
 
-  /** @returns what runs then */
+  /** @returns the configuration and daemon that run afterwards */
   async reload(running: Running, by: string): Promise<Running> {
     const { reloader } = this.#deps;
     const { daemon, config } = running;
@@ -107,11 +107,11 @@ class Reloads {
     if (changed) return daemon.startsAnew(kept) ? this.#startAnew(running, next) : this.#exchange(running, next);
     reloader.good();
     daemon.noteReload();
-    // Where the next one does not start, this one is started again: with the certificates of now.
+    // If the next one does not start, this one starts again, with the current certificates.
     return { ...running, config: next };
   }
 
-  /** The daemon stays, and with it its store and its addresses. */
+  /** Replaces the configuration. The daemon keeps its store and its addresses. */
   async #exchange(running: Running, next: Config): Promise<Running> {
     const { reloader, io } = this.#deps;
     const isTakenUp = await running.daemon.exchange(keepingPorts(next, running), {
@@ -126,7 +126,7 @@ class Reloads {
     return { ...running, config: next };
   }
 
-  /** The old one has ended when this begins to start another; one of the two runs when it returns. */
+  /** Restarts: the old daemon ends before the next one starts. On return, one of the two runs. */
   async #startAnew(old: Running, next: Config): Promise<Running> {
     const { reloader, io } = this.#deps;
     await old.daemon[Symbol.asyncDispose]();
@@ -144,9 +144,9 @@ class Reloads {
   }
 
   #failed({ config, logger }: Running, next: Config, why: string): void {
-    const problem = `${this.#path}: the daemon does not start with it: ${why}`;
+    const problem = `${this.#path}: the daemon does not start with this configuration: ${why}`;
     this.#deps.reloader.bad([problem], next.policyPart !== config.policyPart);
-    logger.error({ problem }, 'the changed configuration does not start; the one before is started again');
+    logger.error({ problem }, 'configuration reload failed, restarting with the previous configuration');
   }
 
   #problem(error: unknown): string {
@@ -154,7 +154,7 @@ class Reloads {
   }
 }
 
-/** An address whose port the system chose stays what it is while the configuration says the same of it. */
+/** Keeps a port that the system chose, while the configuration of the address is unchanged. */
 function keepingPorts(next: Config, { config, daemon }: Running): Config {
   const listen = keepingPort(next.server.listen, config.server.listen, daemon.address);
   const hooks = next.hooks.listen && keepingPort(next.hooks.listen, config.hooks.listen, daemon.hooks);

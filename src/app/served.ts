@@ -1,4 +1,4 @@
-/** What the daemon serves over HTTP. */
+/** Content that the daemon serves over HTTP. */
 import type { EventBus } from '#foundation/events/events.ts';
 import { ownCommand } from '#foundation/domain/own-command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
@@ -18,13 +18,13 @@ interface ServedDeps {
   readonly storage: Storage;
   readonly doors: Doors;
   readonly gate: CommandGate;
-  /** The generation that runs, which may be another by the time that a command is answered. */
+  /** Current generation, which may be another one when a command is answered. */
   readonly generation: () => Generation;
   /** Epoch milliseconds. */
   readonly startedAt: number;
 }
 
-/** Returns what the pages, the metrics, the JSON API and the commands read and change. */
+/** Returns the data and commands for the pages, the metrics, the JSON API and the CLI. */
 export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
   const { options, events, storage, doors, gate, startedAt } = deps;
   const { clock, logger, reload } = options;

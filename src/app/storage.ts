@@ -1,4 +1,4 @@
-/** The store of the daemon, and everything that is kept in it. */
+/** Store of the daemon, with everything in it. */
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -29,7 +29,7 @@ interface StorageDeps {
   readonly events: EventBus;
 }
 
-/** @throws {Error} when the store cannot be had */
+/** @throws {Error} if the store is unavailable */
 export function openStorage({ storage }: Config, { clock, events }: StorageDeps, parts: Parts) {
   const store = parts.use(openStore(storage.sqlite.path));
   const copies = createCopies(store);
@@ -40,7 +40,7 @@ export function openStorage({ storage }: Config, { clock, events }: StorageDeps,
     (message) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
     () => void (savedAt = clock.now()),
   );
-  // Ends after those whose last words it counts.
+  // Ends after the parts whose last events it counts.
   parts.use(keepCounts({ events, totals, clock }));
   const spans = createSpanOutbox(store);
   const deliveries = createDeliveryOutbox(store, {

@@ -1,4 +1,4 @@
-/** What no schema can see of accounts: names given twice, keys that have no effect. */
+/** Checks of accounts that no schema can make: duplicate names, keys without effect. */
 import type { Fault, SourceText } from './source-text.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
 
@@ -16,7 +16,7 @@ export function checkAccounts(root: Place, source: SourceText): Fault[] {
         faults.push({
           ...at(name, [...path, 'name']),
           message: `another account is ${which}, at line ${source.position(first.start).line}`,
-          help: 'give each account a name of its own',
+          help: 'rename one of the accounts',
         });
       }
     }
@@ -25,7 +25,7 @@ export function checkAccounts(root: Place, source: SourceText): Fault[] {
   return faults;
 }
 
-/** Keys that nobody will look at. */
+/** Keys that nothing uses. */
 function idleKeys(account: Place, path: readonly PropertyKey[]): Fault[] {
   const faults: Fault[] = [];
   const warn = (keys: readonly string[], message: string, help: string): void => {
@@ -37,7 +37,7 @@ function idleKeys(account: Place, path: readonly PropertyKey[]): Fault[] {
   for (const api of [[], ['messageApi']]) {
     if (placeAt(account, [...api, 'url'])?.value !== 'embedded') continue;
     for (const key of ['token', 'tokenFile', 'actionToken', 'actionTokenFile']) {
-      warn([...api, key], 'not used: the embedded service makes its own token', 'remove it');
+      warn([...api, key], 'not used: the embedded service creates its own token', 'remove it');
     }
   }
   const known = account.entries;

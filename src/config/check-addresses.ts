@@ -1,9 +1,9 @@
-/** Checks how an account is reached: credentials must not travel in plain text, and each must fit into one header. */
+/** Checks of an account's addresses: credentials must not be sent in plain text, and each must fit into one header. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import type { Fault } from './source-text.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
 
-/** Where the URL of an API and its credentials are in an account, as keys. */
+/** Keys of the URL of each API and of its credentials in an account. */
 const APIS = [
   { keys: [], secrets: ['token', 'actionToken'] },
   { keys: ['messageApi'], secrets: ['token', 'actionToken'] },
@@ -21,36 +21,36 @@ export function checkAddresses(root: Place): Fault[] {
   );
 }
 
-/** Returns why a credential cannot be sent, without the credential; undefined when it can. */
+/** Returns the reason why a credential cannot be sent, without the credential; undefined if it can. */
 export function credentialFault(name: string, value: string): string | undefined {
-  if (/[\r\n]/.test(value)) return 'several lines, where one credential is expected';
+  if (/[\r\n]/.test(value)) return 'several lines instead of one credential';
   const isSendable = name === 'password' ? !/\p{Cc}/u.test(value) : /^[\x21-\x7e]*$/.test(value);
-  return isSendable ? undefined : 'a space or another character that no header can carry';
+  return isSendable ? undefined : 'a space or another character that is not allowed in a header';
 }
 
 function secretFaults(place: Place | undefined, path: readonly PropertyKey[], name: string): Fault[] {
   if (typeof place?.value !== 'string' || place.spoilt) return [];
   const fault = credentialFault(name, place.value);
-  return fault === undefined ? [] : [{ ...at(place, path), message: fault, help: `give one ${name}, without spaces` }];
+  return fault === undefined ? [] : [{ ...at(place, path), message: fault, help: `write one ${name}, without spaces` }];
 }
 
 function urlFaults(place: Place | undefined, path: readonly PropertyKey[]): Fault[] {
   const url = typeof place?.value === 'string' && !place.spoilt ? URL.parse(place.value) : null;
-  // Another scheme is a complaint of its own.
+  // Another check reports other schemes.
   if (place === undefined || url === null || !/^https?:$/.test(url.protocol)) return [];
   const marked = at(place, path);
   const faults: Fault[] = [];
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    // In a network of one's own a mesh may encrypt what leaves here in plain text.
+    // In a private network, a mesh may encrypt the traffic.
     const severity = isPrivate(url.hostname) ? 'warning' : 'error';
-    const message = 'the credential would travel in plain text, for everyone on the way to read';
+    const message = 'the credential would be sent in plain text, readable in the network';
     faults.push({ ...marked, message, help: 'write https://', severity });
   }
   if (/\/v2(?:\/|$)/.test(url.pathname)) {
-    faults.push({ ...marked, message: 'a base URL ends before /v2', help: 'remove /v2 and what follows it' });
+    faults.push({ ...marked, message: 'a base URL must end before /v2', help: 'remove /v2 and what follows it' });
   } else if (/[^/]/.test(url.pathname)) {
-    const message = 'a path in a base URL: every request begins with it';
-    faults.push({ ...marked, message, help: 'remove the path, unless a gateway needs it', severity: 'warning' });
+    const message = 'the base URL has a path, which is added to every request';
+    faults.push({ ...marked, message, help: 'remove the path, unless a gateway requires it', severity: 'warning' });
   }
   return faults;
 }
@@ -73,7 +73,7 @@ function isLoopback(host: string): boolean {
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
 }
 
-/** Returns true for hosts that only a network of one's own has. */
+/** Returns true for hosts that only exist in a private network. */
 function isPrivate(host: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
   if (isIPv4(address)) return PRIVATE_RANGES.check(address, 'ipv4');

@@ -1,6 +1,6 @@
 /**
- * What no schema can see of the listeners: their web configuration files, which are read here, and whether anybody
- * could come in, or be somebody, as the keys beside them have it.
+ * Checks of the listeners that no schema can make: it reads their web configuration files, and checks that callers can
+ * authenticate.
  */
 import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -13,26 +13,25 @@ import { readWebConfig } from './web-config.ts';
 import { pathText, placeAt, type Place } from './yaml-place.ts';
 
 export interface DoorsRead {
-  /** In the configuration itself. */
+  /** Faults in the configuration itself. */
   readonly faults: readonly Fault[];
-  /** In the web configuration files. */
+  /** Problems in the web configuration files. */
   readonly problems: readonly Problem[];
   readonly server?: WebConfig;
   readonly hooks?: WebConfig;
-  /** Of all files that were read, in order. */
+  /** Contents of all files, in order. */
   readonly texts: readonly string[];
 }
 
 export interface DoorsOptions {
   readonly absolute: (path: string) => string;
-  /** The configuration's file, as people know it. */
+  /** Displayed path of the configuration's file. */
   readonly file: string;
-  /** False: files are not looked at. */
+  /** False: files are not read. */
   readonly secrets: boolean;
 }
 
-const NO_USERS_OF_HOOKS =
-  'hooks have bearer tokens of their own, in hooks.alertmanager and hooks.callbacks; remove the users';
+const NO_USERS_OF_HOOKS = 'hooks use bearer tokens, in hooks.alertmanager and hooks.callbacks; remove the users';
 
 export function checkDoors(root: Place, options: DoorsOptions): DoorsRead {
   const faults: Fault[] = [];
@@ -48,7 +47,7 @@ export function checkDoors(root: Place, options: DoorsOptions): DoorsRead {
     faults.push({
       ...span(unused),
       path: 'hooks.webConfigFile',
-      message: 'not used: the hooks listen nowhere',
+      message: 'not used: the hooks have no address',
       help: 'add hooks.listen, such as :10778',
       severity: 'warning',
     });
@@ -76,7 +75,7 @@ function readDoor(root: Place, path: readonly string[], { faults, ...options }: 
   try {
     statSync(file);
   } catch (error) {
-    const help = `${isAbsolute(written) ? '' : 'the path starts at the folder of this file; '}opsd check --no-secrets leaves such files out`;
+    const help = `${isAbsolute(written) ? '' : 'the path is relative to the folder of this file; '}opsd check --no-secrets skips such files`;
     faults.push({ start: place.start, end: place.end, path: pathText(path), message: unreadable(error), help });
     return undefined;
   }
@@ -85,15 +84,15 @@ function readDoor(root: Place, path: readonly string[], { faults, ...options }: 
 }
 
 /**
- * Roles of users that nobody can be. Beside other users they are no more than told: a user who is taken out of the one
- * file must lose access, whether or not the other still names him. A file that has no user any more may let in everybody.
+ * Checks roles of users that do not exist. If the file has other users, this is only a warning: a user removed from one
+ * file must lose access, whether or not the other file still has the role. A file without any user may allow everyone.
  */
 function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean): Fault[] {
   const users = placeAt(root, ['server', 'users']);
   if (users?.entries === undefined || users.entries.size === 0) return [];
   if (placeAt(root, ['server', 'webConfigFile']) === undefined) {
     const help = 'add server.webConfigFile, with basic_auth_users in that file';
-    return [{ ...span(users), path: 'server.users', message: 'there are no users: no file names them', help }];
+    return [{ ...span(users), path: 'server.users', message: 'no users exist, since no file defines them', help }];
   }
   if (web === undefined || !isLookedAt) return [];
   const known = [...web.users.keys()];
@@ -101,7 +100,7 @@ function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean
     .filter(([name]) => !web.users.has(name))
     .map(([name, place]) => {
       const meant = nearest(name, known);
-      const there = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
+      const there = known.length === 0 ? 'the file has no users' : `the file has ${known.join(', ')}`;
       const help = meant === undefined ? there : `did you mean ${meant}?`;
       const message = 'the web configuration file has no user of this name';
       const severity = known.length > 0 && ({ severity: 'warning' } as const);
@@ -115,17 +114,17 @@ function checkAnonymous(root: Place, tokens: readonly string[], web: WebConfig |
   const mayHaveUsers =
     placeAt(root, ['server', 'webConfigFile']) !== undefined && (web === undefined || web.users.size > 0);
   if (at !== undefined && place?.value === 'none' && tokens.length === 0 && !mayHaveUsers) {
-    const message = 'nobody could come in: there is neither a token nor a user';
+    const message = 'no caller could authenticate: there are neither tokens nor users';
     return [{ ...at, message, help: 'add server.tokens, or users in server.webConfigFile' }];
   }
   if (at !== undefined && place?.value === 'viewer' && (web?.users.size ?? 0) > 0) {
-    const message = 'not used: where there are users, everybody has to be one, or to show a token';
+    const message = 'not used: if there are users, every caller must be one or have a token';
     return [{ ...at, message, help: 'remove it', severity: 'warning' }];
   }
   return [];
 }
 
-/** What is about a whole mapping is marked at its key. */
+/** Span of a fault. A fault about a whole mapping is marked at its key. */
 function span(place: Place): Pick<Fault, 'start' | 'end'> {
   const { start, end } = place.key ?? place;
   return { start, end };

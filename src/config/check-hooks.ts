@@ -1,4 +1,4 @@
-/** What no schema can see of hooks: accounts that are not there, hooks that nobody can reach. */
+/** Checks of hooks that no schema can make: unknown accounts, unreachable hooks. */
 import type { Fault } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
@@ -18,7 +18,7 @@ export function checkHooks(root: Place): Fault[] {
     if (accounts === undefined || accounts.includes(name)) return;
     const meant = nearest(name, accounts);
     const help = meant === undefined ? `the accounts are ${accounts.join(', ')}` : `did you mean ${meant}?`;
-    add(keys, { message: 'there is no account of this name', help });
+    add(keys, { message: 'unknown account', help });
   };
   for (const name of placeAt(hooks, ['callbacks'])?.entries?.keys() ?? []) addUnknown(['callbacks', name], name);
   for (const [name, hook] of placeAt(hooks, ['alertmanager'])?.entries ?? []) {
@@ -30,16 +30,16 @@ export function checkHooks(root: Place): Fault[] {
   if (!hooks.entries.has('listen')) {
     const help = 'add hooks.listen, such as :10778';
     for (const kind of kinds) {
-      add([kind], { message: 'not used: the hooks listen nowhere', help, severity: 'warning' });
+      add([kind], { message: 'not used: the hooks have no address', help, severity: 'warning' });
     }
   } else if (kinds.length === 0) {
     const help = 'add hooks.alertmanager or hooks.callbacks, or remove it';
-    add(['listen'], { message: 'not used: there is no hook', help, severity: 'warning' });
+    add(['listen'], { message: 'not used: no hook is configured', help, severity: 'warning' });
   }
   return faults;
 }
 
-/** Undefined where a name cannot be told. */
+/** Undefined if a name is unknown. */
 function accountNames(root: Place): string[] | undefined {
   const names = (placeAt(root, ['accounts'])?.items ?? []).map((account) => placeAt(account, ['name']));
   if (names.some((name) => typeof name?.value !== 'string' || name.spoilt)) return undefined;

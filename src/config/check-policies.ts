@@ -1,4 +1,4 @@
-/** What no schema can see of policies: their accounts, their names, their expressions, and what can never happen. */
+/** Checks of policies that no schema can make: accounts, names, expressions, and impossible conditions. */
 import { parseDuration } from '#foundation/domain/duration.ts';
 import { PRECONDITION, WHERE_ENVIRONMENTS } from '#automate/policies/environments.ts';
 import { compileExpression, type RefusedExpression } from '#automate/policies/expression.ts';
@@ -7,7 +7,7 @@ import type { Fault, SourceText } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { offsetInValue, type Place, pathText, placeAt } from './yaml-place.ts';
 
-/** Policies of one file, in the order in which files are read. */
+/** Policies of one file, in the order of the files. */
 export interface PolicyList {
   readonly source: SourceText;
   readonly list: Place | undefined;
@@ -18,7 +18,7 @@ export interface PolicyFault {
   readonly fault: Fault;
 }
 
-/** @param config the configuration itself, for its accounts; undefined where policies stand for themselves */
+/** @param config the configuration itself, for its accounts; undefined for policies without a configuration */
 export function checkPolicies(lists: readonly PolicyList[], config: Place | undefined): PolicyFault[] {
   const accounts = config === undefined ? undefined : accountsOf(config);
   const names = new Map<string, string>();
@@ -44,7 +44,7 @@ export function checkPolicies(lists: readonly PolicyList[], config: Place | unde
 
 function nameTwice(name: Place, first: string): Pick<Fault, 'message' | 'help'> {
   const which = name.expansion === undefined ? `named ${String(name.value)}` : 'of this name';
-  return { message: `another policy is ${which}, at ${first}`, help: 'give each policy a name of its own' };
+  return { message: `another policy is ${which}, at ${first}`, help: 'rename one of the policies' };
 }
 
 function accountsOf(config: Place): ReadonlyMap<string, Place> {
@@ -73,7 +73,7 @@ function checkAccount(policy: Place, above: readonly PropertyKey[], accounts: Re
         ? 'no account is configured'
         : `the accounts are ${known.join(', ')}`
       : `did you mean ${meant}?`;
-  return [{ ...at(place, path), message: 'there is no account of this name', help }];
+  return [{ ...at(place, path), message: 'unknown account', help }];
 }
 
 type Words = Pick<Fault, 'message' | 'help'>;
@@ -81,18 +81,18 @@ type Words = Pick<Fault, 'message' | 'help'>;
 function messageLack(account: Place): Words | undefined {
   if (account.entries?.has('messageApi') === true || account.entries?.has('url') === true) return undefined;
   return {
-    message: 'this account has no message API, which the policy acts through',
+    message: 'this account has no message API, which the policy needs',
     help: 'add messageApi to the account',
   };
 }
 
-/** A budget can be set and not read: what it is must have been said. */
+/** Error about a budget, which can be set but not read: the configuration must state it. */
 function budgetLack(account: Place): Words | undefined {
-  // An embedded service brings its own management API.
+  // An embedded service has its own management API.
   const isEmbedded = [['url'], ['messageApi', 'url']].some((path) => textAt(account, path) === 'embedded');
   if (account.entries?.has('managementApi') !== true && !isEmbedded) {
     return {
-      message: 'this account has no management API, which the policy acts through',
+      message: 'this account has no management API, which the policy needs',
       help: 'add managementApi to the account',
     };
   }
@@ -100,17 +100,17 @@ function budgetLack(account: Place): Words | undefined {
   const known = placeAt(account, ['budget', 'knownUsd'])?.value;
   if (budget === undefined) {
     return {
-      message: 'the budget of this account is not known, and no operation reads it',
+      message: 'the budget of this account is unknown, and no operation reads it',
       help: 'add budget: { knownUsd: …, assertedOn: … } to the account',
     };
   }
   if (known === 0) {
-    return { message: 'the budget of this account has no limit: there is nothing to raise', help: 'remove the policy' };
+    return { message: 'the budget of this account has no limit, so it cannot be raised', help: 'remove the policy' };
   }
   if (placeAt(account, ['budget', 'assertedOn']) === undefined) {
     return {
-      message: 'nobody can tell how old the known budget of this account is',
-      help: 'add assertedOn to its budget, the day on which it was known to be so',
+      message: 'the age of the known budget of this account is unknown',
+      help: 'add assertedOn to the budget: the day on which it was correct',
     };
   }
   return undefined;
@@ -128,7 +128,7 @@ function checkExpressions(policy: Place, path: readonly PropertyKey[], source: S
     if (!result.ok) faults.push(expressionFault(result, place, at, source));
   };
   if (environment !== undefined) {
-    // The facts of each environment are its own; here only whether it compiles counts.
+    // Only the compilation is checked here; the facts depend on the environment.
     check(where, [...path, 'where'], (text) => compileExpression<never>(text, environment));
   }
   for (const [index, precondition] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
@@ -147,7 +147,7 @@ function expressionFault(
   source: SourceText,
 ): Fault {
   const [what, help] = split(messageOf(result.message, place));
-  // An end that comes too early is marked behind the last word, not on some empty line.
+  // A premature end is marked after the last word, not on an empty line.
   const start = offsetInValue(source, place, Math.min(result.offset, String(place.value).trimEnd().length));
   return { start, end: start + 1, path: pathText(path), message: what, ...(help === undefined ? {} : { help }) };
 }
@@ -157,16 +157,18 @@ function messageOf(message: string, place: Place): string {
   return place.expansion === undefined ? message : withoutValues(message, place.expansion);
 }
 
-/** The compiler puts its advice behind a semicolon, as the settings do. */
+/** Message and advice, which the compiler separates with a semicolon, as the settings do. */
 function split(message: string): readonly [string, string | undefined] {
   const at = message.indexOf('; ');
   return at === -1 ? [message, undefined] : [message.slice(0, at), message.slice(at + 2)];
 }
 
-/** What a deletion waits for before it acts, where nothing is said. */
+/** Default grace period of a delete. */
 const DEFAULT_GRACE = '72h';
 
-/** What is right in itself and cannot happen: the DLQ drops the entries first, or the ceiling is reached. */
+/**
+ * Warnings about valid settings that can never take effect: the DLQ drops the entries first, or the ceiling is reached.
+ */
 function neverMatches(policy: Place, path: readonly PropertyKey[], account: Place): Fault[] {
   const warn = (keys: readonly string[], message: string, help: string): Fault[] => {
     const place = placeAt(policy, keys) ?? policy;
@@ -176,7 +178,11 @@ function neverMatches(policy: Place, path: readonly PropertyKey[], account: Plac
   const known = placeAt(account, ['budget', 'knownUsd'])?.value;
   const ceiling = placeAt(policy, ['action', 'ceilingUsd'])?.value;
   if (type === 'budget.raise' && typeof known === 'number' && typeof ceiling === 'number' && ceiling <= known) {
-    return warn(['action', 'ceilingUsd'], `the known budget is ${known} already: it is never raised`, 'set it higher');
+    return warn(
+      ['action', 'ceilingUsd'],
+      `the known budget is already ${known}, so it is never raised`,
+      'set a higher ceiling',
+    );
   }
   const retention = durationAt(account, ['limits', 'dlqRetention']);
   const age = durationAt(policy, ['select', 'failedBefore']) ?? 0;
@@ -193,13 +199,13 @@ function neverMatches(policy: Place, path: readonly PropertyKey[], account: Plac
   if (age + (parseDuration(grace) ?? 0) < retention) return [];
   return warn(
     placeAt(policy, ['action', 'grace']) === undefined ? ['action'] : ['action', 'grace'],
-    `never deletes: with a grace of ${grace} entries are older than the DLQ keeps them, which is ` +
+    `never deletes: with a grace of ${grace} entries are older than the DLQ’s retention of ` +
       `${textAt(account, ['limits', 'dlqRetention'])}`,
-    'make grace or select.failedBefore shorter',
+    'shorten grace or select.failedBefore',
   );
 }
 
-/** What only hooks tell: alerts, and dead messages. */
+/** Warnings about triggers that need hooks: alerts, and dead messages. */
 function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): Fault[] {
   const faults: Fault[] = [];
   const warn = (keys: readonly PropertyKey[], message: string, help: string): void => {
@@ -210,17 +216,17 @@ function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): 
   const hasCallbacks = placeAt(config, ['hooks', 'callbacks', account]) !== undefined;
   const addCallbacks = `add hooks.callbacks.${account}`;
   if ((placeAt(config, ['hooks', 'alertmanager'])?.entries?.size ?? 0) === 0) {
-    warn(['on', 'alert'], 'no trigger: nobody tells the daemon of alerts', 'add hooks.alertmanager');
+    warn(['on', 'alert'], 'no trigger: no hook receives alerts', 'add hooks.alertmanager');
     for (const [index, { value }] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
       if (!String((value as { readonly expr?: unknown } | null)?.expr).includes('alertFiring(')) continue;
-      const message = 'never known: nobody tells the daemon of alerts, so the policy is held';
+      const message = 'always unknown: no hook receives alerts, so the policy is held';
       warn(['preconditions', index, 'expr'], message, 'add hooks.alertmanager');
     }
   }
   if (hasCallbacks) return faults;
-  warn(['on', 'failureCallback'], 'no trigger: no callbacks of this account are taken', addCallbacks);
+  warn(['on', 'failureCallback'], 'no trigger: no hook receives callbacks of this account', addCallbacks);
   if (textAt(policy, ['action', 'type']) === 'message-dlq.delete') {
-    warn(['action', 'type'], 'never matches: only failure callbacks tell the ids of dead messages', addCallbacks);
+    warn(['action', 'type'], 'never matches: the ids of dead messages come only from failure callbacks', addCallbacks);
   }
   return faults;
 }

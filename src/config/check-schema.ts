@@ -1,4 +1,4 @@
-/** Holds a file to its schema: every complaint at the place it is about. */
+/** Check of a file against its schema. Every fault has its place. */
 import type { z } from 'zod';
 import { explain } from './explain.ts';
 import { allKeys, keysOf, schemaAt } from './schema-walk.ts';
@@ -10,12 +10,12 @@ import { type Place, pathText, placeAt } from './yaml-place.ts';
 type Issue = z.core.$ZodIssue;
 
 export interface SchemaResult<T> {
-  /** Undefined when there are faults. */
+  /** Undefined if there are faults. */
   readonly value: T | undefined;
   readonly faults: readonly Fault[];
 }
 
-/** Compiled parsers pay off from the second use on, and this is the first and only one. */
+/** Options for a parser that runs once: compiling it only pays off from the second use. */
 const ONCE = { jitless: true };
 
 export function checkSchema<T>(schema: z.ZodType<T>, root: Place): SchemaResult<T> {
@@ -31,7 +31,7 @@ export function checkSchema<T>(schema: z.ZodType<T>, root: Place): SchemaResult<
   const faults = new Map<string, Fault>();
   for (const issue of issues) {
     for (const fault of faultsOf(issue, { schema, root, misspelt })) {
-      // Two complaints of one kind about one value: the last check is the narrowest.
+      // Of two faults of one kind about one value, the last check is the most specific.
       const kind = issue.code === 'custom' ? fault.message : issue.code;
       faults.set(`${fault.start}:${fault.path}:${kind}`, fault);
     }
@@ -40,8 +40,8 @@ export function checkSchema<T>(schema: z.ZodType<T>, root: Place): SchemaResult<
 }
 
 /**
- * What a variable gave is text. Where the schema wants a number or true or false, and the text is exactly one, it
- * is taken as that. (Quotes do not matter: inside of braces a reference cannot be written without.)
+ * Converts text from variables. If the schema expects a number or a boolean, and the text is exactly one, it is taken
+ * as that. Quotes do not matter: a reference inside braces cannot be written without them.
  */
 function retype(root: Place, issues: readonly Issue[]): boolean {
   let changed = false;
@@ -66,7 +66,7 @@ function asPlain(text: string): number | boolean | undefined {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
-/** Unknown keys and what they were meant to be, by the path of their mapping. */
+/** Unknown keys with suggestions, by the path of their mapping. */
 function suggestions(
   schema: z.ZodType,
   root: Place,
@@ -96,7 +96,7 @@ function faultsOf(issue: Issue, context: Context): Fault[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, issue.path, context));
 
   const place = placeAt(root, issue.path);
-  // Its own complaint has been made, and this one follows from it.
+  // This fault only follows from one that is already reported.
   if (place?.spoilt) return [];
   const missing = missingKeys(issue, place);
   const holder = issue.code === 'custom' ? issue.path : issue.path.slice(0, -1);
@@ -112,7 +112,7 @@ function faultsOf(issue: Issue, context: Context): Fault[] {
   ];
 }
 
-/** What is left out is told of where it would stand. */
+/** Place for a fault about a missing key: the nearest existing parent. */
 function nearestAbove(root: Place, path: readonly PropertyKey[]): Place | undefined {
   for (let length = path.length; length > 0; length--) {
     const place = placeAt(root, path.slice(0, length));
@@ -121,13 +121,16 @@ function nearestAbove(root: Place, path: readonly PropertyKey[]): Place | undefi
   return root;
 }
 
-/** Keys of which one is needed and none is there. */
+/** Keys of which at least one is required and none is present. */
 function missingKeys(issue: Issue, place: Place | undefined): readonly string[] {
   if (issue.code === 'custom') return (issue.params?.['missing'] as readonly string[] | undefined) ?? [];
   return place === undefined ? [String(issue.path.at(-1))] : [];
 }
 
-/** What is wrong with a mapping or a list, or missing in it, is marked at its key; an item of a list has none. */
+/**
+ * Mark of a fault. A fault about a mapping or a list, or about a missing key in it, is marked at its key. An item of a
+ * list has none.
+ */
 function mark(place: Place | undefined, isMissing: boolean): Pick<Fault, 'start' | 'end' | 'until'> {
   if (place === undefined) return { start: 0, end: 1 };
   const isWhole = isMissing || place.value === null || place.entries !== undefined || place.items !== undefined;
@@ -141,20 +144,20 @@ function unknownKey(key: string, path: readonly PropertyKey[], { schema, root, m
   const allowed = allowedAt(schema, root, path);
   const elsewhere = [...allKeys(schema)].filter((found) => found.key === key).map((found) => found.path);
   let help: string;
-  if (key.includes(':')) help = 'write a space behind the colon';
+  if (key.includes(':')) help = 'write a space after the colon';
   else if (meant !== undefined) help = `did you mean ${meant}?`;
-  else if (isOfAnother(key, path, schema)) help = `it means nothing here; the keys here are ${allowed.join(', ')}`;
-  else if (elsewhere.length > 0) help = `it belongs to ${owners(elsewhere)}; look at the indentation`;
+  else if (isOfAnother(key, path, schema)) help = `not valid here; the keys here are ${allowed.join(', ')}`;
+  else if (elsewhere.length > 0) help = `it belongs to ${owners(elsewhere)}; check the indentation`;
   else help = `the keys here are ${allowed.join(', ')}`;
   return { ...(place?.key ?? mark(place, true)), path: pathText([...path, key]), message: 'unknown key', help };
 }
 
-/** Keys that may stand at a path. */
+/** Allowed keys at a path. */
 function allowedAt(schema: z.ZodType, root: Place, path: readonly PropertyKey[]): readonly string[] {
   return [...keysOf(schemaAt(schema, path, root.value), placeAt(root, path)?.value).keys()];
 }
 
-/** Whether other members of a union have the key at this place. */
+/** Returns true if another member of a union has the key at this place. */
 function isOfAnother(key: string, path: readonly PropertyKey[], schema: z.ZodType): boolean {
   return schemaAt(schema, [...path, key]) !== undefined;
 }

@@ -1,10 +1,10 @@
-/** The configuration as the daemon uses it: whole, checked, every path absolute. */
+/** Configuration for the daemon: complete, checked, all paths absolute. */
 import type { MessageApiSettings } from '#service/settings.ts';
 import { isOf, type PolicySettings } from '#automate/policies/settings.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
 import type { AccountSettings, ConfigSettings } from './settings.ts';
 
-/** The short form (`url`, `token`, `tokenFile`) is folded into `messageApi`. */
+/** Account. The short form (`url`, `token`, `tokenFile`) becomes part of `messageApi`. */
 export type Account = Omit<AccountSettings, 'url' | 'token' | 'tokenFile'>;
 
 export interface LoadedPolicy {
@@ -14,20 +14,20 @@ export interface LoadedPolicy {
 }
 
 export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
-  /** What the web configuration files say, where there are some. They change without the configuration. */
+  /** Contents of the web configuration files, if any. They change independently of the configuration. */
   readonly doors: { readonly server?: WebConfig; readonly hooks?: WebConfig };
   readonly accounts: readonly Account[];
-  /** Inline ones first, then those of the files, in order. */
+  /** Inline policies first, then those of the files, in order. */
   readonly policies: readonly LoadedPolicy[];
-  /** Absolute. */
+  /** Absolute path. */
   readonly sourceFile: string;
-  /** Every file that was read: the configuration, then the files of policies; absolute. */
+  /** Absolute paths of all files: the configuration, then the policy files. */
   readonly files: readonly string[];
-  /** Over the contents of these files, and whether the listeners have TLS: SHA-256, hexadecimal. */
+  /** Hash of the contents of these files, and of which listeners have TLS: SHA-256, hexadecimal. */
   readonly hash: string;
-  /** Over the contents of these files, of the web configuration files, and of what those name. */
+  /** Hash of the contents of these files, of the web configuration files, and of the files that those name. */
   readonly contents: string;
-  /** Over what decides what policies do: what `policyPart` makes of it. */
+  /** Hash of everything that decides what policies do: the result of `policyPart`. */
   readonly policyPart: string;
 }
 

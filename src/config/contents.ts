@@ -1,7 +1,7 @@
 /**
- * Whether the files of a configuration read otherwise than before: by their contents, since a mounted ConfigMap is
- * swapped as a whole, by a link, and its times tell nothing. Web configuration files are among them, with the
- * certificates and keys that they name; other files of secrets are not: they are read anew by those who use them.
+ * Change detection for the files of a configuration, by their contents: a mounted ConfigMap is replaced as a whole, by
+ * a link, so its times prove nothing. It includes web configuration files with their certificates and keys. It excludes
+ * other files of secrets, which their users read again.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
@@ -14,10 +14,7 @@ import { placeAt, type Place } from './yaml-place.ts';
 
 type Parsed = (text: string) => Place | undefined;
 
-/**
- * @returns a function that hashes what the files hold when it is called: `Config.contents`, where that can be. Never
- *   throws
- */
+/** @returns a function that hashes the current contents: `Config.contents`, if they are valid. Never throws */
 export function contentsOf(path: string, env: Readonly<Record<string, string | undefined>>): () => string {
   const absolute = (file: string): string => resolve(dirname(resolve(path)), file);
   const rootOf = lastParsed((text) => readYaml({ source: new SourceText(path, text), env }).root);
@@ -44,7 +41,7 @@ export function contentsOf(path: string, env: Readonly<Record<string, string | u
   };
 }
 
-/** A text is parsed when it is another than before. */
+/** Parser that parses a text again only if it differs from the previous one. */
 function lastParsed(parse: Parsed): Parsed {
   let last: { readonly text: string; readonly root: Place | undefined } | undefined;
   return (text) => {
@@ -53,7 +50,7 @@ function lastParsed(parse: Parsed): Parsed {
   };
 }
 
-/** A file that cannot be read is told apart by why. */
+/** Adds a file to the hash. The hash of an unreadable file is that of its error. */
 function add(hash: Hash, path: string): string | undefined {
   try {
     const text = readText(path);

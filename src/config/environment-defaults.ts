@@ -1,6 +1,6 @@
 /**
- * Where the configuration is silent, a container's image may say where to listen and where to keep state: OPSD_LISTEN,
- * OPSD_PROBES_LISTEN and OPSD_STORE take the place of the built-in defaults, never of a key.
+ * Defaults from the environment, for container images: OPSD_LISTEN, OPSD_PROBES_LISTEN and OPSD_STORE replace the
+ * built-in defaults, but never a key of the configuration.
  */
 import { serverSettings } from '#operate/http/settings.ts';
 import type { ConfigSettings } from './settings.ts';
@@ -19,7 +19,7 @@ export function environmentDefaults(
   const faults: Fault[] = [];
   let { server, storage } = settings;
 
-  /** @param given what would stand in the configuration, for the same checks */
+  /** @param given equivalent configuration, for the same checks */
   function take(name: string, path: readonly string[], given: object): ServerSettings | undefined {
     if (placeAt(root, path) !== undefined) return undefined;
     const parsed = serverSettings.safeParse(given);

@@ -1,25 +1,25 @@
 /**
- * `${env:NAME}` and `${env:NAME:-default}` inside values. The text is a value already when this runs, so what a
- * variable holds can never become a key, a list or another value.
+ * Substitution of `${env:NAME}` and `${env:NAME:-default}` inside values. It runs after parsing, so a variable can
+ * never become a key, a list or another value.
  */
 
-/** Text with its variables replaced, and the way back to where each piece was written. */
+/** Text with its variables replaced, and the mapping to the positions in the file. */
 export interface Expansion {
   readonly text: string;
-  /** In order; offsets from 0, `raw` into the text as written, `at` into the text as expanded. */
+  /** In order. Offsets start at 0: `raw` is in the written text, `at` in the expanded text. */
   readonly pieces: readonly {
     readonly raw: number;
     readonly rawEnd: number;
     readonly at: number;
     readonly end: number;
   }[];
-  /** Written pieces that came out of the environment, with what they hold: never to be shown. */
+  /** References with their values from the environment, which must never be shown. */
   readonly values: readonly { readonly written: string; readonly value: string }[];
   readonly faults: readonly ExpansionFault[];
 }
 
 interface ExpansionFault {
-  /** Into the text as written. */
+  /** Offset in the written text. */
   readonly offset: number;
   readonly message: string;
   readonly help: string;
@@ -27,7 +27,7 @@ interface ExpansionFault {
 
 const REFERENCE = /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{([^}]*)\}?/g;
 
-/** Expands a value; undefined when there is nothing in it to expand. */
+/** Expands a value; undefined if it has no reference. */
 export function expand(text: string, env: Readonly<Record<string, string | undefined>>): Expansion | undefined {
   if (!text.includes('${')) return undefined;
   const pieces: { raw: number; rawEnd: number; at: number; end: number }[] = [];
@@ -46,13 +46,13 @@ export function expand(text: string, env: Readonly<Record<string, string | undef
       result += '${';
     } else {
       const set = env[name];
-      // Like a shell's `:-`, the default also stands in for an empty variable.
+      // As with a shell's `:-`, the default also replaces an empty variable.
       const value = fallback !== undefined && (set === undefined || set === '') ? fallback : set;
       if (value === undefined) {
         faults.push({
           offset: match.index,
           message: `the environment variable ${name} is not set`,
-          help: `set it where opsd is started, or write \${env:${name}:-default}`,
+          help: `set it in the environment of opsd, or write \${env:${name}:-default}`,
         });
       } else {
         result += value;
@@ -68,11 +68,11 @@ function notAReference(inside: string): { message: string; help: string } {
   const name = /^(?:env[.:_ ]*)?([A-Za-z_][A-Za-z0-9_]*)/i.exec(inside)?.[1] ?? 'NAME';
   return {
     message: 'not a reference to an environment variable',
-    help: `write \${env:${name}} or \${env:${name}:-default}; a plain \${ is written $\${`,
+    help: `write \${env:${name}} or \${env:${name}:-default}; write a literal \${ as $\${`,
   };
 }
 
-/** The offset in the text as written of an offset in the expanded text; the start of a reference for what it gave. */
+/** Offset in the written text for an offset in the expanded text; inside a value, the start of its reference. */
 export function writtenOffset(expansion: Expansion, offset: number): number {
   let shift = 0;
   for (const piece of expansion.pieces) {
@@ -83,7 +83,7 @@ export function writtenOffset(expansion: Expansion, offset: number): number {
   return offset + shift;
 }
 
-/** A message without what the environment gave: each value is put back to the reference that was written. */
+/** Message without values from the environment: each value is replaced by its reference. */
 export function withoutValues(message: string, expansion: Expansion): string {
   let result = message;
   for (const { written, value } of expansion.values) {

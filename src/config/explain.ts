@@ -1,4 +1,4 @@
-/** A complaint of the schema in the words of the file: what was expected, what stands there, what to write. */
+/** Explanation of a schema fault: the expected value, the actual value, and the fix. */
 import type { z } from 'zod';
 import { redact } from '#foundation/domain/redact.ts';
 import { defaultOf, keysOf, unwrap } from './schema-walk.ts';
@@ -15,14 +15,14 @@ type Issue = z.core.$ZodIssue;
 
 interface Given {
   readonly issue: Issue;
-  /** Of what the issue is about; undefined where nothing may stand. */
+  /** Schema of the faulty value; undefined if no value is allowed. */
   readonly schema: z.core.$ZodType | undefined;
   readonly place: Place | undefined;
 }
 
 /**
- * Rooms write their own messages in small letters: what is expected or wrong, and after a semicolon what to do.
- * Those of the schema library begin with a capital and are replaced.
+ * Explains a fault. Messages of the rooms begin with a lower-case letter: the expectation or fault, and the fix after a
+ * semicolon. Messages of the schema library begin with a capital and are replaced.
  */
 export function explain(given: Given): Explanation {
   const { issue, place, schema } = given;
@@ -37,7 +37,7 @@ export function explain(given: Given): Explanation {
     const fallback = shownDefault(schema);
     return {
       message: 'this key has no value',
-      help: fallback === undefined ? 'give it one, or remove the key' : `remove the key for the default, ${fallback}`,
+      help: fallback === undefined ? 'add a value, or remove the key' : `remove the key for the default, ${fallback}`,
     };
   }
   const own = /^[a-z]/.test(issue.message) ? issue.message : undefined;
@@ -48,7 +48,7 @@ export function explain(given: Given): Explanation {
   return { message, ...(help === undefined ? {} : { help }) };
 }
 
-/** What is wrong, where the room that owns the setting says nothing of its own. */
+/** Standard message, if the room that owns the setting has none. */
 function standard({ issue }: Given): string {
   if (issue.code === 'invalid_type') return `expected ${KINDS[issue.expected] ?? issue.expected}`;
   if (issue.code === 'invalid_value') {
@@ -67,14 +67,14 @@ function standard({ issue }: Given): string {
 const KINDS: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
-  int: 'a whole number',
+  int: 'an integer',
   boolean: 'true or false',
   array: 'a list',
   object: 'a mapping of keys',
   record: 'a mapping of keys',
 };
 
-/** The kind of what stands there, and its value unless that may be a secret. */
+/** Kind of the actual value, and the value itself unless it may be a secret. */
 function got(given: Given): string {
   const { place } = given;
   const value = place?.value;
@@ -83,13 +83,13 @@ function got(given: Given): string {
   if (place?.expansion !== undefined) return 'other text from the environment';
   if (shown === undefined) return typeof value === 'string' ? 'other text' : `a ${typeof value}`;
   if (typeof value !== 'string') return `${typeof value} ${shown}`;
-  if (value === '') return 'an empty text';
+  if (value === '') return 'empty text';
   if (value.length > 2_000) return 'a very long text';
   const harmless = redact(shown);
   return `text ${JSON.stringify(harmless.length > 60 ? `${harmless.slice(0, 60)}…` : harmless)}`;
 }
 
-/** A single value as text; undefined for what may be a secret. */
+/** Single value as text; undefined if it may be a secret. */
 function showable({ issue, place }: Given): string | undefined {
   const value = place?.value;
   if (isSecretPath(issue.path) || place?.expansion !== undefined) return undefined;
@@ -110,7 +110,7 @@ function repair(given: Given, message: string): string | undefined {
     const near = shown === undefined ? undefined : nearest(shown, issue.values.map(String));
     return near === undefined ? undefined : `did you mean ${near}?`;
   }
-  // A room's own words say more than that it is text.
+  // A room's own message says more than that the value must be text.
   if (issue.code !== 'invalid_type' || (issue.expected === 'string' && !message.startsWith('expected text')))
     return undefined;
   return REPAIRS[issue.expected]?.({ value, shown, schema });
@@ -122,7 +122,7 @@ interface Wrong {
   readonly schema: z.core.$ZodType | undefined;
 }
 
-/** What to write, by the type that was expected. */
+/** Fixes, by the expected type. */
 const REPAIRS: Readonly<Record<string, (wrong: Wrong) => string | undefined>> = {
   string: ({ value, shown }) => {
     if (typeof value === 'object') return undefined;
@@ -134,13 +134,13 @@ const REPAIRS: Readonly<Record<string, (wrong: Wrong) => string | undefined>> = 
     return isNumber ? `write ${Number(shown)} without quotes` : undefined;
   },
   array: ({ value, shown }) => {
-    if (typeof value === 'object') return 'begin each item with a hyphen';
+    if (typeof value === 'object') return 'start each item with a hyphen';
     return shown === undefined ? 'put it in brackets' : `write [${shown}]`;
   },
   object: ({ schema }) => `write its keys below it: ${[...keysOf(schema).keys()].join(', ')}`,
 };
 
-/** `30`, `30 s` and `30sec` were meant as `30s`. */
+/** Fix for `30`, `30 s` and `30sec`: `30s`. */
 function durationFor(value: unknown): string | undefined {
   if (typeof value === 'number') return value > 0 ? `write ${value}s` : undefined;
   const parts = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(typeof value === 'string' ? value : '');
@@ -161,7 +161,7 @@ function booleanFor(value: string): string | undefined {
   return /^(?:false|no|off|n|0)$/i.test(value) ? 'write false' : undefined;
 }
 
-/** A default as it would be written; nothing for mappings, whose keys have their own. */
+/** Default as it would be written; undefined for mappings, whose keys have their own. */
 function shownDefault(schema: z.core.$ZodType | undefined): string | undefined {
   const value = schema === undefined ? undefined : defaultOf(schema);
   if (Array.isArray(value)) return JSON.stringify(value);

@@ -1,13 +1,10 @@
-/** What is wrong with one file, in the order of the file. */
+/** Problems of one file, in its order. */
 import type { Problem } from './problem.ts';
 import type { readSource } from './read-file.ts';
 import type { Fault } from './source-text.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-/**
- * Complaints about the grammar and about the meaning, in the order of the file. Behind a break in the grammar nothing
- * can be said of the meaning.
- */
+/** Syntax and schema problems, in the order of the file. After a syntax error, schema problems are unreliable. */
 export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] {
   const { source, brokenAt } = yaml;
   const isSound = brokenAt === Infinity;

@@ -1,9 +1,9 @@
-/** The configuration as JSON Schema (draft 2020-12), for editors and for other programs. */
+/** JSON Schema (draft 2020-12) of the configuration, for editors and other programs. */
 import { z } from 'zod';
 import { policyTestSettings } from '#automate/policytest/settings.ts';
 import { configSettings } from './settings.ts';
 
-/** The schema of what may be written, defaults named and not filled in. */
+/** Schema of the input: defaults are listed, not filled in. */
 export function configJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(configSettings, { io: 'input', target: 'draft-2020-12' });
   return {
@@ -16,7 +16,7 @@ export function configJsonSchema(): object {
   };
 }
 
-/** The same for files of `opsd test`. */
+/** Schema for files of `opsd test`. */
 export function policyTestJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(policyTestSettings, { io: 'input', target: 'draft-2020-12' });
   return {
@@ -28,7 +28,7 @@ export function policyTestJsonSchema(): object {
   };
 }
 
-/** The text of `config.schema.json`. */
+/** Text of `config.schema.json`. */
 export function configSchemaText(): string {
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * Loads the configuration: strictly, all at once, and with every problem as file:line:column. Nothing is started and
- * nothing is changed; a configuration that comes out of here is whole.
+ * Loads the configuration strictly, all at once, with every problem as file:line:column. It starts and changes nothing.
+ * A configuration that it returns is complete.
  */
 import { createHash } from 'node:crypto';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
@@ -31,33 +31,33 @@ export type LoadResult =
   | { readonly ok: true; readonly config: Config; readonly warnings: readonly Problem[] }
   | {
       readonly ok: false;
-      /** Warnings among them. */
+      /** Problems, including warnings. */
       readonly problems: readonly Problem[];
-      /** As `Config.policyPart`; undefined where it cannot be told. */
+      /** As in `Config.policyPart`; undefined if unknown. */
       readonly policyPart?: string;
     };
 
 export interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** False: files of secrets are not looked at. */
+  /** False: files of secrets are not read. */
   readonly secrets?: boolean;
 }
 
 export interface ParseOptions extends LoadOptions {
   /** Name of the text in problems. */
   readonly file: string;
-  /** Folder that relative paths start from. */
+  /** Base folder of relative paths. */
   readonly baseDir: string;
 }
 
-/** Reads a file and the files it names. */
+/** Reads a file and the files that it names. */
 export function loadConfig(path: string, options: LoadOptions): LoadResult {
   const read = readSource(path, path);
   if (!read.ok) return { ok: false, problems: [unread(read)] };
   return load(read.source, { ...options, file: path, baseDir: dirname(resolve(path)) });
 }
 
-/** The same for a text that is no file; the files it names are read all the same. */
+/** Parses a text that is not a file. The files that it names are read as well. */
 export function parseConfig(text: string, options: ParseOptions): LoadResult {
   return load(new SourceText(options.file, text), options);
 }
@@ -130,7 +130,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     policies: parsed,
     sourceFile: resolve(options.baseDir, basename(options.file)),
     files: [resolve(options.baseDir, basename(options.file)), ...found.files.map((file) => file.path)],
-    // What changes how the listeners are opened counts as a change of the configuration itself.
+    // A change of how the listeners are opened counts as a change of the configuration itself.
     hash: hashOf([...contents, ...shapesOf(doors)]),
     contents: hashOf([...contents, ...doors.texts]),
     doors,
@@ -149,7 +149,7 @@ function shapesOf({ server, hooks }: Config['doors']): string[] {
 
 function hashOf(contents: readonly string[]): string {
   const hash = createHash('sha256');
-  // The length before each text: two files never read as one.
+  // Each text is prefixed by its length, so that two files never look like one.
   for (const text of contents) hash.update(`${text.length}\n`).update(text);
   return hash.digest('hex');
 }

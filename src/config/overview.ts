@@ -1,4 +1,4 @@
-/** What a configuration means once it is read: who is watched, when, and what may be done. For `opsd check`. */
+/** Summary of a configuration for `opsd check`: accounts, schedules, and policies. */
 import { timing } from '#observe/collectors/settings.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
 import { leastMode, type PolicyMode } from '#foundation/domain/plan.ts';
@@ -15,16 +15,16 @@ export interface Overview {
   readonly collectors: readonly {
     readonly account: string;
     readonly collector: CollectorName;
-    /** Absent when it does not run. */
+    /** Absent if it is off. */
     readonly schedule?: string;
-    /** Why it does not run. */
+    /** Reason why it is off. */
     readonly off?: string;
   }[];
   readonly policies: readonly {
     readonly name: string;
     readonly account: string;
     readonly mode: PolicyMode;
-    /** The least of the modes of the policy, its account and the engine. */
+    /** Most restrictive mode of the policy, its account and the engine. */
     readonly effectiveMode: PolicyMode;
     readonly schedule: string;
     /** `file:line` */
@@ -60,7 +60,7 @@ function collectorOf(account: Account, collector: CollectorName): Overview['coll
   return { account: account.name, collector, ...when };
 }
 
-/** What each collector needs of the account; the collectors themselves have the last word when the daemon runs. */
+/** Requirements of each collector on the account. In the daemon, the collectors themselves decide. */
 const NEEDS: Readonly<Record<CollectorName, { readonly api: 'messageApi' | 'managementApi'; readonly list?: List }>> = {
   logs: { api: 'messageApi' },
   accountStats: { api: 'managementApi' },
@@ -79,9 +79,9 @@ type List = 'flowControlKeys' | 'searchIndexes' | 'vectorIndexes';
 
 export function whyOff(account: Account, collector: CollectorName): string | undefined {
   const { api, list } = NEEDS[collector];
-  // An embedded service brings its own management API.
+  // An embedded service has its own management API.
   const embedded = account.messageApi?.url === 'embedded';
-  if (!account.collectors[collector].enabled) return 'switched off';
+  if (!account.collectors[collector].enabled) return 'disabled';
   if (account[api] === undefined && !embedded) return `no ${api}`;
   if (collector === 'flowControl' && account.collectors.flowControl.discover > 0) return undefined;
   if (list !== undefined && account[list].length === 0) return `no ${list}`;

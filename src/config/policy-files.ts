@@ -1,4 +1,4 @@
-/** The files that `policyFiles` names, sorted; what a pattern says that finds nothing. */
+/** Files of `policyFiles`, sorted, and faults of patterns without a file. */
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { unreadable } from './read-file.ts';
@@ -6,9 +6,9 @@ import type { Fault } from './source-text.ts';
 import { type Place, pathText } from './yaml-place.ts';
 
 interface PolicyFile {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** As written, the pattern filled in. */
+  /** Path as written, with the pattern filled in. */
   readonly written: string;
 }
 
@@ -26,13 +26,13 @@ export function findPolicyFiles(list: Place | undefined, absolute: (path: string
     const at = { start: place.start, end: place.end, path: pathText(['policyFiles', index]) };
     const found = match(place.value, absolute);
     if ('message' in found) faults.push({ ...at, ...found });
-    // Two patterns may meet in a file: it counts once.
+    // A file matched by two patterns counts once.
     else for (const file of found.files) files.set(file.path, files.get(file.path) ?? file);
   }
   return { files: [...files.values()], faults };
 }
 
-/** Files of `opsd test`; a pattern does not mean them. */
+/** Files of `opsd test`, which patterns do not match. */
 const IS_TEST = /_test\.ya?ml$/;
 
 type Match = { readonly files: readonly PolicyFile[] } | Pick<Fault, 'message' | 'help' | 'severity'>;
@@ -40,37 +40,37 @@ type Match = { readonly files: readonly PolicyFile[] } | Pick<Fault, 'message' |
 function match(pattern: string, absolute: (path: string) => string): Match {
   const folder = dirname(pattern);
   if (folder.includes('*')) {
-    return { message: 'only the last part of a path may hold *', help: 'name each folder in a line of its own' };
+    return { message: 'only the last part of a path may contain *', help: 'list each folder on its own line' };
   }
   if (!pattern.includes('*')) {
     const path = absolute(pattern);
     const complaint = complaintOf(path);
     return complaint === undefined ? { files: [{ path, written: pattern }] } : complaint;
   }
-  const nothing = { message: 'this pattern finds no file', severity: 'warning' as const };
+  const nothing = { message: 'no file matches this pattern', severity: 'warning' as const };
   let names: string[];
   try {
     names = readdirSync(absolute(folder));
   } catch (error) {
     const code = (error as { readonly code?: unknown }).code;
     const message = code === 'ENOENT' ? 'its folder does not exist' : `its folder: ${unreadable(error)}`;
-    return { ...nothing, message: `this pattern finds no file: ${message}` };
+    return { ...nothing, message: `no file matches this pattern: ${message}` };
   }
   const wanted = regular(basename(pattern));
   const files = names
-    // A mounted ConfigMap keeps its real files in hidden folders beside the links.
-    // Tests stand beside the policies they test.
+    // A mounted ConfigMap keeps its real files in hidden folders next to the links. Tests are next to the policies that
+    // they test.
     .filter((name) => !name.startsWith('.') && wanted.test(name) && !IS_TEST.test(name))
     .sort()
     .map((name) => ({ path: absolute(join(folder, name)), written: join(folder, name) }))
     .filter((file) => complaintOf(file.path) === undefined);
-  return files.length === 0 ? { ...nothing, help: 'write a policy there, or remove the pattern' } : { files };
+  return files.length === 0 ? { ...nothing, help: 'add a policy file, or remove the pattern' } : { files };
 }
 
 function complaintOf(path: string): { readonly message: string; readonly help?: string } | undefined {
   try {
     if (!statSync(path).isDirectory()) return undefined;
-    return { message: 'this is a folder', help: 'add /*.yaml for all policies in it' };
+    return { message: 'this is a folder', help: 'append /*.yaml for all policies in it' };
   } catch (error) {
     return { message: unreadable(error), help: 'paths are relative to the file that names them' };
   }

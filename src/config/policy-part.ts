@@ -1,20 +1,20 @@
 /**
- * What of a configuration decides what policies do, as one hash: of a configuration that cannot be used, too. By it a
- * reload that failed tells whether somebody meant to change a policy.
+ * Hash of everything in a configuration that decides what policies do, also for an invalid configuration. It shows
+ * whether a failed reload may concern policies.
  */
 import { createHash } from 'node:crypto';
 import type { YamlFile } from './yaml-file.ts';
 import type { Place } from './yaml-place.ts';
 
-/** What cannot change what a policy does. Any other key counts, those that are no keys too: one may be a typo in a stop. */
+/** Keys that cannot change what a policy does. All other keys count, also unknown ones: one may be a typo in a stop. */
 const APART: ReadonlySet<string> = new Set(['version', 'server', 'storage', 'telemetry', 'notifications', 'log']);
 
 /**
- * @param texts contents of the files of policies, in order; undefined for one that cannot be read
- * @returns undefined when it cannot be told, which is like no other
+ * @param texts contents of the policy files, in order; undefined for an unreadable one
+ * @returns undefined if unknown, which differs from every hash
  */
 export function policyPart(main: YamlFile, texts: readonly (string | undefined)[]): string | undefined {
-  // Behind a break in the grammar anything may have been meant.
+  // After a syntax error, the intended meaning is unknown.
   if (main.root === undefined || main.brokenAt !== Infinity) return undefined;
   const hash = createHash('sha256');
   const entries = [...(main.root.entries ?? [])].filter(([key]) => !APART.has(key));

@@ -1,4 +1,4 @@
-/** Loads a file of unit tests of policies, as strictly as the configuration: every problem as file:line:column. */
+/** Loads a file of policy tests as strictly as the configuration: every problem as file:line:column. */
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 import { policyTestSettings, type PolicyTest } from '#automate/policytest/settings.ts';
@@ -17,9 +17,9 @@ import { type Place, pathText, placeAt, type WalkOptions } from './yaml-place.ts
 
 export interface LoadedTest {
   readonly test: PolicyTest;
-  /** From 1. */
+  /** Line, from 1. */
   readonly line: number;
-  /** Of each step, from 1. */
+  /** Line of each step, from 1. */
   readonly stepLines: readonly number[];
 }
 
@@ -27,7 +27,7 @@ export type LoadedTests =
   | { readonly ok: true; readonly policies: readonly LoadedPolicy[]; readonly tests: readonly LoadedTest[] }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** @param env what `${env:NAME}` in the files stands for */
+/** @param env values for `${env:NAME}` in the files */
 export function loadPolicyTests(path: string, { env }: Pick<WalkOptions, 'env'>): LoadedTests {
   const read = readSource(path, path);
   if (!read.ok) return { ok: false, problems: [unread(read)] };
@@ -85,7 +85,7 @@ export function loadPolicyTests(path: string, { env }: Pick<WalkOptions, 'env'>)
   };
 }
 
-/** Policies that a step or something given names, and that no file has. */
+/** Faults of policy names in steps or given items that no file defines. */
 function unknownNames(root: Place, lists: readonly PolicyList[]): Fault[] {
   const names = new Set(
     lists
@@ -97,7 +97,7 @@ function unknownNames(root: Place, lists: readonly PolicyList[]): Fault[] {
     if (typeof place?.value !== 'string' || names.has(place.value)) return;
     const meant = nearest(place.value, names);
     const help = meant === undefined ? `the policies are ${[...names].join(', ')}` : `did you mean ${meant}?`;
-    const message = 'there is no policy of this name';
+    const message = 'unknown policy';
     faults.push({ start: place.start, end: place.end, path: pathText(path), message, help });
   };
   for (const [index, test] of (placeAt(root, ['tests'])?.items ?? []).entries()) {

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, for a person who has to mend it: where, what, and what to write instead. */
+/** Problem in a configuration: its place, the message, and the fix. */
 
 export interface Problem {
   readonly file: string;
@@ -8,18 +8,18 @@ export interface Problem {
   readonly column: number;
   /** `accounts[0].token`; empty for the whole file. */
   readonly path: string;
-  /** Never holds the value of a secret or of an environment variable. */
+  /** Never contains the value of a secret or of an environment variable. */
   readonly message: string;
-  /** What to write or do instead. */
+  /** Fix. */
   readonly help?: string;
   readonly severity: 'error' | 'warning';
   readonly excerpt?: Excerpt;
 }
 
-/** The line of the file, secrets masked. */
+/** Line of the file, with secrets masked. */
 export interface Excerpt {
   readonly text: string;
-  /** From 0, into `text`. */
+  /** Offset in `text`, from 0. */
   readonly caret: number;
   readonly length: number;
 }
@@ -50,7 +50,7 @@ export function formatProblems(problems: readonly Problem[], options: { readonly
       if (problem.excerpt !== undefined) {
         const { text, caret, length } = problem.excerpt;
         const number = String(problem.line);
-        // Tabs stay tabs under the line, so that the caret stands where the eye expects it.
+        // Tabs stay tabs, so that the caret is below the right character.
         const indent = text.slice(0, caret).replace(/[^\t]/g, ' ');
         const mark = paint(problem.severity === 'warning' ? 'yellow' : 'red', '^'.repeat(length));
         lines.push(paint('dim', `  ${number} | `) + text);

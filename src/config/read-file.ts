@@ -1,8 +1,8 @@
-/** Reads a file of text, strictly: UTF-8, of a sane size. */
+/** Reader of text files, strictly: UTF-8, with a maximum size. */
 import { readFileSync, statSync } from 'node:fs';
 import { SourceText } from './source-text.ts';
 
-/** A configuration of a thousand policies has less. */
+/** Maximum size. A configuration with a thousand policies is smaller. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 export type ReadResult =
@@ -15,7 +15,7 @@ export type ReadResult =
       readonly help?: string;
     };
 
-/** @param shown the path as people know it */
+/** @param shown displayed path */
 export function readSource(path: string, shown: string): ReadResult {
   const none = (message: string, help?: string): ReadResult => ({
     ok: false,
@@ -43,23 +43,23 @@ export function readSource(path: string, shown: string): ReadResult {
       source: new SourceText(shown, text.replaceAll('\0', ' ')),
       offset: Math.max(0, offset),
       message: 'the file is not UTF-8 text',
-      help: 'save it as UTF-8; the byte marked is the first that is not',
+      help: 'save it as UTF-8; the mark shows the first invalid byte',
     };
   }
 }
 
-/** A file of text as it is, whatever it is: for those who look into it themselves. */
+/** Reads a text file without checks, for callers with their own checks. */
 export function readText(path: string): string {
   return new TextDecoder('utf-8').decode(readFileSync(path));
 }
 
-/** Why a file cannot be read, in plain words. */
+/** Reason why a file cannot be read. */
 export function unreadable(error: unknown): string {
   const code = (error as { readonly code?: unknown }).code;
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return 'there is no such file';
+      return 'the file does not exist';
     case 'EACCES':
     case 'EPERM':
       return 'the file cannot be read: permission denied';

@@ -1,10 +1,10 @@
 /**
- * Where a character of a YAML value stands in the file. A value is not always written as it reads: quotes have
- * escapes, blocks are indented, and lines are folded into one.
+ * Mapping from a character of a YAML value to its offset in the file. The written form differs from the value: quotes
+ * have escapes, blocks are indented, and lines are folded.
  */
 import type { Scalar } from 'yaml';
 
-/** The offset in `source` of the character at `index` of the scalar's value; the nearest one before it if in doubt. */
+/** Offset in `source` of the character at `index` of the scalar's value; if unclear, the nearest one before it. */
 export function scalarOffset(source: string, scalar: Scalar, index: number): number {
   const range = scalar.range;
   const value = scalar.value;
@@ -25,10 +25,10 @@ interface Text {
   readonly value: string;
 }
 
-/** An escape at an offset: its length in the file, and in the value. Zero in the value joins two lines. */
+/** Escape at an offset: its length in the file, and in the value. Zero in the value joins two lines. */
 type Escape = (source: string, at: number) => { readonly written: number; readonly read: number } | undefined;
 
-/** Walks file and value side by side. A run of line breaks stands for one space, or for one break less than it has. */
+/** Walks file and value in parallel. A run of line breaks becomes one space, or one break fewer than it has. */
 function flowOffset(text: Text & { readonly escape: Escape }, index: number): number {
   const { source, end, escape } = text;
   let at = text.start;
@@ -61,7 +61,7 @@ function singleQuoteEscape(source: string, at: number): ReturnType<Escape> {
   return source.startsWith("''", at) ? { written: 2, read: 1 } : undefined;
 }
 
-/** Of the styles that have any. */
+/** Escapes of the styles that have any. */
 const ESCAPES: Readonly<Partial<Record<Scalar.Type, Escape>>> = {
   QUOTE_DOUBLE: doubleQuoteEscape,
   QUOTE_SINGLE: singleQuoteEscape,
@@ -80,11 +80,11 @@ function blockOffset(text: Text, index: number): number {
       at++;
       continue;
     }
-    // Folding made a space of one break, or left a break out; a literal block keeps each of them.
+    // Folding replaced one break by a space, or removed a break; a literal block keeps all of them.
     if (value[read] === ' ' || value[read] === '\n') read++;
     at += breaks.length;
     at += indentAt(source, at, indent);
-    // A run of blank lines: the value has one break less than the file.
+    // For a run of blank lines, the value has one break fewer than the file.
     while (value[read] !== '\n' && /^\r?\n/.test(source.slice(at, at + 2))) {
       at += source[at] === '\r' ? 2 : 1;
       at += indentAt(source, at, indent);
@@ -93,7 +93,7 @@ function blockOffset(text: Text, index: number): number {
   return Math.min(at, end);
 }
 
-/** The indentation that is not part of the value: that of the first line with text, less what its value begins with. */
+/** Indentation outside the value: that of the first line with text, minus the value's own leading spaces. */
 function blockIndent(header: string, body: string, value: string): number {
   const line = body.split('\n').find((candidate) => candidate.trim() !== '');
   if (line === undefined) return 0;

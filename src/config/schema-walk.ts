@@ -1,10 +1,10 @@
-/** Questions to the schema that the parser does not answer: which keys may stand somewhere, and where a key belongs. */
+/** Queries on the schema that the parser does not offer: the allowed keys at a place, and the places of a key. */
 import { z } from 'zod';
 import { discriminators } from '#foundation/platform/settings.ts';
 
 type Schema = z.core.$ZodType;
 
-/** The part of a schema that may hold keys, items or a value: wrappers such as defaults are looked through. */
+/** Part of a schema that may have keys, items or a value, without wrappers such as defaults. */
 export function unwrap(schema: Schema): Schema {
   const def = (schema as z.core.$ZodTypes)._zod.def;
   if (def.type === 'pipe') return unwrap(def.in);
@@ -12,10 +12,10 @@ export function unwrap(schema: Schema): Schema {
 }
 
 /**
- * The schema at a path such as `['accounts', 0, 'token']`; undefined where the schema allows nothing. Of a union it is
- * that of the member which `value` is meant to be, or of the first that has the key.
+ * Schema at a path such as `['accounts', 0, 'token']`; undefined if the schema allows nothing there. In a union, it is
+ * that of the member that `value` is meant to be, or of the first one with the key.
  *
- * @param value what stands at the root, if anything is known of it
+ * @param value value at the root, if known
  */
 export function schemaAt(root: Schema, path: readonly PropertyKey[], value?: unknown): Schema | undefined {
   let schemas: readonly Schema[] = [root];
@@ -38,7 +38,7 @@ function within(value: unknown, part: PropertyKey): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[part] : undefined;
 }
 
-/** The members of a union that `value` may be meant for, all of them if nothing tells; any other schema alone. */
+/** Members of a union that `value` may be meant to be, or all of them if unknown; any other schema alone. */
 export function membersOf(schema: Schema, value: unknown): readonly Schema[] {
   const plain = unwrap(schema);
   const def = (plain as z.core.$ZodTypes)._zod.def;
@@ -52,19 +52,19 @@ export function membersOf(schema: Schema, value: unknown): readonly Schema[] {
   return options;
 }
 
-/** By which literals the members of a union are told apart, the first one first. */
+/** Paths of the literals that distinguish the members of a union, in order. */
 export function discriminatorsOf(union: Schema): readonly (readonly string[])[] {
   return union instanceof z.ZodType ? (discriminators.get(union)?.paths ?? []) : [];
 }
 
-/** The one value that a member allows at a path. */
+/** Only value that a member allows at a path. */
 export function literalAt(member: Schema, path: readonly string[]): unknown {
   const schema = schemaAt(member, path);
   const def = schema && (unwrap(schema) as z.core.$ZodTypes)._zod.def;
   return def?.type === 'literal' ? def.values[0] : undefined;
 }
 
-/** Keys that may stand in a mapping, with their schemas; empty for anything else. Of a union those of every member. */
+/** Allowed keys of a mapping, with their schemas; empty for other types. For a union, the keys of all members. */
 export function keysOf(schema: Schema | undefined, value?: unknown): ReadonlyMap<string, Schema> {
   const keys = new Map<string, Schema>();
   for (const member of schema === undefined ? [] : membersOf(schema, value)) {
@@ -77,13 +77,13 @@ export function keysOf(schema: Schema | undefined, value?: unknown): ReadonlyMap
 }
 
 export interface SchemaKey {
-  /** `accounts[].client.timeout`; `*` stands for a key of the user's own: `hooks.callbacks.*.token` */
+  /** `accounts[].client.timeout`; `*` is a key chosen by the user: `hooks.callbacks.*.token` */
   readonly path: string;
   readonly key: string;
   readonly schema: Schema;
 }
 
-/** Every key of a schema, in order, the keys inside of a key after it. What members of a union share comes once. */
+/** Every key of a schema in order, followed by its inner keys. Keys shared by members of a union come once. */
 export function* allKeys(root: Schema, prefix = ''): Generator<SchemaKey> {
   const members = membersOf(root, undefined);
   const seen = new Set<string>();
@@ -107,7 +107,7 @@ function* keysBelow(schema: Schema, prefix: string): Generator<SchemaKey> {
   }
 }
 
-/** What a key is when it is left out, as it would be written; undefined when it has no default. */
+/** Default of a key as it would be written; undefined without a default. */
 export function defaultOf(schema: Schema): unknown {
   const def = (schema as z.core.$ZodTypes)._zod.def;
   return def.type === 'default' || def.type === 'prefault' ? def.defaultValue : undefined;

@@ -1,4 +1,4 @@
-/** Files of secrets are looked at while loading: a daemon that starts without its token only fails later. */
+/** Check of secret files during loading: without it, a daemon without its token would only fail later. */
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { credentialFault } from './check-addresses.ts';
@@ -28,32 +28,32 @@ function checkFile(place: Place, path: readonly PropertyKey[], absolute: (path: 
   if (typeof place.value !== 'string' || place.value === '' || place.spoilt) return [];
   const complaint = complaintOf(absolute(place.value), sentAs(path));
   if (complaint === undefined) return [];
-  const where = isAbsolute(place.value) ? '' : 'the path starts at the folder of this file; ';
+  const where = isAbsolute(place.value) ? '' : 'the path is relative to the folder of this file; ';
   const advice = looksLikePath(place.value)
-    ? `${where}opsd check --no-secrets leaves such files out`
-    : 'write the path of a file, such as ./token, and the secret into that file';
+    ? `${where}opsd check --no-secrets skips such files`
+    : 'write the path of a file, such as ./token, and put the secret into that file';
   const help = complaint.help ?? advice;
   return [{ start: place.start, end: place.end, path: pathText(path), message: complaint.message, help }];
 }
 
-/** The name of a credential that an account sends; the files of listeners may hold several, one a line. */
+/** Name of a credential that an account sends. The files of listeners may have several, one on each line. */
 function sentAs(path: readonly PropertyKey[]): string | undefined {
   return path[0] === 'accounts' ? String(path.at(-1)).replace(/File$/, '') : undefined;
 }
 
-/** @param sent name of the credential that the file holds, where it is sent */
+/** @param sent name of the credential in the file, if it is sent */
 function complaintOf(
   path: string,
   sent: string | undefined,
 ): { readonly message: string; readonly help?: string } | undefined {
   try {
     if (statSync(path).isDirectory()) {
-      return { message: 'this is a folder', help: 'name the file in it that holds the secret' };
+      return { message: 'this is a folder', help: 'write the path of the file in it that contains the secret' };
     }
     const text = readFileSync(path, 'utf8').trim();
     if (text === '') return { message: 'the file is empty', help: 'write the secret into it' };
     const fault = sent === undefined ? undefined : credentialFault(sent, text);
-    return fault === undefined ? undefined : { message: `the file holds ${fault}`, help: `leave one ${sent} in it` };
+    return fault === undefined ? undefined : { message: `the file contains ${fault}`, help: `keep one ${sent} in it` };
   } catch (error) {
     return { message: unreadable(error) };
   }

@@ -1,8 +1,8 @@
-/** Decides which keys of a file hold secrets, also when they are misspelt. Their values are never shown. */
+/** Decision about which keys of a file have secrets, also misspelt ones. Their values are never shown. */
 import { mayNameCredential } from '#foundation/domain/credential-names.ts';
 import { editDistance } from '#foundation/domain/suggest.ts';
 
-/** Headers carry credentials under any name. Whoever knows the URL of a webhook may use it. */
+/** Other keys with secrets. Headers may have credentials under any name, and the URL of a webhook grants its use. */
 const OTHER_SECRETS = /^headers$|^webhook$|signing/i;
 const SECRET_KEYS = ['token', 'actiontoken', 'password'];
 
@@ -24,7 +24,7 @@ export function isSecretPath(path: readonly PropertyKey[]): boolean {
   return path.some((part) => typeof part === 'string' && isSecretKey(part));
 }
 
-/** Returns true for what people paste into `tokenFile` instead of a path: the secret itself. */
+/** Returns true if `tokenFile` contains the secret itself instead of a path. */
 export function isSecretInsteadOfPath(key: string, value: string): boolean {
   const [, about] = /^(.*?)[-_]?file$/i.exec(key) ?? [];
   const path = value.replace(/\$\{[^}]*\}/g, 'x');

@@ -1,9 +1,9 @@
-/** The text of one file: what stands where, and lines of it that can be shown to anybody. */
+/** Text of one file: positions, and lines of it that are safe to show. */
 import { LineCounter } from 'yaml';
 import { credentialSpans, redact } from '#foundation/domain/redact.ts';
 import type { Excerpt, Problem } from './problem.ts';
 
-/** Something wrong between two offsets of a file. */
+/** Fault between two offsets of a file. */
 export interface Fault {
   readonly start: number;
   readonly end: number;
@@ -11,18 +11,18 @@ export interface Fault {
   readonly message: string;
   readonly help?: string;
   readonly severity?: 'error' | 'warning';
-  /** The end of all that it is about, where that is more than what is marked. */
+  /** End of the whole subject, if that is more than the marked part. */
   readonly until?: number;
 }
 
-/** Longer lines are not shown. */
+/** Maximum length of a line that is shown. */
 const LONGEST_LINE = 2_000;
-/** Longer lines are cut around the caret. */
+/** Maximum width of an excerpt; longer lines are cut around the caret. */
 const WIDEST_EXCERPT = 160;
 const MASK = '***';
 
 export class SourceText {
-  /** As it is shown to people. */
+  /** Displayed name. */
   readonly file: string;
   readonly text: string;
   readonly lines = new LineCounter();
@@ -35,12 +35,12 @@ export class SourceText {
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.lines.addNewLine(at + 1);
   }
 
-  /** What stands there is a secret: no excerpt shows it. */
+  /** Marks a secret, which no excerpt shows. */
   mask(start: number, end: number): void {
     if (end > start) this.#masked.push({ start, end });
   }
 
-  /** From 1. */
+  /** Line and column, from 1. */
   position(offset: number): { readonly line: number; readonly column: number } {
     const { line, col } = this.lines.linePos(Math.min(Math.max(offset, 0), this.text.length));
     return { line, column: col };
@@ -94,7 +94,7 @@ export class SourceText {
     return cut({ text: shown.trimEnd(), caret, length: Math.max(1, caretEnd - caret) });
   }
 
-  /** The end of what is masked from `at` on; `at` itself when it is not. */
+  /** End of the mask that covers `at`; `at` itself if none does. */
   #hiddenFrom(at: number): number {
     let end = at;
     for (let found = true; found;) {

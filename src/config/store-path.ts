@@ -1,11 +1,11 @@
-/** Where the store is, by a configuration that cannot be used: a daemon may still run on the one before. */
+/** Path of the store in an invalid configuration: a daemon may still run on the previous one. */
 import { dirname, resolve } from 'node:path';
 import { storageSettings } from '#storage/settings.ts';
 import { readSource } from './read-file.ts';
 import { readYaml } from './yaml-file.ts';
 import { placeAt } from './yaml-place.ts';
 
-/** As far as the file can be read; where it tells nothing, what holds for a silent one. */
+/** Path as far as the file is readable, else the default. */
 export function storePathOf(file: string, env: Readonly<Record<string, string | undefined>>): string {
   const read = readSource(file, file);
   const root = read.ok ? readYaml({ source: read.source, env }).root : undefined;

@@ -1,6 +1,6 @@
 /**
- * The parser says of a union that no member fits. A person meant one of them: its complaints are told, as if the others
- * did not exist.
+ * Faults of unions. The parser only says that no member matches. The user meant one of them, so only the faults of that
+ * member are reported.
  */
 import type { z } from 'zod';
 import { discriminatorsOf, literalAt, membersOf, schemaAt, unwrap } from './schema-walk.ts';
@@ -9,7 +9,7 @@ import { pathText } from './yaml-place.ts';
 type Issue = z.core.$ZodIssue;
 type UnionIssue = z.core.$ZodIssueInvalidUnion;
 
-/** @param value what stands at the root */
+/** @param value value at the root */
 export function ofMeantMember(root: z.core.$ZodType, value: unknown, issues: readonly Issue[]): Issue[] {
   return issues.flatMap((issue) => (issue.code === 'invalid_union' ? ofUnion(root, value, issue) : [issue]));
 }
@@ -30,7 +30,7 @@ function ofUnion(root: z.core.$ZodType, value: unknown, issue: UnionIssue): Issu
   const [first = [], ...others] = errors;
   if (union === undefined || others.length === 0) return first.map((inner) => below(issue, inner));
   const told = [...inAll(first, others), ...untold(union, options, here)];
-  // Something is wrong, so something is said.
+  // At least one fault must remain, since the value is invalid.
   return told.length === 0 ? [issue] : told.map((inner) => below(issue, inner));
 }
 
@@ -38,7 +38,7 @@ function below(issue: UnionIssue, inner: Issue): Issue {
   return { ...inner, path: [...issue.path, ...inner.path] };
 }
 
-/** What is wrong whichever member was meant. */
+/** Faults that all members have in common. */
 function inAll(first: readonly Issue[], others: readonly (readonly Issue[])[]): Issue[] {
   return first.flatMap((issue): Issue[] => {
     const same = others.map((list) =>
@@ -54,13 +54,13 @@ function inAll(first: readonly Issue[], others: readonly (readonly Issue[])[]): 
   });
 }
 
-/** The first literal that would tell the members apart, and that none of them has. */
+/** First literal that would distinguish the members, if the value matches none of them. */
 function untold(union: z.core.$ZodType, options: readonly z.core.$ZodType[], value: unknown): Issue[] {
   for (const path of discriminatorsOf(union)) {
     const holder = path
       .slice(0, -1)
       .reduce<unknown>((at, part) => (at as Record<string, unknown> | null)?.[part], value);
-    // What holds it is missing, or no mapping: that is told of it already.
+    // A missing or wrong parent has its own fault.
     if (typeof holder !== 'object' || holder === null || Array.isArray(holder)) continue;
     const values = [...new Set(options.map((option) => literalAt(option, path)))].filter(
       (literal): literal is string => typeof literal === 'string',

@@ -1,6 +1,6 @@
 /**
- * Reads a web configuration file, and the certificates and keys that it names: strictly, all at once, and with every
- * problem as file:line:column. What comes out of here can be served with.
+ * Reader of a web configuration file with its certificates and keys: strictly, all at once, with every problem as
+ * file:line:column. A listener can use the result.
  */
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
@@ -18,19 +18,19 @@ import { readYaml } from './yaml-file.ts';
 import { pathText, placeAt, type Place } from './yaml-place.ts';
 
 export interface WebConfigRead {
-  /** Undefined when there are problems that are no warnings. */
+  /** Undefined if there are errors. */
   readonly web?: WebConfig;
   readonly problems: readonly Problem[];
-  /** What was read: the file, then those it names, in order. */
+  /** Contents of the file, then of the files that it names, in order. */
   readonly texts: readonly string[];
 }
 
 export interface WebConfigOptions {
-  /** The path as people know it. */
+  /** Displayed path. */
   readonly shown: string;
-  /** Why there can be no users; undefined where there can. */
+  /** Reason why users are not allowed; undefined if they are. */
   readonly noUsers?: string;
-  /** Names that others have already, who could not be told from a user of the same name. */
+  /** Names of tokens, which users must not share. */
   readonly taken: readonly string[];
 }
 
@@ -75,21 +75,23 @@ function digestOf(texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex');
 }
 
-/** Of a file that is being written, or that found no room on a disk, nothing must follow: least of all open doors. */
-const EMPTY = { message: 'the file is empty', help: 'write {} where it is meant to ask for nothing' };
+/**
+ * Fault of an empty file: it may be half-written, or the disk may be full. It must not open the listener to everyone.
+ */
+const EMPTY = { message: 'the file is empty', help: 'write {} for no settings' };
 
 function isBlank(text: string): boolean {
   return text.split('\n').every((line) => /^\s*(?:#|$)/.test(line));
 }
 
-/** Wherever they stand, also in a file whose keys nobody can tell. */
+/** Masks secrets anywhere in the text, also in an unparsable file. */
 function maskSecrets(source: SourceText): void {
   for (const match of source.text.matchAll(/\$2\w?\$\S+|-----BEGIN [^-]*PRIVATE KEY-----[^-]*/g)) {
     source.mask(match.index, match.index + match[0].length);
   }
 }
 
-/** A misspelt `key` is no less one, and users under another name have passwords too. */
+/** Masks unknown keys: a misspelt `key` is a secret, too, and so are passwords of users under another name. */
 function maskUnknown(root: Place, source: SourceText): void {
   for (const [at, schema] of [
     [root, webSettings],
@@ -102,7 +104,7 @@ function maskUnknown(root: Place, source: SourceText): void {
   }
 }
 
-/** What a login may cost at most: each step up doubles it, and 15 takes seconds. */
+/** Maximum cost of a hash: each step doubles the time, and 15 takes seconds. */
 const HIGHEST_COST = 15;
 const HASH = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/;
 const OWN_NAMES = ['local', 'engine', 'anonymous'];
@@ -115,25 +117,25 @@ function usersFaults(users: Place | undefined, { noUsers, taken }: WebConfigOpti
     const atKey = { start: key.start, end: key.end, path };
     const hash = typeof place.value === 'string' ? place.value : '';
     if (noUsers !== undefined) {
-      faults.push({ ...atKey, message: 'there can be no users here', help: noUsers });
+      faults.push({ ...atKey, message: 'users are not allowed here', help: noUsers });
       return faults;
     }
     if (!/^[^:\p{C}]{1,200}$/u.test(name)) {
       faults.push({
         ...atKey,
-        message: 'not a name of a user',
-        help: 'write 1 to 200 visible characters, and no colon',
+        message: 'invalid user name',
+        help: 'write 1 to 200 visible characters without a colon',
       });
     } else if ([...OWN_NAMES, ...taken].includes(name)) {
-      const help = 'the audit log could not tell who it was: give the user another name';
-      faults.push({ ...atKey, message: `${name} is the name of somebody else`, help });
+      const help = 'rename the user, so that the audit log can distinguish them';
+      faults.push({ ...atKey, message: `${name} is already the name of another caller`, help });
     }
     if (!HASH.test(hash)) {
-      const help = 'htpasswd -nBC 10 "" | tr -d \':\\n\' asks for the password and prints its hash';
+      const help = 'htpasswd -nBC 10 "" | tr -d \':\\n\' prompts for the password and prints its hash';
       faults.push({ start: place.start, end: place.end, path, message: 'not a bcrypt hash', help });
     } else if (costOf(hash) > HIGHEST_COST || costOf(hash) < 4) {
-      const message = `the cost of this hash is ${costOf(hash)}, and 4 to ${HIGHEST_COST} can be checked`;
-      faults.push({ start: place.start, end: place.end, path, message, help: 'make one with the cost 10' });
+      const message = `the cost of this hash is ${costOf(hash)}; it must be 4 to ${HIGHEST_COST}`;
+      faults.push({ start: place.start, end: place.end, path, message, help: 'create one with cost 10' });
     }
   }
   return faults;
@@ -146,8 +148,14 @@ function costOf(hash: string): number {
 function limitFaults(limit: WebSettings['rate_limit'], root: Place): Fault[] {
   if ((limit?.interval ?? 0) === 0 || (limit?.burst ?? 0) > 0) return [];
   const place = placeAt(root, ['rate_limit', 'burst']) ?? placeAt(root, ['rate_limit', 'interval'])!;
-  const message = 'with an interval and a burst of 0 no request would ever be taken';
+  const message = 'with an interval and a burst of 0, every request would be rejected';
   return [
-    { start: place.start, end: place.end, path: 'rate_limit.burst', message, help: 'write how many may come at once' },
+    {
+      start: place.start,
+      end: place.end,
+      path: 'rate_limit.burst',
+      message,
+      help: 'write the number of requests that may come at once',
+    },
   ];
 }

@@ -1,11 +1,11 @@
-/** What a web configuration file holds or names of certificates and keys, and what is wrong with it. */
+/** Certificates and keys in a web configuration file, and their faults. */
 import { readText, unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
 import { type Place, placeAt } from './yaml-place.ts';
 
 const SECTION = 'tls_server_config';
 
-/** A text of PEM, and the key that it stands at or that names its file. */
+/** PEM text, with its key, or the key that names its file. */
 export interface Pem {
   readonly text: string;
   readonly key: string;
@@ -13,7 +13,7 @@ export interface Pem {
 
 export class WebMaterial {
   readonly faults: Fault[] = [];
-  /** Of the files that were read. */
+  /** Contents of the files that were read. */
   readonly texts: string[] = [];
   readonly #root: Place;
   readonly #absolute: (path: string) => string;
@@ -23,12 +23,12 @@ export class WebMaterial {
     this.#absolute = absolute;
   }
 
-  /** The text of a key, or of the file that `key_file` names. @returns undefined when neither is given, or it is bad */
+  /** Reads the text of a key, or of the file in `key_file`. @returns undefined if both are absent, or it is invalid */
   read(key: 'cert' | 'key' | 'client_ca', given: { readonly text: string; readonly file: string }): Pem | undefined {
     const { text, file } = given;
     const fileKey = `${key}_file`;
     if (text !== '' && file !== '') {
-      this.fault(key, `${key} and ${fileKey} exclude each other`, `keep ${fileKey}`);
+      this.fault(key, `${key} and ${fileKey} exclude each other`, `remove ${key}`);
       return undefined;
     }
     if (file === '') return text === '' ? undefined : { text, key };
@@ -37,17 +37,17 @@ export class WebMaterial {
       this.texts.push(read);
       return { text: read, key: fileKey };
     } catch (error) {
-      const where = file.startsWith('/') ? undefined : 'the path starts at the folder of this file';
+      const where = file.startsWith('/') ? undefined : 'the path is relative to the folder of this file';
       this.fault(fileKey, unreadable(error), where);
       return undefined;
     }
   }
 
-  /** @param key of the section, or an empty text for the section itself */
+  /** @param key key of the section, or an empty text for the section itself */
   fault(key: string, message: string, help?: string, severity?: 'warning'): void {
     const section = placeAt(this.#root, [SECTION]);
     const place = (key === '' ? undefined : section?.entries?.get(key)) ?? section;
-    // A text of many lines is marked at its key.
+    // A text of several lines is marked at its key.
     const isWhole = place === section || !place?.scalar || place.scalar.type?.startsWith('BLOCK') === true;
     const at = (isWhole ? place?.key : place) ?? { start: 0, end: 1 };
     const path = key === '' ? SECTION : `${SECTION}.${key}`;
@@ -62,7 +62,7 @@ export class WebMaterial {
   }
 }
 
-/** The files that it names, in the order in which they are read. */
+/** Files that it names, in reading order. */
 export function filesOfWebConfig(root: Place | undefined): readonly string[] {
   return ['cert', 'key', 'client_ca'].flatMap((key) => {
     const written = root && placeAt(root, [SECTION, `${key}_file`])?.value;

@@ -1,4 +1,6 @@
-/** The TLS of a web configuration file: certificates and keys that fit, and nothing that could not be held. */
+/**
+ * TLS of a web configuration file: it accepts only certificates and keys that match, and settings that can take effect.
+ */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { Secret } from '#foundation/platform/secret.ts';
 import {
@@ -14,7 +16,7 @@ import type { WebMaterial } from './web-material.ts';
 
 type Section = NonNullable<WebSettings['tls_server_config']>;
 
-/** @returns undefined where no TLS is asked for, and where something is wrong, which the material has then been told */
+/** @returns undefined without TLS settings, and for faults, which are added to the material */
 export function readWebTls(section: Section, material: WebMaterial): WebTls | undefined {
   const given = (key: 'cert' | 'key' | 'client_ca') =>
     material.read(key, { text: section[key] ?? '', file: section[`${key}_file`] ?? '' });
@@ -30,37 +32,34 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
       ([, value]) => value !== null && value !== undefined && value !== '',
     );
     if (unused !== undefined)
-      material.fault(unused[0], 'without a certificate there is no TLS', 'give cert_file and key_file');
+      material.fault(unused[0], 'no effect: TLS needs a certificate', 'add cert_file and key_file');
     return undefined;
   }
   const before = material.faults.length;
-  if (cert === undefined && !isGiven(section, 'cert')) material.fault('', 'no certificate', 'give cert_file');
-  if (key === undefined && !isGiven(section, 'key')) material.fault('', 'no key', 'give key_file');
-  // An old name for it that is still taken.
+  if (cert === undefined && !isGiven(section, 'cert'))
+    material.fault('', 'the certificate is missing', 'add cert_file');
+  if (key === undefined && !isGiven(section, 'key')) material.fault('', 'the key is missing', 'add key_file');
+  // `RequireClientCert` is an old name that is still accepted.
   const clientAuth = written === 'RequireClientCert' ? 'RequireAnyClientCert' : written || 'NoClientCert';
   checkClients(section, { clientAuth, material });
   const chain = cert && certificates(cert, material);
   const authorities = clientCa && certificates(clientCa, material);
-  // A chain is followed to its end, which is one that has signed itself.
+  // A chain is verified up to a self-signed certificate.
   if (verifies(clientAuth) && authorities?.every(({ subject, issuer }) => subject !== issuer) === true) {
-    const message = 'no certificate of a client would hold: who has signed these authorities is not among them';
-    material.fault(clientCa!.key, message, 'add the certificate of that authority');
+    const message = 'every client certificate would be invalid: the root of these authorities is missing';
+    material.fault(clientCa!.key, message, 'add the root certificate');
   }
   const privateKey = key && readKey(key, material);
   if (chain !== undefined && privateKey !== undefined && !chain[0]!.checkPrivateKey(privateKey)) {
-    material.fault(
-      key!.key,
-      `this key does not belong to the certificate in ${cert!.key}`,
-      'the two are made and replaced together',
-    );
+    material.fault(key!.key, `this key does not match the certificate in ${cert!.key}`, 'replace both together');
   }
   const tls12 = (section.cipher_suites ?? []).flatMap((name) => CIPHERS[name] ?? []);
   const wanted = section.cipher_suites ?? [];
-  // Where only suites of TLS 1.3 are named, nothing older can be spoken.
+  // If only TLS 1.3 suites are listed, older versions are impossible.
   const minVersion = wanted.length > 0 && tls12.length === 0 ? 'TLSv1.3' : VERSIONS[section.min_version ?? 'TLS12'];
   const maxVersion = VERSIONS[section.max_version ?? 'TLS13'];
   if (minVersion > maxVersion) {
-    material.fault('max_version', 'older than the oldest that may be spoken', 'look at min_version and cipher_suites');
+    material.fault('max_version', 'lower than the minimum version', 'check min_version and cipher_suites');
   }
   if (material.faults.slice(before).some(({ severity }) => severity !== 'warning')) return undefined;
   if (chain === undefined || privateKey === undefined) return undefined;
@@ -91,7 +90,7 @@ function verifies(clientAuth: ClientAuth): boolean {
   return clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
 }
 
-/** What would let in more, or fewer, than its author can have meant. */
+/** Checks client settings that would admit more or fewer clients than intended. */
 function checkClients(
   section: Section,
   { clientAuth, material }: { clientAuth: ClientAuth; material: WebMaterial },
@@ -101,30 +100,30 @@ function checkClients(
   if (hasCa && clientAuth === 'NoClientCert') {
     material.fault(
       caKey,
-      'without a client_auth_type nobody is asked for a certificate',
+      'no effect: without client_auth_type, no certificate is requested',
       'write client_auth_type: RequireAndVerifyClientCert',
     );
   }
   if (verifies(clientAuth) && !hasCa) {
-    const message = `${clientAuth} without authorities: a certificate of any authority of the world would do`;
-    material.fault('client_auth_type', message, 'give client_ca_file');
+    const message = `${clientAuth} without authorities: a certificate of any authority would be valid`;
+    material.fault('client_auth_type', message, 'add client_ca_file');
   }
   const sans = section.client_allowed_sans;
   if (sans === null || sans === undefined) return;
   if (clientAuth === 'NoClientCert') {
     material.fault(
       'client_allowed_sans',
-      'without a client_auth_type nobody is asked for a certificate',
+      'no effect: without client_auth_type, no certificate is requested',
       'write client_auth_type: RequireAndVerifyClientCert',
     );
   } else if (!verifies(clientAuth)) {
-    const message = `${clientAuth} verifies nothing: anybody can make a certificate with such a name`;
+    const message = `${clientAuth} does not verify certificates: anyone can create one with such a name`;
     material.fault('client_allowed_sans', message, 'write client_auth_type: RequireAndVerifyClientCert', 'warning');
   } else if (sans.length === 0) {
     material.fault(
       'client_allowed_sans',
-      'no name is allowed, so nobody would be let in',
-      'name some, or remove the key',
+      'the list is empty, so every client would be rejected',
+      'add names, or remove the key',
     );
   }
 }
@@ -135,13 +134,13 @@ function certificates(
 ): X509Certificate[] | undefined {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----(?:[^-]*-----END CERTIFICATE-----)?/g) ?? [];
   if (blocks.length === 0) {
-    material.fault(key, 'no certificate in PEM form', 'such a text begins with -----BEGIN CERTIFICATE-----');
+    material.fault(key, 'no certificate in PEM form', 'PEM begins with -----BEGIN CERTIFICATE-----');
     return undefined;
   }
   try {
     return blocks.map((block) => new X509Certificate(block));
   } catch {
-    material.fault(key, 'a certificate that cannot be read', 'is the file cut off?');
+    material.fault(key, 'invalid certificate', 'check that the file is complete');
     return undefined;
   }
 }
@@ -150,21 +149,21 @@ function readKey({ text, key }: { text: string; key: string }, material: WebMate
   if (/^(?:-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED)/m.test(text)) {
     material.fault(
       key,
-      'this key is encrypted, and nobody is there to type its passphrase',
-      'openssl pkey -in FILE -out FILE decrypts it',
+      'this key is encrypted, and the daemon has no passphrase',
+      'decrypt it with openssl pkey -in FILE -out FILE',
     );
     return undefined;
   }
   try {
     return createPrivateKey(text);
   } catch {
-    // The error itself is not told: it may quote what it could not read.
-    material.fault(key, 'no private key in PEM form', 'such a text begins with -----BEGIN PRIVATE KEY-----');
+    // The error is not shown, since it may quote the key.
+    material.fault(key, 'no private key in PEM form', 'PEM begins with -----BEGIN PRIVATE KEY-----');
     return undefined;
   }
 }
 
-/** What the library would refuse later is told now. */
+/** Checks the result with the library, which would reject it later. */
 function whole(material: WebMaterial, tls: WebTls): WebTls | undefined {
   const { createSecureContext } = process.getBuiltinModule('node:tls');
   try {
@@ -172,11 +171,7 @@ function whole(material: WebMaterial, tls: WebTls): WebTls | undefined {
     return tls;
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    material.fault(
-      '',
-      `this cannot be served with (${code})`,
-      'a key that is too short, or a cipher that nobody knows?',
-    );
+    material.fault('', `invalid TLS settings (${code})`, 'check for a short key or an unknown cipher');
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What a configuration will ask of the service: calls a day and bytes, by its schedules and an assumed traffic. An upper
- * estimate for that traffic: pages are counted as if each reading ended in one that is not full. Not counted are
- * actions and what proves them, repeated requests, and catching up after an outage.
+ * Estimated load of a configuration on the service: calls and bytes a day, from its schedules and an assumed traffic.
+ * It is an upper estimate for that traffic: each read counts a last page that is not full. It excludes actions and
+ * their verification, retries, and catching up after an outage.
  */
 import { timing } from '#observe/collectors/settings.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
@@ -11,17 +11,17 @@ import { runsPerDay } from '#foundation/scheduler/settings.ts';
 import type { Account, Config } from './config.ts';
 import { apiNeeded, whyOff } from './overview.ts';
 
-/** Of each account. */
+/** Traffic of each account. */
 export interface Traffic {
   readonly messagesPerDay: number;
-  /** Runs that the workflow DLQ holds. */
+  /** Number of runs in the workflow DLQ. */
   readonly failedRuns: number;
 }
 
 export interface Load {
   readonly account: string;
   readonly api: 'message' | 'management';
-  /** A collector, or a policy. */
+  /** Collector or policy. */
   readonly reader: string;
   readonly runsPerDay: number;
   readonly callsPerDay: number;
@@ -31,7 +31,7 @@ export interface Load {
 const DAY_MS = 86_400_000;
 const PAGE = 100;
 
-/** Assumed of every account; shown with the estimate. Sizes are of JSON on the wire, in bytes. */
+/** Assumptions for every account, shown with the estimate. Sizes are of JSON in responses, in bytes. */
 export const ASSUMED = {
   entriesPerMessage: 4,
   entryBytes: 1_000,
@@ -44,9 +44,9 @@ export const ASSUMED = {
   searchIndexBytes: 8_000,
 } as const;
 
-/** A page of nothing. */
+/** Size of an empty page. */
 const PAGE_BYTES = 100;
-/** Points are compared with their day once an hour, with a reading of their own. */
+/** Points are compared with their day once an hour, with an extra read. */
 const POINT_CHECKS_PER_DAY = 24;
 
 interface Calls {
@@ -70,12 +70,12 @@ export function workload(config: Config, traffic: Traffic): readonly Load[] {
     }),
   );
   const policies = config.policies
-    // The other actions list nothing: they act on what is known.
+    // The other actions list nothing: they act on known data.
     .filter(({ settings }) => settings.select.resource === 'workflow-dlq')
     .filter(({ settings }) => leastMode(settings.mode, config.engine.mode, modeOf(config, settings.account)) !== 'off')
     .map(({ settings, source }): Load => {
       const { when } = compilePolicy(settings, source);
-      // What alerts, callbacks and people ask for is as rare as they are.
+      // Alerts, callbacks and manual runs are rare.
       const runs = 'every' in when || 'cron' in when ? runsPerDay(when) : 0;
       const { calls, bytes } = listings(runs, traffic.failedRuns, ASSUMED.failedRunBytes);
       return {
@@ -94,13 +94,13 @@ function modeOf(config: Config, account: string): PolicyMode {
   return config.accounts.find(({ name }) => name === account)?.mode ?? 'enforce';
 }
 
-/** Readings that go from page to page, each of so many rows. */
+/** Reads page by page, each of `rows` rows. */
 function listings(readings: number, rows: number, rowBytes: number): Calls {
   const calls = readings * (1 + rows / PAGE);
   return { calls, bytes: calls * PAGE_BYTES + readings * rows * rowBytes };
 }
 
-/** Readings of so many things, a request each. */
+/** Reads of `things` objects, with one request for each. */
 function each(readings: number, things: number, bytes: number): Calls {
   return { calls: readings * things, bytes: readings * things * bytes };
 }
@@ -117,7 +117,7 @@ const CALLS: { readonly [N in CollectorName]: (account: Account, runs: number, t
   ) {
     const entries = messagesPerDay * ASSUMED.entriesPerMessage;
     const first = listings(runs, entries / runs, ASSUMED.entryBytes);
-    // What came late is looked for by reading everything again, some times over.
+    // Late entries are found by reading everything again several times.
     const sweeps = Math.min(runs, DAY_MS / sweep.every);
     const swept = entries * (sweep.reach / DAY_MS + 1 / sweeps);
     const again = listings(sweeps, swept, ASSUMED.entryBytes);

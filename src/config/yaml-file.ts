@@ -1,4 +1,4 @@
-/** Strict reading of one YAML file: version 1.2, the core schema, one document. What is wrong is said in plain words. */
+/** Strict reader of one YAML file: version 1.2, the core schema, one document. Every fault has a plain message. */
 import { type Document, isCollection, isScalar, parseDocument, visit, type YAMLError } from 'yaml';
 import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
 import type { Fault, SourceText } from './source-text.ts';
@@ -6,12 +6,12 @@ import { type Place, PlaceReader, type WalkOptions } from './yaml-place.ts';
 
 export interface YamlFile {
   readonly source: SourceText;
-  /** Undefined when nothing could be read. */
+  /** Undefined if nothing could be read. */
   readonly root: Place | undefined;
   readonly faults: readonly Fault[];
   /**
-   * Where the grammar is broken first; Infinity in a sound file. What was read up to there is as its author meant it,
-   * what comes after may be anything.
+   * Offset of the first syntax error; Infinity in a valid file. Everything before it is as written; everything after it
+   * is unreliable.
    */
   readonly brokenAt: number;
 }
@@ -28,7 +28,7 @@ export function readYaml(options: WalkOptions): YamlFile {
       schema: 'core',
       strict: true,
       stringKeys: true,
-      // Told by the reader, with the place of the first one.
+      // The reader reports duplicates, with the place of the first one.
       uniqueKeys: false,
       prettyErrors: false,
     });
@@ -38,19 +38,22 @@ export function readYaml(options: WalkOptions): YamlFile {
     if (!(error instanceof RangeError)) throw error;
     return { ...nothing, faults: [fault(0, 'lists or mappings are nested too deeply')] };
   }
-  // Nothing else of such a file is worth a word.
+  // All other faults of such a file are irrelevant.
   if (reader.exploded !== undefined) return { ...nothing, faults: [reader.exploded] };
   const syntax = syntaxFaults(document, source.text);
   const faults = [...syntax, ...document.warnings.map(unsupported), ...reader.faults];
   if (syntax.length > 0) maskByLine(source);
   if (faults.length === 0 && root.value === null) {
-    return { ...nothing, faults: [fault(0, 'the file is empty', 'config.example.yaml shows what can stand here')] };
+    return { ...nothing, faults: [fault(0, 'the file is empty', 'see config.example.yaml')] };
   }
   const brokenAt = Math.min(...syntax.map((found) => found.start));
   return { source, root, faults, brokenAt };
 }
 
-/** A broken file has no sure keys: any line that looks like a secret is masked from its colon on. */
+/**
+ * Masks lines by their text. A broken file has no reliable keys, so any line that looks like a secret is masked after
+ * its colon.
+ */
 function maskByLine(source: SourceText): void {
   for (const match of source.text.matchAll(/(["']?)([\w-]{1,64})\1[ \t]{0,64}:[ \t]*/g)) {
     const start = match.index + match[0].length;
@@ -61,7 +64,7 @@ function maskByLine(source: SourceText): void {
   }
 }
 
-/** Nobody mends more at once. */
+/** Maximum number of reported errors. */
 const MOST_ERRORS = 50;
 
 function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
@@ -70,11 +73,11 @@ function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
   for (const error of document.errors.slice(0, MOST_ERRORS)) {
     if (isEcho(error, document)) continue;
     const found = explain(error, document, text);
-    // One mistake breaks much of its line: the first complaint is the one to mend.
+    // One mistake breaks much of its line, so only the first error of a line counts.
     const line = text.lastIndexOf('\n', found.start - 1);
     if (!seen.has(line)) faults.push(found);
     seen.add(line);
-    // The parser has lost its way: whatever comes after is said to be unexpected.
+    // After this error the parser rejects everything else.
     if (error.code === 'UNEXPECTED_TOKEN') break;
   }
   return faults;
@@ -82,43 +85,40 @@ function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
 
 type Words = readonly [message: string, help?: string];
 
-/** The parser's own messages repeat what is written, which may be a secret: each has words of ours. */
+/** Messages for parser errors. The parser's own ones quote the text, which may be a secret. */
 const WORDS: Readonly<Partial<Record<YAMLError['code'], Words>>> = {
   ALIAS_PROPS: ['an alias cannot have an anchor or a tag', 'remove the & or ! before the *'],
-  BAD_ALIAS: ['not a name of an alias', 'put the text in quotes if it really begins with *'],
+  BAD_ALIAS: ['invalid alias name', 'if the text begins with *, put it in quotes'],
   BAD_COLLECTION_TYPE: ['tags are not supported here', 'remove the word that begins with !'],
-  BAD_DIRECTIVE: ['a line that begins with % is a directive, and this one means nothing', 'remove it'],
-  BAD_DQ_ESCAPE: ['this backslash means nothing in double quotes', 'write two backslashes, or use single quotes'],
+  BAD_DIRECTIVE: ['unknown directive: a line that begins with % is a directive', 'remove it'],
+  BAD_DQ_ESCAPE: ['unknown escape in double quotes', 'write two backslashes, or use single quotes'],
   BAD_INDENT: [
-    'the indentation does not fit',
-    'keys of one mapping begin in the same column; what belongs to a key is indented further',
+    'the indentation is inconsistent',
+    'start all keys of a mapping in the same column, and indent the content of a key further',
   ],
-  BAD_PROP_ORDER: ['anchors and tags stand before the value', 'move the & or ! behind the colon'],
+  BAD_PROP_ORDER: ['anchors and tags must be before the value', 'move the & or ! after the colon'],
   BAD_SCALAR_START: ['a text cannot begin with this character', 'put the text in quotes'],
   BLOCK_AS_IMPLICIT_KEY: [
-    'a mapping inside of a value',
-    'put a text that holds ": " in quotes; begin the keys of a mapping on the next line, indented',
+    'a mapping inside a value',
+    'put a text with ": " in quotes, or start the keys of a mapping on the next line, indented',
   ],
-  BLOCK_IN_FLOW: ['a block inside of braces or brackets', 'write all of it in braces, or all of it indented'],
-  KEY_OVER_1024_CHARS: ['a key of more than 1024 characters', 'is a quote missing?'],
-  MISSING_CHAR: ['a character is missing here', 'a key is followed by a colon and a space, an item by a comma'],
+  BLOCK_IN_FLOW: ['a block inside braces or brackets', 'write everything in braces, or everything indented'],
+  KEY_OVER_1024_CHARS: ['a key of more than 1024 characters', 'check for a missing quote'],
+  MISSING_CHAR: ['a character is missing here', 'write a colon and a space after a key, or a comma after an item'],
   MULTILINE_IMPLICIT_KEY: [
     'a line without a colon',
-    'write key: value, or indent the line if it goes on with the text above',
+    'write key: value, or indent the line if it continues the text above',
   ],
-  MULTIPLE_ANCHORS: ['a value can have one anchor', 'keep one of the words that begin with &'],
-  MULTIPLE_DOCS: ['a second document begins here', 'a file holds one document: remove the line ---'],
+  MULTIPLE_ANCHORS: ['a value can only have one anchor', 'remove all but one of the words that begin with &'],
+  MULTIPLE_DOCS: ['a second document begins here', 'a file must have one document; remove the line ---'],
   MULTIPLE_TAGS: ['tags are not supported here', 'remove the words that begin with !'],
-  NON_STRING_KEY: [
-    'a key must be plain text',
-    'is this a template that was not rendered? Put a text that begins with a brace in quotes',
-  ],
-  RESOURCE_EXHAUSTION: ['lists or mappings are nested too deeply', 'write it flatter'],
-  TAB_AS_INDENT: ['a tab in the indentation', 'indent with spaces: YAML allows no tabs there'],
+  NON_STRING_KEY: ['a key must be plain text', 'render the template, or put a text that begins with a brace in quotes'],
+  RESOURCE_EXHAUSTION: ['lists or mappings are nested too deeply', 'reduce the nesting'],
+  TAB_AS_INDENT: ['a tab in the indentation', 'indent with spaces; YAML does not allow tabs'],
   TAG_RESOLVE_FAILED: ['tags are not supported here', 'remove the word that begins with !'],
   UNEXPECTED_TOKEN: [
-    'this does not fit here',
-    'write each key on a line of its own; keys of one mapping begin in the same column',
+    'unexpected text',
+    'write each key on its own line, and start all keys of a mapping in the same column',
   ],
 };
 
@@ -131,25 +131,25 @@ function explain(error: YAMLError, document: Document.Parsed, text: string): Fau
     return fault(opening.at, `the ${open} opened here is not closed`, `write the closing ${close}`);
   }
   if (error.code === 'UNEXPECTED_TOKEN' && text.slice(start - 1, start + 1) === '${') {
-    return fault(start - 1, 'inside of braces or brackets this needs quotes', 'write "${env:NAME}" with its quotes');
+    return fault(start - 1, 'this needs quotes inside braces or brackets', 'write "${env:NAME}" with the quotes');
   }
   const tooDeep = error.code === 'BLOCK_AS_IMPLICIT_KEY' ? lineTakenAsValue(error, document, text) : undefined;
   if (tooDeep !== undefined) {
     return fault(
       tooDeep,
-      'this line is indented further than the one above, which has a value already',
-      'begin it in the column of the line above',
+      'this line is indented further than the one above, which already has a value',
+      'start it in the column of the line above',
     );
   }
-  // The parser's message for a list item that lost its place speaks of a hyphen.
+  // The parser's message about a misplaced list item names a hyphen.
   const isIndent = error.message.startsWith('Sequence item without');
-  const [message, help] = WORDS[isIndent ? 'BAD_INDENT' : error.code] ?? ['this is not YAML'];
+  const [message, help] = WORDS[isIndent ? 'BAD_INDENT' : error.code] ?? ['invalid YAML'];
   const at = Math.min(start + /^ */.exec(text.slice(start))![0].length, text.trimEnd().length);
   const width = error.code === 'MULTIPLE_DOCS' ? 3 : Math.min(end - start, 20);
   return { ...fault(at, message, help), end: at + Math.max(1, width) };
 }
 
-/** A line indented too far is read as going on with the value above: the offset where that line begins. */
+/** Offset of a line that is indented too far, which the parser reads as a continuation of the value above. */
 function lineTakenAsValue(error: YAMLError, document: Document.Parsed, text: string): number | undefined {
   const whole = document.errors.find((other) => other.code === 'MULTILINE_IMPLICIT_KEY' && sameStart(other, error));
   if (whole === undefined) return undefined;
@@ -157,7 +157,7 @@ function lineTakenAsValue(error: YAMLError, document: Document.Parsed, text: str
   return line + /^ */.exec(text.slice(line))![0].length;
 }
 
-/** The parser complains twice of such a line. */
+/** Returns true for the parser's second error about such a line. */
 function isEcho(error: YAMLError, document: Document.Parsed): boolean {
   if (error.code !== 'MULTILINE_IMPLICIT_KEY') return false;
   return document.errors.some((other) => other.code === 'BLOCK_AS_IMPLICIT_KEY' && sameStart(other, error));
@@ -169,7 +169,7 @@ function sameStart(a: YAMLError, b: YAMLError): boolean {
 
 const CLOSING: Readonly<Record<string, string>> = { '"': '"', "'": "'", '{': '}', '[': ']' };
 
-/** The last quote or bracket before `offset` that is never closed. */
+/** Last quote or bracket before `offset` that is never closed. */
 function openedBefore(
   document: Document.Parsed,
   text: string,

@@ -1,6 +1,6 @@
 /**
- * A YAML file as values that know where they are written. Variables of the environment are replaced here, after
- * parsing; aliases and merge keys are followed, within bounds.
+ * YAML file as values with their positions. Environment variables are replaced here, after parsing. Aliases and merge
+ * keys are followed, within limits.
  */
 import { isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair, Scalar, type YAMLMap } from 'yaml';
 import { expand, type Expansion, writtenOffset } from './environment.ts';
@@ -8,19 +8,19 @@ import { scalarOffset } from './scalar-offset.ts';
 import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
 import type { Fault, SourceText } from './source-text.ts';
 
-/** A value of the file, as plain data, and where it stands. */
+/** Value of the file as plain data, with its position. */
 export interface Place {
   readonly value: unknown;
   readonly start: number;
   readonly end: number;
-  /** The key that it belongs to. */
+  /** Key of the value. */
   readonly key?: { readonly start: number; readonly end: number };
   readonly entries?: ReadonlyMap<string, Place>;
   readonly items?: readonly Place[];
   readonly scalar?: Scalar;
-  /** Present when variables were replaced in it. */
+  /** Present if variables were replaced. */
   readonly expansion?: Expansion;
-  /** Already complained about: what else is wrong with it follows from that. */
+  /** Set if a fault was already reported, since other faults follow from it. */
   readonly spoilt?: true;
 }
 
@@ -29,23 +29,25 @@ type Path = readonly (string | number)[];
 export interface WalkOptions {
   readonly source: SourceText;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Nothing is replaced: a dollar is a dollar. */
+  /** True leaves `${…}` unchanged. */
   readonly isPlain?: true;
 }
 
-/** A file may name a value many times, but not blow up a few lines into millions of values. */
+/**
+ * Maximum number of aliased values. A file may use a value many times, but must not expand a few lines into millions.
+ */
 const MOST_ALIASED_VALUES = 100_000;
 
 export class PlaceReader {
   readonly faults: Fault[] = [];
-  /** Set when the aliases of the file make more values than anybody writes. */
+  /** Set if the aliases of the file exceed that number. */
   exploded: Fault | undefined;
   readonly #source: SourceText;
   readonly #env: WalkOptions['env'] | undefined;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
-  /** How many keys of secrets stand above. */
+  /** Number of secret keys above. */
   #secretDepth = 0;
   #aliased = 0;
 
@@ -57,7 +59,7 @@ export class PlaceReader {
   read(node: Node | null, path: Path, key?: Node): Place {
     const where = key === undefined ? {} : { key: span(key) };
     if (node === null) {
-      // `key:` with nothing behind it.
+      // `key:` without a value.
       const at = key === undefined ? 0 : span(key).end;
       return { value: null, start: at, end: at, ...where };
     }
@@ -79,12 +81,12 @@ export class PlaceReader {
     const target = this.#anchors.get(alias.source);
     if (target === undefined) {
       return this.#refuse(alias, path, {
-        message: `no &${alias.source} comes before this *${alias.source}`,
-        help: `mark a value above with &${alias.source}, or put the text in quotes if it really begins with *`,
+        message: `the alias *${alias.source} has no anchor &${alias.source} before it`,
+        help: `mark a value above with &${alias.source}; if the text begins with *, put it in quotes`,
       });
     }
     if (this.#open.has(target)) {
-      return this.#refuse(alias, path, { message: `*${alias.source} stands inside of what it names` });
+      return this.#refuse(alias, path, { message: `the alias *${alias.source} is inside its own anchor` });
     }
     this.#aliasDepth++;
     const place = this.read(target, path);
@@ -93,8 +95,8 @@ export class PlaceReader {
       this.exploded ??= {
         ...span(alias),
         path: '',
-        message: `the aliases of this file make more than ${MOST_ALIASED_VALUES} values`,
-        help: 'write the values out, or use fewer aliases inside of aliases',
+        message: `the aliases of this file expand to more than ${MOST_ALIASED_VALUES} values`,
+        help: 'write the values out, or use fewer nested aliases',
       };
     }
     return place;
@@ -115,14 +117,14 @@ export class PlaceReader {
       }
       const first = firstAt.get(name);
       if (first !== undefined) {
-        // It is read no further, so that nobody asks whether it is a secret.
+        // The second value is not read, so it is masked in case it is a secret.
         const second = valueOf(pair);
         if (second !== null) this.#source.mask(span(second).start, span(second).end);
         this.faults.push({
           ...span(key),
           path: pathText([...path, name]),
-          message: `this key stands twice, first at line ${this.#source.position(first).line}`,
-          help: 'keep one of them',
+          message: `duplicate key, first at line ${this.#source.position(first).line}`,
+          help: 'remove one of them',
         });
         continue;
       }
@@ -137,13 +139,16 @@ export class PlaceReader {
     return { value, entries, ...span(map) };
   }
 
-  /** `<<: *base`, or a list of such; keys that the map has itself win, then those of the first. */
+  /** Merges `<<: *base`, or a list of such. The map's own keys win, then those of the first base. */
   #merge(entries: Map<string, Place>, from: { node: Node | null; key: Node; path: Path }): void {
     const place = this.read(from.node, from.path, from.key);
     if (place.spoilt) return;
     for (const base of place.items ?? [place]) {
       if (base.entries === undefined) {
-        this.#refuse(from.key, from.path, { message: '<< takes a mapping', help: 'write <<: *name of a mapping' });
+        this.#refuse(from.key, from.path, {
+          message: '<< must be a mapping',
+          help: 'write <<: *NAME, the name of a mapping',
+        });
         continue;
       }
       for (const [name, inherited] of base.entries) {
@@ -153,13 +158,13 @@ export class PlaceReader {
   }
 
   #list(nodes: readonly unknown[], at: { start: number; end: number }, path: Path): Place {
-    // `[a: 1]` makes a pair of an item.
+    // `[a: 1]` makes an item a pair.
     const items = nodes.map((node, index) => {
       if (!isPair(node)) return this.read(node as Node | null, [...path, index]);
       const key = node.key as Node;
       return this.#refuse(key, [...path, index], {
-        message: 'a key where a plain item is expected',
-        help: 'put it in braces, or in quotes if the colon belongs to the text',
+        message: 'expected a plain item, got a key',
+        help: 'put it in braces; if the colon is part of the text, put it in quotes',
       });
     });
     return { value: items.map((item) => item.value), items, ...at };
@@ -192,14 +197,14 @@ export class PlaceReader {
   }
 }
 
-/** Where in the file the character at `index` of a text value stands. */
+/** Offset in the file of the character at `index` of a text value. */
 export function offsetInValue(source: SourceText, place: Place, index: number): number {
   if (place.scalar === undefined) return place.start;
   const written = place.expansion === undefined ? index : writtenOffset(place.expansion, index);
   return scalarOffset(source.text, place.scalar, written);
 }
 
-/** The place at a path; undefined when nothing is there. */
+/** Place at a path; undefined if it does not exist. */
 export function placeAt(root: Place, path: readonly PropertyKey[]): Place | undefined {
   let place: Place | undefined = root;
   for (const part of path) {

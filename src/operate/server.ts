@@ -1,6 +1,6 @@
 /**
- * The daemon's HTTP server: metrics, health, the first page and the JSON API. Over TCP it only reads, unless a token
- * says otherwise; over the unix socket everything is allowed.
+ * HTTP server of the daemon: metrics, health, the first page and the JSON API. Over TCP it is read-only, except for
+ * callers with a token or a user's role; over the unix socket everything is allowed.
  */
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
@@ -23,15 +23,15 @@ import { PAGE_ROUTE, type PageDeps } from './pages/page-route.ts';
 export interface ServerDeps extends ApiDeps, PageDeps {
   readonly logger: Logger;
   metrics(format: MetricsFormat): Promise<SharedBody & { readonly contentType: string }>;
-  /** Who may do what over TCP; without any, and without users, it only reads. */
+  /** Tokens and roles for TCP. Without tokens and users it is read-only. */
   readonly tokens?: readonly ApiToken[];
-  /** What the web configuration file says of TCP: its users are let in. */
+  /** Web configuration for TCP, with its users. */
   readonly door?: Door;
-  /** Names of the daemon for which requests over TCP are answered, besides the known ones. */
+  /** Additional names of the daemon for requests over TCP. */
   readonly hosts?: readonly string[];
-  /** Roles of users; `viewer` unless given. */
+  /** Roles of users; default: `viewer`. */
   readonly roles?: ReadonlyMap<string, Role>;
-  /** What those may over TCP who show nothing; `viewer` unless given. */
+  /** Permission of anonymous callers over TCP; default: `viewer`. */
   readonly anonymous?: 'viewer' | 'none';
 }
 
@@ -47,9 +47,9 @@ const ROUTES: readonly Route<ServerDeps>[] = [
 const NOBODY: ReadonlyMap<string, Secret> = new Map();
 
 /**
- * Members of `deps` are read for each request, except `door`.
+ * Starts the server. It reads the members of `deps` for each request, except `door`.
  *
- * @throws {ListenError} saying which address, why, and what to do
+ * @throws {ListenError} with the address, the reason, and the fix
  */
 export async function startServer(
   deps: ServerDeps,

@@ -88,7 +88,7 @@ test('a plan in progress is repeated by the next engine', async () => {
   expect(asked).toEqual(['old plan', 'new plan']);
 });
 
-test('a caller that disconnects gets no response, whether the command waits or is in progress', async () => {
+test('a caller who goes away gets no response, whether the command waits or is under way', async () => {
   const { asked, gate, commands } = world();
   const gone = new AbortController();
   const held = gate.hold();

@@ -49,7 +49,7 @@ test('the head of the audit log is logged every hour, in the form that opsd audi
   const { tasks, lines, run } = world(() => ({ more: false }));
   expect(tasks.get('audit-head')!.schedule).toEqual({ every: 3_600_000 });
   await run('audit-head');
-  expect(lines).toEqual([[{ head: `7:${HEAD.hash}` }, 'the audit log ends here']]);
+  expect(lines).toEqual([[{ head: `7:${HEAD.hash}` }, 'audit log head']]);
 });
 
 test('a store that must be adopted is reported at the start and every hour, because the daemon does nothing until then', async () => {
@@ -58,7 +58,7 @@ test('a store that must be adopted is reported at the start and every hour, beca
   expect(lines[1]).toEqual([
     'warn',
     { because: 'the store is an old copy' },
-    'policies do nothing until a person adopts the store: opsd state adopt --reason TEXT',
+    'store not adopted, policies do not act; run opsd state adopt --reason TEXT',
   ]);
 });
 
@@ -71,7 +71,7 @@ test('a damaged or missing store is a condition until it is back, and one failur
   await run('store-watch');
   storeState.problem = undefined;
   await run('store-watch');
-  const stands = ['store', 'critical', '/data/opsd.db was moved; no policy acts, and counters do not advance'];
+  const stands = ['store', 'critical', '/data/opsd.db was moved; policies do not act, and counters do not advance'];
   expect(conditions).toEqual([['store', 'ended'], stands, stands, ['store', 'ended']]);
   expect(told).toEqual([{ type: 'store.failed', operation: 'watch', message: '/data/opsd.db was moved' }]);
 });
@@ -91,7 +91,7 @@ test('the ledger removes old records every day, batch after batch', async () => 
   expect(asked).toEqual([NOW, NOW]);
 });
 
-test('the ledger removes nothing by a clock that no response of the service confirms', async () => {
+test('the ledger forgets nothing by a clock that no response of the service confirms', async () => {
   const asked: number[] = [];
   const { run } = world((now) => ({ more: asked.push(now) === 1 }), HEAD, undefined, false);
   expect(await run('ledger-retention')).toEqual({ againInMs: 60_000 });
@@ -103,7 +103,7 @@ test('a ledger that cannot be written is reported, and tried again the next day'
     throw new Error('disk full');
   });
   expect(await run('ledger-retention')).toBeUndefined();
-  expect(told).toEqual([{ type: 'store.failed', operation: 'forgetting', message: 'disk full' }]);
+  expect(told).toEqual([{ type: 'store.failed', operation: 'retention', message: 'disk full' }]);
 });
 
 describe('scheduled backups', () => {

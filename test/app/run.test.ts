@@ -135,7 +135,7 @@ test('a configuration that the daemon cannot apply is a failed reload, and the n
   expect(w.state()).toMatchObject({
     ok: false,
     auditOnly: true,
-    problems: [expect.stringContaining('the daemon does not start with it: the port is taken')],
+    problems: [expect.stringContaining('the daemon does not start with this configuration: the port is taken')],
   });
   w.write(GOOD);
   w.hangup();

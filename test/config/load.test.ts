@@ -397,7 +397,7 @@ describe('problems', () => {
     const folder = tempDir();
     expect(loadConfig(join(folder, 'opsd.yaml'), { env: {} })).toMatchObject({
       ok: false,
-      problems: [{ file: join(folder, 'opsd.yaml'), line: 1, column: 1, message: 'there is no such file' }],
+      problems: [{ file: join(folder, 'opsd.yaml'), line: 1, column: 1, message: 'the file does not exist' }],
     });
     expect(loadConfig(folder, { env: {} })).toMatchObject({ ok: false, problems: [{ message: 'this is a folder' }] });
   });

@@ -149,105 +149,99 @@ describe('problems are reported at their place', () => {
       'tls_server_confg: {}\n',
       ['1:1 tls_server_confg: unknown key (did you mean tls_server_config?)'],
     ],
-    ['nothing at all', '', ['1:1 : the file is empty (write {} where it is meant to ask for nothing)']],
-    ['no more than a word', '# soon\n', ['1:1 : the file is empty (write {} where it is meant to ask for nothing)']],
+    ['nothing at all', '', ['1:1 : the file is empty (write {} for no settings)']],
+    ['no more than a word', '# soon\n', ['1:1 : the file is empty (write {} for no settings)']],
     ['a key of a later version', 'auth_excluded_paths: [/x]\n', [expect.stringContaining('unknown key') as string]],
     [
       'no key for the certificate',
       'tls_server_config:\n  cert_file: server.crt\n',
-      ['1:1 tls_server_config: no key (give key_file)'],
+      ['1:1 tls_server_config: the key is missing (add key_file)'],
     ],
     [
       'no certificate for the key',
       'tls_server_config:\n  key_file: server.key\n',
-      ['1:1 tls_server_config: no certificate (give cert_file)'],
+      ['1:1 tls_server_config: the certificate is missing (add cert_file)'],
     ],
     [
       'a file that is not there',
       TLS.replace('server.crt', 'no.crt'),
-      ['2:14 tls_server_config.cert_file: there is no such file (the path starts at the folder of this file)'],
+      ['2:14 tls_server_config.cert_file: the file does not exist (the path is relative to the folder of this file)'],
     ],
     [
       'a key of another certificate',
       TLS.replace('server.key', 'other.key'),
-      [
-        '3:13 tls_server_config.key_file: this key does not belong to the certificate in cert_file (the two are made and replaced together)',
-      ],
+      ['3:13 tls_server_config.key_file: this key does not match the certificate in cert_file (replace both together)'],
     ],
     [
       'a certificate that is cut off',
       TLS.replace('server.crt', 'short.crt'),
-      ['2:14 tls_server_config.cert_file: a certificate that cannot be read (is the file cut off?)'],
+      ['2:14 tls_server_config.cert_file: invalid certificate (check that the file is complete)'],
     ],
     [
       'no certificate at all',
       TLS.replace('server.crt', 'server.key'),
-      [
-        '2:14 tls_server_config.cert_file: no certificate in PEM form (such a text begins with -----BEGIN CERTIFICATE-----)',
-      ],
+      ['2:14 tls_server_config.cert_file: no certificate in PEM form (PEM begins with -----BEGIN CERTIFICATE-----)'],
     ],
     [
       'authorities that are cut off',
       `${TLS}  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: cut.crt\n`,
-      ['5:19 tls_server_config.client_ca_file: a certificate that cannot be read (is the file cut off?)'],
+      ['5:19 tls_server_config.client_ca_file: invalid certificate (check that the file is complete)'],
     ],
     [
       'an authority whose own is missing',
       `${TLS}  client_auth_type: VerifyClientCertIfGiven\n  client_ca_file: server.crt\n`,
       [
-        '5:19 tls_server_config.client_ca_file: no certificate of a client would hold: who has signed these authorities is not among them (add the certificate of that authority)',
+        '5:19 tls_server_config.client_ca_file: every client certificate would be invalid: the root of these authorities is missing (add the root certificate)',
       ],
     ],
     [
       'a certificate that is none',
       TLS.replace('server.crt', 'broken.crt'),
-      ['2:14 tls_server_config.cert_file: a certificate that cannot be read (is the file cut off?)'],
+      ['2:14 tls_server_config.cert_file: invalid certificate (check that the file is complete)'],
     ],
     [
       'a certificate in place of the key',
       TLS.replace('server.key', 'ca.crt'),
-      [
-        '3:13 tls_server_config.key_file: no private key in PEM form (such a text begins with -----BEGIN PRIVATE KEY-----)',
-      ],
+      ['3:13 tls_server_config.key_file: no private key in PEM form (PEM begins with -----BEGIN PRIVATE KEY-----)'],
     ],
     [
       'an encrypted key',
       TLS.replace('server.key', 'encrypted.key'),
       [
-        '3:13 tls_server_config.key_file: this key is encrypted, and nobody is there to type its passphrase (openssl pkey -in FILE -out FILE decrypts it)',
+        '3:13 tls_server_config.key_file: this key is encrypted, and the daemon has no passphrase (decrypt it with openssl pkey -in FILE -out FILE)',
       ],
     ],
     [
       'both of a kind',
       `${TLS}  cert: x\n`,
-      ['4:9 tls_server_config.cert: cert and cert_file exclude each other (keep cert_file)'],
+      ['4:9 tls_server_config.cert: cert and cert_file exclude each other (remove cert)'],
     ],
     [
       'authorities that no client is asked about',
       `${TLS}  client_ca_file: ca.crt\n`,
       [
-        '4:19 tls_server_config.client_ca_file: without a client_auth_type nobody is asked for a certificate (write client_auth_type: RequireAndVerifyClientCert)',
+        '4:19 tls_server_config.client_ca_file: no effect: without client_auth_type, no certificate is requested (write client_auth_type: RequireAndVerifyClientCert)',
       ],
     ],
     [
       'no authorities',
       `${TLS}  client_auth_type: RequireAndVerifyClientCert\n`,
       [
-        '4:21 tls_server_config.client_auth_type: RequireAndVerifyClientCert without authorities: a certificate of any authority of the world would do (give client_ca_file)',
+        '4:21 tls_server_config.client_auth_type: RequireAndVerifyClientCert without authorities: a certificate of any authority would be valid (add client_ca_file)',
       ],
     ],
     [
       'names that no client is asked for',
       `${TLS}  client_allowed_sans: [a]\n`,
       [
-        '4:3 tls_server_config.client_allowed_sans: without a client_auth_type nobody is asked for a certificate (write client_auth_type: RequireAndVerifyClientCert)',
+        '4:3 tls_server_config.client_allowed_sans: no effect: without client_auth_type, no certificate is requested (write client_auth_type: RequireAndVerifyClientCert)',
       ],
     ],
     [
       'names that prove nothing',
       `${TLS}  client_allowed_sans: [a]\n  client_auth_type: RequireAnyClientCert\n`,
       [
-        '4:3 tls_server_config.client_allowed_sans: RequireAnyClientCert verifies nothing: anybody can make a certificate with such a name (write client_auth_type: RequireAndVerifyClientCert)',
+        '4:3 tls_server_config.client_allowed_sans: RequireAnyClientCert does not verify certificates: anyone can create one with such a name (write client_auth_type: RequireAndVerifyClientCert)',
       ],
     ],
     [
@@ -261,15 +255,13 @@ describe('problems are reported at their place', () => {
       'an old version',
       `${TLS}  min_version: TLS10\n`,
       [
-        '4:16 tls_server_config.min_version: expected TLS12 or TLS13, got text "TLS10" (older versions are not safe, and not spoken here)',
+        '4:16 tls_server_config.min_version: expected TLS12 or TLS13, got text "TLS10" (older versions are insecure and not supported)',
       ],
     ],
     [
       'versions the wrong way round',
       `${TLS}  min_version: TLS13\n  max_version: TLS12\n`,
-      [
-        '5:16 tls_server_config.max_version: older than the oldest that may be spoken (look at min_version and cipher_suites)',
-      ],
+      ['5:16 tls_server_config.max_version: lower than the minimum version (check min_version and cipher_suites)'],
     ],
     [
       'a cipher that is not known',
@@ -279,7 +271,7 @@ describe('problems are reported at their place', () => {
     [
       'settings of TLS without a certificate',
       'tls_server_config:\n  min_version: TLS13\n',
-      ['2:16 tls_server_config.min_version: without a certificate there is no TLS (give cert_file and key_file)'],
+      ['2:16 tls_server_config.min_version: no effect: TLS needs a certificate (add cert_file and key_file)'],
     ],
     [
       'a header of another kind',
@@ -294,14 +286,14 @@ describe('problems are reported at their place', () => {
       'http_server_config:\n  headers:\n    X-Frame-Options: maybe\n    Content-Security-Policy: "a\\nb"\n',
       [
         '3:22 http_server_config.headers.X-Frame-Options: must be deny or sameorigin',
-        '4:30 http_server_config.headers.Content-Security-Policy: not a value of a header (write one line of text)',
+        '4:30 http_server_config.headers.Content-Security-Policy: invalid header value (write one line of text)',
       ],
     ],
     [
       'no hash',
       'basic_auth_users:\n  alice: s3cr3t\n',
       [
-        '2:10 basic_auth_users.alice: not a bcrypt hash (htpasswd -nBC 10 "" | tr -d \':\\n\' asks for the password and prints its hash)',
+        '2:10 basic_auth_users.alice: not a bcrypt hash (htpasswd -nBC 10 "" | tr -d \':\\n\' prompts for the password and prints its hash)',
       ],
     ],
     [
@@ -315,16 +307,14 @@ describe('problems are reported at their place', () => {
     [
       'a hash that takes too long',
       `basic_auth_users:\n  alice: ${HASH.replace('$10$', '$16$')}\n`,
-      [
-        '2:10 basic_auth_users.alice: the cost of this hash is 16, and 4 to 15 can be checked (make one with the cost 10)',
-      ],
+      ['2:10 basic_auth_users.alice: the cost of this hash is 16; it must be 4 to 15 (create one with cost 10)'],
     ],
     [
       'names that cannot be sent, or told apart',
       `basic_auth_users:\n  "a:b": ${HASH}\n  local: ${HASH}\n`,
       [
-        '2:3 basic_auth_users["a:b"]: not a name of a user (write 1 to 200 visible characters, and no colon)',
-        '3:3 basic_auth_users.local: local is the name of somebody else (the audit log could not tell who it was: give the user another name)',
+        '2:3 basic_auth_users["a:b"]: invalid user name (write 1 to 200 visible characters without a colon)',
+        '3:3 basic_auth_users.local: local is already the name of another caller (rename the user, so that the audit log can distinguish them)',
       ],
     ],
     [
@@ -336,7 +326,7 @@ describe('problems are reported at their place', () => {
       'a burst of nothing',
       'rate_limit: { interval: 1s }\n',
       [
-        '1:25 rate_limit.burst: with an interval and a burst of 0 no request would ever be taken (write how many may come at once)',
+        '1:25 rate_limit.burst: with an interval and a burst of 0, every request would be rejected (write the number of requests that may come at once)',
       ],
     ],
   ])('%s', (_what, text, expected) => {
@@ -346,10 +336,10 @@ describe('problems are reported at their place', () => {
   test('users of hooks, and of the name of a token', () => {
     const users = `basic_auth_users:\n  oncall: ${HASH}\n`;
     expect(wrong(users, { noUsers: 'they have tokens' })).toEqual([
-      '2:3 basic_auth_users.oncall: there can be no users here (they have tokens)',
+      '2:3 basic_auth_users.oncall: users are not allowed here (they have tokens)',
     ]);
     expect(wrong(users, { taken: ['oncall'] })).toEqual([
-      expect.stringContaining('oncall is the name of somebody else'),
+      expect.stringContaining('oncall is already the name of another caller'),
     ]);
   });
 

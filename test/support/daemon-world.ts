@@ -62,7 +62,7 @@ export async function daemonWorld(): Promise<DaemonWorld> {
 
 /** Returns the address of a running daemon. */
 export async function addressOf(daemon: Program): Promise<string> {
-  return String((await daemon.logged('the daemon runs'))['url']);
+  return String((await daemon.logged('daemon running'))['url']);
 }
 
 /**

@@ -102,7 +102,7 @@ export async function troubledShop({
   const args = ['run', '--config', file];
   let aheadMs = 0;
   let daemon = clockedOpsd(time, args, { env });
-  await daemon.logged('the daemon runs');
+  await daemon.logged('daemon running');
   return {
     url,
     hooks,
@@ -133,13 +133,13 @@ export async function troubledShop({
         await until({ what: 'the traffic goes on' }, () => indexes.counts().accepted > accepted + 20);
       }
       daemon = clockedOpsd({ ...time, aheadMs }, args, { env });
-      await daemon.logged('the daemon runs');
+      await daemon.logged('daemon running');
     },
   };
 }
 
 function starts(daemon: Program): number {
-  return daemon.log().filter((line) => line['msg'] === 'the daemon runs').length;
+  return daemon.log().filter((line) => line['msg'] === 'daemon running').length;
 }
 
 async function serviceWithTraffic(seed: number, clock: Clock) {

@@ -29,8 +29,8 @@ export async function watchedDemo(
   const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', String(seed)], {
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url },
   });
-  const url = String((await demo.logged('the daemon runs'))['url']);
-  // Every source was read, and messages were sent, so that the history has the same series.
+  const url = String((await demo.logged('daemon running'))['url']);
+  // Every source was read, and something of what is sent has happened: the past is of the same.
   const text = await until({ what: 'the demo shows what it reads', timeoutMs: 60_000 }, async () => {
     const page = await (await fetch(`${url}/metrics`)).text();
     return /^msgsvc_vector_index_queries_total/m.test(page) && /^msgsvc_message_failures_total/m.test(page) && page;

@@ -102,7 +102,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   const tokenFile = join(world.folder, 'hook-token');
   writeFileSync(tokenFile, TOKEN);
   const daemon = world.run(config(world));
-  const ready = await daemon.logged('the daemon runs');
+  const ready = await daemon.logged('daemon running');
   const [url, hooks] = [String(ready['url']), String(ready['hooks'])];
   const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
     (await scrape(url)).value(name, labels) ?? 0;

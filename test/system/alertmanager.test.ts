@@ -106,7 +106,7 @@ test('an alert that Alertmanager repeats makes its policy run once', async ({ sk
   writeFileSync(join(world.folder, 'am-token'), `${TOKEN}\n`);
   const hooks = 'hooks: { listen: "127.0.0.1:0", alertmanager: { main: { tokenFile: am-token } } }';
   const daemon = world.run(config(world, `${hooks}\nlog: { level: debug }`));
-  const ready = await daemon.logged('the daemon runs');
+  const ready = await daemon.logged('daemon running');
   const am = await alertmanager(program!, `${String(ready['hooks'])}/hooks/alertmanager/main`);
   const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
     (await scrape(String(ready['url']))).value(name, labels) ?? 0;

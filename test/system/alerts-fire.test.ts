@@ -70,7 +70,7 @@ test('a pause, an invalid configuration and missing daemons fire; over the demo 
   const killed = opsd(['run', '--config', join(killedFolder, 'opsd.yaml')]);
 
   const jobs = {
-    demo: String((await demo.logged('the daemon runs'))['url']),
+    demo: String((await demo.logged('daemon running'))['url']),
     shaken: await addressOf(shaken),
     killed: await addressOf(killed),
   };

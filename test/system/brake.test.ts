@@ -72,8 +72,8 @@ policies:
   // The machine determines when the signal arrives. Outcomes of requests in progress are logged after the message of
   // the stop.
   const told = daemon.log().map(({ msg }) => msg);
-  expect(told).toContain('the daemon stops');
-  expect(told.slice(told.indexOf('the daemon stops')).filter((msg) => msg === 'action').length).toBeLessThanOrEqual(1);
+  expect(told).toContain('daemon stopping');
+  expect(told.slice(told.indexOf('daemon stopping')).filter((msg) => msg === 'action').length).toBeLessThanOrEqual(1);
 
   const looking = opsd(['run', '--config', config], { env: { OPSD_MODE: 'audit' } });
   const before = road.resumes.length;

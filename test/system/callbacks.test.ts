@@ -64,7 +64,7 @@ policies:
   const daemon = opsd(['run', '--config', join(folder, 'opsd.yaml')], {
     env: { AM_TOKEN, NOTIFY_TOKEN, NOTIFY_HEADER },
   });
-  const url = String((await daemon.logged('the daemon runs'))['url']);
+  const url = String((await daemon.logged('daemon running'))['url']);
   const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
     (await scrape(url)).value(name, labels) ?? 0;
   const headers = (token: string) => ({

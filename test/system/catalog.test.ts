@@ -62,7 +62,7 @@ function namesOf(text: string): ReadonlySet<string> {
 
 test('every metric of the demo is in the catalog, and every one of the catalog is in the demo or has a reason for its absence', async () => {
   const demo = clockedOpsd({ speed: 5, since: Date.now() }, ['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
-  const url = String((await demo.logged('the daemon runs'))['url']);
+  const url = String((await demo.logged('daemon running'))['url']);
   const text = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
   const missing = async (): Promise<readonly string[]> => {
     const shown = namesOf(await text());

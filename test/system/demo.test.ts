@@ -126,5 +126,5 @@ test('an address in use is reported with the option for another', async () => {
   const taken = await otlpSink();
   const demo = opsd(['demo', '--listen', new URL(taken.url).host]);
   expect(await demo.ended).toEqual({ code: 1, signal: null });
-  expect(demo.stderr()).toContain('Stop that program, or give another address in --listen;');
+  expect(demo.stderr()).toContain('Stop that program, or change the address in --listen;');
 });

@@ -77,7 +77,7 @@ test('certificates and users are applied without a lost connection; invalid ones
   expect(await kept(`${url}/-/healthy`)).toMatchObject({ status: 200, isReused: true });
   const refused = opsd(['reload', '--socket', join(world.folder, 'opsd.db.sock')]);
   expect((await refused.ended).code).toBe(1);
-  expect(refused.stderr()).toContain('this key does not belong to the certificate in cert_file');
+  expect(refused.stderr()).toContain('this key does not match the certificate in cert_file');
 
   // Fixed, and with another user: both apply at once.
   put(world, { ...second, 'web.yaml': `${TLS}${USERS}  bob: ${HASH}\n` });
@@ -86,8 +86,8 @@ test('certificates and users are applied without a lost connection; invalid ones
   expect(mended.stdout()).toMatch(/^(The web configuration files hold as they are now; nothing else has|Nothing has)/);
   expect((await fresh()(`${url}/metrics`, { authorization: basic('bob', PASSWORD) })).status).toBe(200);
   await until({ what: 'the last loading was good' }, async () => (await metricsBy()).value(OK) === 1);
-  expect(said(daemon, 'the daemon runs')).toHaveLength(1);
-  expect(said(daemon, 'web configuration changed, applying it').length).toBeGreaterThan(0);
+  expect(said(daemon, 'daemon running')).toHaveLength(1);
+  expect(said(daemon, 'the web configuration file has changed; it holds from now on').length).toBeGreaterThan(0);
 
   // A removed user loses access, though the configuration still assigns a role. The remaining one keeps it.
   put(world, { 'web.yaml': TLS + USERS });
@@ -101,9 +101,9 @@ test('certificates and users are applied without a lost connection; invalid ones
 
   // Plain HTTP is another listener: it is opened again, on the same port.
   put(world, { 'web.yaml': USERS });
-  await until({ what: 'it has started again' }, () => said(daemon, 'the daemon runs').length === 2);
+  await until({ what: 'it has started again' }, () => said(daemon, 'daemon running').length === 2);
   const plain = url.replace('https:', 'http:');
-  expect(said(daemon, 'the daemon runs')[1]).toMatchObject({ url: plain });
+  expect(said(daemon, 'daemon running')[1]).toMatchObject({ url: plain });
   expect((await fetch(`${plain}/metrics`)).status).toBe(401);
   expect((await fetch(`${plain}/metrics`, { headers: { Authorization: ADMIN } })).status).toBe(200);
   daemon.kill('SIGTERM');
@@ -122,11 +122,11 @@ test('hooks have their own TLS and client certificates, and no users', async () 
 `;
   const refused = world.run(config);
   expect((await refused.ended).code).toBe(1);
-  expect(refused.stderr()).toMatch(/hooks\.yaml:3:3: .*there can be no users here/);
+  expect(refused.stderr()).toMatch(/hooks\.yaml:3:3: .*users are not allowed here/);
 
   put(world, { 'hooks.yaml': hooksWeb });
   const daemon = world.run(config);
-  const ready = await daemon.logged('the daemon runs');
+  const ready = await daemon.logged('daemon running');
   const hook = `${String(ready['hooks'])}/hooks/alertmanager/main`;
   expect(hook).toMatch(/^https:/);
   expect((await fetch(`${String(ready['url'])}/metrics`)).status).toBe(200);

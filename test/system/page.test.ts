@@ -8,7 +8,7 @@ test('a browser shows readings, policies and actions, without a script', async (
   const chromium = installed('chromium');
   if (chromium === undefined) skip('chromium is not installed');
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '11']);
-  const url = String((await demo.logged('the daemon runs'))['url']);
+  const url = String((await demo.logged('daemon running'))['url']);
   await until({ what: 'a policy has acted', timeoutMs: 60_000 }, () => demo.log().some(({ msg }) => msg === 'action'));
   const dom = await until({ what: 'the page tells of an act', timeoutMs: 40_000 }, async () => {
     const page = await domOf(chromium!, `${url}/`);
@@ -27,7 +27,7 @@ test('a browser shows readings, policies and actions, without a script', async (
   }
   // The hour is not complete yet, so the page shows the requirement.
   expect(dom).toContain('Log and statistics');
-  expect(dom).toContain('Nothing can be compared yet.');
+  expect(dom).toContain('No comparison yet.');
   expect(dom).toContain('resume-billing');
   expect(dom).toContain('enforce');
   expect(dom).toContain('resume-onboarding');

@@ -59,7 +59,7 @@ test('it runs on its volumes, applies an updated ConfigMap by itself, and is pau
   update('opsd-config', { 'config.yaml': config, 'policies.yaml': policies });
   const daemon = command('run');
   const url = await addressOf(daemon);
-  const { probes, hooks } = await daemon.logged('the daemon runs');
+  const { probes, hooks } = await daemon.logged('daemon running');
   expect((await fetch(`${String(probes)}/-/healthy`)).status).toBe(200);
   await until({ what: 'it is ready' }, async () => (await fetch(`${String(probes)}/-/ready`)).status === 200);
   expect((await fetch(`${String(hooks)}/hooks/alertmanager/opsd`, { method: 'POST' })).status).toBe(401);
@@ -69,7 +69,7 @@ test('it runs on its volumes, applies an updated ConfigMap by itself, and is pau
     'config.yaml': config.replace('name: production', 'name: eu'),
     'policies.yaml': policies.replace('account: production', 'account: eu').replace('mode: audit', 'mode: enforce'),
   });
-  const starts = () => daemon.log().filter((line) => line['msg'] === 'the daemon runs');
+  const starts = () => daemon.log().filter((line) => line['msg'] === 'daemon running');
   await until({ what: 'it has started anew' }, () => starts().length === 2);
   const after = await scrape(url);
   expect(after.all('opsd_policy_mode_info').map(({ labels }) => labels['effective_mode'])).toEqual(['enforce']);

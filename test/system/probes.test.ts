@@ -11,7 +11,7 @@ test('probes have their own listener, on the same port after a reload', async ()
   );
   const daemon = world.run(config);
   const url = await addressOf(daemon);
-  const runs = () => daemon.log().filter((line) => line['msg'] === 'the daemon runs');
+  const runs = () => daemon.log().filter((line) => line['msg'] === 'daemon running');
   const probes = String(runs()[0]?.['probes']);
   expect(new URL(probes).port).not.toBe(new URL(url).port);
   const answers = async () =>

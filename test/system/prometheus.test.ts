@@ -29,7 +29,7 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
   const program = installed('prometheus');
   if (program === undefined) skip('prometheus is not installed');
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '3']);
-  const url = String((await demo.logged('the daemon runs'))['url']);
+  const url = String((await demo.logged('daemon running'))['url']);
   const { value, targets, stop } = await prometheus(program!, { jobs: { opsd: url } });
 
   await until({ what: 'the target is up', timeoutMs: 40_000 }, async () => (await value('up{job="opsd"}')) === 1);
@@ -60,7 +60,7 @@ test('Prometheus parses either format as the same series, and exemplars lead to 
   const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '5'], {
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url },
   });
-  const url = String((await demo.logged('the daemon runs'))['url']);
+  const url = String((await demo.logged('daemon running'))['url']);
   const jobs = { openmetrics: url, text: await olderScraper(url) };
   const { instant, exemplars, targets, stop } = await prometheus(program!, { jobs });
 

@@ -1,4 +1,4 @@
-/** What the JSON API reads and asks. */
+/** Dependencies of the JSON API. */
 import type { Outage } from '#foundation/domain/outage.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -13,10 +13,10 @@ import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
 import type { ApiUsage, LabelView } from './status-views.ts';
 
-/** The parts of the ledger that the API shows. */
+/** Parts of the ledger that the API shows. */
 type LedgerReader = Reports & PlanReader & Pick<Pauses, 'pauses'>;
 
-/** What a person asks of the engine. A decision may have to wait until the engine was exchanged; a pause never waits. */
+/** Commands of operators to the engine. A decision may wait while the engine is replaced; a pause never waits. */
 export interface Commands extends Pick<Verbs, 'conditions' | 'plan' | 'apply' | 'explain' | 'pause'> {
   approve(...decision: Parameters<Verbs['approve']>): Decided | Promise<Decided>;
   reject(...decision: Parameters<Verbs['reject']>): Decided | Promise<Decided>;
@@ -28,10 +28,10 @@ export interface ApiDeps extends ProbeDeps {
   readonly board: ObservationBoard;
   readonly ledger: LedgerReader;
   policies(): readonly PolicyStatus[];
-  /** What a person may ask of the engine. */
+  /** Engine, for operators' commands. */
   readonly engine: Commands;
   readonly state: StateVerbs;
-  /** Loads the configuration again; absent where there is no file of it. */
+  /** Loads the configuration again; absent if it has no file. */
   reload?(by: string): Promise<ReloadOutcome>;
   readonly accounts: readonly {
     readonly name: string;
@@ -39,11 +39,11 @@ export interface ApiDeps extends ProbeDeps {
     readonly managementApiUrl?: string;
     readonly dlqRetentionMs?: number;
   }[];
-  /** Destinations of an account that are down; undefined when that is not known. */
+  /** Destinations of an account that are down; undefined if unknown. */
   outages(account: string): readonly Outage[] | undefined;
   apiUsage?(account: string): readonly ApiUsage[];
   labels?(): readonly LabelView[];
-  /** A command that runs as it is printed; default: `opsd` on the path. */
+  /** Formats a command that can be run as printed; default: `opsd` from the path. */
   readonly command?: OwnCommand;
   readonly version: string;
   readonly configHash?: string;
@@ -54,24 +54,24 @@ export interface ApiDeps extends ProbeDeps {
 export type ApiRoute = Route<ApiDeps>;
 export type ApiContext = RouteContext<ApiDeps>;
 
-/** Result of a reload. With `changed` the daemon runs with the new configuration in a moment. */
+/** Result of a reload. With `changed`, the daemon soon runs with the new configuration. */
 type ReloadOutcome =
   | {
       readonly ok: true;
       readonly changed: boolean;
-      /** Whether web configuration files alone have changed, which hold at once. */
+      /** True if only web configuration files changed; these apply at once. */
       readonly webConfig: boolean;
-      /** Of the configuration that is good. */
+      /** Hash of the valid configuration. */
       readonly hash: string;
     }
   | { readonly ok: false; /** What is wrong, with file, line and column. */ readonly message: string };
 
-/** What commands ask of the store. */
+/** Commands to the store. */
 interface StateVerbs {
-  /** Where the audit log ends; undefined while nothing was written. */
+  /** Last record of the audit log; undefined while the log is empty. */
   auditHead(): AuditHead | undefined;
-  /** A copy as of one moment, on the daemon's machine. Rejects with words for its operator. */
+  /** Writes a consistent copy on the daemon's machine. Rejects with a message for the operator. */
   backup(file: string): Promise<{ readonly bytes: number }>;
-  /** @returns why it was not to be trusted until now; undefined when nothing was to be adopted */
+  /** @returns the reason why the store was not trusted; undefined if nothing had to be adopted */
   adopt(reason: string, by: string): string | undefined;
 }

@@ -1,4 +1,4 @@
-/** What is read over the JSON API. docs/api.md documents it; field names stay. */
+/** Read routes of the JSON API. docs/api.md documents them; field names are stable. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
@@ -24,7 +24,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
 
 const LIMITS = { standard: 50, max: 500 };
 
-/** `Status` without its lists, and how many of each state there are. */
+/** `Status` without its lists, and the number of items in each state. */
 function status({ deps }: ApiContext): Reply {
   const { sources, policies, actions: _listed, plans, ...rest } = readStatus(deps, 1);
   return json(200, {
@@ -57,14 +57,14 @@ function policy({ deps, id }: ApiContext): Reply {
   return json(200, { at, policy: found });
 }
 
-/** What stands at this moment, the pauses among it. */
+/** Active conditions, and pauses. */
 function conditions({ deps }: ApiContext): Reply {
   const { at, conditions, pauses, storeError } = readStatus(deps, 0);
   refuseWithoutStore(storeError);
   return json(200, { at, conditions, pauses });
 }
 
-/** Plans that were kept, newest first. `state` may be given several times; without it those that can still be used. */
+/** Stored plans, newest first. `state` may be repeated; default: the states that can still be used. */
 function plans({ deps, query }: ApiContext): Reply {
   const asked = query.getAll('state');
   const states = asked.map((text) => STORED_STATES.find((state) => state === text));
@@ -85,7 +85,7 @@ function storedPlan({ deps, id }: ApiContext): Reply {
   const at = deps.clock.now();
   const found = fromStore(() => deps.ledger.storedPlan(id, at));
   if (found === undefined) {
-    throw new HttpError(404, 'unknown_plan', `There is no plan ${id.slice(0, 80)}. \`opsd plan POLICY\` makes one.`);
+    throw new HttpError(404, 'unknown_plan', `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY\` makes one.`);
   }
   return json(200, { at, plan: storedPlanDetail(found) });
 }
@@ -104,7 +104,7 @@ function actions({ deps, query }: ApiContext): Reply {
   return json(200, { at, actions });
 }
 
-/** One act by its number, with what was sent for. */
+/** One action by its number, with its proposal. */
 function action({ deps, id }: ApiContext): Reply {
   const number = Number(id);
   const found = /^\d{1,15}$/.test(id) ? fromStore(() => deps.ledger.action(number)) : undefined;
@@ -112,7 +112,7 @@ function action({ deps, id }: ApiContext): Reply {
     throw new HttpError(
       404,
       'not_found',
-      `There is no action ${id.slice(0, 80)}. /api/v1/actions lists the last ones.`,
+      `Action ${id.slice(0, 80)} does not exist. /api/v1/actions lists the latest ones.`,
     );
   }
   return json(200, {
@@ -125,12 +125,12 @@ function labels({ deps }: ApiContext): Reply {
   return json(200, { at: deps.clock.now(), labels: deps.labels?.() ?? [] });
 }
 
-/** `{"head": {"sequence": N, "hash": HEX}}`: where the audit log ends; `null` while nothing was written. */
+/** `{"head": {"sequence": N, "hash": HEX}}`: the last record of the audit log; `null` while the log is empty. */
 function auditHead({ deps }: ApiContext): Reply {
   return json(200, { head: deps.state.auditHead() ?? null });
 }
 
-/** A policy without its last run would read as one that never ran. */
+/** Fails without a store: a policy without its last run would look as if it had never run. */
 function refuseWithoutStore(storeError: string | undefined): void {
   if (storeError !== undefined) {
     throw new HttpError(503, 'store_unavailable', `The store cannot be read: ${storeError}`);

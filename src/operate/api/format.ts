@@ -1,16 +1,16 @@
-/** Times and numbers as the pages write them: UTC, and how long ago. */
+/** Times and numbers for the pages: UTC, and relative times. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `2026-11-18 10:02:11Z`; the number itself when it is no time that a calendar knows. */
+/** `2026-11-18 10:02:11Z`; the number itself if it is outside the calendar. */
 export function formatTime(at: number): string {
   return isCalendarTime(at) ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z` : String(at);
 }
 
-/** The `datetime` attribute of a `<time>`; undefined when there is none. */
+/** Value for the `datetime` attribute of a `<time>`; undefined if there is none. */
 export function machineTime(at: number): string | undefined {
   return isCalendarTime(at) ? new Date(at).toISOString() : undefined;
 }
@@ -26,7 +26,7 @@ export function formatAge(at: number, now: number): string {
   return at > now ? `in ${span}` : `${span} ago`;
 }
 
-/** One unit, rounded, as an eye takes it in: `12 s`, `5 min`, `3 h`, `4 d`. */
+/** Duration in one unit, rounded: `12 s`, `5 min`, `3 h`, `4 d`. */
 export function formatSpan(ms: number): string {
   if (ms < 99.5 * SECOND) return `${Math.round(ms / SECOND)} s`;
   if (ms < 99.5 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
@@ -34,7 +34,7 @@ export function formatSpan(ms: number): string {
   return `${Math.round(ms / DAY)} d`;
 }
 
-/** `12,345`, the same on every machine. */
+/** `12,345`, independent of the machine's locale. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }

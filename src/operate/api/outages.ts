@@ -1,6 +1,6 @@
 /**
- * Destinations that are down: what the log and the workflow DLQ show of each, and what policies do about it. Pure.
- * Field names are the API's (`/api/v1/status`). Times are epoch milliseconds.
+ * Destinations that are down: the data of the log and the workflow DLQ, and the reaction of policies. Pure. Field names
+ * are the API's (`/api/v1/status`). Times are epoch milliseconds.
  */
 import type { Outage } from '#foundation/domain/outage.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -11,12 +11,12 @@ import { formatAge, formatSpan, formatTime } from './format.ts';
 export interface OutageView extends Omit<Outage, 'host'> {
   readonly account: string;
   readonly destination: string;
-  /** Failed runs of this destination in the workflow DLQ. Absent: not known, the listing is stale or does not run. */
+  /** Failed runs of this destination in the workflow DLQ. Absent if unknown: the listing is stale or disabled. */
   readonly failedRuns?: number;
-  /** When the oldest of them failed, and when the first of them expires, where the retention is configured. */
+  /** Time of the oldest failure, and time when the first of these runs expires, if the retention is configured. */
   readonly oldestFailedAt?: number;
   readonly firstExpiresAt?: number;
-  /** What each policy of the account does about failed runs; empty where none resumes them. */
+  /** Reaction of each policy of the account to failed runs; empty if none resumes them. */
   readonly reactions: readonly { readonly policy: string; readonly text: string }[];
 }
 
@@ -24,7 +24,7 @@ export interface OutageFacts {
   readonly at: number;
   readonly account: string;
   readonly outages: readonly Outage[];
-  /** The workflow DLQ; absent when it is not known. */
+  /** Entries of the workflow DLQ; absent if unknown. */
   readonly entries?: readonly WorkflowDlqEntry[];
   readonly dlqRetentionMs?: number;
   readonly policies: readonly PolicyStatus[];
@@ -62,7 +62,7 @@ const WAITS: Readonly<Record<string, string>> = {
   kill_switch: 'is paused',
 };
 
-/** What a policy does about failed runs of a host, in a few words. */
+/** Reaction of a policy to failed runs of a host, in a few words. */
 function reaction(policy: PolicyStatus, host: string, { at, plans }: OutageFacts): string {
   const { mode, effectiveMode, reducedBy, held, campaigns, nextRunAt, schedule } = policy;
   if (mode === 'off') return 'is off';
@@ -70,13 +70,13 @@ function reaction(policy: PolicyStatus, host: string, { at, plans }: OutageFacts
   const halted = campaigns.find(
     ({ group, state }) => hostOf(group) === host && (state === 'halted' || state === 'audit'),
   );
-  if (halted?.state === 'audit') return 'gave up on this destination until an operator lifts the halt';
+  if (halted?.state === 'audit') return 'stopped resuming runs of this destination until an operator lifts the halt';
   if (halted !== undefined) {
     const until = halted.until === undefined || halted.until <= at ? 'soon' : formatAge(halted.until, at);
-    return `halted its repair here; it tries one run again ${until}`;
+    return `halted its resumes here; it resumes one run ${until}`;
   }
   const plan = plans.find((one) => one.policy === policy.name);
-  if (plan !== undefined) return `waits for approval of plan ${plan.id}`;
+  if (plan !== undefined) return `waits for the approval of plan ${plan.id}`;
   if (held !== undefined) return `${WAITS[held.guard] ?? 'holds repairs'} (${held.reason})`;
   if (effectiveMode === 'audit' || effectiveMode === 'off') {
     return `resumes nothing: its mode is ${effectiveMode}${reducedBy === undefined ? '' : ` (${reducedBy})`}`;
@@ -90,10 +90,10 @@ const WHAT: Readonly<Record<string, string>> = {
   connection: 'cannot be reached',
   dns: 'has no address (DNS)',
   tls: 'fails the TLS handshake',
-  no_response: 'does not answer',
+  no_response: 'does not respond',
 };
 
-/** The fault in a few words: `crm.vendor.example answers 503 to everything`. */
+/** Fault in a few words: `crm.vendor.example answers 503 to everything`. */
 export function outageTitle({ destination, reasons, delivered, failed }: OutageView): string {
   const [first] = reasons;
   const all = delivered === 0 ? 'everything' : 'nearly everything';
@@ -112,7 +112,7 @@ export function outageSince({ since, isSinceKnown }: OutageView, now: number): s
     : `for at least ${formatSpan(now - since)} (since ${clock} UTC or earlier)`;
 }
 
-/** What the daemon does about it. */
+/** Reaction of the daemon. */
 export function reactionText({ account, reactions }: OutageView): string {
   if (reactions.length === 0)
     return `no policy resumes failed runs of ${account}; they stay in the DLQ until they expire`;

@@ -1,7 +1,6 @@
 /**
- * The facts behind the first page and the JSON API.
- * Field names here are the API's and stay. Times are epoch milliseconds and named `at` or `…At`; durations end in `Ms`.
- * An absent field means "not known" or "never".
+ * Facts behind the first page and the JSON API. Field names are the API's and stable. Times are epoch milliseconds,
+ * named `at` or `…At`; durations end in `Ms`. An absent field means unknown or never.
  */
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -15,8 +14,9 @@ import { type StoredPlanView } from './stored-plans.ts';
 import type { Verdict } from './verdict-level.ts';
 
 /**
- * `ok`: the last run succeeded. `failing`: it did not, what it read before still stands. `stale`: what was read is too
- * old, its gauges are withheld. `pending`: no run has ended yet. `off`: it does not run, see the field of that name.
+ * State of a collector. `ok`: the last run succeeded. `failing`: the last run failed; the previous data is still valid.
+ * `stale`: the data is too old, and its gauges are withheld. `pending`: no run has ended yet. `off`: disabled, see the
+ * field `off`.
  */
 export type SourceState = 'ok' | 'failing' | 'stale' | 'pending' | 'off';
 
@@ -25,11 +25,11 @@ export interface SourceView extends CollectorStatus {
   readonly state: SourceState;
   /** Rows of the latest complete batch. */
   readonly rows?: number;
-  /** Rows of that batch that could not be understood. */
+  /** Invalid rows of that batch, which were dropped. */
   readonly dropped?: number;
-  /** Logs only: entries up to here are counted. */
+  /** Logs only: time up to which entries are counted. */
   readonly countedUntilAt?: number;
-  /** Logs only: time between that moment and now. */
+  /** Logs only: time between `countedUntilAt` and now. */
   readonly lagMs?: number;
   /** Logs only: seconds of log counted per second, over the last 10 minutes. */
   readonly catchUpRatio?: number;
@@ -41,11 +41,11 @@ export interface RunView {
   readonly policy: string;
   readonly account: string;
   readonly planId: string;
-  /** What made it run: `schedule`, `campaign`, `hand`, `alert`, `callback`. */
+  /** Trigger of the run: `schedule`, `campaign`, `hand`, `alert`, `callback`. */
   readonly trigger: string;
   readonly at: number;
   readonly finishedAt?: number;
-  /** `running` until it ended; after a crash, until the policy's next run. */
+  /** `running` until the run ends; after a crash, until the policy's next run. */
   readonly outcome: RunOutcome | 'running';
   readonly matched: number;
   readonly acted: number;
@@ -55,18 +55,18 @@ export interface RunView {
 
 /** One policy: `/api/v1/policies`. */
 export interface PolicyView extends PolicyStatus {
-  /** Absent when it never ran. */
+  /** Absent if it never ran. */
   readonly lastRun?: Omit<RunView, 'policy' | 'account'>;
 }
 
-/** One act, newest first: `/api/v1/actions`. */
+/** One action: `/api/v1/actions`, newest first. */
 export interface ActionView {
   readonly id: number;
   readonly at: number;
   readonly policy: string;
   readonly account: string;
   readonly action: string;
-  /** A dlqId, or the page or the amount that was acted on. */
+  /** A dlqId, or the page or the amount of the action. */
   readonly target: string;
   readonly workflowRunId?: string;
   readonly workflowUrl?: string;
@@ -77,13 +77,13 @@ export interface ActionView {
   readonly outcomeAt?: number;
   readonly detail?: string;
   readonly newRunId?: string;
-  /** Entries that it might touch, and that the service said it did. */
+  /** Number of entries that it might touch, and that the service said it acted on. */
   readonly items: number;
   readonly done?: number;
   readonly runId: number;
 }
 
-/** Requests since the start of the UTC day, and what the daemon allows itself. */
+/** Requests since the start of the UTC day, and the daemon's own limit. */
 export interface ApiUsage {
   readonly api: 'message' | 'management';
   readonly usedToday: number;
@@ -92,44 +92,44 @@ export interface ApiUsage {
 
 export interface AccountView {
   readonly name: string;
-  /** Absent when the account has no such API configured. */
+  /** Absent if the account has no such API configured. */
   readonly messageApiUrl?: string;
   readonly managementApiUrl?: string;
-  /** How long the service keeps entries of its DLQs, where the configuration says it. */
+  /** Retention of the service's DLQs, if configured. */
   readonly dlqRetentionMs?: number;
   readonly usage: readonly ApiUsage[];
 }
 
-/** How one label of an account is used whose values come from outside: `/api/v1/labels`. */
+/** Use of one label of an account with external values: `/api/v1/labels`. */
 export interface LabelView {
   readonly account: string;
   readonly label: string;
-  /** Values that may be shown. */
+  /** Maximum number of shown values. */
   readonly max: number;
   readonly shown: number;
-  /** Of these, named by the configuration. */
+  /** Number of shown values named in the configuration. */
   readonly configured: number;
-  /** Values with a total in the store and no place. */
+  /** Values with a total in the store that are not shown. */
   readonly hidden: number;
-  /** What was seen of values without a place since the start: log entries, or samples of a reading. */
+  /** Amount for values that are not shown, since the start: log entries, or samples of a reading. */
   readonly foldedAmount: number;
-  /** The largest of them; a count may be too high by `over`, and is never too low. */
+  /** Largest values that are not shown. A count may be too high by `over`, and is never too low. */
   readonly largestFolded: readonly { readonly value: string; readonly count: number; readonly over: number }[];
 }
 
-/** What the log and the statistics of an account say of the same whole hour. */
+/** Counts of the log and of the statistics of an account for the same whole hour. */
 export interface ReconciliationView extends Reconciled {
   readonly account: string;
 }
 
-/** All of it: `/api/v1/status`, without the lists that have an address of their own. */
+/** Complete status: `/api/v1/status`, without the lists that have their own address. */
 export interface Status {
   readonly at: number;
   readonly version: string;
-  /** Of the files that the configuration was read from. */
+  /** Hash of the configuration's files. */
   readonly configHash?: string;
   readonly startedAt: number;
-  /** The scheduler turns. */
+  /** True if the scheduler is running. */
   readonly healthy: boolean;
   readonly healthDetail: string;
   readonly ready: boolean;
@@ -138,20 +138,20 @@ export interface Status {
   readonly accounts: readonly AccountView[];
   /** Destinations that are down, most failed attempts first. */
   readonly outages: readonly OutageView[];
-  /** Accounts of which it is not known whether a destination is down: their log is not counted far enough. */
+  /** Accounts for which outages are unknown: their log is not counted far enough. */
   readonly outagesUnknown: readonly string[];
   readonly sources: readonly SourceView[];
-  /** By account and state; empty where nothing can be compared (yet). */
+  /** By account and state; empty if nothing can be compared yet. */
   readonly reconciliation: readonly ReconciliationView[];
-  /** What stands: holds, halted groups, plans that wait; the worst first. */
+  /** Active conditions, most severe first: holds, halted groups, pending plans. */
   readonly conditions: readonly Condition[];
   readonly pauses: readonly Pause[];
-  /** Plans that wait for a person. */
+  /** Pending plans. */
   readonly plans: readonly StoredPlanView[];
   readonly policies: readonly PolicyView[];
   readonly actions: readonly ActionView[];
-  /** Acts of which nobody knows yet what became of them. */
+  /** Number of actions with unknown outcome. */
   readonly unknownOutcomes: number;
-  /** Why runs and actions are missing here, when the store could not be read. */
+  /** Reason why runs and actions are missing, if the store could not be read. */
   readonly storeError?: string;
 }

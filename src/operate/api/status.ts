@@ -1,4 +1,4 @@
-/** Reads what the daemon knows of itself at one moment. */
+/** Status of the daemon at one time. */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
@@ -21,7 +21,7 @@ import type {
 } from './status-views.ts';
 import { judge } from './verdict.ts';
 
-/** What of `ApiDeps` a status is made of. */
+/** Part of `ApiDeps` that a status needs. */
 export type StatusDeps = Pick<
   ApiDeps,
   | 'clock'
@@ -40,7 +40,7 @@ export type StatusDeps = Pick<
   readonly engine: Pick<ApiDeps['engine'], 'conditions'>;
 };
 
-/** @param actionLimit how many actions to read, newest first */
+/** @param actionLimit maximum number of actions, newest first */
 export function readStatus(deps: StatusDeps, actionLimit: number): Status {
   const at = deps.clock.now();
   const health = deps.health();
@@ -103,8 +103,8 @@ interface LedgerFacts {
 }
 
 /**
- * A store that cannot be read must not take the page down with it: the page is where one looks then. What policies are
- * (campaigns, pauses) stands in the store, too.
+ * Facts from the ledger. An unreadable store must not break the page, since operators look there first. The state of
+ * policies (campaigns, pauses) is in the store as well.
  */
 function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number): LedgerFacts {
   try {

@@ -1,38 +1,38 @@
-/** Plans that were kept, as pages and the API show them. */
+/** Stored plans, for pages and the API. */
 import type { ActionType, Denial, Plan, PlanState } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 
 export const STORED_STATES = ['draft', 'pending', 'approved', 'rejected', 'applied', 'expired'] as const;
 
-/** One plan without its acts: `/api/v1/plans`. */
+/** One plan without its actions: `/api/v1/plans`. */
 export interface StoredPlanView {
   readonly id: string;
   readonly hash: string;
   readonly policy: string;
   readonly account: string;
   readonly action: ActionType;
-  /** `draft`: made manually. `pending`: asks for approval. */
+  /** `shown`: made manually. `waiting`: pending approval. */
   readonly state: StoredPlan['state'];
-  /** What the plan itself says: `changes`, `held`, … */
+  /** State of the plan itself: `changes`, `held`, … */
   readonly planState: PlanState;
   readonly savedAt: number;
   readonly expiresAt: number;
-  /** Entries that the guards allowed, and those that would be acted on at once. */
+  /** Number of entries that the guards allowed, and of those in the next run. */
   readonly matched: number;
   readonly now: number;
-  /** Acts that an approval covers. */
+  /** Number of actions that an approval covers. */
   readonly covers: number;
-  /** Why it needs a person, where that is not its mode. */
+  /** Reason for an approval that the mode does not require. */
   readonly needsApproval?: Denial;
   readonly stopped?: Denial;
   readonly by?: string;
   readonly reason?: string;
 }
 
-/** A plan with its acts: `/api/v1/plans/{id}`. */
+/** Plan with its actions: `/api/v1/plans/{id}`. */
 export interface StoredPlanDetail extends StoredPlanView {
   readonly plan: Plan;
-  /** The targets of the acts that an approval covers. */
+  /** Targets of the actions that an approval covers. */
   readonly targets: readonly string[];
 }
 

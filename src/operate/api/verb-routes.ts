@@ -1,6 +1,6 @@
 /**
- * What a person may ask of the running daemon: plan, apply, approve, reject, explain, pause, unpause, and the store's
- * own verbs. Each says which role it needs before anything of its body is read. docs/api.md documents them.
+ * Command routes for operators: plan, apply, approve, reject, explain, pause, unpause, and the commands of the store.
+ * Each checks its role before it reads the body. docs/api.md documents them.
  */
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
@@ -43,7 +43,7 @@ function refused({ code, message }: Refusal): HttpError {
   return new HttpError(STATUS_OF_REFUSAL[code], code, message);
 }
 
-/** Reading the service for a plan may take minutes without a byte; those who may ask for it are waited for. */
+/** Extends the time limit for authorized callers: reading the service for a plan may take minutes without a byte. */
 function allowLong(context: ApiContext, needs: Role, command: string): Caller {
   const caller = allow(context, needs, command);
   context.mayTakeLong();
@@ -57,7 +57,7 @@ const planBody = z.strictObject({
     .strictObject(
       {
         settings: z
-          .record(z.string(), z.string('must be a text, numbers too'))
+          .record(z.string(), z.string('must be a string, numbers as well'))
           .refine((settings) => Object.keys(settings).length > 0, 'must name a limit'),
         reason: reasonField(),
       },
@@ -66,12 +66,12 @@ const planBody = z.strictObject({
     .exactOptional(),
 });
 
-/** A `Plan` (domain/plan.ts). Reads the service; does nothing to it. With `save` it can be applied. */
+/** Responds with a `Plan` (domain/plan.ts). Reads the service and changes nothing. With `save`, it can be applied. */
 async function plan(context: ApiContext): Promise<Reply> {
   const { deps, request, signal } = context;
   const { by } = allowLong(context, 'operator', 'opsd plan POLICY');
   const form =
-    '{"policy": "NAME", "save": true, "overrule": {"settings": {"limits.maxPerHour": "6000"}, "reason": "TEXT"}}; only policy is needed.';
+    '{"policy": "NAME", "save": true, "overrule": {"settings": {"limits.maxPerHour": "6000"}, "reason": "TEXT"}}; only policy is required.';
   const { policy, save, overrule } = await readJson(request, planBody, form);
   const made = await deps.engine.plan(policy, { by, save, ...(overrule !== undefined && { overrule }) }, signal);
   if (!made.ok) throw refused(made);
@@ -79,14 +79,17 @@ async function plan(context: ApiContext): Promise<Reply> {
 }
 
 const decisionBody = z.strictObject({ plan: nameField('the id of a plan'), reason: reasonField().exactOptional() });
-const DECISION_FORM = '{"plan": "ID", "reason": "TEXT"}; only plan is needed.';
+const DECISION_FORM = '{"plan": "ID", "reason": "TEXT"}; only plan is required.';
 
 async function person({ request }: ApiContext, by: string) {
   const { plan: id, reason } = await readJson(request, decisionBody, DECISION_FORM);
   return { id, person: { by, ...(reason !== undefined && { reason }) } };
 }
 
-/** `{"plan": …, "result": …}`: the plan as it was shown, and how its run ended. Goes on until the caller goes away. */
+/**
+ * Responds with `{"plan": …, "result": …}`: the shown plan, and the result of its run. Runs until the caller
+ * disconnects.
+ */
 async function apply(context: ApiContext): Promise<Reply> {
   const { by } = allowLong(context, 'operator', 'opsd apply PLAN');
   const asked = await person(context, by);
@@ -97,7 +100,7 @@ async function apply(context: ApiContext): Promise<Reply> {
   return json(200, { plan: done.plan, result });
 }
 
-/** `{"plan": …}`: the plan with its new state. */
+/** Responds with `{"plan": …}`: the plan with its new state. */
 async function decide(context: ApiContext, verb: 'approve' | 'reject'): Promise<Reply> {
   const { by } = allow(context, 'operator', `opsd ${verb} PLAN`);
   const asked = await person(context, by);
@@ -110,7 +113,10 @@ const explainBody = z.strictObject({
   id: nameField('a dlqId, or the id of a run or a message').max(400, 'is too long'),
 });
 
-/** What each policy says of an entry, and what was done to it. Reads the service; does nothing to it. */
+/**
+ * Responds with the verdict of each policy on an entry, and the earlier actions on it. Reads the service and changes
+ * nothing.
+ */
 async function explain(context: ApiContext): Promise<Reply> {
   allowLong(context, 'viewer', 'opsd explain ID');
   const asked = await readJson(context.request, explainBody, '{"id": "ID"}');
@@ -122,7 +128,10 @@ async function explain(context: ApiContext): Promise<Reply> {
 
 const pauseBody = z.strictObject({ reason: reasonField(), policy: nameField('the name of a policy').exactOptional() });
 
-/** `{"paused": SCOPE}`. Stands before the next request of any run, across restarts, until a person lifts it. */
+/**
+ * Responds with `{"paused": SCOPE}`. The pause applies before the next request of any run, also after restarts, until
+ * an operator lifts it.
+ */
 async function pause(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   const { by } = allow(context, 'operator', 'opsd pause --reason TEXT');
@@ -141,10 +150,13 @@ const unpauseBody = z
   })
   .refine(({ policy, group }) => group === undefined || policy !== undefined, {
     path: ['group'],
-    message: 'needs the policy that it is a group of',
+    message: 'requires policy: the policy of the group',
   });
 
-/** `{"lifted": COUNT}`. Without a policy every pause; with one its own, and the halts of its groups, or of one group. */
+/**
+ * Responds with `{"lifted": COUNT}`. Without a policy, lifts every pause. With a policy, lifts its own pause and the
+ * halts of its groups, or of one group.
+ */
 async function unpause(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   const { by } = allow(context, 'admin', 'opsd unpause --reason TEXT');
@@ -160,14 +172,14 @@ async function unpause(context: ApiContext): Promise<Reply> {
   return json(200, { lifted });
 }
 
-/** A stop with a typo in it must not look like a stop. */
+/** Rejects an unknown policy: a pause with a typo must not look successful. */
 function requirePolicy(deps: ApiContext['deps'], name: string | undefined): void {
   const known = deps.policies().map((policy) => policy.name);
   if (name === undefined || known.includes(name)) return;
   throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
 }
 
-/** Groups are shown redacted, and may be named so. */
+/** Group with a name. Pages show groups redacted, so the redacted name is accepted as well. */
 function groupNamed(deps: ApiContext['deps'], policy: string, name: string): string {
   const groups =
     deps
@@ -178,15 +190,13 @@ function groupNamed(deps: ApiContext['deps'], policy: string, name: string): str
   const meant = groups.filter((group) => redact(group) === name);
   if (meant.length === 1) return meant[0]!;
   const which =
-    meant.length === 0
-      ? `has no campaign of ${name.slice(0, 400)}`
-      : `has several groups of this name; leave the group out`;
+    meant.length === 0 ? `has no campaign of ${name.slice(0, 400)}` : `has several groups of this name; omit the group`;
   throw new HttpError(404, 'not_found', `Policy ${policy} ${which}. Groups: ${groups.join(' ')}`);
 }
 
 const backupBody = z.strictObject({ file: nameField('an absolute path') });
 
-/** `{"bytes": COUNT}`: a copy of the store, on the machine of the daemon. */
+/** Responds with `{"bytes": COUNT}`: the size of a copy of the store on the daemon's machine. */
 async function backup(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   allowLocal(context, 'opsd state backup FILE');
@@ -202,7 +212,7 @@ async function backup(context: ApiContext): Promise<Reply> {
 
 const adoptBody = z.strictObject({ reason: reasonField() });
 
-/** `{"adopted": WHY}`: why the store was not trusted; `null` when it was. */
+/** Responds with `{"adopted": WHY}`: the reason why the store was not trusted; `null` if it was. */
 async function adopt(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   const { by } = allow(context, 'admin', 'opsd state adopt --reason TEXT');
@@ -214,12 +224,18 @@ async function adopt(context: ApiContext): Promise<Reply> {
   }
 }
 
-/** `{"changed": …, "hash": …}`. What is wrong with a configuration is told in the message, as `opsd check` tells it. */
+/**
+ * Responds with `{"changed": …, "hash": …}`. For an invalid configuration, the message has the output of `opsd check`.
+ */
 async function reload(context: ApiContext): Promise<Reply> {
   const { deps } = context;
   const { by } = allow(context, 'admin', 'opsd reload');
   if (deps.reload === undefined) {
-    throw new HttpError(409, 'refused', 'This daemon has no file that its configuration could be loaded from again.');
+    throw new HttpError(
+      409,
+      'refused',
+      'This daemon was not started from a configuration file, so it cannot reload one.',
+    );
   }
   const outcome = await deps.reload(by);
   if (!outcome.ok) throw new HttpError(422, 'bad_configuration', outcome.message);

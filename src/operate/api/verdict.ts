@@ -1,4 +1,4 @@
-/** How the daemon is, in one sentence: what is wrong comes first, the worst of it at the front. Pure. */
+/** State of the daemon in one sentence, most severe problem first. Pure. */
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/verbs.ts';
 import { formatAge, formatCount, formatTime } from './format.ts';
@@ -34,18 +34,18 @@ export function judge(status: Omit<Status, 'verdict'>): Verdict {
 function outageProblem(outage: OutageView, { at, accounts }: Omit<Status, 'verdict'>): Problem {
   const { account, failed, lost, failedRuns } = outage;
   const of = accounts.length > 1 ? ` (${account})` : '';
-  const runs = failedRuns === undefined ? 'failed runs not known' : `${formatCount(failedRuns)} failed runs`;
+  const runs = failedRuns === undefined ? 'number of failed runs unknown' : `${formatCount(failedRuns)} failed runs`;
   const size = `${formatCount(failed)} failed attempts, ${formatCount(lost)} failed messages, ${runs}`;
   const text = `${outageTitle(outage)}${of} ${outageSince(outage, at)}: ${size}; ${reactionText(outage)}`;
   return { level: 'trouble', text, anchor: outageAnchor(outage) };
 }
 
-/** Where the log is not counted far enough, that everything is well cannot be said. */
+/** Problem of a log that is not counted far enough: the verdict must not say that all is well. */
 function unknownOutages(source: SourceView, { outagesUnknown }: Omit<Status, 'verdict'>): Problem[] {
   const { account, collector, state, countedUntilAt } = source;
   if (collector !== 'logs' || state !== 'ok' || !outagesUnknown.includes(account)) return [];
   const until = countedUntilAt === undefined ? '' : `: its log is counted until ${formatTime(countedUntilAt)}`;
-  const text = `It is not known whether destinations of ${account} are down${until}`;
+  const text = `The state of the destinations of ${account} is unknown${until}`;
   return [{ level: 'attention', text, anchor: sourceAnchor(source) }];
 }
 
@@ -74,12 +74,12 @@ function sourceProblem(source: SourceView, now: number): Problem[] {
   const name = `${source.account} ${source.collector}`;
   const why = source.lastRunFailed && source.lastFailure !== undefined ? ` (${source.lastFailure.reason})` : '';
   const since =
-    source.lastSuccessAt === undefined ? 'it never succeeded' : `last success ${formatAge(source.lastSuccessAt, now)}`;
+    source.lastSuccessAt === undefined ? 'no success so far' : `last success ${formatAge(source.lastSuccessAt, now)}`;
   const anchor = sourceAnchor(source);
   if (source.state === 'stale') {
     return [{ level: 'trouble', text: `${name} is stale${why}: ${since}, its gauges are withheld`, anchor }];
   }
-  // Old data still stands in for a source that began to fail a moment ago; one that never had any is blind.
+  // A source that has just begun to fail still has valid old data; one that never succeeded has none.
   if (source.state === 'failing') {
     const level = source.lastSuccessAt === undefined ? 'trouble' : 'attention';
     return [{ level, text: `${name} is failing${why}: ${since}`, anchor }];
@@ -87,20 +87,20 @@ function sourceProblem(source: SourceView, now: number): Problem[] {
   return [];
 }
 
-/** Either of them may be wrong; what is counted from it is wrong then, too. */
+/** Problem of counts that disagree: either may be wrong, and so may everything counted from it. */
 function gap({ account, state, hour, logs, statistics, isLasting }: ReconciliationView): Problem[] {
   if (!isLasting) return [];
   const clock = new Date(hour).toISOString().slice(11, 16);
-  const text = `${account}: the log and the statistics do not agree on ${state} in the hour from ${clock} UTC (${logs} and ${statistics}), nor in the hour before`;
+  const text = `${account}: the log and the statistics disagree on ${state} in the hour from ${clock} UTC (${logs} and ${statistics}) and in the previous hour`;
   return [{ level: 'attention', text, anchor: reconciliationAnchor({ account, state }) }];
 }
 
-/** What stands without the conditions that tell of pauses: each of those is shown as the pause that it is. */
+/** Active conditions except those about pauses, which are shown as pauses. */
 export function besidesPauses({ conditions, pauses }: Pick<Status, 'conditions' | 'pauses'>): readonly Condition[] {
   return conditions.filter(({ key }) => !pauses.some(({ scope }) => key === `paused/${scope}`));
 }
 
-/** What a policy does about an outage is said with the outage. */
+/** Returns true for a policy's reaction to an outage, which the outage shows. */
 function isReaction({ key, group = '' }: Condition, { outages }: Pick<Status, 'outages'>): boolean {
   return outages.some(
     ({ destination, reactions }) =>
@@ -109,7 +109,7 @@ function isReaction({ key, group = '' }: Condition, { outages }: Pick<Status, 'o
   );
 }
 
-/** The row of the page on which conditions stand. */
+/** Id of the page's row with the conditions. */
 export const CONDITIONS_ANCHOR = 'conditions';
 
 function conditionProblem({ severity, summary, detail, guard }: Condition): Problem {
@@ -120,11 +120,11 @@ function conditionProblem({ severity, summary, detail, guard }: Condition): Prob
 
 function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
   if (scope !== 'engine') return [];
-  const text = `Everything is paused by ${by}: ${reason}; \`opsd unpause --reason TEXT\` lifts it`;
+  const text = `All policies are paused by ${by}: ${reason}; \`opsd unpause --reason TEXT\` lifts it`;
   return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: CONDITIONS_ANCHOR }];
 }
 
-/** A pause is what an operator decided, unless the daemon put it on itself. */
+/** Level of a reduced mode. A pause is an operator's decision, unless the daemon set it itself. */
 function reducedLevel({ name, reducedBy }: PolicyView, pauses: Status['pauses']): Problem['level'] {
   if (reducedBy?.startsWith('paused:') !== true) return 'attention';
   const pause = pauses.find(({ scope }) => scope === 'engine' || scope === `policy/${name}`);
@@ -138,7 +138,7 @@ function policyProblems(policy: PolicyView, { pauses }: Omit<Status, 'verdict'>)
   const outcome = policy.lastRun?.outcome;
   const detail = policy.lastRun?.detail === undefined ? '' : `: ${policy.lastRun.detail}`;
   if (outcome === 'failed' || outcome === 'aborted' || outcome === 'halted') {
-    // A pause or a stop of the daemon ended it.
+    // A pause or a stop of the daemon ended the run.
     const level = /^: (?:kill_switch|interrupted)\b/.test(detail) ? 'info' : 'trouble';
     problems.push({
       level,
@@ -148,14 +148,14 @@ function policyProblems(policy: PolicyView, { pauses }: Omit<Status, 'verdict'>)
   } else if (outcome === 'incomplete') {
     problems.push({
       level: 'attention',
-      text: `The last run of ${policy.name} did not come to its end${detail}`,
+      text: `The last run of ${policy.name} was incomplete${detail}`,
       anchor,
     });
   }
   const isOneOfAll = policy.reducedBy?.startsWith('paused:') === true && pauses.some(({ scope }) => scope === 'engine');
   if (policy.effectiveMode !== policy.mode && !isOneOfAll) {
     const why = policy.reducedBy === undefined ? '' : `: ${policy.reducedBy}`;
-    const text = `${policy.name} is written as ${policy.mode} and runs as ${policy.effectiveMode}${why}`;
+    const text = `${policy.name} is configured as ${policy.mode} and runs as ${policy.effectiveMode}${why}`;
     problems.push({ level: reducedLevel(policy, pauses), text, anchor });
   }
   return problems;
@@ -166,8 +166,8 @@ function unknownOutcomes(status: Omit<Status, 'verdict'>): Problem[] {
   if (count === 0 || status.conditions.some(({ key }) => key.startsWith('unknown/'))) return [];
   const text =
     count === 1
-      ? 'What became of one action is unknown; its entry stays untouched until reading tells'
-      : `What became of ${count} actions is unknown; their entries stay untouched until reading tells`;
+      ? 'The outcome of one action is unknown; no request is sent for its entry until a read resolves it'
+      : `The outcomes of ${count} actions are unknown; no requests are sent for their entries until reads resolve them`;
   return [{ level: 'attention', text, anchor: 'actions' }];
 }
 
@@ -178,7 +178,7 @@ function allWell(status: Omit<Status, 'verdict'>): string {
   const policies =
     status.policies.length === 0
       ? 'no policies'
-      : `${status.policies.length} ${status.policies.length === 1 ? 'policy' : 'policies'} as written`;
+      : `${status.policies.length} ${status.policies.length === 1 ? 'policy' : 'policies'} as configured`;
   const { reconciliation } = status;
   const agree =
     reconciliation.length > 0 && reconciliation.every(({ agrees }) => agrees) ? ', log and statistics agree' : '';

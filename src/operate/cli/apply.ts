@@ -10,14 +10,14 @@ import { actText, counted } from './plan-acts.ts';
 
 export const applyCommand: Command = {
   name: 'apply',
-  summary: 'Do now what a plan showed, as far as it still holds.',
+  summary: 'Apply a plan now, as far as it is still valid.',
   operands: { usage: 'PLAN', min: 1, max: 1 },
   options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
-    'PLAN is the id that opsd plan gave. Everything is listed and asked of the guards again: a plan can only shrink. One\n' +
-    'step of it is done now, once. Where a person is needed, this is also the approval of all that was shown: later runs\n' +
-    'do the rest. Ctrl-C ends it after the request under way. Exit code 0 when it acted or nothing was left to do,\n' +
-    '3 when a guard held it, 4 when a guard aborted or halted it, 1 on an error.',
+    'PLAN is the id that opsd plan printed. The daemon lists everything again and checks all guards: a plan can only\n' +
+    'shrink. One step of it runs now, once. If approval is required, this also approves the whole plan: later runs do\n' +
+    'the rest. Ctrl-C stops after the request in flight. Exit code: 0 if it acted or nothing was left to do,\n' +
+    '3 if a guard held it, 4 if a guard aborted or halted it, 1 on an error.',
   async run(call) {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call);
@@ -28,7 +28,8 @@ export const applyCommand: Command = {
     const kept = await requestStoredPlan(call.positionals[0]!, daemon);
     checkOpen('apply', kept, daemon.command);
     call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
-    if (kept.covers === 0) throw new CommandError(`plan ${printable(kept.id)} holds no act: there is nothing to apply`);
+    if (kept.covers === 0)
+      throw new CommandError(`plan ${printable(kept.id)} has no action, so there is nothing to apply`);
     await confirm(call, `${questionText(kept)}${allowanceText(kept)}?`);
     const { result } = await requestApply(kept.id, textOption(call.values, 'reason')?.trim() || undefined, daemon);
     if (format === 'table') call.io.stdout.write(resultText(kept.id, result));
@@ -37,17 +38,17 @@ export const applyCommand: Command = {
   },
 };
 
-/** A plan that was held may be done as far as the guards allow it now. */
+/** Question before a plan is applied. A held plan may be applied as far as the guards allow it now. */
 function questionText({ plan, covers }: KeptPlan): string {
-  if (plan.chosen.length > 0) return `Do it: ${actText(plan)}`;
+  if (plan.chosen.length > 0) return `Apply: ${actText(plan)}`;
   const why = plan.stopped === undefined ? '' : ` (${plan.stopped.guard})`;
-  return `The guards allowed none of its ${counted(covers, 'act')}${why}. Try again, and do what they allow now`;
+  return `The guards allowed none of its ${counted(covers, 'action')}${why}. Check again and do the actions that they allow now`;
 }
 
-/** Where a person is needed, applying a plan allows what the steps after this one do, too. */
+/** Note that applying a plan also approves its later steps, if approval is required. */
 function allowanceText({ plan, covers }: KeptPlan): string {
   if (plan.effectiveMode !== 'approve' && plan.needsApproval === undefined) return '';
-  return `; this also allows later runs all ${counted(covers, 'act')} that were shown`;
+  return `; this also approves all ${counted(covers, 'action')} of the plan for later runs`;
 }
 
 const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {

@@ -7,7 +7,7 @@ export const approveCommand: Command = {
   operands: { usage: 'PLAN', min: 1, max: 1 },
   options: DECIDE_OPTIONS,
   details:
-    'The runs of the policy then do it, the first of them at once: what was shown and nothing else, under all guards.\n' +
-    'The status page and GET /api/v1/plans list the plans that wait. To stop it again: opsd pause --policy POLICY.',
+    'The runs of the policy then apply it, the first of them at once: exactly the shown actions, under all guards.\n' +
+    'The status page and GET /api/v1/plans list the pending plans. To stop it again: opsd pause --policy POLICY.',
   run: (call) => decide(call, 'approve'),
 };

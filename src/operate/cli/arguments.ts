@@ -1,4 +1,4 @@
-/** The command line of one command, parsed strictly: what is not known is refused, with what may have been meant. */
+/** Command line of one command, parsed strictly: unknown options are rejected with a suggestion. */
 import { parseArgs } from 'node:util';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -6,7 +6,7 @@ import { UsageError, type Command, type OptionSpec, type OptionValues } from './
 
 const HELP: OptionSpec = { type: 'boolean', short: 'h', help: 'Show this help.' };
 
-/** All options of a command, the one that all have included. */
+/** All options of a command, including the common one. */
 export function optionsOf(command: Command): Readonly<Record<string, OptionSpec>> {
   return { ...command.options, help: HELP };
 }
@@ -36,7 +36,7 @@ type ParserOptions = Readonly<
   Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string; readonly multiple?: true }>
 >;
 
-/** The parser's own message for these cannot say what was meant. */
+/** Rejects unknown options. The parser's own message has no suggestion. */
 function refuseUnknown(command: Command, args: readonly string[], options: ParserOptions): void {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   for (const token of tokens) {

@@ -3,7 +3,7 @@ import { CommandError } from './command.ts';
 
 export interface AuditFiles {
   readonly audit: string;
-  /** Absent where only the log was named. */
+  /** Absent if only the log was named. */
   readonly store?: string;
 }
 
@@ -11,7 +11,7 @@ export function unreadable(path: string, error: NodeJS.ErrnoException): Error {
   if (error.code === undefined) return error;
   const hint =
     error.code === 'ENOENT'
-      ? 'the daemon makes it when it starts; --file names another'
-      : 'run the command as the user of the daemon';
+      ? 'the daemon creates it at its start; name another file with --file'
+      : 'run the command as the daemon’s user';
   return new CommandError(`${path} cannot be read (${error.code}): ${hint}.`, { cause: error });
 }

@@ -1,4 +1,6 @@
-/** `opsd audit verify`: the chain of the file, held against a head that somebody else has seen. */
+/**
+ * `opsd audit verify`: checks the chain of the file, and compares its end with a record that another party has seen.
+ */
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import { verifyAudit } from '#automate/ledger/audit-reader.ts';
@@ -10,7 +12,7 @@ import { printable } from './output.ts';
 
 export async function verifyCommand(call: Call, files: AuditFiles): Promise<number> {
   const { io } = call;
-  // Before the file is read: what comes while it is read lies beyond this head.
+  // Read before the file, since records that arrive during the read come after this head.
   const known = await knownHead(call, files);
   const after = headOption(call, 'after');
   let verdict;
@@ -19,21 +21,21 @@ export async function verifyCommand(call: Call, files: AuditFiles): Promise<numb
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
     if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadable(files.audit, failure);
-    io.stdout.write(`${files.audit} is missing. It had ${known.head.sequence} records by ${known.source}.\n`);
+    io.stdout.write(`${files.audit} is missing. It had ${known.head.sequence} records according to ${known.source}.\n`);
     return EXIT.held;
   }
   const { records, head, finding, isTorn } = verdict;
   if (finding !== undefined) {
     io.stdout.write(`${finding.file}:${finding.line}: ${printable(finding.problem)}\n`);
-    io.stdout.write(`${records.toLocaleString('en-US')} records before it are as they were written.\n`);
+    io.stdout.write(`${records.toLocaleString('en-US')} records before it are unchanged.\n`);
     return EXIT.held;
   }
   const end = head === undefined ? '' : `, head ${head.sequence}:${head.hash}`;
-  io.stdout.write(`${files.audit} is whole: ${records.toLocaleString('en-US')} records${end}\n`);
-  io.stdout.write(`Its end was held against ${known.source}.\n`);
+  io.stdout.write(`${files.audit} is intact: ${records.toLocaleString('en-US')} records${end}\n`);
+  io.stdout.write(`Its end was compared with ${known.source}.\n`);
   if (isTorn)
     io.stdout.write(
-      'Its last line has no end: a write under way, or a crash; the daemon cuts it off when it starts.\n',
+      'Its last line has no end: a write in progress, or a crash. The daemon removes it at its next start.\n',
     );
   return EXIT.ok;
 }
@@ -43,7 +45,7 @@ interface KnownHead {
   readonly source: string;
 }
 
-/** Of the option, else of the running daemon, else of the store. */
+/** Head from the option, else from the running daemon, else from the store. */
 async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<KnownHead> {
   const given = headOption({ values }, 'head');
   if (given !== undefined) return { head: given, source: '--head' };
@@ -57,13 +59,13 @@ async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<K
   }
   const { storedHead } = await import('#storage/backup.ts');
   const head = storedHead(store);
-  return { ...(head !== undefined && { head }), source: 'the head in the store, as no daemon runs' };
+  return { ...(head !== undefined && { head }), source: 'the head in the store (no daemon is running)' };
 }
 
 function headOption({ values }: Pick<Call, 'values'>, name: 'head' | 'after'): AuditHead | undefined {
   const text = textOption(values, name);
   if (text === undefined) return undefined;
   const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text);
-  if (match === null) throw new UsageError(`--${name} takes the number of a record and its hash: 1234:9f3c…`);
+  if (match === null) throw new UsageError(`--${name} must be the number of a record and its hash: 1234:9f3c…`);
   return { sequence: Number(match[1]), hash: match[2]! };
 }

@@ -12,31 +12,32 @@ export const auditCommand: Command = {
   summary: 'Show the audit log, or check it for changes and gaps.',
   operands: { usage: '[verify]', min: 0, max: 1 },
   options: {
-    policy: { type: 'string', value: 'NAME', help: 'Records of this policy alone.' },
-    since: { type: 'string', value: 'TIME', help: 'Not older than this: 24h, or 2026-11-21T10:00:00Z.' },
+    policy: { type: 'string', value: 'NAME', help: 'Only records of this policy.' },
+    since: { type: 'string', value: 'TIME', help: 'Only records since this time: 24h, or 2026-11-21T10:00:00Z.' },
     id: { type: 'string', value: 'ID', help: 'Records that name this entry, run, plan, campaign or intent.' },
     head: {
       type: 'string',
       value: 'N:HASH',
-      help: 'verify: a head that was seen before, as the log of the daemon tells it.',
+      help: 'verify: an earlier head, as in the log of the daemon.',
     },
     after: {
       type: 'string',
       value: 'N:HASH',
       help: 'verify: the last record of the segments that were moved away.',
     },
-    file: { type: 'string', value: 'FILE', help: 'The audit log; default: the one beside the store.' },
+    file: { type: 'string', value: 'FILE', help: 'The audit log; default: the one next to the store.' },
     config: CONFIG_OPTION,
     socket: SOCKET_OPTION,
     output: { ...OUTPUT_OPTION, value: 'table|json|yaml|jsonl' },
   },
   details:
-    'Reads the file beside the store and its segments; the daemon may run. verify follows the chain of hashes from the\n' +
-    'first line to the last, and compares its end with the head that the store knows. When it finds a fault, it prints the\n' +
+    'Reads the file next to the store and its segments; the daemon may run. verify checks the chain of hashes from the\n' +
+    'first line to the last, and compares its end with the head in the store. If it finds a fault, it prints the\n' +
     'line and exits with 3.',
   async run(call) {
     const [verb] = call.positionals;
-    if (verb !== undefined && verb !== 'verify') throw new UsageError(`audit takes verify or nothing, not '${verb}'`);
+    if (verb !== undefined && verb !== 'verify')
+      throw new UsageError(`the operand of audit must be verify or absent, not '${verb}'`);
     const files = await findFiles(call);
     if (files === undefined) return EXIT.failed;
     if (verb === undefined) return show(call, files.audit);
@@ -45,7 +46,7 @@ export const auditCommand: Command = {
   },
 };
 
-/** Undefined when the configuration is not usable, which has then been said on stderr. */
+/** Files of the audit log; undefined if the configuration is invalid, which was reported on stderr. */
 async function findFiles({ io, values }: Call): Promise<AuditFiles | undefined> {
   const given = textOption(values, 'file');
   if (given !== undefined) return { audit: given };
@@ -55,13 +56,15 @@ async function findFiles({ io, values }: Call): Promise<AuditFiles | undefined> 
   return { audit: auditPathOf(store), store };
 }
 
-/** A socket that is named says whose store is meant, before a configuration that merely lies about. */
+/**
+ * Path of the store. A named socket identifies the store; a configuration in the current folder does not override it.
+ */
 async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<string | undefined> {
   const socket = textOption(values, 'socket');
   if (socket !== undefined && textOption(values, 'config') === undefined) {
     const store = storeOfSocket(socket);
     if (store === undefined) {
-      throw new UsageError(`${socket} does not end with .sock, so its store is not known; give --config or --file`);
+      throw new UsageError(`${socket} does not end with .sock, so its store is unknown; add --config or --file`);
     }
     return store;
   }
@@ -110,11 +113,11 @@ function sinceOption(values: OptionValues, now: number): number | undefined {
   const ago = parseDuration(text);
   if (ago !== undefined) return now - ago;
   const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw new UsageError(`--since takes 24h or 2026-11-21T10:00:00Z, not '${text}'`);
+  if (Number.isNaN(at)) throw new UsageError(`--since must be such as 24h or 2026-11-21T10:00:00Z, not '${text}'`);
   return at;
 }
 
-/** What every record has, and columns of its own in the table. */
+/** Fields that every record has. They are columns or hidden in the table. */
 const PLACE: readonly string[] = [
   'sequence',
   'time',

@@ -1,6 +1,6 @@
 /**
- * Tries the addresses and credentials of a configuration. It sends one GET for each credential, without repeating it,
- * and never a write: an entry of the workflow DLQ with each token, and the statistics of the last hour with the password.
+ * Check of the addresses and credentials of a configuration. It sends one GET for each credential, without retries, and
+ * never a write: an entry of the workflow DLQ with each token, and the statistics of the last hour with the password.
  */
 import type { ServiceClient } from '#service/api.ts';
 import type { ClientOptions } from '#service/create-client.ts';
@@ -12,13 +12,13 @@ import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { CliIo } from './command.ts';
 
-/** One credential that was tried. */
+/** Result for one credential. */
 export interface Tried {
   readonly account: string;
   readonly credential: 'token' | 'actionToken' | 'password';
   readonly call: string;
   readonly ok: boolean;
-  /** Never holds a credential. */
+  /** Never contains a credential. */
   readonly result: string;
 }
 
@@ -29,7 +29,7 @@ interface Trial extends Pick<Tried, 'account' | 'credential' | 'call'> {
 
 export async function tryConnections(config: Config, io: CliIo): Promise<readonly Tried[]> {
   const { Secret } = await import('#foundation/platform/secret.ts');
-  // Between two answers nothing else keeps the process.
+  // Between two responses nothing else keeps the process alive.
   using _alive = keepAlive();
   const tried: Tried[] = [];
   for (const account of config.accounts) {
@@ -44,9 +44,9 @@ export async function tryConnections(config: Config, io: CliIo): Promise<readonl
 
 type SecretOf = (value: string | undefined, file: string | undefined) => Secret | undefined;
 
-/** An embedded service starts with the daemon: there is nothing to try. */
+/** Trials of one account. An embedded service starts with the daemon, so it has none. */
 function trialsOf({ name, messageApi, managementApi, wire, client }: Account, secretOf: SecretOf): Trial[] {
-  // One request is allowed, so that a failure shows at once.
+  // Only one request is allowed, so that a failure shows at once.
   const common = { account: name, wire, limits: { ...client, requestsPerDay: 1 } };
   const trials: Trial[] = [];
   const tokens = messageApi !== undefined &&
@@ -85,14 +85,14 @@ async function attempt({ client: options, send, ...about }: Trial, io: CliIo): P
   await using client = createClient(options, { clock: io.clock, events: new EventBus(), random: systemRandom });
   try {
     await send(client, io.signal);
-    const result = about.credential === 'actionToken' ? 'accepted; whether it can write was not tried' : 'accepted';
+    const result = about.credential === 'actionToken' ? 'accepted; write permission was not checked' : 'accepted';
     return { ...about, ok: true, result };
   } catch (error) {
     io.signal.throwIfAborted();
-    // The service knows the token: reading is not what it is for.
+    // The service knows the token, but reading is not its purpose.
     const isForWrites = about.credential === 'actionToken' && serviceErrorCode(error) === 'forbidden';
     if (isForWrites)
-      return { ...about, ok: true, result: 'known; it cannot read, and whether it can write was not tried' };
+      return { ...about, ok: true, result: 'known, without read permission; write permission was not checked' };
     return { ...about, ok: false, result: redact(errorMessage(error)) };
   }
 }

@@ -11,16 +11,16 @@ export const checkCommand: Command = {
   options: {
     connect: {
       type: 'boolean',
-      help: 'Try addresses and credentials: one GET for each credential, never a write.',
+      help: 'Check addresses and credentials: one GET for each credential, never a write.',
     },
-    'no-secrets': { type: 'boolean', help: 'Do not look at the files of secrets: for CI.' },
-    messages: { type: 'string', value: 'N', help: 'Messages a day of an account, for the estimate; default 10000.' },
-    'failed-runs': { type: 'string', value: 'N', help: 'Runs in its workflow DLQ, for the estimate; default 100.' },
+    'no-secrets': { type: 'boolean', help: 'Do not read the files of secrets, for CI.' },
+    messages: { type: 'string', value: 'N', help: 'Messages a day of each account, for the estimate; default: 10000.' },
+    'failed-runs': { type: 'string', value: 'N', help: 'Runs in its workflow DLQ, for the estimate; default: 100.' },
     output: OUTPUT_OPTION,
   },
   details:
-    'Shows every problem as file:line:column with what to write instead, or what was understood. Exit code 0 when the\n' +
-    'configuration can be used, 1 when not. Estimates series, calls and bytes a day, and warns where they would not fit.\n' +
+    'Prints every problem as file:line:column with its fix, else the effective settings. Exit code: 0 if the\n' +
+    'configuration is valid, 1 if not. Estimates series, calls and bytes a day, and warns if they exceed the limits.\n' +
     '--connect reads one entry of the workflow DLQ with each token, and an hour of statistics with the password.',
   async run({ io, values, positionals }) {
     const format = outputFormat(values);
@@ -31,7 +31,7 @@ export const checkCommand: Command = {
     };
     const isConnecting = values['connect'] === true;
     if (isConnecting && values['no-secrets'] === true) {
-      throw new UsageError('--connect needs the secrets, and --no-secrets leaves them out; give one');
+      throw new UsageError('--connect needs the secrets that --no-secrets leaves out; remove one of them');
     }
     const { formatProblems, loadConfig } = await import('#config/load.ts');
     const loaded = loadConfig(file, { env: io.env, secrets: values['no-secrets'] !== true });
@@ -68,7 +68,7 @@ async function connectionsOf(config: Config, io: CliIo): Promise<readonly Tried[
 }
 
 function connectionsText(tried: readonly Tried[]): string {
-  if (tried.length === 0) return 'Nothing to connect to: embedded services start with the daemon.\n';
+  if (tried.length === 0) return 'No connections to check: embedded services start with the daemon.\n';
   return textTable(
     ['CONNECTION', 'CREDENTIAL', 'CALL', 'RESULT'],
     tried.map(({ account, credential, call, ok, result }) => [
@@ -86,7 +86,7 @@ function overviewText(file: string, overview: Overview, io: CliIo): string {
   const running = collectors.filter((collector) => collector.off === undefined).length;
   const counts = [count(accounts.length, 'account'), count(running, 'collector'), countPolicies(policies.length)];
   return [
-    `${paint('green', `${printable(file)} is good`)}: ${counts.join(', ')}\n`,
+    `${paint('green', `${printable(file)} is valid`)}: ${counts.join(', ')}\n`,
     textTable(
       ['ACCOUNT', 'MESSAGE API', 'MANAGEMENT API'],
       accounts.map(({ name, messageApiUrl, managementApiUrl }) => [
@@ -100,13 +100,13 @@ function overviewText(file: string, overview: Overview, io: CliIo): string {
       collectors.map(({ collector, account, schedule, off }) => [collector, account, schedule ?? `off: ${off}`]),
     ),
     policies.length === 0
-      ? 'No policies: the daemon reads and does nothing.\n'
+      ? 'No policies: the daemon only reads.\n'
       : textTable(
           ['POLICY', 'ACCOUNT', 'MODE', 'SCHEDULE', 'SOURCE'],
           policies.map(({ name, account, mode, effectiveMode, schedule, source }) => [
             name,
             account,
-            mode === effectiveMode ? mode : `${mode}, held to ${effectiveMode} by engine.mode`,
+            mode === effectiveMode ? mode : `${mode}, limited to ${effectiveMode} by engine.mode`,
             schedule,
             source,
           ]),
@@ -125,6 +125,6 @@ function countPolicies(number: number): string {
 function countOption(values: OptionValues, name: string, standard: number): number {
   const text = textOption(values, name);
   if (text === undefined) return standard;
-  if (!/^\d{1,12}$/.test(text)) throw new UsageError(`--${name} takes a whole number, not ${text}`);
+  if (!/^\d{1,12}$/.test(text)) throw new UsageError(`--${name} must be an integer, not ${text}`);
   return Number(text);
 }

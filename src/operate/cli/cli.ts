@@ -1,4 +1,4 @@
-/** The command line as a function: arguments in, exit code out. It never ends the process. */
+/** Command line as a function: arguments in, exit code out. It never ends the process. */
 import { ownCommand } from '#foundation/domain/own-command.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -29,7 +29,7 @@ export async function runCli(argv: readonly string[], io: CliIo, programs: CliPr
   }
 }
 
-/** What other programs' users expect to work as well. */
+/** Aliases that users of other programs expect. */
 const ALIASES: Readonly<Record<string, string>> = {
   '--help': 'help',
   '-h': 'help',
@@ -39,7 +39,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 function findCommand(word: string): Command {
   const name = ALIASES[word] ?? word;
-  if (name.startsWith('-')) throw new UsageError(`a command comes first, not ${name}`);
+  if (name.startsWith('-')) throw new UsageError(`the first argument must be a command, not ${name}`);
   return commandNamed(name);
 }
 
@@ -57,7 +57,7 @@ function explain(error: unknown, word: string, io: CliIo): number {
   return EXIT.failed;
 }
 
-/** A message for what a user can mend; for a mistake of the program, where it happened. */
+/** Returns a message for errors that a user can fix, and the stack for errors of the program. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const ours = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;

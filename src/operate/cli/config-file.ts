@@ -1,4 +1,4 @@
-/** Which configuration a command means, and what is wrong with it. */
+/** Configuration of a command, with its problems. */
 import { existsSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
 import { textOption, type CliIo, type OptionSpec, type OptionValues } from './command.ts';
@@ -15,7 +15,7 @@ export function configPath(values: OptionValues, env: CliIo['env']): string {
   return textOption(values, 'config') ?? (env['OPSD_CONFIG'] || 'config.yaml');
 }
 
-/** The configuration, warnings on stderr; undefined when it is not usable, which has then been said there. */
+/** Reads the configuration and writes warnings to stderr. Undefined if it is invalid, which was reported there. */
 export async function readConfig(
   io: CliIo,
   path: string,
@@ -28,6 +28,6 @@ export async function readConfig(
     io.stderr.write(`${formatProblems(problems, { color: usesColor(io.stderr, io.env) })}\n`);
   }
   if (!loaded.ok && !existsSync(path))
-    io.stderr.write('  help: name the configuration with --config FILE or OPSD_CONFIG\n');
+    io.stderr.write('  help: set the configuration with --config FILE or OPSD_CONFIG\n');
   return loaded.ok ? loaded.config : undefined;
 }

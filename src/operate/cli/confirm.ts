@@ -1,25 +1,23 @@
-/** A person says yes before anything is written: on a terminal when asked, elsewhere with --yes. */
+/** Confirmation before anything is written: on a terminal by an answer, elsewhere by --yes. */
 import { CommandError, UsageError, textOption, type Call, type OptionSpec } from './command.ts';
 
-export const YES_OPTION: OptionSpec = { type: 'boolean', short: 'y', help: 'Do it without asking.' };
+export const YES_OPTION: OptionSpec = { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' };
 
-/** @throws {CommandError} when nobody said yes; nothing has been done then */
+/** @throws {CommandError} without a confirmation; nothing was done then */
 export async function confirm({ io, values }: Call, question: string): Promise<void> {
   if (values['yes'] === true) return;
   if (io.ask === undefined) {
-    throw new CommandError(
-      'there is no terminal to ask on, and nothing was done; with --yes it is done without asking',
-    );
+    throw new CommandError('confirmation needs a terminal; nothing was done. Use --yes to skip the confirmation');
   }
   const answer = (await io.ask(`${question} [y/N] `)).trim().toLowerCase();
-  if (answer !== 'y' && answer !== 'yes') throw new CommandError('nothing was done');
+  if (answer !== 'y' && answer !== 'yes') throw new CommandError('not confirmed; nothing was done');
 }
 
-export const REASON_OPTION: OptionSpec = { type: 'string', value: 'TEXT', help: 'Why; kept in the audit log.' };
+export const REASON_OPTION: OptionSpec = { type: 'string', value: 'TEXT', help: 'Reason, recorded in the audit log.' };
 
-/** @param why what the reason answers, for the error */
+/** @param why question that the reason answers, for the error */
 export function neededReason({ values }: Call, why: string): string {
   const reason = textOption(values, 'reason')?.trim() ?? '';
-  if (reason === '') throw new UsageError(`--reason is needed: ${why}`);
+  if (reason === '') throw new UsageError(`--reason is required: ${why}`);
   return reason;
 }

@@ -1,4 +1,4 @@
-/** What commands ask of the running daemon. */
+/** Requests of commands to the running daemon. */
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { Explanation, RunSummary, Subject } from '#automate/ledger/verbs.ts';
@@ -6,15 +6,15 @@ import { CommandError } from './command.ts';
 import { exchange, isRecord, placeOf, type DaemonCall } from './daemon-exchange.ts';
 
 export interface PlanOptions {
-  /** Keeps it, so that it can be applied. */
+  /** True stores the plan, so that it can be applied. */
   readonly save: boolean;
   readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
 }
 
 /**
- * What the policy would do now. The daemon reads the service for it, which may take minutes.
+ * Requests a plan. The daemon reads the service for it, which may take minutes.
  *
- * @throws {CommandError} when no daemon answers, or it refuses; as all of these do
+ * @throws {CommandError} if no daemon responds or it rejects the request; the other functions do the same
  */
 export async function requestPlan(policy: string, options: PlanOptions, call: DaemonCall): Promise<Plan> {
   const answer = await exchange(call, { method: 'POST', path: '/api/v1/plan', body: { policy, ...options } });
@@ -28,12 +28,12 @@ export async function requestPolicies(call: DaemonCall): Promise<readonly string
   return rows.flatMap((policy) => (isRecord(policy) && typeof policy['name'] === 'string' ? [policy['name']] : []));
 }
 
-/** A plan that was kept. */
+/** Stored plan. */
 export interface KeptPlan {
   readonly id: string;
   readonly state: string;
   readonly expiresAt: number;
-  /** Acts that an approval covers. */
+  /** Number of actions that an approval covers. */
   readonly covers: number;
   readonly plan: Plan;
 }
@@ -58,11 +58,11 @@ export interface Applied {
 export async function requestApply(id: string, reason: string | undefined, call: DaemonCall): Promise<Applied> {
   const answer = await exchange(call, { method: 'POST', path: '/api/v1/apply', body: { plan: id, reason } });
   const { result } = answer;
-  if (!isRecord(result) || typeof result['outcome'] !== 'string') throw notOpsd(call, 'with how the run ended');
+  if (!isRecord(result) || typeof result['outcome'] !== 'string') throw notOpsd(call, 'with the result of the run');
   return { plan: planOf(answer['plan'], call), result: result as unknown as RunSummary };
 }
 
-/** @returns the plan's new state, as `/api/v1/plans` shows it */
+/** @returns the plan's new state, in the format of `/api/v1/plans` */
 export async function requestDecision(
   verb: 'approve' | 'reject',
   decision: { readonly plan: string; readonly reason?: string },
@@ -72,7 +72,7 @@ export async function requestDecision(
   return isRecord(plan) ? plan : {};
 }
 
-/** An act as `/api/v1/actions` shows it. */
+/** Action in the format of `/api/v1/actions`. */
 interface ActionRow {
   readonly id: number;
   readonly at: number;
@@ -98,17 +98,17 @@ export async function requestExplain(id: string, call: DaemonCall): Promise<Expl
   return answer as unknown as ExplainedEntry;
 }
 
-/** @returns what is paused: `engine`, or `policy/NAME` */
+/** @returns the paused scope: `engine`, or `policy/NAME` */
 export async function requestPause(
   pause: { readonly reason: string; readonly policy?: string },
   call: DaemonCall,
 ): Promise<string> {
   const { paused } = await exchange(call, { method: 'POST', path: '/api/v1/pause', body: pause });
-  if (typeof paused !== 'string') throw notOpsd(call, 'that it paused');
+  if (typeof paused !== 'string') throw notOpsd(call, 'that it has paused');
   return paused;
 }
 
-/** @returns how many pauses and halts were lifted */
+/** @returns the number of lifted pauses and halts */
 export async function requestUnpause(
   lifted: { readonly reason: string; readonly policy?: string; readonly group?: string },
   call: DaemonCall,
@@ -124,26 +124,26 @@ export interface ActivePause {
   readonly by: string;
 }
 
-/** The pauses that stand. */
+/** Active pauses. */
 export async function requestPauses(call: DaemonCall): Promise<readonly ActivePause[]> {
   const { pauses } = await exchange(call, { method: 'GET', path: '/api/v1/conditions' });
   return Array.isArray(pauses) ? (pauses as ActivePause[]) : [];
 }
 
-/** Where the daemon's audit log ends; undefined while nothing was written. */
+/** Last record of the daemon's audit log; undefined while the log is empty. */
 export async function requestAuditHead(call: DaemonCall): Promise<AuditHead | undefined> {
   const { head } = await exchange(call, { method: 'GET', path: '/api/v1/audit/head' });
   if (!isRecord(head)) return undefined;
   return { sequence: Number(head['sequence']), hash: String(head['hash']) };
 }
 
-/** A copy of the store, made by the daemon. @returns its size in bytes */
+/** Makes the daemon copy its store. @returns the size in bytes */
 export async function requestBackup(file: string, call: DaemonCall): Promise<number> {
   const answer = await exchange(call, { method: 'POST', path: '/api/v1/state/backup', body: { file } });
   return Number(answer['bytes']);
 }
 
-/** @returns why the store was not trusted until now; undefined when it was */
+/** @returns the reason why the store was not trusted; undefined if it was */
 export async function requestAdopt(reason: string, call: DaemonCall): Promise<string | undefined> {
   const { adopted } = await exchange(call, { method: 'POST', path: '/api/v1/state/adopt', body: { reason } });
   return typeof adopted === 'string' ? adopted : undefined;
@@ -151,19 +151,20 @@ export async function requestAdopt(reason: string, call: DaemonCall): Promise<st
 
 export interface Reloaded {
   readonly changed: boolean;
-  /** Whether web configuration files alone have changed. */
+  /** True if only web configuration files changed. */
   readonly webConfig: boolean;
-  /** Of the configuration that is good. */
+  /** Hash of the valid configuration. */
   readonly hash: string;
 }
 
 export async function requestReload(call: DaemonCall): Promise<Reloaded> {
   const { changed, webConfig, hash } = await exchange(call, { method: 'POST', path: '/-/reload' });
-  if (typeof changed !== 'boolean' || typeof hash !== 'string') throw notOpsd(call, 'that it loaded its configuration');
+  if (typeof changed !== 'boolean' || typeof hash !== 'string')
+    throw notOpsd(call, 'that it has loaded its configuration');
   return { changed, webConfig: webConfig === true, hash };
 }
 
-/** What the daemon runs with, and what stands against what was loaded last. */
+/** Hash of the running configuration, and the error of the last reload, if it failed. */
 export async function requestRunning(call: DaemonCall): Promise<{ readonly hash: string; readonly failure?: string }> {
   const [status, { conditions }] = [
     await exchange(call, { method: 'GET', path: '/api/v1/status' }),
@@ -178,7 +179,7 @@ export async function requestRunning(call: DaemonCall): Promise<{ readonly hash:
 const PLAN_STATES: readonly unknown[] = ['nothing_to_do', 'changes', 'held', 'aborted'] satisfies Plan['state'][];
 const PLAN_LISTS = ['chosen', 'checks', 'skipped', 'campaigns', 'caps', 'notes'] satisfies (keyof Plan)[];
 
-/** Enough to tell a plan from anything else; the daemon is of this program, perhaps of another version. */
+/** Checks enough to recognize a plan; the daemon may be another version of this program. */
 function planOf(value: unknown, call: DaemonCall): Plan {
   const isPlan =
     isRecord(value) && PLAN_STATES.includes(value['state']) && PLAN_LISTS.every((list) => Array.isArray(value[list]));
@@ -187,5 +188,5 @@ function planOf(value: unknown, call: DaemonCall): Plan {
 }
 
 function notOpsd(call: DaemonCall, what: string): CommandError {
-  return new CommandError(`what listens on ${placeOf(call)} did not answer ${what}`);
+  return new CommandError(`the program on ${placeOf(call)} did not respond ${what}; check that it is opsd`);
 }

@@ -1,4 +1,4 @@
-/** One request to the running daemon, over its unix socket or its address, and its JSON answer. */
+/** One request to the running daemon, over its unix socket or its address, and its JSON response. */
 import { request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
@@ -11,41 +11,41 @@ export type DaemonCall = (
   | { readonly socketPath: string }
   | {
       readonly url: URL;
-      /** The whole header; never shown. */
+      /** Complete header; never shown. */
       readonly authorization?: string;
-      /** PEM: whom to believe, and what to show. */
+      /** PEM: trusted authority, and the client's own certificate. */
       readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
     }
 ) & {
   readonly signal: AbortSignal;
-  /** Writes a command for this daemon that runs as it is printed. */
+  /** Formats a command for this daemon that can be run as printed. */
   readonly command: OwnCommand;
 };
 
 export interface Exchange {
   readonly method: 'GET' | 'POST';
-  /** From `/` on. */
+  /** Path, beginning with `/`. */
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** @throws {CommandError} when no daemon answers, or it refuses */
+/** @throws {CommandError} if no daemon responds or it rejects the request */
 export async function exchange(call: DaemonCall, asked: Exchange): Promise<Readonly<Record<string, unknown>>> {
   const { status, text } = await send(call, asked);
   let value: unknown;
   try {
     value = withOwnCommands(JSON.parse(text) as unknown, call.command);
   } catch {
-    throw new CommandError(`what listens on ${placeOf(call)} is not opsd: it did not answer with JSON`);
+    throw new CommandError(`the program on ${placeOf(call)} is not opsd: its response is not JSON`);
   }
-  if (!isRecord(value)) throw new CommandError(`what listens on ${placeOf(call)} is not opsd`);
+  if (!isRecord(value)) throw new CommandError(`the program on ${placeOf(call)} is not opsd`);
   if (status === 200) return value;
   const { error } = value;
   const said = isRecord(error) && typeof error['message'] === 'string' ? printable(error['message']) : `HTTP ${status}`;
-  throw new CommandError(`the daemon refused: ${said}`);
+  throw new CommandError(`the daemon rejected the request: ${said}`);
 }
 
-/** Whether nothing listens where a daemon was asked for. */
+/** Returns true if no program listens at the daemon's place. */
 export function isNobodyThere(error: unknown): boolean {
   if (!(error instanceof CommandError)) return false;
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
@@ -73,7 +73,7 @@ function send(call: DaemonCall, asked: Exchange): Promise<{ status: number; text
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         chunks.push(chunk);
-        if (bytes > MAX_ANSWER_BYTES) response.destroy(new Error('its answer is too long'));
+        if (bytes > MAX_ANSWER_BYTES) response.destroy(new Error('its response is too long'));
       });
       response.on('error', fail);
       response.on('end', () => {
@@ -85,7 +85,7 @@ function send(call: DaemonCall, asked: Exchange): Promise<{ status: number; text
   });
 }
 
-/** Follows no redirect, so that a token goes to the address that was named and to no other. */
+/** Opens the request. It follows no redirect, so that a token goes only to the named address. */
 function open(call: DaemonCall, { method, path }: Exchange): ClientRequest {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' };
   const options: RequestOptions = { method, signal: call.signal, agent: false, headers };
@@ -101,34 +101,34 @@ function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
   const place = placeOf(call);
   const how =
     'socketPath' in call
-      ? 'Start the daemon, or name its configuration with --config or its socket with --socket.'
-      : 'Is it the address of server.listen, and can it be reached from here?';
+      ? 'Start the daemon, or set its configuration with --config or its socket with --socket.'
+      : 'Check that it is the address of server.listen and reachable from here.';
   switch (error.code ?? '') {
     case 'ENOENT':
     case 'ECONNREFUSED':
       return new CommandError(`no daemon listens on ${place}. ${how}`, { cause: error });
     case 'EACCES':
     case 'EPERM':
-      return new CommandError(`this user may not use ${place}: run the command as the user of the daemon.`, {
+      return new CommandError(`this user cannot access ${place}: run the command as the daemon’s user.`, {
         cause: error,
       });
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return new CommandError(`nobody known here has signed the certificate of ${place}: give --ca-file FILE.`, {
+      return new CommandError(`the certificate of ${place} has no trusted issuer: add --ca-file FILE.`, {
         cause: error,
       });
     default:
-      return new CommandError(`the daemon on ${place} did not answer: ${whyNot(error, call)}`, { cause: error });
+      return new CommandError(`the daemon on ${place} did not respond: ${whyNot(error, call)}`, { cause: error });
   }
 }
 
-/** What the libraries say of the wrong scheme tells nobody which one is right. */
+/** Explains a wrong scheme: the libraries' messages do not name the right one. */
 function whyNot(error: NodeJS.ErrnoException, call: DaemonCall): string {
-  if (error.message.includes('wrong version number')) return 'it speaks no TLS; the address begins with http://.';
+  if (error.message.includes('wrong version number')) return 'it does not use TLS; use an address with http://.';
   if ('url' in call && call.url.protocol === 'http:' && error.code === 'ECONNRESET') {
-    return `${error.message}. Where it speaks TLS, the address begins with https://.`;
+    return `${error.message}. If it uses TLS, use an address with https://.`;
   }
   return error.message;
 }

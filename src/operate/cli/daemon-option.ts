@@ -1,4 +1,4 @@
-/** Which running daemon a command means: by its socket, by the configuration beside it, or by its address. */
+/** Choice of the running daemon: by its socket, by its configuration, or by its address. */
 import { existsSync, readFileSync } from 'node:fs';
 import { CommandError, textOption, UsageError, type Call, type OptionSpec } from './command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
@@ -9,17 +9,17 @@ import type { DaemonCall } from './daemon-exchange.ts';
 export const SOCKET_OPTION: OptionSpec = {
   type: 'string',
   value: 'PATH',
-  help: 'Socket of the daemon; default: the one beside its store.',
+  help: 'Socket of the daemon; default: the one next to its store.',
 };
 
-/** Those of every command that talks with the daemon. */
+/** Options of every command that sends requests to the daemon. */
 export const DAEMON_OPTIONS = {
   config: CONFIG_OPTION,
   socket: SOCKET_OPTION,
   url: {
     type: 'string',
     value: 'URL',
-    help: 'Address of the daemon, in place of its socket; default: $OPSD_URL.',
+    help: 'Address of the daemon, instead of its socket; default: $OPSD_URL.',
   },
   'token-file': {
     type: 'string',
@@ -29,26 +29,26 @@ export const DAEMON_OPTIONS = {
   'user-file': {
     type: 'string',
     value: 'FILE',
-    help: 'File with user:password in place of it; default: $OPSD_USER.',
+    help: 'File with user:password instead of a token; default: $OPSD_USER.',
   },
   'ca-file': {
     type: 'string',
     value: 'FILE',
-    help: 'File with the authority of its certificate; default: $OPSD_CA_FILE.',
+    help: 'File with the CA of the daemon’s certificate; default: $OPSD_CA_FILE.',
   },
   'cert-file': {
     type: 'string',
     value: 'FILE',
-    help: 'File with a certificate to show; default: $OPSD_CERT_FILE.',
+    help: 'File with a client certificate; default: $OPSD_CERT_FILE.',
   },
   'key-file': {
     type: 'string',
     value: 'FILE',
-    help: 'File with the key of that certificate; default: $OPSD_KEY_FILE.',
+    help: 'File with the key of the client certificate; default: $OPSD_KEY_FILE.',
   },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
-/** Commands for the daemon that this call means. */
+/** Formats commands for the daemon of this call. */
 export function commandOf({ io, values }: Pick<Call, 'io' | 'values'>): OwnCommand {
   const given = (Object.keys(DAEMON_OPTIONS) as (keyof typeof DAEMON_OPTIONS)[]).flatMap((name) => {
     const value = textOption(values, name);
@@ -57,58 +57,59 @@ export function commandOf({ io, values }: Pick<Call, 'io' | 'values'>): OwnComma
   return ownCommand(io.env, given);
 }
 
-/** Where the daemon is; undefined when it cannot be told, which has then been said on stderr. */
+/** Place of the daemon; undefined if it is unknown, which was reported on stderr. */
 export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
   const { io, values } = call;
   const { signal } = io;
   const command = commandOf(call);
   const given = ['socket', 'url', 'config'].filter((name) => textOption(values, name) !== undefined);
   if (given.includes('url') && given.length > 1) {
-    throw new UsageError(`--${given[0]} and --${given[1]} name two daemons; give one`);
+    throw new UsageError(`--${given[0]} and --${given[1]} name two daemons; remove one of them`);
   }
   const url = textOption(values, 'url') ?? (given.length === 0 ? io.env['OPSD_URL'] || undefined : undefined);
   if (url !== undefined) {
     const target = checkedUrl(url);
     const [unused] = OF_TLS.filter((name) => textOption(values, name) !== undefined);
-    if (unused !== undefined && target.protocol === 'http:') throw new UsageError(`--${unused} goes with https://`);
+    if (unused !== undefined && target.protocol === 'http:')
+      throw new UsageError(`--${unused} requires an address with https://`);
     const authorization = authorizationOf(call);
     return { url: target, ...(authorization !== undefined && { authorization }), tls: tlsOf(call), signal, command };
   }
   const [astray] = OF_URL.filter((name) => textOption(values, name) !== undefined);
   if (astray !== undefined) {
-    throw new UsageError(`--${astray} goes with --url; over the socket nobody is asked who they are`);
+    throw new UsageError(`--${astray} requires --url; the socket needs no credentials`);
   }
   const socketPath = await findSocket(call);
   return socketPath === undefined ? undefined : { socketPath, signal, command };
 }
 
 /**
- * The socket's path; undefined when the configuration is not usable, which has then been said on stderr, and no socket
- * is where it says.
+ * Path of the socket. Undefined if the configuration is invalid, which was reported on stderr, and no socket exists at
+ * its path.
  */
 export async function findSocket({ io, values }: Call): Promise<string | undefined> {
   const given = textOption(values, 'socket');
   if (given !== undefined) return given;
-  // Only the store's path is wanted: the files of secrets may be readable by the daemon alone.
+  // Only the store's path is needed: the files of secrets may be readable by the daemon only.
   const file = configPath(values, io.env);
   const config = await readConfig(io, file, { secrets: false });
   if (config !== undefined) return socketPathOf(config.storage.sqlite.path);
-  // A name with a typo in it must not reach a daemon that nobody named.
+  // A file name with a typo must not reach a daemon that the user did not name.
   const isNamed = textOption(values, 'config') !== undefined || Boolean(io.env['OPSD_CONFIG']);
   if (isNamed && !existsSync(file)) {
     io.stderr.write(
-      '  help: no daemon was asked; name the one that runs by its socket, beside its store: --socket PATH\n',
+      '  help: no request was sent; name the running daemon by its socket, next to its store: --socket PATH\n',
     );
     return undefined;
   }
-  // A daemon that runs on the configuration of before must not be without its brake.
+  // A daemon that still runs with the previous configuration must stay controllable.
   const { storePathOf } = await import('#config/store-path.ts');
   const socketPath = socketPathOf(storePathOf(file, io.env));
   if (!existsSync(socketPath)) {
-    io.stderr.write('  help: a daemon that runs can be named by its socket, beside its store: --socket PATH\n');
+    io.stderr.write('  help: name a running daemon by its socket, next to its store: --socket PATH\n');
     return undefined;
   }
-  io.stderr.write(`This configuration cannot be used; the daemon at ${socketPath} is asked all the same.\n`);
+  io.stderr.write(`This configuration is invalid; sending the request to the daemon at ${socketPath} anyway.\n`);
   return socketPath;
 }
 
@@ -117,38 +118,38 @@ function checkedUrl(text: string): URL {
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new UsageError('the URL of the daemon must begin with http:// or https://');
   }
-  // Arguments can be read by every user of the machine, and URLs land in logs.
+  // Every user of the machine can read arguments, and URLs end up in logs.
   if (url.username !== '' || url.password !== '') {
     throw new UsageError(
-      'no credentials in the URL of the daemon: give --token-file FILE or --user-file FILE, or OPSD_TOKEN or OPSD_USER',
+      'the URL of the daemon must not have credentials; use --token-file FILE, --user-file FILE, OPSD_TOKEN or OPSD_USER',
     );
   }
   return url;
 }
 
-/** Options that are about the address alone. */
+/** Options for the address only. */
 const OF_TLS = ['ca-file', 'cert-file', 'key-file'] as const;
 const OF_URL = ['token-file', 'user-file', ...OF_TLS] as const;
 
-/** What was given by an option goes before the environment, where both could be meant. */
+/** Authorization of the caller. Options override the environment. */
 function authorizationOf({ io, values }: Call): string | undefined {
   const [tokenFile, userFile] = [textOption(values, 'token-file'), textOption(values, 'user-file')];
   if (tokenFile !== undefined && userFile !== undefined) {
-    throw new UsageError('--token-file and --user-file name two callers; give one');
+    throw new UsageError('--token-file and --user-file name two callers; remove one of them');
   }
-  // Of several the first: the others are for the daemon, while one replaces another.
+  // The file may have several tokens for a rotation on the daemon's side; a command uses the first.
   if (tokenFile !== undefined) return `Bearer ${readSecret(tokenFile, 'the token').split(/\s+/)[0]!}`;
   if (userFile !== undefined) return basic(readSecret(userFile, 'user:password'), userFile);
   const [token, user] = [io.env['OPSD_TOKEN']?.trim() ?? '', io.env['OPSD_USER']?.trim() ?? ''];
-  if (token !== '' && user !== '') throw new UsageError('OPSD_TOKEN and OPSD_USER name two callers; set one');
+  if (token !== '' && user !== '') throw new UsageError('OPSD_TOKEN and OPSD_USER name two callers; unset one of them');
   if (token !== '') return `Bearer ${token}`;
   return user === '' ? undefined : basic(user, 'OPSD_USER');
 }
 
-/** @param from where it is written, for the error */
+/** @param from source of the text, for the error */
 function basic(text: string, from: string): string {
   if (text.indexOf(':') > 0) return `Basic ${Buffer.from(text).toString('base64')}`;
-  throw new CommandError(`${from} does not hold user:password`);
+  throw new CommandError(`${from} does not contain user:password`);
 }
 
 function readSecret(file: string, what: string): string {
@@ -166,7 +167,7 @@ function tlsOf({ io, values }: Call): { readonly ca?: string; readonly cert?: st
   const cert = read('cert-file', 'OPSD_CERT_FILE');
   const key = read('key-file', 'OPSD_KEY_FILE');
   if ((cert === undefined) !== (key === undefined)) {
-    throw new UsageError('a certificate to show needs both --cert-file and --key-file');
+    throw new UsageError('a client certificate needs both --cert-file and --key-file');
   }
   return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
 }

@@ -1,4 +1,4 @@
-/** What `approve` and `reject` share: a person decides on a plan they have been shown. */
+/** Common part of `approve` and `reject`: an operator decides on a shown plan. */
 import { EXIT, textOption, type Call } from './command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from './confirm.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
@@ -16,8 +16,8 @@ export async function decide(call: Call, verb: 'approve' | 'reject'): Promise<nu
   const kept = await requestStoredPlan(call.positionals[0]!, daemon);
   checkOpen(verb, kept, daemon.command);
   call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
-  const acts = `${kept.covers.toLocaleString('en-US')} ${kept.covers === 1 ? 'act' : 'acts'} of ${printable(kept.plan.policy)}`;
-  await confirm(call, verb === 'approve' ? `Allow ${acts}?` : `Refuse ${acts}?`);
+  const acts = `${kept.covers.toLocaleString('en-US')} ${kept.covers === 1 ? 'action' : 'actions'} of ${printable(kept.plan.policy)}`;
+  await confirm(call, verb === 'approve' ? `Approve ${acts}?` : `Reject ${acts}?`);
   const reason = textOption(call.values, 'reason')?.trim() ?? '';
   const decided = await requestDecision(verb, { plan: kept.id, ...(reason !== '' && { reason }) }, daemon);
   if (format !== 'table') {
@@ -25,7 +25,7 @@ export async function decide(call: Call, verb: 'approve' | 'reject'): Promise<nu
     return EXIT.ok;
   }
   const then =
-    verb === 'approve' ? `; the runs of ${printable(kept.plan.policy)} do it, the first of them at once` : '';
+    verb === 'approve' ? `; the runs of ${printable(kept.plan.policy)} apply it, the first of them at once` : '';
   call.io.stdout.write(`Plan ${printable(kept.id)} is ${printable(String(decided['state']))}${then}.\n`);
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 /**
  * `opsd demo`: the daemon over the embedded service with sample traffic. The daemon is the same as in production and
- * knows nothing of the demo: it gets a configuration (demo.yaml) with the address and the credentials of the service
- * that was started for it.
+ * knows nothing of the demo. Its configuration (demo.yaml) has the address and the credentials of the service started
+ * for it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,23 +24,23 @@ export interface DemoOptions {
   readonly seed?: number;
 }
 
-/** Well-known values: the service listens on loopback, and whoever plays with the demo may call it too. */
+/** Fixed credentials: the service listens on loopback, and users of the demo may call it as well. */
 const SERVICE = { account: 'acc-demo', token: 'demo-token', username: 'demo', password: 'demo-password' };
 const HISTORY_DAYS = 30;
-/** Three quarters of an hour of the sample traffic: after its first hour the demo does not grow. */
+/** Limit for 45 minutes of the sample traffic, so that the demo stops growing after its first hour. */
 export const DEMO_LOG_MAX_ENTRIES = 40_000;
-/** A resumed run is judged soon, so that its end can be watched. */
+/** Short, so that a user can watch the end of a resumed run. */
 const SETTLE_MS = 20_000;
-/** An outage, its halt and the way out of it pass within minutes. */
+/** Short, so that an outage, its halt and its recovery take minutes. */
 const PACE = { breakerMs: [20_000, 40_000, 80_000], listEveryMs: 5_000 };
 
-/** What the demo asks of the daemon that runs it. */
+/** Settings of the demo for its daemon. */
 export interface DemoRun {
   readonly config: Config;
   readonly level: LogLevel;
   readonly settleMs: number;
   readonly pace: { readonly breakerMs: readonly number[]; readonly listEveryMs: number };
-  /** Called once the daemon answers; the returned part ends before the daemon does. */
+  /** Called when the daemon responds; the returned part ends before the daemon does. */
   readonly onStarted: (daemon: DemoDaemon) => Disposable;
   readonly logSink?: { write(text: string): unknown };
 }
@@ -61,7 +61,7 @@ export async function runDemo(
   const emulator = stack.use(
     await startEmulator({
       clock,
-      // Real time, with what a test may do in process: the mails of this morning.
+      // Real time, but with a past that only a test can set: the mails of this morning.
       time: 'real',
       random,
       listen: { host: '127.0.0.1', port: 0 },
@@ -79,7 +79,7 @@ export async function runDemo(
     now: clock.now(),
     days: HISTORY_DAYS,
   });
-  // Of the traffic of this morning some mails are left, for the prune to take away.
+  // Some dead mails remain from this morning's traffic, for the prune to delete.
   emulator.control.seed({
     deadMessages: [
       { url: 'https://email.vendor.example/v1/send', labels: ['newsletter'], status: 503, count: 60, agoMs: 5_400_000 },
@@ -109,7 +109,7 @@ export async function runDemo(
   try {
     return await run(daemon);
   } catch (error) {
-    // It names the key of a configuration, and here is none.
+    // The message names a configuration key, but the demo has no configuration file.
     if (error instanceof Error && error.name === 'ListenError') {
       error.message = error.message.replace('server.listen', '--listen');
     }
@@ -135,15 +135,15 @@ function demoConfig(folder: string, { emulator, traffic, options, io }: DemoPart
       OPSD_DEMO_TOKEN: SERVICE.token,
       OPSD_DEMO_USERNAME: SERVICE.username,
       OPSD_DEMO_PASSWORD: SERVICE.password,
-      // Midnight, UTC: the day on which the sample traffic set the budget.
+      // Midnight UTC of the day on which the sample traffic set the budget.
       OPSD_DEMO_TODAY: new Date(io.clock.now()).toISOString().slice(0, 10),
       OPSD_DEMO_SEARCH_INDEX: traffic.searchIndexId,
       OPSD_DEMO_VECTOR_INDEX: traffic.vectorIndexId,
-      // A person watches the summary; only what needs attention may stand between its lines.
+      // On a terminal, only warnings may appear between the lines of the summary.
       OPSD_DEMO_LOG_LEVEL: io.stdout.isTTY === true ? 'warn' : 'info',
     },
   });
-  if (!loaded.ok) throw new Error(`the demo's own configuration is wrong:\n${formatProblems(loaded.problems)}`);
+  if (!loaded.ok) throw new Error(`the demo's own configuration is invalid:\n${formatProblems(loaded.problems)}`);
   if (options.listen === undefined) return loaded.config;
   return { ...loaded.config, server: { ...loaded.config.server, listen: options.listen } };
 }

@@ -1,6 +1,6 @@
 /**
- * What `opsd demo` shows: on a terminal where to look, then a summary that is drawn over itself, with log lines
- * passing above it; elsewhere one JSON line with the addresses.
+ * Output of `opsd demo`. On a terminal: the addresses, then a summary that redraws itself, with log lines above it.
+ * Elsewhere: one JSON line with the addresses.
  */
 import type { Emulator } from '#emulator/emulator.ts';
 import type { Timer } from '#foundation/platform/clock.ts';
@@ -9,7 +9,7 @@ import type { CliIo } from './command.ts';
 import { renderBanner, renderSummary, type SummaryData } from './live-summary.ts';
 import { terminalColumns } from './output.ts';
 
-/** The daemon of the demo: where it listens. */
+/** Address of the demo's daemon. */
 export interface DemoDaemon {
   readonly address: string;
   readonly socketPath: string;
@@ -22,9 +22,9 @@ export interface DemoService {
 }
 
 export interface DemoScreen {
-  /** Where log lines go while the summary is drawn; absent where nothing is drawn. */
+  /** Sink for log lines while the summary is drawn; absent without a summary. */
   readonly logSink?: { write(text: string): void };
-  /** Shows a daemon that runs, until it is disposed. */
+  /** Shows a running daemon until disposal. */
   show(daemon: DemoDaemon): Disposable;
 }
 
@@ -43,7 +43,7 @@ export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo):
   const figures = countFacts(emulator, service.account);
   let block = '';
 
-  /** Takes the summary away, writes what shall stay, and draws the summary again below it. */
+  /** Removes the summary, writes the permanent text, and draws the summary again below it. */
   function draw(stays: string, summary: string): void {
     const lines = block.split('\n').length - 1;
     const clear = lines > 0 ? `\u001B[${lines}A\u001B[J` : '';
@@ -71,7 +71,7 @@ export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo):
           ended = true;
           timer.cancel();
           block = '';
-          io.stdout.write('\nstopping; a second Ctrl-C ends at once\n');
+          io.stdout.write('\nstopping; press Ctrl-C again to end at once\n');
         },
       };
     },
@@ -91,12 +91,12 @@ function banner(daemon: DemoDaemon, service: DemoService): Parameters<typeof ren
       `npm run --silent opsd -- plan resume-billing --socket ${daemon.socketPath}`,
       `npm run --silent opsd -- pause --reason 'to see it stop' --socket ${daemon.socketPath}`,
       `curl -H 'Authorization: Bearer ${service.token}' ${service.url}/v2/workflows/dlq`,
-      'Ctrl-C ends it. Its state is temporary.',
+      'Press Ctrl-C to stop. The state is temporary.',
     ],
   };
 }
 
-/** What the embedded service did since the start, as it happened: not what the daemon has seen of it. */
+/** Counts of the embedded service since the start, independent of what the daemon has read. */
 function countFacts(emulator: Emulator, account: string): () => SummaryData['figures'] {
   let delivered = 0;
   let retries = 0;
@@ -110,19 +110,19 @@ function countFacts(emulator: Emulator, account: string): () => SummaryData['fig
   return () => [
     { label: 'delivered', value: delivered },
     { label: 'attempts to be retried', value: retries },
-    { label: 'failed for good', value: failed },
+    { label: 'failed permanently', value: failed },
     { label: 'runs in the workflow DLQ', value: emulator.workflowDlq(account).length },
   ];
 }
 
-/** What the page shows, from the API behind it; undefined when the daemon did not answer. */
+/** Data of the page, from the API; undefined if the daemon did not respond. */
 async function readStatus(address: string): Promise<Omit<SummaryData, 'figures'> | undefined> {
   const paths = ['status', 'sources', 'policies', 'actions?limit=4'];
   try {
     const parts = await Promise.all(
       paths.map(async (path) => {
         const response = await fetch(`${address}/api/v1/${path}`);
-        if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+        if (!response.ok) throw new Error(`${path} responded with ${response.status}`);
         return (await response.json()) as object;
       }),
     );

@@ -10,7 +10,7 @@ export const demoCommand: Command = {
     listen: { type: 'string', value: 'ADDRESS', help: 'Address of metrics and pages; default: 127.0.0.1:10777.' },
     seed: { type: 'string', value: 'NUMBER', help: 'Makes the sample traffic repeatable.' },
   },
-  details: 'Needs no account, no network and no configuration; state lies in a temporary folder.',
+  details: 'Needs no account, no network and no configuration. The state is in a temporary folder.',
   async run({ programs, values }) {
     const listen = textOption(values, 'listen');
     const seed = textOption(values, 'seed');
@@ -24,5 +24,5 @@ export const demoCommand: Command = {
 function parseSeed(text: string): number {
   const seed = Number(text);
   if (/^\d+$/.test(text) && seed <= MAX_SEED) return seed;
-  throw new UsageError(`--seed takes a whole number from 0 to ${MAX_SEED}, not '${text}'`);
+  throw new UsageError(`--seed must be an integer from 0 to ${MAX_SEED}, not '${text}'`);
 }

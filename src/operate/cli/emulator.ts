@@ -34,28 +34,28 @@ export const emulatorCommand: Command = {
     'header-prefix': option('header-prefix', 'PREFIX', 'Prefix of the service’s own headers'),
     product: option('product', 'NAME', 'Name in management paths, fields and plans'),
     plan: option('plan', 'NAME', 'Plan: free, paid, fixed_1m, fixed_10m, fixed_100m, fixed, enterprise'),
-    'no-limits': { type: 'boolean', help: 'Refuse nothing and hold nothing back for a limit of the plan.' },
+    'no-limits': { type: 'boolean', help: 'Do not enforce the limits of the plan.' },
     data: {
       type: 'string',
       value: 'DIR',
-      help: 'Keep everything in this folder and go on from it at the next start; default: memory.',
+      help: 'Store the state in this folder and restore it at the next start; default: memory.',
     },
-    'signing-key': keyOption('What deliveries are signed with'),
-    'next-signing-key': keyOption('What they would be signed with next'),
+    'signing-key': keyOption('Key for signing deliveries'),
+    'next-signing-key': keyOption('Next key for signing deliveries'),
     'failure-function': {
       type: 'boolean',
-      help: 'Call the failure function of a workflow whose run fails for good.',
+      help: 'Call the failure function of a workflow whose run fails permanently.',
     },
     issuer: { type: 'string', value: 'NAME', help: 'Issuer in the signatures of deliveries; default: the product.' },
-    'refuse-private': { type: 'boolean', help: 'Refuse destinations on this machine and in private networks.' },
+    'refuse-private': { type: 'boolean', help: 'Reject destinations on this machine and in private networks.' },
     control: { type: 'boolean', help: 'Serve the control path /-/emulator/, which needs no credentials.' },
-    time: { type: 'string', value: 'MODE', help: 'real or virtual (with --control, which moves it); default: real.' },
-    openapi: { type: 'boolean', help: 'Print the OpenAPI document of both APIs and end.' },
+    time: { type: 'string', value: 'MODE', help: 'real or virtual (requires --control to advance it); default: real.' },
+    openapi: { type: 'boolean', help: 'Print the OpenAPI document of both APIs and exit.' },
   },
   details:
-    'Tokens and passwords here are test values. One JSON line on stdout says that it is ready:\n' +
+    'Tokens and passwords here are test values. When ready, it prints one JSON line to stdout:\n' +
     '{"url":"http://127.0.0.1:8080","account":"7d8a1f5e-…","signingKeys":{"current":"…","next":"…"}}\n' +
-    'SIGINT and SIGTERM end it.\n' +
+    'SIGINT and SIGTERM stop it.\n' +
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
   async run({ io, values }) {
     if (values['openapi'] === true) {
@@ -130,14 +130,15 @@ async function parsePlan(text: string): Promise<PlanName> {
 
 function parseTime(values: OptionValues, control: boolean): 'real' | 'virtual' {
   const time = textOption(values, 'time') ?? 'real';
-  if (time !== 'real' && time !== 'virtual') throw new UsageError('--time takes real or virtual');
-  if (time === 'virtual' && !control) throw new UsageError('--time virtual needs --control: nothing else moves it');
+  if (time !== 'real' && time !== 'virtual') throw new UsageError('--time must be real or virtual');
+  if (time === 'virtual' && !control)
+    throw new UsageError('--time virtual requires --control, which advances the time');
   return time;
 }
 
 function parseManagement(text: string): { readonly username: string; readonly password: string } {
   const colon = text.indexOf(':');
-  if (colon < 1) throw new UsageError('--management takes USER:PASSWORD');
+  if (colon < 1) throw new UsageError('--management must be USER:PASSWORD');
   return { username: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
@@ -151,7 +152,7 @@ function parseSigningKeys(values: OptionValues): { readonly current?: string; re
 
 function whyRefused(error: NodeJS.ErrnoException): string {
   return error.code === 'EADDRINUSE'
-    ? 'another program uses it. Stop that program, or give another --listen; port 0 takes any free port.'
+    ? 'another program uses it. Stop that program, or change --listen; port 0 selects any free port.'
     : error.message;
 }
 

@@ -1,4 +1,4 @@
-/** What `opsd check` says of the future: series, calls and bytes a day, and where they would not fit. Pure. */
+/** Estimate of `opsd check`: series, calls and bytes a day, with warnings if they exceed limits. Pure. */
 import type { Config } from '#config/config.ts';
 import { overviewOf } from '#config/overview.ts';
 import { ASSUMED, workload, type Load, type Traffic } from '#config/workload.ts';
@@ -53,19 +53,19 @@ export function estimateOf(config: Config, traffic: Traffic): Estimate {
       ...apis.flatMap(({ account, api, callsPerDay, requestsPerDay }) =>
         callsPerDay <= requestsPerDay
           ? []
-          : `account ${account} needs about ${number(callsPerDay)} calls a day of the ${api} API, and its client.requestsPerDay allows ${number(requestsPerDay)}: raise it, or read less often`,
+          : `account ${account} needs about ${number(callsPerDay)} calls a day of the ${api} API, but its client.requestsPerDay allows ${number(requestsPerDay)}: raise it, or use longer intervals`,
       ),
       ...(sum(series, 'typical') <= maxSeries
         ? []
         : [
-            `about ${number(sum(series, 'typical'))} series, and telemetry.metrics.maxSeries allows ${number(maxSeries)}: raise it, or lower the max of labels`,
+            `about ${number(sum(series, 'typical'))} series, but telemetry.metrics.maxSeries allows ${number(maxSeries)}: raise it, or lower the max of labels`,
           ]),
     ],
   };
 }
 
 export function estimateText({ assumed, loads, apis, series, maxSeries }: Estimate): string {
-  const traffic = `${number(assumed.messagesPerDay)} messages a day and ${number(assumed.failedRuns)} failed runs held, an account`;
+  const traffic = `${number(assumed.messagesPerDay)} messages a day and ${number(assumed.failedRuns)} failed runs in each account`;
   return [
     `Estimated for ${traffic} (--messages, --failed-runs).\nNot counted: actions, retries, catching up.\n`,
     textTable(
@@ -85,10 +85,10 @@ export function estimateText({ assumed, loads, apis, series, maxSeries }: Estima
         ['telemetry.metrics.maxSeries', '', number(maxSeries)],
       ],
     ),
-    `Assumed of an account: ${assumed.entriesPerMessage} log entries a message, ${bytes(assumed.entryBytes)} each; ` +
+    `Assumed for each account: ${assumed.entriesPerMessage} log entries a message, ${bytes(assumed.entryBytes)} each; ` +
       `${assumed.destinations} destinations, ${assumed.workflows} workflows, ${assumed.urlGroups} URL Groups; ` +
-      'pages of 100, the last of each reading not full; as many flow-control keys found in entries as\n' +
-      'collectors.flowControl.discover allows.\n',
+      'pages of 100, the last page of each read not full. The number of flow-control keys found in entries is\n' +
+      'the maximum of collectors.flowControl.discover.\n',
   ].join('\n');
 }
 

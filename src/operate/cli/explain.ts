@@ -15,12 +15,12 @@ import {
 
 export const explainCommand: Command = {
   name: 'explain',
-  summary: 'Show why policies act on an entry, a run or a message or leave it, and what was done to it.',
+  summary: 'Explain the policies’ verdicts on an entry, a run or a message, and list earlier actions on it.',
   operands: { usage: 'ID', min: 1, max: 1 },
   options: { ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
-    'ID is a dlqId, or the id of a run or a message. Each policy of its account is asked again, which reads the service.\n' +
-    'Nothing is done. Exit code 1 when nothing knows the id.',
+    'ID is a dlqId, or the id of a run or a message. The daemon reads the service and evaluates each policy of the account.\n' +
+    'It changes nothing. Exit code: 1 if the id is unknown.',
   async run(call) {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call);
@@ -38,8 +38,8 @@ type Verdict = ExplainedEntry['policies'][number]['verdict'];
 const VERDICTS: Readonly<Record<Verdict, { readonly text: string; readonly style?: Style }>> = {
   chosen: { text: 'would act on it now', style: 'green' },
   later: { text: 'would act on it in a later run', style: 'green' },
-  left_out: { text: 'leaves it out', style: 'yellow' },
-  not_listed: { text: 'finds it in no DLQ now' },
+  left_out: { text: 'denies it', style: 'yellow' },
+  not_listed: { text: 'does not find it in a DLQ' },
   stopped: { text: 'does not act now', style: 'yellow' },
 };
 
@@ -54,7 +54,7 @@ function explainText({ id, subject, policies, actions }: ExplainedEntry, color: 
     const said = style === undefined ? text : paint(style, text);
     lines.push(`  ${printable(policy).padEnd(width)}  ${said}${why}  ${paint('dim', `(${printable(source)})`)}`);
   }
-  if (actions.length === 0) return [...lines, 'Nothing was done to it.'].map((line) => `${line}\n`).join('');
+  if (actions.length === 0) return [...lines, 'No action on it so far.'].map((line) => `${line}\n`).join('');
   const rows = actions.map((row) => [
     new Date(row.at).toISOString().slice(0, 19).replace('T', ' ') + 'Z',
     row.policy,

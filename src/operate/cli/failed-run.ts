@@ -1,16 +1,16 @@
-/** A failed workflow run as the service shows it: its entry in the workflow DLQ, and its messages in the log. */
+/** Failed workflow run in the service: its entry in the workflow DLQ, and its messages in the log. */
 import type { MessageApi, Page } from '#service/api.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 
 const PAGE_SIZE = 100;
-/** Most pages that are read: an answer that never ends must. */
+/** Page limit, for a listing that never ends. */
 const MOST_PAGES = 200;
 
 export interface FailedRun {
   readonly workflowRunId: string;
   readonly dlqId: string;
-  /** Messages to the workflow's URL that the log shows under the run's id, oldest first. */
+  /** Messages to the workflow's URL with the run's id in the log, oldest first. */
   readonly messageIds: readonly string[];
 }
 
@@ -34,7 +34,7 @@ async function byRunId(api: MessageApi, id: string, signal: AbortSignal): Promis
     const { value } = await api.listWorkflowDlq({ workflowRunId: id, count: PAGE_SIZE }, { signal });
     return value.find(({ workflowRunId }) => workflowRunId === id);
   } catch (error) {
-    // A service may not know the filter.
+    // The service may not support the filter.
     if (serviceErrorCode(error) === 'client_error') return undefined;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** The help: made from the same table that the commands are run by. */
+/** Help, generated from the table of commands. */
 import { nearest } from '#foundation/domain/suggest.ts';
 import { optionsOf } from './arguments.ts';
 import { EXIT, UsageError, type Command, type OptionSpec } from './command.ts';
@@ -6,7 +6,7 @@ import { COMMANDS } from './index.ts';
 
 export const helpCommand: Command = {
   name: 'help',
-  summary: 'Show this help, or that of a command.',
+  summary: 'Show this help, or the help of a command.',
   operands: { usage: '[COMMAND]', min: 0, max: 1 },
   options: {},
   run({ io, positionals }) {
@@ -16,7 +16,7 @@ export const helpCommand: Command = {
   },
 };
 
-/** @throws {UsageError} with what may have been meant */
+/** @throws {UsageError} with a suggestion */
 export function commandNamed(name: string): Command {
   const known = [...COMMANDS, helpCommand];
   const command = known.find((candidate) => candidate.name === name);
@@ -25,7 +25,7 @@ export function commandNamed(name: string): Command {
     name,
     known.map((candidate) => candidate.name),
   );
-  throw new UsageError(`there is no command '${name}'${meant === undefined ? '' : `; did you mean ${meant}?`}`);
+  throw new UsageError(`unknown command '${name}'${meant === undefined ? '' : `; did you mean ${meant}?`}`);
 }
 
 export function overallHelp(): string {
@@ -38,8 +38,8 @@ export function overallHelp(): string {
     'Commands:',
     ...columns(commands.map((command) => [command.name, command.summary])),
     '',
-    'Exit codes: 0 fine, 1 failed, 2 changes pending, 3 held, 4 stopped by a guard, 64 wrong usage.',
-    'Data goes to stdout, all else to stderr. NO_COLOR is honoured. More: opsd help COMMAND',
+    'Exit codes: 0 success, 1 failure, 2 changes pending, 3 held, 4 stopped by a guard, 64 wrong usage.',
+    'Data goes to stdout, everything else to stderr. NO_COLOR is honored. More: opsd help COMMAND',
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-/** The commands, in the order of the help. */
+/** Commands, in the order of the help. */
 import { applyCommand } from './apply.ts';
 import { approveCommand } from './approve.ts';
 import { auditCommand } from './audit.ts';
@@ -20,7 +20,7 @@ import { traceCommand } from './trace.ts';
 import { unpauseCommand } from './unpause.ts';
 import { versionCommand } from './version.ts';
 
-/** `help` is not among them: it needs them all (help.ts). */
+/** All commands except `help`, which needs this list (help.ts). */
 export const COMMANDS: readonly Command[] = [
   runCommand,
   demoCommand,

@@ -1,4 +1,4 @@
-/** Whether a kept plan can still be decided on, asked before it is shown: what was done is never called undone. */
+/** State check of a stored plan, before the plan is shown for a decision. */
 import { CommandError } from './command.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { KeptPlan } from './daemon-client.ts';
@@ -15,15 +15,15 @@ const STATE: Readonly<Record<string, string>> = {
   approved: 'was approved already',
   rejected: 'was rejected already',
   expired: 'has expired',
-  draft: 'does not wait for approval',
+  draft: 'is not pending approval',
 };
 
-/** @throws {CommandError} saying what became of the plan, and what to do */
+/** @throws {CommandError} with the plan's state and the next step */
 export function checkOpen(verb: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
   if (OPEN[verb].includes(state)) return;
   const next =
     state === 'draft'
-      ? `\`${command(`apply ${id}`)}\` does it`
+      ? `\`${command(`apply ${id}`)}\` applies it`
       : `\`${command(`plan ${plan.policy}`)}\` makes a new one`;
   throw new CommandError(printable(`plan ${id} ${STATE[state] ?? `is ${state}`}; ${next}`));
 }

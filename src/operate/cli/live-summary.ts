@@ -1,22 +1,22 @@
-/** What `opsd demo` shows on a terminal: where to look, and how things are now, in a few lines. Pure. */
+/** Terminal output of `opsd demo`: the addresses, and the current state in a few lines. Pure. */
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { painter, printable, type Style } from './output.ts';
 
 export interface BannerData {
   readonly version: string;
-  /** What runs: `the daemon over the embedded service`. */
+  /** Description of the running program: `the daemon over the embedded service`. */
   readonly what: string;
   readonly addresses: readonly { readonly label: string; readonly href: string }[];
-  /** Last lines, such as how to end it. */
+  /** Last lines, such as how to stop it. */
   readonly hints?: readonly string[];
 }
 
-/** A subset of the server's `Status` (`/api/v1/status`), and figures. Times are epoch milliseconds. */
+/** Subset of the server's `Status` (`/api/v1/status`), and counts. Times are epoch milliseconds. */
 export interface SummaryData {
   readonly at: number;
   readonly startedAt: number;
   readonly verdict: { readonly level: 'trouble' | 'attention' | 'starting' | 'info' | 'ok'; readonly sentence: string };
-  /** What is counted, the most telling first: `{ label: 'delivered', value: 1204 }`. */
+  /** Counts, most important first: `{ label: 'delivered', value: 1204 }`. */
   readonly figures: readonly { readonly label: string; readonly value: number }[];
   readonly sources: readonly { readonly account: string; readonly collector: string; readonly state: string }[];
   readonly policies: readonly {
@@ -25,7 +25,7 @@ export interface SummaryData {
     readonly nextRunAt?: number;
     readonly held?: { readonly guard: string; readonly since: number };
     readonly pending?: { readonly count: number };
-    /** Those that have not ended. */
+    /** Campaigns that have not ended. */
     readonly campaigns: readonly {
       readonly group: string;
       readonly state: string;
@@ -42,7 +42,7 @@ export interface SummaryData {
       readonly acted: number;
     };
   }[];
-  /** What stands, the worst first: holds, halted groups, plans that wait. */
+  /** Active conditions, most severe first: holds, halted groups, pending plans. */
   readonly conditions: readonly { readonly key: string; readonly summary: string; readonly since: number }[];
   /** Newest first. */
   readonly actions: readonly {
@@ -54,7 +54,7 @@ export interface SummaryData {
   }[];
 }
 
-/** Together they leave room on a terminal of 24 lines: more would make the summary scroll. */
+/** Limits that fit a terminal of 24 lines: a longer summary would scroll. */
 const MAX_CONDITIONS = 2;
 const MAX_POLICIES = 6;
 const MAX_CAMPAIGNS = 3;
@@ -62,7 +62,7 @@ const MAX_ACTIONS = 4;
 
 type Paint = (style: Style, text: string) => string;
 
-/** Addresses one below the other, so that a terminal makes links of them. Ends with a newline. */
+/** Addresses, one on each line, so that a terminal makes them links. Ends with a newline. */
 export function renderBanner(data: BannerData, color: boolean): string {
   const paint = painter(color);
   const width = Math.max(0, ...data.addresses.map(({ label }) => label.length));
@@ -78,7 +78,7 @@ export function renderBanner(data: BannerData, color: boolean): string {
 }
 
 /**
- * The summary as lines, none longer than `width` columns, so that it can be drawn over itself. Ends with a newline.
+ * Summary as lines of at most `width` columns, so that it can be redrawn in place. Ends with a newline.
  *
  * @param width columns of the terminal
  */
@@ -99,7 +99,7 @@ export function renderSummary(data: SummaryData, width: number, color: boolean):
     .join('');
 }
 
-/** A piece of a line: cut by its plain length, painted after. */
+/** Piece of a line: truncated by its plain length, then painted. */
 interface Segment {
   readonly text: string;
   readonly style?: Style;
@@ -145,7 +145,7 @@ function conditionLines({ conditions, at }: SummaryData): Segment[][] {
   return more > 0 ? [...lines, [{ text: `            and ${more} more`, style: 'dim' }]] : lines;
 }
 
-/** Those that halted first. */
+/** Lines of campaigns, halted ones first. */
 function campaignLines({ policies, at }: SummaryData): Segment[][] {
   const campaigns = policies
     .flatMap((policy) => policy.campaigns.map((campaign) => ({ ...campaign, policy: policy.name })))
@@ -153,7 +153,7 @@ function campaignLines({ policies, at }: SummaryData): Segment[][] {
   const lines = campaigns.slice(0, MAX_CAMPAIGNS).map((campaign): Segment[] => {
     const { policy, group, state, step, verified, judged, until } = campaign;
     const wait = until === undefined || until <= at ? '' : ` for ${formatDuration(until - at)}`;
-    const known = judged === 0 ? 'nothing judged yet' : `${verified} of ${judged} verified`;
+    const known = judged === 0 ? 'no results yet' : `${verified} of ${judged} verified`;
     return [
       { text: '  campaign  ', style: 'dim' },
       { text: `${policy} `, style: 'bold' },

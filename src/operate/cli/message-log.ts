@@ -1,4 +1,4 @@
-/** The message API of an account for a command, and what the log has of one message. */
+/** Message API of an account for a command, and the log of one message. */
 import type { LogQuery, MessageApi } from '#service/api.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Account } from '#config/config.ts';
@@ -7,13 +7,13 @@ import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { CommandError, type CliIo } from './command.ts';
 
 const PAGE_SIZE = 100;
-/** Far more entries than a message has: an answer that never ends must. */
+/** Page limit, far above the entries of a message, for a listing that never ends. */
 const MOST_PAGES = 50;
 
 /**
  * Runs the work with the message API of an account.
  *
- * @throws {CommandError} when the account cannot be asked, or does not answer
+ * @throws {CommandError} if the account has no such API, or it does not respond
  */
 export async function withMessageApi<T>(
   { account, io }: { readonly account: Account; readonly io: CliIo },
@@ -22,14 +22,14 @@ export async function withMessageApi<T>(
   const { messageApi } = account;
   if (messageApi === undefined) throw new CommandError(`account ${account.name} has no message API configured`);
   if (messageApi.url === 'embedded') {
-    throw new CommandError(`account ${account.name} is embedded in its daemon, which a command cannot ask for its log`);
+    throw new CommandError(`account ${account.name} is embedded in its daemon, so a command cannot read its log`);
   }
   const { createClient } = await import('#service/create-client.ts');
   const { EventBus } = await import('#foundation/events/events.ts');
   const { systemRandom } = await import('#foundation/platform/random.ts');
   const { Secret } = await import('#foundation/platform/secret.ts');
   const { url, token, tokenFile } = messageApi;
-  // Between two tries nothing else does.
+  // Between two attempts nothing else keeps the process alive.
   using _alive = keepAlive();
   await using client = createClient(
     {
@@ -67,7 +67,7 @@ async function entriesOf(api: MessageApi, query: LogQuery, signal: AbortSignal):
   for (let page = 0; page < MOST_PAGES; page += 1) {
     const asked = { ...query, count: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
     const answer = await api.listLogs(asked, { signal });
-    // A filter may have been ignored.
+    // The service may have ignored the filter.
     entries.push(...answer.value.filter(({ messageId }) => messageId === query.messageId));
     cursor = answer.cursor;
     if (cursor === undefined) return entries;

@@ -5,7 +5,7 @@ export const metricsCommand: Command = {
   name: 'metrics',
   summary: 'Print the catalogue of metrics.',
   details:
-    'On a terminal as wide as it is, elsewhere a line for each metric. Unit and source are what docs/metrics.md says.',
+    'On a terminal, the table fits its width; elsewhere each metric is one line. docs/metrics.md explains unit and source.',
   options: { output: OUTPUT_OPTION, markdown: { type: 'boolean', help: 'Print tables for documentation.' } },
   async run({ io, values }) {
     const format = outputFormat(values);

@@ -1,4 +1,4 @@
-/** Data as a table, as JSON or as YAML. Texts of other people reach the terminal without their control characters. */
+/** Output as a table, JSON or YAML. Control characters in external texts never reach the terminal. */
 import { redact, redactData } from '#foundation/domain/redact.ts';
 import { UsageError, textOption, type CliIo, type OptionSpec, type OptionValues, type TextStream } from './command.ts';
 
@@ -9,14 +9,15 @@ export const OUTPUT_OPTION: OptionSpec = {
   type: 'string',
   short: 'o',
   value: OUTPUT_FORMATS.join('|'),
-  help: 'Form of the output; default: table.',
+  help: 'Output format; default: table.',
 };
 
 /** @throws {UsageError} */
 export function outputFormat(values: OptionValues): OutputFormat {
   const given = textOption(values, 'output') ?? 'table';
   const format = OUTPUT_FORMATS.find((known) => known === given);
-  if (format === undefined) throw new UsageError(`--output takes ${OUTPUT_FORMATS.join(', ')}, not '${given}'`);
+  if (format === undefined)
+    throw new UsageError(`--output must be one of ${OUTPUT_FORMATS.join(', ')}, not '${given}'`);
   return format;
 }
 
@@ -25,20 +26,20 @@ export function writeDocument(io: CliIo, document: unknown): void {
   io.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
 }
 
-/** Writes the data, redacted, and nothing else to stdout. */
+/** Writes the redacted data to stdout, and nothing else. */
 export async function writeData(io: CliIo, format: 'json' | 'yaml', data: unknown): Promise<void> {
   if (format === 'json') {
     io.stdout.write(`${JSON.stringify(redactData(data), undefined, 2)}\n`);
     return;
   }
   const { stringify } = await import('yaml');
-  // Through JSON first: both forms have the same fields, and neither has those that are undefined.
+  // Converted through JSON first, so that both formats have the same fields and no undefined ones.
   io.stdout.write(
     stringify(JSON.parse(JSON.stringify(redactData(data))), { lineWidth: 0, aliasDuplicateObjects: false }),
   );
 }
 
-/** Columns two spaces apart; the last one is not padded. */
+/** Table with columns two spaces apart; the last column is not padded. */
 export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const clean = [header, ...rows.map((row) => row.map(printable))];
   const widths = header.map((_title, index) => Math.max(...clean.map((row) => row[index]?.length ?? 0)));
@@ -53,7 +54,7 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
     .join('');
 }
 
-/** Returns the text without credentials, on one line, and with nothing in it that a terminal would obey. */
+/** Returns the text without credentials, on one line, and without control characters for a terminal. */
 export function printable(text: string): string {
   return redact(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
     const code = character.codePointAt(0)!;
@@ -61,19 +62,19 @@ export function printable(text: string): string {
   });
 }
 
-/** Some terminals say that they have no columns at all. */
+/** Columns of a terminal; some terminals report none. */
 export function terminalColumns({ columns = 0 }: TextStream): number {
   return columns > 0 ? columns : 80;
 }
 
-/** Whether to paint: on a terminal that can, unless NO_COLOR says no. */
+/** Returns true if the stream is a terminal with colors, unless NO_COLOR is set. */
 export function usesColor(stream: TextStream, env: CliIo['env']): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
 export interface TextStyle {
   readonly color: boolean;
-  /** Columns of the terminal; absent where nothing needs to be cut. */
+  /** Columns of the terminal; absent if nothing has to be truncated. */
   readonly width?: number;
 }
 

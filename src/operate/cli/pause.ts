@@ -5,20 +5,20 @@ import { OUTPUT_OPTION, outputFormat, printable, writeData } from './output.ts';
 
 export const pauseCommand: Command = {
   name: 'pause',
-  summary: 'Stop all policies, or one: nothing more is sent.',
+  summary: 'Pause all policies, or one: no more requests are sent.',
   options: {
-    policy: { type: 'string', value: 'NAME', help: 'This policy alone; default: all of them.' },
+    policy: { type: 'string', value: 'NAME', help: 'Only this policy; default: all policies.' },
     reason: REASON_OPTION,
     ...DAEMON_OPTIONS,
     output: OUTPUT_OPTION,
   },
   details:
-    'The brake. It asks nothing back. It is looked at before every single request, so at most the one under way still\n' +
-    'goes out. It holds across restarts until opsd unpause. Metrics and pages go on. Where no daemon answers: make the\n' +
+    'Takes effect without confirmation. The daemon checks it before every request, so at most the request in flight is\n' +
+    'sent. It lasts across restarts until opsd unpause. Metrics and pages continue. If no daemon responds: create the\n' +
     'file of engine.killSwitchFile, or stop the daemon.',
   async run(call) {
     const format = outputFormat(call.values);
-    const reason = neededReason(call, 'why is it stopped?');
+    const reason = neededReason(call, 'why are you pausing?');
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
     const { requestPause } = await import('./daemon-client.ts');

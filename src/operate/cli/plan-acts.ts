@@ -1,17 +1,17 @@
-/** The acts of a plan in words and as rows: each of the five actions says what is true of it. Pure. */
+/** Actions of a plan as text and as rows, for each of the five actions. Pure. */
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { ActionType, Plan, Proposal, PruneFilter, PruneProposal } from '#foundation/domain/plan.ts';
 
-/** What cannot be taken back, in the head of a plan. */
+/** Irreversible consequence, for the head of a plan. */
 export const CONSEQUENCE: Readonly<Record<ActionType, string>> = {
   'workflow-dlq.resume': 'a resumed run cannot be cancelled',
-  'workflow-dlq.delete': 'a deleted entry does not come back',
-  'message-dlq.delete': 'a deleted message does not come back',
-  'message-dlq.prune': 'what is deleted was seen by nobody and does not come back',
-  'budget.raise': 'a raise is taken back by hand alone',
+  'workflow-dlq.delete': 'a deleted entry cannot be restored',
+  'message-dlq.delete': 'a deleted message cannot be restored',
+  'message-dlq.prune': 'deleted messages were never listed and cannot be restored',
+  'budget.raise': 'a raise can only be reverted manually',
 };
 
-/** What applying the plan would do: `resume 27 runs now, 182 more are left for later`. */
+/** Effect of applying the plan: `resume 27 runs now, 182 more are left for later`. */
 export function actText(plan: Plan): string {
   const { chosen, account, backlog } = plan;
   const now = chosen.length;
@@ -25,7 +25,7 @@ export function actText(plan: Plan): string {
       return `delete ${counted(now, 'message')} of the DLQ of ${account}${later}`;
     case 'message-dlq.prune': {
       const items = chosen.reduce((sum, page) => sum + page.items, 0);
-      return `delete up to ${counted(items, 'message')} of the DLQ of ${account} unseen, in ${counted(now, 'page')}`;
+      return `delete up to ${counted(items, 'message')} of the DLQ of ${account} without listing them, in ${counted(now, 'page')}`;
     }
     case 'budget.raise': {
       const [raise] = chosen;
@@ -36,7 +36,7 @@ export function actText(plan: Plan): string {
   }
 }
 
-/** A header and rows. */
+/** Header and rows. */
 export function actRows(plan: Plan, proposals: readonly Proposal[]): readonly (readonly string[])[] {
   switch (plan.action) {
     case 'workflow-dlq.resume':
@@ -52,7 +52,7 @@ export function actRows(plan: Plan, proposals: readonly Proposal[]): readonly (r
     case 'message-dlq.delete':
       return [['dlqId', 'message', 'learned', 'status', 'destination'], ...proposals.map(messageRow)];
     case 'message-dlq.prune':
-      return [['page', 'at most', 'failed before', 'and'], ...proposals.map(pageRow)];
+      return [['page', 'at most', 'failed before', 'filters'], ...proposals.map(pageRow)];
     case 'budget.raise':
       return [['account', 'from', 'to'], ...proposals.map(budgetRow)];
   }
@@ -73,7 +73,7 @@ function runRow(one: Proposal, { at }: Plan): string[] {
 
 function messageRow(one: Proposal): string[] {
   if (one.action !== 'message-dlq.delete') return [one.target];
-  const status = one.status === undefined ? 'no answer' : String(one.status);
+  const status = one.status === undefined ? 'no response' : String(one.status);
   return [one.dlqId, one.messageId, moment(one.failedAt), status, one.url ?? ''];
 }
 

@@ -1,27 +1,27 @@
-/** A plan for a person: what was read, who was left out and why, what would be done, and how to do it. Pure. */
+/** Plan as text: what was read, which entries were denied and why, the actions, and the next commands. Pure. */
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
 import { painter, printable, textTable, type Style, type TextStyle } from './output.ts';
 import { actRows, CONSEQUENCE, counted, number } from './plan-acts.ts';
 
-/** Entries that are listed; the rest is counted. JSON and YAML have them all. */
+/** Maximum number of listed entries; the rest is counted. JSON and YAML have all of them. */
 const MAX_LISTED = 50;
 const MAX_CAMPAIGNS = 20;
 const MAX_CHECKS = 12;
 
-/** The column in which facts begin. */
+/** Column in which facts begin. */
 const INDENT = ' '.repeat(10);
 const GAP = '   ';
 
 export interface PlanTextOptions extends TextStyle {
-  /** Whether a question follows, which says how to go on. */
+  /** True if a question about the next step follows. */
   readonly isAsked?: boolean;
-  /** Writes a command that runs as it is printed; default: `opsd` on the path. */
+  /** Formats a command that can be run as printed; default: `opsd` from the path. */
   readonly command?: OwnCommand;
 }
 
-/** Writes parts one after the other, and begins a line where the next would not fit. */
+/** Page of parts in sequence; a new line begins if the next part does not fit. */
 class Page {
   readonly #lines: string[] = [];
   readonly #width: number;
@@ -32,7 +32,7 @@ class Page {
     this.#width = Math.max(40, width);
   }
 
-  /** @param parts plain texts, each with the style of its first word or of all */
+  /** @param parts plain texts, each with an optional style */
   fact(title: string, parts: readonly Part[], gap = GAP): void {
     let line = title.padEnd(INDENT.length);
     let used = INDENT.length;
@@ -52,7 +52,7 @@ class Page {
     }
   }
 
-  /** Commands to copy: never broken. */
+  /** Commands for copying, which are never wrapped. */
   loose(parts: readonly Part[]): void {
     const texts = parts.map(({ text, style }) =>
       style === undefined ? printable(text) : this.paint(style, printable(text)),
@@ -61,7 +61,7 @@ class Page {
     this.#lines.push(...(isWide ? texts : [texts.join(GAP)]));
   }
 
-  /** Words of one sentence, broken where they no longer fit. */
+  /** Words of one sentence, wrapped at the width. */
   prose(title: string, text: string, style?: Style): void {
     const words = printable(text).split(' ');
     this.fact(
@@ -71,7 +71,7 @@ class Page {
     );
   }
 
-  /** Lines as they are, cut where the terminal ends. */
+  /** Unchanged lines, truncated at the terminal's width. */
   lines(texts: readonly string[]): void {
     for (const text of texts) {
       this.#lines.push(text.length > this.#width ? `${text.slice(0, this.#width - 1)}…` : text);
@@ -119,9 +119,9 @@ function head(page: Page, plan: Plan): void {
 const SUBJECT: Readonly<Record<Plan['action'], string>> = {
   'workflow-dlq.resume': 'workflow DLQ',
   'workflow-dlq.delete': 'workflow DLQ',
-  'message-dlq.delete': 'ids learned from failure callbacks; no operation lists the messages',
-  'message-dlq.prune': 'nothing: no operation lists the messages that it would delete',
-  'budget.raise': 'spend of the account; no operation tells its budget',
+  'message-dlq.delete': 'ids from failure callbacks; no operation lists the messages',
+  'message-dlq.prune': 'nothing: no operation lists the messages to delete',
+  'budget.raise': 'spend of the account; no operation reads its budget',
 };
 
 function readParts(plan: Plan): Part[] {
@@ -148,11 +148,11 @@ function part(text: string): Part {
   return { text };
 }
 
-/** What keeps the plan from being done, or lets it be done. */
+/** What holds the plan, or what approves it. */
 function authority(page: Page, plan: Plan): void {
   const { mode, effectiveMode, stopped, needsApproval, overruled } = plan;
   if (effectiveMode !== 'enforce') {
-    const reduced = mode === effectiveMode ? '' : ` (written as ${mode})`;
+    const reduced = mode === effectiveMode ? '' : ` (configured as ${mode})`;
     const then = effectiveMode === 'approve' ? 'a run would wait for approval' : 'a run would not act';
     page.prose('Mode', `${effectiveMode}${reduced}: ${then}`, 'yellow');
   }
@@ -161,7 +161,7 @@ function authority(page: Page, plan: Plan): void {
     page.prose(isAborted ? 'Aborted' : 'Held', `${stopped.guard}: ${stopped.reason}`, isAborted ? 'red' : 'yellow');
   }
   if (needsApproval !== undefined) {
-    page.prose('Approval', `needed: ${needsApproval.guard}, ${needsApproval.reason}`, 'yellow');
+    page.prose('Approval', `required: ${needsApproval.guard}, ${needsApproval.reason}`, 'yellow');
   }
   if (overruled !== undefined) {
     const settings = Object.entries(overruled.settings).map(([name, value]) => `${name}=${value}`);
@@ -169,7 +169,7 @@ function authority(page: Page, plan: Plan): void {
   }
 }
 
-/** What was asked of groups and facts. The ramp's answer is the line of its campaign. */
+/** Checks of groups and facts. The ramp's result is on the line of its campaign. */
 function checks(page: Page, plan: Plan): void {
   const asked = plan.checks.filter(({ guard }) => guard !== 'ramp');
   const failed = asked.filter(({ passed }) => !passed);
@@ -187,7 +187,7 @@ function checks(page: Page, plan: Plan): void {
   ]);
 }
 
-/** A sum that can be checked: what was listed, less what was left out, is what would be done now or later. */
+/** Verifiable sum: the listed entries minus the denied ones are the actions of this run and of later runs. */
 function sum(page: Page, plan: Plan): void {
   if (plan.action === 'message-dlq.prune' || plan.action === 'budget.raise') return;
   if (plan.action.startsWith('workflow-dlq') && plan.read?.complete !== true) return;
@@ -216,7 +216,7 @@ function campaigns(page: Page, plan: Plan): void {
 
 function campaignParts({ group, step, now, next, verified, judged, matched, held }: PlanCampaign): Part[] {
   const then = next.length === 0 || matched <= now ? '' : `, then ${next.map(number).join(', ')}`;
-  const sofar = judged === 0 ? 'nothing judged yet' : `verified so far ${number(verified)} of ${number(judged)}`;
+  const sofar = judged === 0 ? 'nothing judged yet' : `verified so far: ${number(verified)} of ${number(judged)}`;
   return [
     { text: group === '' ? 'all' : group, style: 'bold' },
     part(`step ${step}: ${number(now)} of ${number(matched)} now${then}`),
@@ -240,13 +240,15 @@ function caps(page: Page, plan: Plan): void {
 function drain(page: Page, { drain: left, stopped, campaigns: groups }: Plan): void {
   if (left === undefined) return;
   const about = left.ms < 60_000 ? 'one run' : `about ${formatDuration(Math.ceil(left.ms / 60_000) * 60_000)}`;
-  // The end of a halt is known, and counted in.
+  // The end of a halt is known, and included in the time.
   const hold = [stopped, ...groups.map(({ held }) => held)].find((one) => one !== undefined && one.guard !== 'ramp');
   const inTime = left.ms < 60_000 ? 'this run' : about;
   const time = hold === undefined ? inTime : `${about} after the hold by ${hold.guard} ends`;
   const lost =
-    left.expiring === 0 ? 'nothing expires before' : `${counted(left.expiring, 'entry', 'entries')} expire before`;
-  const first = left.expiring === 0 ? [] : [part('what expires first goes first')];
+    left.expiring === 0
+      ? 'nothing expires before that'
+      : `${counted(left.expiring, 'entry', 'entries')} expire before that`;
+  const first = left.expiring === 0 ? [] : [part('entries that expire first are resumed first')];
   page.fact(
     'Drain',
     [part(time), { text: lost, ...(left.expiring > 0 && { style: 'yellow' as const }) }, ...first],
@@ -254,7 +256,7 @@ function drain(page: Page, { drain: left, stopped, campaigns: groups }: Plan): v
   );
 }
 
-/** The acts; of a plan that does nothing now, those that wait. */
+/** List of actions; if none is in this run, the waiting ones. */
 function listing(page: Page, plan: Plan): void {
   const acts = actsOf(plan);
   if (acts.length === 0) return;
@@ -262,7 +264,7 @@ function listing(page: Page, plan: Plan): void {
   const waits = plan.chosen.length === 0;
   const [header = [], ...rows] = actRows(plan, shown);
   const more = (waits ? plan.matched : acts.length) - shown.length;
-  if (waits) page.lines(['   Deferred; none of them is sent now:']);
+  if (waits) page.lines(['   Waiting; none is in this run:']);
   page.lines(
     textTable(header, rows)
       .trimEnd()
@@ -276,7 +278,7 @@ function actsOf({ chosen, deferred = [] }: Plan): readonly Proposal[] {
   return chosen.length > 0 ? chosen : deferred;
 }
 
-/** What a person may do now. */
+/** Next commands. */
 function next(page: Page, plan: Plan, command: OwnCommand): void {
   const [first] = actsOf(plan);
   const mayApply = plan.effectiveMode === 'enforce' || plan.effectiveMode === 'approve';
@@ -293,7 +295,7 @@ function next(page: Page, plan: Plan, command: OwnCommand): void {
   }
 }
 
-/** The limit that keeps the plan small, if it is one that a person may overrule, with a value to begin from. */
+/** Limit that restricts the plan, if an operator can overrule it, with a suggested value. */
 function overrulable(plan: Plan): string | undefined {
   if (plan.state === 'aborted' || plan.overruled !== undefined) return undefined;
   if (plan.stopped?.guard === 'min_interval') return 'limits.minInterval=1s';

@@ -7,24 +7,24 @@ import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from './output.ts';
 
 export const planCommand: Command = {
   name: 'plan',
-  summary: 'Show what policies would do now; nothing is done.',
+  summary: 'Show what policies would do now, without doing it.',
   operands: { usage: '[POLICY…]', min: 0, max: Infinity },
   options: {
-    once: { type: 'boolean', help: 'Overrule limits for this plan alone, by --set, for a --reason.' },
+    once: { type: 'boolean', help: 'Overrule limits for this plan only; requires --set and --reason.' },
     set: {
       type: 'string',
       value: 'LIMIT=VALUE',
       multiple: true,
-      help: 'Such as limits.maxPerHour=6000; may be repeated.',
+      help: 'Limit to overrule, such as limits.maxPerHour=6000; may be repeated.',
     },
-    reason: { ...REASON_OPTION, help: 'Why limits are overruled; kept in the audit log.' },
+    reason: { ...REASON_OPTION, help: 'Reason for overruling limits, recorded in the audit log.' },
     ...DAEMON_OPTIONS,
     output: OUTPUT_OPTION,
   },
   details:
-    'Asks the running daemon; without a policy, for all of them. What is shown is kept for an hour, and opsd apply does\n' +
-    'it. Exit code 0 when there is nothing to do, 2 when there are changes, 3 when a guard holds them, 4 when a guard\n' +
-    'aborted, 1 on an error; of several policies the highest.',
+    'The running daemon makes the plan; without a policy, one for each policy. It is stored for an hour, for opsd\n' +
+    'apply. Exit code: 0 if there is nothing to do, 2 if there are changes, 3 if a guard holds them, 4 if a guard\n' +
+    'aborted, 1 on an error; for several policies the highest.',
   async run(call) {
     const format = outputFormat(call.values);
     const overrule = overruleOf(call);
@@ -32,7 +32,7 @@ export const planCommand: Command = {
     if (daemon === undefined) return EXIT.failed;
     const { requestPlan, requestPolicies } = await import('./daemon-client.ts');
     const names = call.positionals.length > 0 ? [...new Set(call.positionals)] : await requestPolicies(daemon);
-    // One after the other: each reads the service, within the same limits of requests.
+    // Sequential: each plan reads the service, within the same request limits.
     const plans: Plan[] = [];
     for (const name of names) plans.push(await requestPlan(name, { save: true, ...overrule }, daemon));
     await show(call, format, plans);
@@ -47,7 +47,7 @@ const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
   aborted: EXIT.aborted,
 };
 
-/** Overruling is said three times over, since it is what guards are there against: once, what, and why. */
+/** Limits to overrule. Three options state it, since it defeats guards: once, what, and why. */
 function overruleOf({ values, positionals }: Call): Pick<PlanOptions, 'overrule'> {
   const given = values['set'];
   const texts = Array.isArray(given) ? given : [];
@@ -56,12 +56,12 @@ function overruleOf({ values, positionals }: Call): Pick<PlanOptions, 'overrule'
     if (texts.length > 0 || reason !== '') throw new UsageError('--set and --reason overrule limits; they need --once');
     return {};
   }
-  if (texts.length === 0) throw new UsageError('--once needs --set LIMIT=VALUE: what is overruled?');
-  if (reason === '') throw new UsageError('--once needs --reason TEXT: why?');
-  if (positionals.length !== 1) throw new UsageError('--once is for one policy; name it');
+  if (texts.length === 0) throw new UsageError('--once requires --set LIMIT=VALUE');
+  if (reason === '') throw new UsageError('--once requires --reason TEXT');
+  if (positionals.length !== 1) throw new UsageError('--once requires exactly one policy');
   const settings = texts.map((text): readonly [string, string] => {
     const [name = '', ...value] = text.split('=');
-    if (name === '' || value.join('=') === '') throw new UsageError(`--set takes LIMIT=VALUE, not '${text}'`);
+    if (name === '' || value.join('=') === '') throw new UsageError(`--set must be LIMIT=VALUE, not '${text}'`);
     return [name, value.join('=')];
   });
   const names = settings.map(([name]) => name);

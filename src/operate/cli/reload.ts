@@ -7,9 +7,9 @@ import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';
 import { printable } from './output.ts';
 
 const ASK_EVERY_MS = 200;
-/** A daemon that takes up another change just now, since its files changed, listens to nobody for a moment. */
+/** Retry time while the daemon does not listen: it may be replacing its configuration after a change of its files. */
 const AWAY_MS = 5_000;
-/** A request that is under way may take so long to end before the new configuration runs. */
+/** Time limit for the new configuration. The daemon first finishes the request in flight. */
 const LONGEST_MS = 60_000;
 
 export const reloadCommand: Command = {
@@ -17,23 +17,23 @@ export const reloadCommand: Command = {
   summary: 'Load the configuration of the running daemon again.',
   options: DAEMON_OPTIONS,
   details:
-    'The same as SIGHUP; a change of the files is seen within seconds without either. A configuration that is not good\n' +
-    'changes nothing, and what is wrong is shown with its line; where policies may have been meant, those that run only\n' +
-    'watch until it is mended. Waits until the daemon runs with it.',
+    'Same as SIGHUP. The daemon also detects changed files within seconds. An invalid configuration changes nothing, and\n' +
+    'its errors are printed with their lines. If the errors may concern policies, the running policies stay in audit until\n' +
+    'they are fixed. Waits until the daemon runs with the new configuration.',
   async run(call) {
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
     const { changed, webConfig, hash } = await ask(daemon, call);
     if (changed) await runsWith(hash, daemon, call);
-    let said = 'Nothing has changed.';
+    let said = 'The configuration has not changed.';
     if (changed) said = 'The daemon runs with the changed configuration.';
-    else if (webConfig) said = 'The web configuration files hold as they are now; nothing else has changed.';
+    else if (webConfig) said = 'The changed web configuration files apply now; nothing else has changed.';
     call.io.stdout.write(`${said}\n`);
     return EXIT.ok;
   },
 };
 
-/** @throws {CommandError} when nobody answers for longer than an exchange usually takes, or the configuration is not good */
+/** @throws {CommandError} if the daemon does not respond within the retry time, or the configuration is invalid */
 async function ask(daemon: DaemonCall, { io }: Call): Promise<Reloaded> {
   const { requestReload } = await import('./daemon-client.ts');
   using _alive = keepAlive();
@@ -61,13 +61,13 @@ async function runsWith(hash: string, daemon: DaemonCall, { io }: Call): Promise
       if (running.hash === hash) return;
       failure = running.failure;
     } catch (error) {
-      // Nobody answers while it is exchanged.
+      // The daemon does not respond while it replaces its configuration.
       if (!(error instanceof CommandError)) throw error;
       last = error;
     }
     if (failure !== undefined) throw new CommandError(printable(failure));
   }
-  throw new CommandError('the daemon has not taken up the configuration in a minute; its log says why', {
+  throw new CommandError('the daemon has not loaded the configuration within a minute; see its log', {
     cause: last,
   });
 }

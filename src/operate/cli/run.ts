@@ -6,9 +6,9 @@ export const runCommand: Command = {
   summary: 'Run the daemon.',
   options: { config: CONFIG_OPTION },
   details:
-    'Runs until SIGINT or SIGTERM, which end it cleanly; a second one ends it at once. SIGHUP, opsd reload and a change\n' +
-    'of its files load the configuration again; one that is not good changes nothing. Logs go to stderr, as JSON\n' +
-    'when that is not a terminal. Secrets come from files or the environment, never from arguments.',
+    'Runs until SIGINT or SIGTERM, which stop it cleanly; a second one kills it. SIGHUP, opsd reload and a change\n' +
+    'of its files reload the configuration; an invalid one changes nothing. Logs go to stderr, as JSON\n' +
+    'if stderr is not a terminal. Secrets come from files or the environment, never from arguments.',
   async run({ io, programs, values }) {
     const path = configPath(values, io.env);
     const config = await readConfig(io, path, { secrets: true });

@@ -5,17 +5,17 @@ import { commandOf, findSocket, SOCKET_OPTION } from './daemon-option.ts';
 
 export const stateCommand: Command = {
   name: 'state',
-  summary: 'Copy the store, put a copy back, let it act again.',
+  summary: 'Back up the store, restore it, and adopt a restored store.',
   operands: { usage: 'backup FILE | restore FILE | adopt', min: 1, max: 2 },
   options: {
-    reason: { type: 'string', value: 'TEXT', help: 'adopt: why this store may act; kept in the audit log.' },
+    reason: { type: 'string', value: 'TEXT', help: 'adopt: reason why this store may act, recorded in the audit log.' },
     config: CONFIG_OPTION,
     socket: SOCKET_OPTION,
   },
   details:
-    'backup asks the running daemon for a copy as of one moment. restore puts one in the place of the store while no\n' +
-    'daemon runs; the store that was there is kept beside it. A restored store does not know what was done since: the\n' +
-    'daemon watches and plans, and does nothing until a person has looked and says: adopt.',
+    'backup makes the running daemon write a consistent copy. restore replaces the store by a copy while no daemon\n' +
+    'runs; the replaced store is kept next to it. A restored store lacks later actions, so the daemon only reads and\n' +
+    'plans until an operator has checked it and runs adopt.',
   async run(call) {
     const [verb = '', file] = call.positionals;
     switch (verb) {
@@ -27,7 +27,7 @@ export const stateCommand: Command = {
         if (file !== undefined) throw new UsageError(`state adopt does not take '${file}'`);
         return adopt(call);
       default:
-        throw new UsageError(`state takes backup FILE, restore FILE or adopt, not '${verb}'`);
+        throw new UsageError(`the operands of state must be backup FILE, restore FILE or adopt, not '${verb}'`);
     }
   },
 };
@@ -43,28 +43,30 @@ async function backup(call: Call, file: string): Promise<number> {
 
 async function restore({ io, values }: Call, file: string): Promise<number> {
   if (textOption(values, 'socket') !== undefined)
-    throw new UsageError('state restore works on the file, not on a daemon');
+    throw new UsageError('state restore works on the file, not on a daemon; remove --socket');
   const config = await readConfig(io, configPath(values, io.env), { secrets: false });
   if (config === undefined) return EXIT.failed;
   const { path } = config.storage.sqlite;
   const { restoreStore } = await import('#storage/backup.ts');
   const label = new Date(io.clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const kept = restoreStore(file, path, { label });
-  io.stdout.write(`${path} is now the copy ${file}.\n`);
-  if (kept !== undefined) io.stdout.write(`The store that was there is ${kept}.\n`);
+  io.stdout.write(`${path} is restored from ${file}.\n`);
+  if (kept !== undefined) io.stdout.write(`The previous store is ${kept}.\n`);
   const adopt = commandOf({ io, values })('state adopt --reason TEXT');
-  io.stdout.write(`The daemon will do nothing with it until: ${adopt}\n`);
+  io.stdout.write(`The daemon will not act on it until: ${adopt}\n`);
   return EXIT.ok;
 }
 
 async function adopt(call: Call): Promise<number> {
   const reason = textOption(call.values, 'reason')?.trim() ?? '';
-  if (reason === '') throw new UsageError('--reason is needed: why may this store act?');
+  if (reason === '') throw new UsageError('--reason is required: why may this store act?');
   const socketPath = await findSocket(call);
   if (socketPath === undefined) return EXIT.failed;
   const { requestAdopt } = await import('./daemon-client.ts');
   const because = await requestAdopt(reason, { socketPath, signal: call.io.signal, command: commandOf(call) });
-  call.io.stdout.write(because === undefined ? 'Nothing was to be adopted.\n' : `Adopted, although ${because}.\n`);
+  call.io.stdout.write(
+    because === undefined ? 'The store needs no adoption.\n' : `Adopted. The store was not trusted: ${because}.\n`,
+  );
   return EXIT.ok;
 }
 

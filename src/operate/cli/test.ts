@@ -3,12 +3,12 @@ import type { FailedStep, TestedPolicy } from '#automate/policytest/scenario.ts'
 import { EXIT, type CliIo, type Command } from './command.ts';
 import { OUTPUT_OPTION, outputFormat, painter, printable, usesColor, writeData, type Style } from './output.ts';
 
-/** What one test came to. */
+/** Result of one test. */
 interface TestResult {
   readonly name: string;
   readonly line: number;
   readonly ok: boolean;
-  /** Where it ended, when it failed. */
+  /** Failed step. */
   readonly failed?: FailedStep & { readonly line: number };
 }
 
@@ -16,7 +16,7 @@ interface FileResult {
   readonly file: string;
   readonly ok: boolean;
   readonly tests: readonly TestResult[];
-  /** What is wrong with the file itself. */
+  /** Errors in the file itself. */
   readonly problems?: readonly unknown[];
 }
 
@@ -26,8 +26,8 @@ export const testCommand: Command = {
   operands: { usage: 'FILE…', min: 1, max: Infinity },
   options: { output: OUTPUT_OPTION },
   details:
-    'Needs no daemon and no service: entries, facts and the clock are those of the file, and the engine is the real one.\n' +
-    'Exit code 0 when all is as expected, 1 when not or when a file cannot be used. docs/policy-tests.md has the format.',
+    'Needs no daemon and no service: entries, facts and the time come from the file; the engine is the real one.\n' +
+    'Exit code: 0 if all tests pass, 1 if one fails or a file is invalid. docs/policy-tests.md describes the format.',
   async run({ io, values, positionals }) {
     const format = outputFormat(values);
     const results: FileResult[] = [];
@@ -72,7 +72,7 @@ type Paint = (style: Style, text: string) => string;
 
 function fileText({ file, ok, tests, problems }: FileResult, paint: Paint): string {
   const title = `Policy tests:  ${printable(file)}\n`;
-  if (problems !== undefined) return `${title}  ${paint('red', 'FAILED')}  the file cannot be used\n\n`;
+  if (problems !== undefined) return `${title}  ${paint('red', 'FAILED')}  the file is invalid\n\n`;
   const count = `${tests.length} ${tests.length === 1 ? 'test' : 'tests'}`;
   if (ok) return `${title}  ${paint('green', 'SUCCESS')}  ${count}\n\n`;
   const failed = tests.filter((test) => !test.ok);
@@ -84,12 +84,12 @@ function fileText({ file, ok, tests, problems }: FileResult, paint: Paint): stri
 
 function testText(file: string, { name, failed }: TestResult, paint: Paint): string {
   const { step, line, problem, differences } = failed!;
-  const where = step === -1 ? 'what is given' : `step ${step + 1}`;
+  const where = step === -1 ? 'given' : `step ${step + 1}`;
   const lines = [`    ${paint('bold', printable(name))}: ${where} (${printable(file)}:${line})`];
   if (problem !== undefined) lines.push(`      ${printable(problem)}`);
   for (const { path, expected, found } of differences) {
     lines.push(`      ${path}:`);
-    // Lines that both have stand between, so that only what differs catches the eye.
+    // Common lines stay between the others, so that only the differences have a color.
     const [wanted, got] = [asLines(expected), asLines(found)];
     const common = new Set(wanted).intersection(new Set(got));
     for (const text of wanted) lines.push(common.has(text) ? `          ${text}` : paint('red', `        - ${text}`));
@@ -98,9 +98,9 @@ function testText(file: string, { name, failed }: TestResult, paint: Paint): str
   return lines.map((text) => `${text}\n`).join('');
 }
 
-/** A line for each item of a list, as one would write it. */
+/** Value as text, with one line for each item of a list. */
 function asLines(value: unknown): string[] {
-  if (value === undefined) return ['nothing'];
+  if (value === undefined) return ['(none)'];
   if (!Array.isArray(value)) return [inline(value)];
   return value.length === 0 ? ['[]'] : value.map(inline);
 }

@@ -1,4 +1,4 @@
-/** A trace as a tree for people: what happened, when it began since the creation, how long it took. */
+/** Trace as a tree: events with their start since the creation, and their durations. */
 import type { LogTrace } from '#observe/tracing/log-trace.ts';
 import { attributesOf, type Span } from '#observe/tracing/span.ts';
 import { painter, printable } from './output.ts';
@@ -38,8 +38,8 @@ export function traceText(trace: LogTrace, { account, messageId, color }: TraceT
     paint('bold', `trace ${root.traceId}`),
     `message ${printable(messageId)} of account ${printable(account)}, created ${new Date(root.startMs).toISOString()}`,
     trace.isSent
-      ? 'sent to the trace receiver, where one is configured'
-      : 'not sent: outside the sampled share, and neither failed nor slow',
+      ? 'sent to the trace receiver, if one is configured'
+      : 'not sent: not sampled, and neither failed nor slow',
     '',
     ...lines,
     ...linksOf(trace, root).map(([what, traceId]) => paint('dim', `${what}: trace ${traceId}`)),
@@ -62,8 +62,8 @@ function outcomeOf(span: Span): string {
     of['messaging.msgsvc.outcome'],
     of['http.response.status_code'] ?? of['error.type'],
     attempts === undefined ? undefined : `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
-    of['messaging.msgsvc.start_known'] === false ? 'its beginning is not known' : undefined,
-    of['messaging.msgsvc.transitions'] === false ? 'the log has one entry a message' : undefined,
+    of['messaging.msgsvc.start_known'] === false ? 'start unknown' : undefined,
+    of['messaging.msgsvc.transitions'] === false ? 'the log has one entry for each message' : undefined,
   ];
   return told.filter((text) => text !== undefined).join(', ');
 }

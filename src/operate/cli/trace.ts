@@ -14,18 +14,19 @@ export const traceCommand: Command = {
   operands: { usage: 'id|show ID', min: 2, max: 2 },
   options: {
     account: { type: 'string', value: 'NAME', help: 'Account of the id; default: the only one configured.' },
-    workflow: { type: 'boolean', help: 'ID is that of a workflow run: the trace of its steps. With id.' },
+    workflow: { type: 'boolean', help: 'ID is a workflow run: print the trace id of its steps. Only with id.' },
     config: CONFIG_OPTION,
     output: OUTPUT_OPTION,
   },
   details:
-    'id computes the trace id of a message, and asks nobody; with --account it needs no configuration. show asks the\n' +
-    'service for a message, or for the messages of a failed run by its run id or dlqId, and prints their traces as the\n' +
-    'daemon makes them, whether or not they were sent.',
+    'id computes the trace id of a message without a request; with --account it needs no configuration. show reads a\n' +
+    'message from the service, or the messages of a failed run by its run id or dlqId, and prints their traces as the\n' +
+    'daemon makes them, even if they were not sent.',
   async run(call) {
     const [verb, id] = call.positionals as [string, string];
-    if (verb !== 'id' && verb !== 'show') throw new UsageError(`opsd trace takes id or show, not '${verb}'`);
-    if (verb === 'show' && call.values['workflow'] === true) throw new UsageError('--workflow goes with id alone');
+    if (verb !== 'id' && verb !== 'show')
+      throw new UsageError(`the first operand of trace must be id or show, not '${verb}'`);
+    if (verb === 'show' && call.values['workflow'] === true) throw new UsageError('--workflow requires trace id');
     const format = outputFormat(call.values);
     return verb === 'id' ? printId(call, id, format) : show(call, id, format);
   },
@@ -79,14 +80,14 @@ interface TracedMessage {
 }
 
 interface Shown {
-  /** Where the id is that of a failed run or its entry. */
+  /** Set if the id names a failed run or its entry. */
   readonly run?: FailedRun;
   readonly messages: readonly TracedMessage[];
 }
 
 function unknownText(account: string, id: string, command: OwnCommand): string {
   const what = `account ${account} has no message in its log and no failed workflow run ${id}`;
-  return `${what}; the message of an entry of the message DLQ is named by \`${command('explain ID')}\``;
+  return `${what}; to find the message of a message DLQ entry, run \`${command('explain ID')}\``;
 }
 
 async function shownText({ io }: Call, account: string, { run, messages }: Shown): Promise<string> {
@@ -125,7 +126,7 @@ function readable(span: Span): object {
   };
 }
 
-/** The account that is meant; undefined when the configuration is not usable, which has then been said. */
+/** Account of the call; undefined if the configuration is invalid, which was reported. */
 async function configuredAccount(
   { io, values }: Call,
   options: { readonly secrets: boolean },
@@ -135,9 +136,9 @@ async function configuredAccount(
   const given = textOption(values, 'account');
   const account = given === undefined ? config.accounts[0] : config.accounts.find(({ name }) => name === given);
   const names = config.accounts.map(({ name }) => name).join(', ');
-  if (account === undefined) throw new UsageError(`there is no account '${given}'; there are: ${names}`);
+  if (account === undefined) throw new UsageError(`unknown account '${given}'; it must be one of: ${names}`);
   if (given === undefined && config.accounts.length > 1) {
-    throw new UsageError(`--account is needed, one of: ${names}`);
+    throw new UsageError(`--account is required, one of: ${names}`);
   }
   return { config, account };
 }

@@ -1,16 +1,15 @@
 /**
- * Alertmanager's webhook, version 4. An alert is known by the hook it came to, its fingerprint and its start: the first
- * time it fires it triggers the policies that name it; repeats, and its end, are recorded only. An alert concerns the
- * account that its label names, and no other.
+ * Alertmanager's webhook, version 4. Hook, fingerprint and start identify an alert. Its first firing triggers the
+ * policies that name it; repeats and its end are only recorded. An alert concerns only the account in its label.
  */
 import { z } from 'zod';
 import type { Trigger } from '#foundation/domain/plan.ts';
 import { malformed } from './hook-json.ts';
 import type { HookDeps } from './hook-deps.ts';
 
-/** Alertmanager's `max_alerts` keeps a notification smaller. */
+/** Maximum number of alerts. Alertmanager's `max_alerts` limits the size of a notification. */
 const MAX_ALERTS = 1_000;
-/** Each alert is a commit: others get their turn in between. */
+/** Number of alerts, each a commit, between two yields to the event loop. */
 const AT_ONCE = 20;
 
 const notification = z.object({ version: z.literal('4'), alerts: z.array(z.unknown()).max(MAX_ALERTS) });
@@ -23,7 +22,7 @@ const alert = z.object({
 });
 
 /**
- * @param hook its name, and the accounts that an alert without a label `account` concerns
+ * @param hook its name, and the accounts of alerts without a label `account`
  * @throws {HttpError} 400
  */
 export async function takeAlerts(
@@ -40,9 +39,9 @@ export async function takeAlerts(
   const read = sent.data.alerts.map((row) => alert.safeParse(row));
   const alerts = read.flatMap(({ data }) => (data === undefined ? [] : [data]));
   if (alerts.length === 0 && read.length > 0) {
-    throw malformed('No alert has a status, an alertname, a fingerprint and a start.');
+    throw malformed('Each alert must have a status, an alertname, a fingerprint and a start.');
   }
-  /** A policy runs once for all that one notification tells. */
+  /** Runs to start: each policy runs once for all alerts of a notification. */
   const runs = new Map<string, Trigger>();
   for (const [index, { status, labels, startsAt, fingerprint }] of alerts.entries()) {
     if (index > 0 && index % AT_ONCE === 0) await new Promise(setImmediate);
@@ -74,7 +73,7 @@ export async function takeAlerts(
   for (const [policy, trigger] of runs) deps.run(policy, trigger);
 }
 
-/** Accounts that an alert concerns; undefined: not known. An empty label counts as none, as in Prometheus. */
+/** Accounts of an alert; undefined if unknown. An empty label counts as absent, as in Prometheus. */
 function accountsOf(label: string | undefined, withoutAccount: readonly string[]): readonly string[] | undefined {
   if (label !== undefined && label !== '') return [label];
   return withoutAccount.length > 0 ? withoutAccount : undefined;

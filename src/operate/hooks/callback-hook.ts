@@ -1,7 +1,7 @@
 /**
- * The service's callbacks and failure callbacks (interface, section 6). What they tell is a hint: a failure callback
- * adds a dead letter that policies may look at, and lets policies run that wait for it. Bodies and headers of messages
- * are neither kept nor told.
+ * Callbacks and failure callbacks of the service (interface, section 6). Their content is a hint: a failure callback
+ * adds a dead letter for policies, and triggers the policies that wait for it. Bodies and headers of messages are
+ * neither stored nor logged.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { malformed } from './hook-json.ts';
 import type { HookDeps } from './hook-deps.ts';
 
-/** Ids are told to the service again, in requests. */
+/** Format of ids, which the daemon sends back to the service in requests. */
 const id = z.string().regex(/^[\x21-\x7E]{1,256}$/);
 const name = z.string().min(1).max(1_024).optional().catch(undefined);
 
@@ -44,12 +44,12 @@ export interface CallbackRequest {
 }
 
 /**
- * @returns the letter, when it is a failure callback about a message in the DLQ
+ * @returns the dead letter of a failure callback about a message in the DLQ
  * @throws {HttpError} 400
  */
 export function takeCallback(deps: HookDeps, request: CallbackRequest): DeadLetter | undefined {
   const read = callback.safeParse(request.value);
-  if (!read.success) throw malformed("The body must be a callback of the service, with the source message's id.");
+  if (!read.success) throw malformed('The body must be a callback of the service with sourceMessageId.');
   const { status, dlqId } = read.data;
   const letter = dlqId === undefined ? undefined : letterOf(read.data, dlqId, request, deps.clock.now());
   if (letter !== undefined) deps.ledger.noteDeadLetter(letter);
@@ -82,15 +82,15 @@ function letterOf(told: Callback, dlqId: string, request: CallbackRequest, now: 
   };
 }
 
-/** Without user info, query and fragment, where secrets stand; undefined when it is no URL. */
+/** URL without user info, query and fragment, which may contain secrets; undefined if it is invalid. */
 function bareUrl(text: string): string | undefined {
   const url = URL.parse(text);
   return url === null ? undefined : `${url.origin}${url.pathname}`;
 }
 
 /**
- * Whether the source's headers tell of its labels is not shown. A header `Opsd-Label`, forwarded with the failure
- * callback, tells of them in any case.
+ * Labels of the message. The interface does not say whether the source's headers contain them. A header `Opsd-Label`,
+ * forwarded with the failure callback, always does.
  */
 function labelsOf({ sourceHeader = {} }: Callback, { headerPrefix, headers }: CallbackRequest): string[] {
   const wanted = `${headerPrefix}-Label`.toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * The signature of the service's requests: an HS256 JWT (RFC 7519) over issuer, destination, times, an id for each
- * attempt, and the body's SHA-256. The interface says that receivers verify it and not how; this is what is known of it.
+ * Signature of the service's requests: an HS256 JWT (RFC 7519) over issuer, destination, times, an id for each attempt,
+ * and the body's SHA-256. The interface requires receivers to verify it but does not say how; this is the known format.
  */
 import { createHash, createHmac } from 'node:crypto';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -8,9 +8,11 @@ import type { Secret } from '#foundation/platform/secret.ts';
 import { isSame, linesOf } from '../http/bearer.ts';
 import { HttpError } from '../http/reply.ts';
 
-/** Clocks differ. */
+/** Tolerance for differences between clocks. */
 const LEEWAY_S = 60;
-/** Ids that are remembered until they expire; the oldest make room, since what is taken twice does no harm. */
+/**
+ * Maximum number of remembered ids, until they expire. The oldest are dropped first: a repeated request is harmless.
+ */
 const MAX_SEEN = 10_000;
 
 interface SignedRequest {
@@ -20,21 +22,21 @@ interface SignedRequest {
 }
 
 export interface SignatureCheck {
-  /** Current and next key, a line each. */
+  /** Current and next key, one on each line. */
   readonly keys: Secret;
-  /** The address that callbacks are sent to; undefined: it is not compared. */
+  /** Address of the callbacks; undefined: it is not compared. */
   readonly url?: string;
 }
 
 /**
- * @returns to be called when the request was taken: then its id is known
- * @throws {HttpError} 401 for a signature that is missing, wrong, out of date or for another; 200 for one that was taken
- * before, since its sender need not send it again
+ * @returns a function to call after the request was stored, which records its id
+ * @throws {HttpError} 401 if the signature is missing, wrong, expired or for another address; 200 if the request was already
+ *   stored, so that its sender does not repeat it
  */
 export type VerifySignature = (request: SignedRequest) => () => void;
 
 export function createSignatureCheck(check: SignatureCheck, clock: Clock): VerifySignature {
-  /** When each id may be forgotten, epoch seconds. */
+  /** Expiry of each id, in epoch seconds. */
   const seen = new Map<string, number>();
 
   function remember(id: string, until: number, now: number): void {
@@ -50,7 +52,7 @@ export function createSignatureCheck(check: SignatureCheck, clock: Clock): Verif
     const [head = '', payload = '', mac = '', ...more] = (signature ?? '').split('.');
     const header = jsonOf(head);
     const claims = jsonOf(payload);
-    // Anything but this one algorithm is refused, "none" above all.
+    // Only this algorithm is accepted, above all not "none".
     if (header?.['alg'] !== 'HS256' || claims === undefined || more.length > 0) throw refused();
     const signs = (key: string): boolean =>
       isSame(mac, createHmac('sha256', key).update(`${head}.${payload}`).digest('base64url'));
@@ -64,12 +66,13 @@ export function createSignatureCheck(check: SignatureCheck, clock: Clock): Verif
     if (!isSame(hash, createHash('sha256').update(body).digest('base64url'))) throw refused();
     if (check.url !== undefined && sub !== check.url) throw refused();
     if (typeof jti !== 'string' || jti === '' || jti.length > 256) throw refused();
-    if ((seen.get(jti) ?? 0) > now) throw new HttpError(200, 'replay', 'This was taken before; nothing was done.');
+    if ((seen.get(jti) ?? 0) > now)
+      throw new HttpError(200, 'replay', 'This request was already stored; nothing was done.');
     return () => remember(jti, exp + LEEWAY_S, now);
   };
 }
 
-/** One answer for all: who forges learns nothing. */
+/** One response for all faults: a forger learns nothing. */
 function refused(): HttpError {
   return new HttpError(401, 'bad_signature', 'The signature of this request is missing or not valid.');
 }

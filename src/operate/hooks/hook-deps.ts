@@ -1,4 +1,4 @@
-/** What the hooks hand on to. */
+/** Dependencies of the hooks. */
 import type { Trigger } from '#foundation/domain/plan.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -8,13 +8,15 @@ import type { Door } from '../http/door.ts';
 
 export interface HookDeps {
   readonly ledger: SignalInbox;
-  /** Policies that may run. `when`: a `PolicyWhen` (policies/policy.ts); its `alert` and `failureCallback` count here. */
+  /**
+   * Policies that may run. `when` is a `PolicyWhen` (policies/policy.ts); the hooks use `alert` and `failureCallback`.
+   */
   policies(): readonly { readonly name: string; readonly account: string; readonly when: object }[];
-  /** Lets a policy run soon; returns at once. */
+  /** Starts a run of a policy soon; returns at once. */
   run(policy: string, trigger: Trigger): void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
-  /** What the web configuration file says of their address. */
+  /** Web configuration of the listener. */
   readonly door?: Door;
 }

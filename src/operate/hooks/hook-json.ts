@@ -1,11 +1,11 @@
-/** JSON from strangers: bounded in bytes and depth, strict UTF-8, and never quoted in an answer. */
+/** JSON from external senders: limited in bytes and depth, strict UTF-8, and never quoted in a response. */
 import type { IncomingMessage } from 'node:http';
 import { parseBounded } from '../http/bounded-json.ts';
 import { readBytes } from '../http/body.ts';
 import { HttpError } from '../http/reply.ts';
 
 export interface HookBody {
-  /** As they came, for signatures over them. */
+  /** Original bytes, for signatures. */
   readonly bytes: Buffer;
   readonly value: unknown;
 }
@@ -14,7 +14,7 @@ export interface HookBody {
 export async function readHookJson(request: IncomingMessage, maxBytes: number): Promise<HookBody> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new HttpError(415, 'bad_request', 'The body must be sent without Content-Encoding.');
+    throw new HttpError(415, 'bad_request', 'The body must not have a Content-Encoding.');
   }
   const bytes = await readBytes(request, maxBytes);
   try {

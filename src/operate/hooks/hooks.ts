@@ -1,7 +1,7 @@
 /**
- * The listener for what others tell the daemon: Alertmanager's notifications, and the service's callbacks. It is apart
- * from metrics and pages because callbacks come from the Internet. Nothing is read of a body before the caller has
- * shown a token, nothing of a request is quoted in an answer, and 202 means that it is in the store.
+ * Listener for external senders: Alertmanager's notifications, and the service's callbacks. It is separate from metrics
+ * and pages because callbacks come from the Internet. A body is read only after its sender has sent a valid token.
+ * Responses never quote a request, and 202 means that it is stored.
  */
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { HookRefusal } from '#foundation/events/hook-events.ts';
@@ -17,12 +17,12 @@ import { startListener, type Asked, type RunningServer } from '../http/http-list
 import { HttpError, text, type ErrorCode, type Reply } from '../http/reply.ts';
 
 export interface Hooks {
-  /** By the name in their path. */
+  /** By the name in the path. */
   readonly alertmanager: ReadonlyMap<
     string,
     {
       readonly token: Secret;
-      /** Accounts that an alert without a label `account` concerns. */
+      /** Accounts of alerts without a label `account`. */
       readonly withoutAccount: readonly string[];
     }
   >;
@@ -32,18 +32,18 @@ export interface Hooks {
 
 export interface CallbackHook {
   readonly token: Secret;
-  /** Absent: signatures are not looked at. */
+  /** Absent: signatures are not checked. */
   readonly signature?: SignatureCheck;
-  /** Brand prefix of the service's own headers. */
+  /** Prefix of the service's own headers. */
   readonly headerPrefix: string;
   readonly maxBodyBytes: number;
 }
 
-/** A thousand alerts of long rules are 1.5 MB. */
+/** Limit of a notification: a thousand alerts of long rules are 1.5 MB. */
 const MAX_NOTIFICATION_BYTES = 4_194_304;
-/** Bodies that are in memory at the same time. */
+/** Maximum number of bodies in memory at the same time. */
 const MAX_BODIES = 16;
-/** Failure callbacks come in storms: those of so long after the first one are one run of a policy. */
+/** Window for failure callbacks, which come in bursts: all callbacks in it share one run of a policy. */
 const GATHER_MS = 10_000;
 
 type Handler = (asked: Asked) => Promise<void>;
@@ -54,7 +54,7 @@ export interface RunningHooks extends RunningServer {
   take(hooks: Hooks): void;
 }
 
-/** @throws {ListenError} saying which address, why, and what to do */
+/** @throws {ListenError} with the address, the reason, and the fix */
 export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAddress): Promise<RunningHooks> {
   const { clock, logger, events } = given;
   const deps: HookDeps = {
@@ -71,7 +71,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
 
   async function read(asked: Asked, maxBytes: number): Promise<HookBody> {
     if (bodies >= MAX_BODIES) {
-      throw new HttpError(503, 'busy', 'Too many requests at the same time; send it again.', { 'Retry-After': '1' });
+      throw new HttpError(503, 'busy', 'Too many requests at the same time; retry.', { 'Retry-After': '1' });
     }
     bodies++;
     try {
@@ -117,12 +117,12 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     const place = places.get(asked.path);
     if (place === undefined) {
       events.emit({ type: 'hook.answered', hook: 'other', code: 404 });
-      return text(404, 'There is no hook here.');
+      return text(404, 'No hook at this path.');
     }
     const { hook, name, handle } = place;
     try {
       if (asked.request.method !== 'POST') {
-        throw new HttpError(405, 'method_not_allowed', 'Hooks take POST.', { Allow: 'POST' });
+        throw new HttpError(405, 'method_not_allowed', 'Hooks accept only POST.', { Allow: 'POST' });
       }
       await handle(asked);
       events.emit({ type: 'hook.answered', hook, name, code: 202 });
@@ -135,10 +135,10 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     }
   }
 
-  /** The store, or a file of secrets: not the caller's fault, who sends it again. */
+  /** Response to a failure of the store or of a file of secrets: not the sender's fault, so it must retry. */
   function failed(error: unknown, { hook, name }: Place): HttpError {
-    logger.error({ hook, name, error: errorMessage(error) }, 'a hook could not take what it was sent');
-    const message = 'This could not be stored; send it again. The log of the daemon says why.';
+    logger.error({ hook, name, error: errorMessage(error) }, 'hook request failed');
+    const message = 'The request could not be stored; retry. The daemon’s log has the reason.';
     return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
   }
 
@@ -170,7 +170,7 @@ interface Gatherer extends Disposable {
   add(letter: { readonly account: string; readonly dlqId: string }): void;
 }
 
-/** Runs the policies that wait for failure callbacks, each once for all that come within a while. */
+/** Runs the policies that wait for failure callbacks, once for all callbacks in a window. */
 function gatherer(deps: HookDeps): Gatherer {
   const { ledger, clock } = deps;
   const waiting = new Map<string, Disposable>();
@@ -180,7 +180,7 @@ function gatherer(deps: HookDeps): Gatherer {
       const trigger = { kind: 'callback', key } as const;
       for (const { name: policy, account: of, when } of deps.policies()) {
         if (of !== account || !('failureCallback' in when)) continue;
-        // The service sends a callback again when it got no answer.
+        // The service sends a callback again if it got no response.
         if (!ledger.recordTrigger({ policy, account, trigger, at: clock.now() })) continue;
         if (waiting.has(policy)) continue;
         const timer = clock.after(GATHER_MS, () => {

@@ -1,7 +1,7 @@
 /**
- * Who asks, and what they may. Whoever can use the unix socket may do everything: the file's permissions say who that
- * is. Over TCP people and programs are somebody by a bearer token that the configuration names, or by a user and a
- * password of the web configuration file; who is nobody reads, or gets nothing.
+ * Callers and their permissions. Whoever can use the unix socket may do everything: the file's permissions decide. Over
+ * TCP, a caller identifies with a bearer token from the configuration, or with a user and password from the web
+ * configuration file. An anonymous caller may only read, or nothing at all.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Secret } from '#foundation/platform/secret.ts';
@@ -10,12 +10,12 @@ import type { Passwords } from './passwords.ts';
 import { HttpError } from './reply.ts';
 import { requireSameOrigin } from './same-origin.ts';
 
-/** Each may do what those before it may. */
+/** Roles. Each one includes the permissions of the previous ones. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface ApiToken {
-  /** Stands in the audit log for whoever used it. */
+  /** Name in the audit log for the token's user. */
   readonly name: string;
   readonly token: Secret;
   readonly role: Role;
@@ -27,30 +27,30 @@ export interface Caller {
   readonly role: Role;
 }
 
-/** Who may come in over TCP. */
+/** Callers that are accepted over TCP. */
 interface Entrants {
   readonly tokens: readonly ApiToken[];
-  /** Hashes of passwords, by user, as they are now. */
+  /** Current hashes of passwords, by user. */
   users(): ReadonlyMap<string, Secret>;
-  /** Of users; who is not among them is a viewer. */
+  /** Roles of users; a user without one is a viewer. */
   readonly roles: ReadonlyMap<string, Role>;
   readonly passwords: Passwords;
-  /** Whether those may read who show nothing; where there are users they may not. */
+  /** Permission of anonymous callers to read; ignored if there are users. */
   readonly anonymous: 'viewer' | 'none';
 }
 
-/** Those on the daemon's machine, or those who come from elsewhere. */
+/** Access of callers on the daemon's machine, or of remote callers. */
 export type Access = { readonly isLocal: true } | ({ readonly isLocal: false } & Entrants);
 
 export const LOCAL_ACCESS: Access = { isLocal: true };
 const LOCAL: Caller = { by: 'local', role: 'admin' };
 
 /**
- * Before anything else is done for a request, and before its body is read.
+ * Identifies the caller before anything else, also before the body is read.
  *
- * @returns undefined for a caller who shows nothing and may read all the same
- * @throws {HttpError} 401 for one who shows nothing and must, or who shows what is not known: whoever shows something
- *   means to be somebody; 403 for what a browser sends on behalf of another site
+ * @returns undefined for an anonymous caller who may read
+ * @throws {HttpError} 401 for missing or unknown credentials: a caller with credentials is never treated as anonymous; 403
+ *   for a request that a browser sends for another site
  */
 export async function identify(request: IncomingMessage, access: Access): Promise<Caller | undefined> {
   if (access.isLocal) return LOCAL;
@@ -58,26 +58,27 @@ export async function identify(request: IncomingMessage, access: Access): Promis
   const users = access.users();
   const header = request.headers.authorization;
   if (isOpen(access) && (tokens.length === 0 || header === undefined)) return undefined;
-  if (header === undefined) throw unauthorized(access, 'This needs credentials.');
+  if (header === undefined) throw unauthorized(access, 'Credentials are required.');
   const [scheme = '', given = ''] = header.trim().split(/ +/, 2);
   if (scheme.toLowerCase() === 'basic' && users.size > 0) {
     const caller = await byPassword(given, users, access);
-    // Browsers show a password unasked, whichever site makes them send a request.
+    // Browsers send a password automatically, whichever site causes the request.
     requireSameOrigin(request);
     return caller;
   }
   const caller = byToken(scheme.toLowerCase() === 'bearer' ? given : '', tokens);
-  if (caller === undefined) throw unauthorized(access, 'This bearer token is not known here.');
+  if (caller === undefined) throw unauthorized(access, 'The bearer token is invalid.');
   return caller;
 }
 
-/** Whether everybody may read. */
+/** Returns true if anonymous callers may read. */
 export function isOpen(access: Access): boolean {
   return !access.isLocal && access.users().size === 0 && access.anonymous === 'viewer';
 }
 
 function byToken(given: string, tokens: readonly ApiToken[]): Caller | undefined {
-  // All of them are compared, so that the time tells nothing of which one it was. Where several fit, the least counts.
+  // All tokens are compared, so that the time does not show which one matched. If several match, the lowest role
+  // counts.
   const fitting = tokens.filter((token) => isOneOf(given, token));
   const [least] = fitting.toSorted((a, b) => ROLES.indexOf(a.role) - ROLES.indexOf(b.role));
   return least && { by: least.name, role: least.role };
@@ -89,7 +90,7 @@ function isOneOf(given: string, { token }: ApiToken): boolean {
   return isKnown;
 }
 
-/** A file that cannot be read lets nobody in, and keeps nobody out whose token is in another. */
+/** Lines of a token's file. An unreadable file matches no token, and does not affect the other files. */
 function readable(token: Secret): readonly string[] {
   try {
     return linesOf(token);
@@ -103,36 +104,36 @@ async function byPassword(given: string, users: ReadonlyMap<string, Secret>, ent
   const colon = text.indexOf(':');
   const user = text.slice(0, Math.max(0, colon));
   const isRight = colon > 0 && (await entrants.passwords.isRight({ user, password: text.slice(colon + 1) }, users));
-  if (!isRight) throw unauthorized(entrants, 'This user and password are not known here.');
+  if (!isRight) throw unauthorized(entrants, 'The user or the password is wrong.');
   return { by: user, role: entrants.roles.get(user) ?? 'viewer' };
 }
 
-/** What is known of who asks. */
+/** Credentials of a request. */
 interface Asking {
   readonly access: Access;
   readonly caller: Caller | undefined;
 }
 
-/** @param command what does the same on the machine of the daemon */
+/** @param command command with the same effect on the daemon's machine */
 export function allow({ access, caller }: Asking, needs: Role, command: string): Caller {
   if (caller === undefined) {
-    if (!access.isLocal && access.tokens.length > 0) throw unauthorized(access, `This needs the role ${needs}.`);
-    const message = `This address is read-only. Over the unix socket beside the store, on the machine of the daemon: \`${command}\`. Over this address: a token in server.tokens.`;
+    if (!access.isLocal && access.tokens.length > 0) throw unauthorized(access, `The role ${needs} is required.`);
+    const message = `This address is read-only. Use the unix socket next to the store, on the daemon’s machine: \`${command}\`. Or add a token to server.tokens.`;
     throw new HttpError(403, 'read_only', message);
   }
   if (ROLES.indexOf(caller.role) >= ROLES.indexOf(needs)) return caller;
-  const message = `This needs the role ${needs}; ${caller.by} has the role ${caller.role}.`;
+  const message = `The role ${needs} is required; ${caller.by} has the role ${caller.role}.`;
   throw new HttpError(403, 'forbidden', message);
 }
 
-/** What touches the daemon's machine itself is never for those who are not on it. */
+/** Checks access to the daemon's machine itself, which is never allowed to remote callers. */
 export function allowLocal({ access }: Asking, command: string): Caller {
   if (access.isLocal) return LOCAL;
-  const message = `This is for the unix socket beside the store alone, on the machine of the daemon: \`${command}\`.`;
+  const message = `This is only possible over the unix socket next to the store, on the daemon’s machine: \`${command}\`.`;
   throw new HttpError(403, 'read_only', message);
 }
 
-/** Says of each way in that there is. */
+/** Lists all accepted kinds of credentials. */
 function unauthorized(entrants: Entrants, message: string): HttpError {
   const ways = [
     ...(entrants.users().size > 0
@@ -140,6 +141,6 @@ function unauthorized(entrants: Entrants, message: string): HttpError {
       : []),
     ...(entrants.tokens.length > 0 ? [{ challenge: 'Bearer realm="opsd"', how: 'Authorization: Bearer TOKEN' }] : []),
   ];
-  const how = `${message} What is taken: ${ways.map((way) => way.how).join(', or ')}.`;
+  const how = `${message} Accepted: ${ways.map((way) => way.how).join(', or ')}.`;
   return new HttpError(401, 'unauthorized', how, { 'WWW-Authenticate': ways.map((way) => way.challenge) });
 }

@@ -1,4 +1,4 @@
-/** Compares passwords with their hashes in a thread of its own: each costs a tenth of a second of nothing else. */
+/** Compares passwords with their hashes in a separate thread: each comparison takes a tenth of a second of CPU time. */
 import { parentPort } from 'node:worker_threads';
 import { compareSync } from 'bcryptjs';
 

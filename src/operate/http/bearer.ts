@@ -1,30 +1,30 @@
-/** Bearer tokens of those who call the hooks. */
+/** Bearer tokens of the hooks. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { HttpError } from './reply.ts';
 
 /**
- * Several tokens may stand in the secret, a line each: while one replaces another both are taken.
+ * Checks a bearer token. The secret may contain several tokens, one on each line: during a rotation, both are valid.
  *
- * @throws {HttpError} 401 when the header holds none of them
- * @throws {Error} when the secret cannot be read
+ * @throws {HttpError} 401 if the header has none of them
+ * @throws {Error} if the secret cannot be read
  */
 export function requireBearer(header: string | undefined, tokens: Secret): void {
   const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
   let isKnown = false;
-  // All of them are compared, so that the time tells nothing of which one it was.
+  // All tokens are compared, so that the time does not show which one matched.
   for (const token of linesOf(tokens)) isKnown = isSame(given, token) || isKnown;
   if (isKnown) return;
-  const message = 'A bearer token is needed that this hook knows: Authorization: Bearer TOKEN.';
+  const message = 'A valid bearer token of this hook is required: Authorization: Bearer TOKEN.';
   throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
 }
 
-/** Compares in a time that does not depend on where two texts differ. */
+/** Compares two texts in a time that does not depend on where they differ. */
 export function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/** The secrets of a file with one on each line. */
+/** Secrets of a file with one on each line. */
 export function linesOf(secret: Secret): readonly string[] {
   return secret
     .reveal()

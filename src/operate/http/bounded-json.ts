@@ -1,12 +1,12 @@
-/** JSON of requests, bounded in depth and number of values before anything is built of it. */
+/** JSON of requests, limited in depth and number of values before it is parsed. */
 import { exceededJsonBound } from '#foundation/platform/json-bounds.ts';
 import { HttpError } from './reply.ts';
 
-/** A notification of a thousand alerts has some forty values an alert, and nests five deep. */
+/** Limits. A notification of a thousand alerts has about forty values for each alert, and five levels. */
 const BOUNDS = { depth: 32, values: 100_000 };
 
 /**
- * @param text the bytes, decoded
+ * @param text the decoded bytes
  * @throws {HttpError} 400
  * @throws {SyntaxError}
  */

@@ -1,21 +1,26 @@
-/** Whether a client may come in by the certificate it shows, or without one: as Go has it. */
+/** Check of a client's certificate, or of its absence, with Go's rules. */
 import type { TLSSocket } from 'node:tls';
 import type { WebTls } from './tls-settings.ts';
 
-/** @returns why not; undefined when it may. Never what the certificate says of itself, which is a stranger's text */
+/**
+ * @returns the reason for the rejection; undefined if the client is accepted. The reason never quotes the certificate, since
+ *   the client wrote it
+ */
 export function refusalOf(socket: TLSSocket, { clientAuth, allowedSans }: WebTls): string | undefined {
   if (clientAuth === 'NoClientCert') return undefined;
   const certificate = socket.getPeerX509Certificate();
   const isNeeded = clientAuth === 'RequireAnyClientCert' || clientAuth === 'RequireAndVerifyClientCert';
   if (certificate === undefined) {
-    if (isNeeded) return 'it shows no certificate';
-    return allowedSans === undefined ? undefined : 'it shows no certificate, and so none of the allowed names';
+    if (isNeeded) return 'no client certificate';
+    return allowedSans === undefined ? undefined : 'no client certificate, so none of the allowed names';
   }
   const verifies = clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
-  if (verifies && !socket.authorized) return `its certificate does not hold (${errorCode(socket)})`;
+  if (verifies && !socket.authorized) return `the client certificate is invalid (${errorCode(socket)})`;
   if (allowedSans === undefined) return undefined;
   const names = namesOf(certificate.subjectAltName ?? '');
-  return names.some((name) => allowedSans.includes(name)) ? undefined : 'its certificate has none of the allowed names';
+  return names.some((name) => allowedSans.includes(name))
+    ? undefined
+    : 'the client certificate has none of the allowed names';
 }
 
 function errorCode({ authorizationError: error }: TLSSocket): string {
@@ -23,11 +28,11 @@ function errorCode({ authorizationError: error }: TLSSocket): string {
   return typeof code === 'string' ? code : 'unknown';
 }
 
-/** One of `DNS:a.example, IP Address:192.0.2.1, …`; what could be taken for another name stands in quotes. */
+/** One name of `DNS:a.example, IP Address:192.0.2.1, …`. Ambiguous names are in quotes. */
 const NAME = /([A-Za-z][A-Za-z ]*):("(?:[^"\\]|\\.)*"|[^,"]*)(?:, |$)/y;
 const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
 
-/** The alternative names of a certificate, as Go writes them. What cannot be read has none. */
+/** Alternative names of a certificate, in Go's format. An unreadable list has no names. */
 function namesOf(subjectAltName: string): readonly string[] {
   const names: string[] = [];
   NAME.lastIndex = 0;
@@ -51,7 +56,7 @@ function plain(written: string): string | undefined {
   }
 }
 
-/** `2001:DB8:0:0:0:0:0:1` is `2001:db8::1`. */
+/** `2001:DB8:0:0:0:0:0:1` becomes `2001:db8::1`. */
 function shortAddress(address: string): string {
   if (!address.includes(':')) return address;
   return URL.parse(`http://[${address}]`)?.hostname.slice(1, -1) ?? address;

@@ -1,32 +1,32 @@
 /**
- * The connections of one TCP listener. New connections take the place of idle ones, so that nobody blocks the listener
- * by opening connections and sending nothing. Some capacity is for probes only.
+ * Connections of one TCP listener. New connections replace idle ones, so that idle clients cannot block the listener.
+ * Some capacity is for probes only.
  */
 import type { Socket } from 'node:net';
 
 export interface PoolLimits {
-  /** Connections that have a request of any kind at the same time. */
+  /** Maximum number of connections with a request of any kind. */
   readonly busy: number;
-  /** Connections on top of these. While all others are busy, only probes are answered there. */
+  /** Number of additional connections. While all others are busy, these only answer probes. */
   readonly forProbes: number;
 }
 
 interface Connection {
   readonly socket: Socket;
-  /** Requests under way. */
+  /** Requests in flight. */
   requests: number;
 }
 
 export class ConnectionPool {
   readonly #limits: PoolLimits;
-  /** By the address of the client: a TLS connection and the TCP connection below it are two sockets with one address. */
+  /** By the address of the client: a TLS connection and its TCP connection are two sockets with one address. */
   readonly #connections = new Map<string, Connection>();
 
   constructor(limits: PoolLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a new connection. Without room it closes the one that has been idle longest, else the new one. */
+  /** Adds a connection. Without room, it closes the connection that has been idle longest, else the new one. */
   add(socket: Socket): void {
     const { busy, forProbes } = this.#limits;
     if (this.#connections.size >= busy + forProbes && !this.#closeIdle()) {
@@ -41,7 +41,10 @@ export class ConnectionPool {
     });
   }
 
-  /** Notes that a request began. Returns whether there is room for one that is no probe, and how to note its end. */
+  /**
+   * Records the start of a request. Returns whether there is room for a request other than a probe, and a function for
+   * its end.
+   */
   begin(socket: Socket): { readonly hasRoom: boolean; readonly end: () => void } {
     const key = addressOf(socket);
     const connection = this.#connections.get(key);
@@ -53,7 +56,7 @@ export class ConnectionPool {
       end: () => {
         connection.requests--;
         if (this.#connections.get(key) !== connection) return;
-        // Last in the order again: it has been idle for the shortest time.
+        // Moved to the end: it has been idle for the shortest time.
         this.#connections.delete(key);
         this.#connections.set(key, connection);
       },

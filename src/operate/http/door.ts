@@ -1,11 +1,11 @@
-/** What a web configuration file says of one listener, as it is at the moment: another may take its place at any time. */
+/** Current web configuration of one listener. It can be replaced at any time. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { WebTls } from './tls-settings.ts';
 import { listenerShape, type WebConfig } from './web-settings.ts';
 
 /**
- * Nobody is asked who they are, and none is told to come later: these say nothing but yes or no, to those who would end
- * the daemon if they got no answer.
+ * Paths without authentication and rate limit. They only return a state, to orchestrators that would kill the daemon
+ * without a response.
  */
 export const UNGUARDED: readonly string[] = ['/-/healthy', '/-/ready'];
 
@@ -13,7 +13,7 @@ export class Door {
   readonly #clock: Clock;
   #web: WebConfig;
   readonly #onTls = new Set<(tls: WebTls) => void>();
-  /** Requests that may come at once now, and when that was so, on the monotonic clock. */
+  /** Number of requests that may come at once, and its time on the monotonic clock. */
   #left: number;
   #leftAt: number;
 
@@ -29,9 +29,9 @@ export class Door {
   }
 
   /**
-   * From now on the other holds: for new connections its certificates, for every request the rest of it.
+   * Replaces the web configuration: new connections get the new certificates, and every request the other settings.
    *
-   * @throws {Error} when the listener would have to be opened anew; nothing has changed then
+   * @throws {Error} if the listener would have to be reopened; nothing has changed then
    */
   take(next: WebConfig): void {
     const [before, after] = [listenerShape(this.#web), listenerShape(next)];
@@ -41,12 +41,12 @@ export class Door {
     this.#web = next;
   }
 
-  /** @param listener called with each TLS that takes the place of another, before it does */
+  /** @param listener called with each new TLS configuration, before it replaces the previous one */
   onTls(listener: (tls: WebTls) => void): void {
     this.#onTls.add(listener);
   }
 
-  /** Whether the rate limit leaves room for a request; it then has less. */
+  /** Returns true if the rate limit admits a request, which it then counts. */
   admits(path: string): boolean {
     const limit = this.#web.rateLimit;
     if (limit === undefined || UNGUARDED.includes(path)) return true;

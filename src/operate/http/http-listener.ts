@@ -1,6 +1,6 @@
 /**
- * What every HTTP listener of the daemon is: bounds on heads, bodies, times and connections, one answer for what is no
- * HTTP, and a way down. Clients that are slow, greedy, broken or gone cost a connection, never the process.
+ * Common behavior of the daemon's HTTP listeners: limits on heads, bodies, times and connections, one response to
+ * invalid HTTP, and a clean stop. Slow, greedy, broken or disconnected clients cost a connection, never the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,7 +19,10 @@ import { SharedBodies } from './shared-body.ts';
 export interface RunningServer extends AsyncDisposable {
   /** `http://HOST:PORT`, `https://` with TLS, or the path of the unix socket. */
   readonly address: string;
-  /** Stops accepting, lets answers under way finish for 2 seconds, then cuts what is left. May be called again. */
+  /**
+   * Stops accepting, lets responses in flight finish for 2 seconds, then closes the remaining ones. May be called
+   * again.
+   */
   close(): Promise<void>;
 }
 
@@ -27,9 +30,9 @@ export interface Asked {
   readonly request: IncomingMessage;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Aborted when the caller goes away, or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
-  /** From now on the connection may be silent for as long as this answer takes. For callers who are known. */
+  /** Lets the connection be silent for as long as this response takes. For authorized callers. */
   readonly mayTakeLong: () => void;
 }
 
@@ -37,21 +40,21 @@ export interface ListenerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly listen: ListenAddress | { readonly socketPath: string };
-  /** The key of the configuration that says where to listen, for errors; `server.listen` unless given. */
+  /** Configuration key of the address, for errors; default: `server.listen`. */
   readonly setting?: string;
-  /** What its web configuration file says; plain HTTP without one. */
+  /** Web configuration; plain HTTP without one. */
   readonly door?: Door;
-  /** Returns names of the daemon besides the known ones. Absent: requests for any host are answered. */
+  /** Returns additional names of the daemon. Absent: requests for any host are answered. */
   readonly hosts?: () => readonly string[];
-  /** Bounds on TCP connections; for tests. */
+  /** Limits of TCP connections, for tests. */
   readonly connections?: PoolLimits;
-  /** Never rejects. */
+  /** Answers a request. Never rejects. */
   answer(asked: Asked): Promise<Reply>;
 }
 
 const LIMITS = {
   maxHeaderSize: 16_384,
-  /** Within these a request's head, and the whole of it, must have come. */
+  /** Time limits for a request's head, and for the whole request. */
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   connectionsCheckingInterval: 2_000,
@@ -59,29 +62,32 @@ const LIMITS = {
   keepAliveTimeout: 75_000,
 } as const;
 
-/** A TCP connection on which nothing moves for so long during an answer is cut. */
+/** Time without progress during a response after which a TCP connection is closed. */
 const STALLED_MS = 30_000;
 const CONNECTIONS: PoolLimits = { busy: 256, forProbes: 16 };
-/** Requests that one connection may send before the first of them is answered: each holds memory until it is. */
+/** Maximum number of requests on one connection before the first response: each of them uses memory until then. */
 const MAX_PIPELINED = 8;
-/** Stopping: plans are given up after the first time, so that they still get an answer; all is cut after the second. */
+/**
+ * Times of a stop. Plans are aborted after the first one, so that they still get a response; all connections are closed
+ * after the second.
+ */
 const GIVE_UP_MS = 1_500;
 const CUT_MS = 2_000;
 
-/** @throws {ListenError} saying which address, why, and what to do */
+/** @throws {ListenError} with the address, the reason, and the fix */
 export async function startListener(options: ListenerOptions): Promise<RunningServer> {
   const { clock, logger, listen } = options;
   const stop: Stop = { asked: false, givenUp: new AbortController() };
   const bodies = new SharedBodies(clock);
   const waiting = new WeakMap<Socket, number>();
   const isSocket = 'socketPath' in listen;
-  // The socket, whose peers are trusted, has no limit.
+  // The unix socket has no limit, since its clients are trusted.
   const pool = isSocket ? undefined : new ConnectionPool(options.connections ?? CONNECTIONS);
   const server = await openServer(options, (request, response) => {
     const { socket } = request;
     const ahead = waiting.get(socket) ?? 0;
     if (ahead >= MAX_PIPELINED) socket.destroy();
-    // What was read of a connection that has been cut is still handed on.
+    // Node still delivers data that was read before the connection was closed.
     if (socket.destroyed) return;
     waiting.set(socket, ahead + 1);
     response.once('close', () => void waiting.set(socket, waiting.get(socket)! - 1));
@@ -102,7 +108,7 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
         ...(options.setting !== undefined && { setting: options.setting }),
         ...(options.door?.web.tls !== undefined && { scheme: 'https' }),
       });
-  // Only now: what goes wrong while it begins to listen is told by its caller, once.
+  // Registered only now: the caller reports errors during the start, once.
   server.on('error', (error) => logger.error({ err: error }, 'http server failed'));
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= drain({ server, sockets, stop, clock }));
@@ -127,48 +133,48 @@ interface Exchange {
   readonly server: Server;
   readonly stop: Stop;
   readonly bodies: SharedBodies;
-  /** Whether a request that is no probe may be answered. */
+  /** True if a request other than a probe may be answered. */
   readonly hasRoom: boolean;
 }
 
 async function serve(exchange: Exchange): Promise<void> {
   const { options, request, response, server, stop, bodies } = exchange;
   const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('the client went away')));
-  // A socket error while answering concerns nobody but the client.
+  response.once('close', () => gone.abort(new Error('the client disconnected')));
+  // A socket error during a response concerns only the client.
   response.on('error', () => undefined);
   request.on('error', () => undefined);
   try {
     const { path, query } = splitTarget(request.url ?? '/');
     const signal = AbortSignal.any([gone.signal, stop.givenUp.signal]);
-    // Where somebody hears of the timeout, Node does not cut the connection for it.
+    // With a listener for the timeout, Node does not close the connection.
     const mayTakeLong = (): void => void response.once('timeout', () => undefined);
     const refusal = refusalOf(exchange, path);
     const reply =
       refusal === undefined
         ? await options.answer({ request, path, query, signal, mayTakeLong })
         : errorReply(path, refusal);
-    // A body that was not read would be taken for the next request's wait: end the connection instead.
+    // Node would wait for an unread body before the next request, so the connection ends instead.
     const unread = !request.complete && request.method !== 'GET' && request.method !== 'HEAD';
-    // An answer that began before the stop may have promised to keep the connection.
+    // A response that began before the stop may have promised to keep the connection.
     response.once('finish', () => {
       if (stop.asked) setImmediate(() => server.closeIdleConnections());
     });
     const headers = options.door?.web.headers ?? {};
     await send(request, response, reply, { close: unread || stop.asked || !exchange.hasRoom, bodies, headers });
   } catch (error) {
-    options.logger.error({ err: error }, 'answer could not be sent');
+    options.logger.error({ err: error }, 'sending a response failed');
     response.destroy();
   }
 }
 
-/** Returns why a request is refused whatever it asks for; undefined when it is answered. */
+/** Returns the reason to reject a request for any path; undefined if it is answered. */
 function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpError | undefined {
   const isProbe = UNGUARDED.includes(path);
   const { door, hosts, listen } = options;
   try {
     const host = hostOf(request);
-    // A certificate is not valid for a name that somebody else points here, so TLS needs no check.
+    // A certificate is not valid for a name that a third party points here, so TLS needs no check.
     const isChecked = hosts !== undefined && door?.web.tls === undefined && !isProbe && host !== undefined;
     const own = 'host' in listen ? [...(hosts?.() ?? []), listen.host] : [];
     if (isChecked && !isKnownHost(host, own)) return unknownHost(host);
@@ -177,7 +183,7 @@ function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpE
     return new HttpError(400, 'bad_request', error.message);
   }
   if (!hasRoom && !isProbe) {
-    return new HttpError(503, 'busy', 'Too many requests at the same time; try again.', { 'Retry-After': '1' });
+    return new HttpError(503, 'busy', 'Too many requests at the same time; retry.', { 'Retry-After': '1' });
   }
   return door?.admits(path) === false ? tooMany() : undefined;
 }
@@ -188,18 +194,18 @@ function unknownHost(host: string): HttpError {
 }
 
 function tooMany(): HttpError {
-  const message = 'Too many requests: rate_limit of the web configuration file allows no more now.';
+  const message = 'Too many requests: the limit is rate_limit in the web configuration file. Retry later.';
   return new HttpError(429, 'rate_limited', message, { 'Retry-After': '1' });
 }
 
-/** Path and query of a request target, which may be absolute. Paths are compared as they come: nothing is decoded. */
+/** Path and query of a request target, which may be absolute. Paths are compared without decoding. */
 function splitTarget(target: string): { readonly path: string; readonly query: URLSearchParams } {
   const relative = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
   const [path = '', ...query] = relative.split('?');
   return { path: path === '' ? '/' : path, query: new URLSearchParams(query.join('?')) };
 }
 
-/** What is not HTTP, or too much of it, gets one short answer and the end of its connection. */
+/** Sends one short response to invalid HTTP or to too large a head, and closes the connection. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -214,9 +220,12 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
 function malformedStatus(code: string | undefined): readonly [string, string] {
   switch (code ?? '') {
     case 'HPE_HEADER_OVERFLOW':
-      return ['431 Request Header Fields Too Large', `Request headers may have ${LIMITS.maxHeaderSize} bytes.`];
+      return [
+        '431 Request Header Fields Too Large',
+        `Request headers must have at most ${LIMITS.maxHeaderSize} bytes.`,
+      ];
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return ['408 Request Timeout', 'The request did not come in time.'];
+      return ['408 Request Timeout', 'The request was not complete in time.'];
     default:
       return ['400 Bad Request', 'This is not a valid HTTP/1.1 request.'];
   }
@@ -232,12 +241,12 @@ async function drain(options: {
   stop.asked = true;
   const ended = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  // A connection that never carried a byte (browsers open some in advance) does not count as idle there.
+  // Node does not count a connection without any byte as idle (browsers open some in advance).
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   using _giveUp = clock.after(GIVE_UP_MS, () => stop.givenUp.abort(new Error('the server is stopping')));
   using _cut = clock.after(CUT_MS, () => {
     server.closeAllConnections();
-    // Those that have not agreed on TLS are none of its connections yet.
+    // Node does not list connections whose TLS handshake is not complete.
     for (const socket of sockets) socket.destroy();
   });
   await ended;

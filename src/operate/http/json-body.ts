@@ -1,4 +1,4 @@
-/** The JSON body of a verb, read strictly: what is not known is refused with the form that was expected. */
+/** JSON body of a command, parsed strictly: unknown keys are rejected with the expected format. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { readBytes } from './body.ts';
@@ -6,19 +6,23 @@ import { parseBounded } from './bounded-json.ts';
 import { HttpError } from './reply.ts';
 
 const MAX_REASON = 500;
-/** No verb takes more than a name and a few options. */
+/** Maximum size: commands have only a name and a few options. */
 const MAX_BODY_BYTES = 65_536;
 
-/** A text of a person, kept in the audit log. */
+/** Text of an operator, recorded in the audit log. */
 export function reasonField() {
-  return z.string('must be a text').trim().min(1, 'must say why').max(MAX_REASON, `may have ${MAX_REASON} characters`);
+  return z
+    .string('must be a string')
+    .trim()
+    .min(1, 'must not be empty')
+    .max(MAX_REASON, `must have at most ${MAX_REASON} characters`);
 }
 
 export function nameField(what: string) {
   return z.string(`must be ${what}`).min(1, `must be ${what}`);
 }
 
-/** @param form what the body looks like, for the error */
+/** @param form format of the body, for the error */
 export async function readJson<S extends z.ZodType>(
   request: IncomingMessage,
   schema: S,
@@ -40,8 +44,8 @@ export async function readJson<S extends z.ZodType>(
 
 function faultOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') {
-    return `not known here: ${issue.keys.map((key) => key.slice(0, 100)).join(', ')}`;
+    return `unknown keys: ${issue.keys.map((key) => key.slice(0, 100)).join(', ')}`;
   }
   const path = issue.path.map(String).join('.').slice(0, 200);
-  return path === '' ? 'it is no object' : `${path} ${issue.message}`;
+  return path === '' ? 'the body is not an object' : `${path} ${issue.message}`;
 }

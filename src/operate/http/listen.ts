@@ -1,10 +1,12 @@
-/** Taking an address: a TCP port, or a unix socket that a dead process may have left behind. Errors say what to do. */
+/**
+ * Opening of an address: a TCP port, or a unix socket that a dead process may have left behind. Errors name the fix.
+ */
 import { chmodSync, existsSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type AddressInfo, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 
-/** The kernel's `sun_path` holds 108 bytes, one of them the end. */
+/** Maximum path: the kernel's `sun_path` has 108 bytes, including the terminator. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
 export class ListenError extends Error {
@@ -12,17 +14,15 @@ export class ListenError extends Error {
 }
 
 interface TcpOptions {
-  /** The key of the configuration, for errors. */
+  /** Configuration key, for errors. */
   readonly setting?: string;
   readonly scheme?: 'http' | 'https';
 }
 
-/**
- * @returns `http://HOST:PORT`; for every address, the loopback one by which this machine reaches it
- */
+/** @returns `http://HOST:PORT`; for a wildcard address, the loopback address of this machine */
 export async function listenTcp(server: Server, listen: ListenAddress, options: TcpOptions = {}): Promise<string> {
   const { setting = 'server.listen', scheme = 'http' } = options;
-  // Without a host, Node listens on every IPv6 and IPv4 address, or on IPv4 alone where the machine has no IPv6.
+  // Without a host, Node listens on all IPv6 and IPv4 addresses, or on IPv4 only if the machine has no IPv6.
   const host = listen.host === '::' ? undefined : listen.host;
   try {
     await listening(server, () => server.listen({ port: listen.port, ...(host !== undefined && { host }) }));
@@ -43,12 +43,12 @@ function formatHost(host: string): string {
 
 function explainTcp(error: NodeJS.ErrnoException, listen: ListenAddress, setting: string): string {
   const address = `${formatHost(listen.host)}:${listen.port}`;
-  const other = `give another address in ${setting}; port 0 takes any free port`;
+  const other = `change the address in ${setting}; port 0 selects any free port`;
   switch (error.code ?? '') {
     case 'EADDRINUSE':
       return `cannot listen on ${address}: another program uses it. Stop that program, or ${other}.`;
     case 'EACCES':
-      return `cannot listen on ${address}: this user may not. Ports below 1024 need a privilege: ${other}.`;
+      return `cannot listen on ${address}: permission denied. Ports below 1024 need a privilege: ${other}.`;
     case 'EADDRNOTAVAIL':
       return `cannot listen on ${address}: this machine has no such address. To fix it, ${other}.`;
     case 'ENOTFOUND':
@@ -60,13 +60,13 @@ function explainTcp(error: NodeJS.ErrnoException, listen: ListenAddress, setting
 }
 
 /**
- * Listens on a unix socket that only this user may connect to. The socket of a dead process is taken over; one that
- * answers is not. The file goes when the server closes.
+ * Listens on a unix socket that only this user may connect to. It replaces the socket of a dead process, but not one
+ * that responds. The file is removed when the server closes.
  */
 export async function listenUnix(server: Server, path: string): Promise<string> {
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_SOCKET_PATH_BYTES) {
-    const why = `its path has ${bytes} bytes and a unix socket's may have ${MAX_SOCKET_PATH_BYTES}`;
+    const why = `its path has ${bytes} bytes, but the maximum for a unix socket is ${MAX_SOCKET_PATH_BYTES}`;
     throw new ListenError(`cannot listen on ${path}: ${why}. Choose a shorter storage.sqlite.path.`);
   }
   try {
@@ -83,7 +83,7 @@ export async function listenUnix(server: Server, path: string): Promise<string> 
   return path;
 }
 
-/** The mode is right from the first moment on: the umask holds while the file is made, and it is made at once. */
+/** Binds with the right mode from the start: the umask is set while the file is created, which is synchronous. */
 async function bindPrivately(server: Server, path: string): Promise<void> {
   await listening(server, () => {
     const before = narrowUmask();
@@ -96,7 +96,7 @@ async function bindPrivately(server: Server, path: string): Promise<void> {
   chmodSync(path, 0o600);
 }
 
-/** Worker threads may not set the umask; there the file is private one call later. */
+/** Sets the umask. Worker threads must not do so; there the file becomes private one call later. */
 function narrowUmask(): number | undefined {
   try {
     return process.umask(0o177);
@@ -108,18 +108,18 @@ function narrowUmask(): number | undefined {
 async function removeDeadSocket(path: string): Promise<void> {
   if (!lstatSync(path).isSocket()) {
     throw new ListenError(
-      `cannot listen on ${path}: a file that is no socket is in the way. Move it, or choose another storage.sqlite.path.`,
+      `cannot listen on ${path}: the path is a file that is not a socket. Move it, or change storage.sqlite.path.`,
     );
   }
   if (await answers(path)) {
     throw new ListenError(
-      `cannot listen on ${path}: another daemon answers there. Stop it, or give this one another storage.sqlite.path.`,
+      `cannot listen on ${path}: another daemon listens there. Stop it, or change storage.sqlite.path.`,
     );
   }
   unlinkSync(path);
 }
 
-/** Whether a process accepts connections on the socket. When it cannot be told, it counts as alive. */
+/** Returns true if a process accepts connections on the socket, or if that is unknown. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -134,10 +134,10 @@ function answers(path: string): Promise<boolean> {
 function explainUnix(error: unknown, path: string): ListenError {
   const { code, message } = error as NodeJS.ErrnoException;
   let why = message;
-  // Asked first: a missing folder is reported as EACCES too.
-  if (!existsSync(dirname(path))) why = 'its folder does not exist. Make it, or choose another storage.sqlite.path.';
+  // Checked first: a missing folder is also reported as EACCES.
+  if (!existsSync(dirname(path))) why = 'its folder does not exist. Create it, or change storage.sqlite.path.';
   else if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    why = 'this user may not write to the folder. Change its permissions, or choose another storage.sqlite.path.';
+    why = 'this user cannot write to the folder. Change its permissions, or change storage.sqlite.path.';
   }
   return new ListenError(`cannot listen on ${path}: ${why}`, { cause: error });
 }

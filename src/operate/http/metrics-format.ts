@@ -1,12 +1,9 @@
-/**
- * The format of an answer of /metrics, by the request's `Accept`. A scraper names a format of metrics; a person's browser
- * or curl names none.
- */
+/** Format of /metrics, from the request's `Accept`. A scraper names a metrics format; a browser or curl names none. */
 
-/** `current` is the text format for people: no counter is held at 0. */
+/** Formats. `current` is the text format for browsers and curl: no counter is held at 0. */
 export type MetricsFormat = 'text' | 'openmetrics' | 'current';
 
-/** What is offered; the first where nothing else decides. */
+/** Offered formats; the first is the default. */
 const OFFERS = [
   { format: 'text', type: 'text/plain', version: '0.0.4' },
   { format: 'openmetrics', type: 'application/openmetrics-text', version: '1.0.0' },
@@ -17,25 +14,25 @@ const OF_SCRAPERS: ReadonlySet<string> = new Set([
   'application/openmetrics-text',
   'application/vnd.google.protobuf',
 ]);
-/** What browsers and curl send. */
+/** Types that browsers and curl send. */
 const OF_PEOPLE: ReadonlySet<string> = new Set(['*/*', 'text/html']);
 
 interface Range {
   readonly type: string;
   readonly version: string | undefined;
   readonly weight: number;
-  /** Its place in the header. */
+  /** Position in the header. */
   readonly place: number;
 }
 
 /**
- * The format with the greatest weight, where the most specific range that covers a format decides its weight; of equals
- * the one that is named first. Who takes neither gets the older text, as the libraries of Prometheus have it. A request
- * without `Accept` counts as a scraper: a zero that is missing costs it an increase.
+ * Returns the format with the greatest weight. The most specific range that covers a format decides its weight; of
+ * equals, the first in the header wins. A client that accepts neither gets the older text, as with Prometheus'
+ * libraries. A request without `Accept` counts as a scraper: a missing zero would cost it an increase.
  */
 export function metricsFormat(accept: string | undefined): MetricsFormat {
   const ranges = (accept ?? '').split(',').map(rangeOf);
-  // Nothing is as good as a weight of 0.
+  // A weight of 0 equals no offer.
   let best: { readonly format: 'text' | 'openmetrics'; readonly range: Range } | undefined;
   for (const { format, type, version } of OFFERS) {
     const range = covering(ranges, type, version);
@@ -48,7 +45,7 @@ export function metricsFormat(accept: string | undefined): MetricsFormat {
   return takes(OF_PEOPLE) && !takes(OF_SCRAPERS) ? 'current' : 'text';
 }
 
-/** A version that is not offered is another format. */
+/** Range that covers a format. A version that is not offered is another format. */
 function covering(ranges: readonly Range[], type: string, version: string): Range | undefined {
   const [major] = type.split('/');
   return (
@@ -63,7 +60,7 @@ function rangeOf(text: string, place: number): Range {
   const [type = '', ...rest] = text.split(';').map((piece) => piece.trim().toLowerCase());
   const parameters = new Map(rest.map((parameter) => [nameOf(parameter), valueOf(parameter)]));
   const q = parameters.get('q');
-  // A weight that is none counts as a refusal: what the scraper meant is not known.
+  // An invalid weight counts as a rejection, since the scraper's intention is unknown.
   const weight = q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0;
   return { type, version: parameters.get('version'), weight, place };
 }

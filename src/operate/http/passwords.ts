@@ -1,13 +1,13 @@
 /**
- * Whether a password is a user's. Each comparison is made slow on purpose, so it is made once, in a thread of its own,
- * one after the other; what came of it is remembered. Who does not wait for a place in the row is told to come again.
+ * Check of passwords. A comparison is slow by design, so it is made once, in a separate thread, one after the other,
+ * and its result is remembered. If the queue is full, the caller must retry.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { HttpError } from './reply.ts';
 
-/** Compares a password with a bcrypt hash. */
+/** Comparison of a password with a bcrypt hash. */
 export interface Comparer extends Disposable {
   compare(password: string, hash: string): Promise<boolean>;
 }
@@ -17,15 +17,15 @@ export interface Login {
   readonly password: string;
 }
 
-/** Wrong ones are remembered apart, so that a flood of them forgets none of the right ones. */
+/** Wrong passwords are remembered separately, so that a flood of them does not evict right ones. */
 const REMEMBERED = { right: 256, wrong: 256 };
-/** Comparisons that wait for others. */
+/** Maximum number of queued comparisons. */
 const LONGEST_ROW = 16;
 const USUAL_COST = 10;
 
 export class Passwords {
   readonly #comparer: Comparer;
-  /** Of this process alone: what is remembered tells nobody a password. */
+  /** Secret of this process only: the remembered digests reveal no password. */
   readonly #secret = randomBytes(32);
   readonly #right = new Set<string>();
   readonly #wrong = new Set<string>();
@@ -37,9 +37,9 @@ export class Passwords {
   }
 
   /**
-   * A user who is not known takes as long as one who is.
+   * Checks a password. An unknown user takes as long as a known one.
    *
-   * @throws {HttpError} 503 when too many wait
+   * @throws {HttpError} 503 if the queue is full
    */
   async isRight({ user, password }: Login, users: ReadonlyMap<string, Secret>): Promise<boolean> {
     const known = users.get(user);
@@ -52,12 +52,12 @@ export class Passwords {
     return isRight && known !== undefined;
   }
 
-  /** Those who ask the same at the same time share one comparison. */
+  /** Compares once for all equal requests at the same time. */
   #compare(key: string, password: string, hash: string): Promise<boolean> {
     const before = this.#underWay.get(key);
     if (before !== undefined) return before;
     if (this.#underWay.size >= LONGEST_ROW) {
-      const message = 'Too many passwords are being checked at the same time; try again.';
+      const message = 'Too many passwords are being checked at the same time; retry.';
       throw new HttpError(503, 'busy', message, { 'Retry-After': '1' });
     }
     const compared = this.#last.then(() => this.#comparer.compare(password, hash));
@@ -67,7 +67,7 @@ export class Passwords {
     return done;
   }
 
-  /** A hash that no password has, of a cost that some user's has: for the same name always the same. */
+  /** Hash that no password matches, with the cost of some user's hash: always the same for one name. */
   #nobodys(user: string, users: ReadonlyMap<string, Secret>): string {
     const costs = [...users.values()].map((hash) => hash.reveal().slice(4, 6));
     const digest = createHmac('sha256', this.#secret).update(user).digest();
@@ -77,22 +77,22 @@ export class Passwords {
 
   #digest(...parts: readonly string[]): string {
     const hmac = createHmac('sha256', this.#secret);
-    // The length before each: two logins never read as one.
+    // Prefixed by its length, so that two logins never have the same digest.
     for (const part of parts) hmac.update(`${part.length}\n`).update(part);
     return hmac.digest('base64');
   }
 }
 
-/** The one that was found out first is forgotten first. */
+/** Remembers a key and forgets the oldest. */
 function remember(known: Set<string>, key: string, most: number): void {
   known.add(key);
   if (known.size > most) known.delete(known.values().next().value!);
 }
 
-/** With nothing to compare for so long the thread ends. */
+/** Idle time after which the thread ends. */
 const IDLE_MS = 30_000;
 
-/** A thread that is there while it is needed. One comparison at a time. */
+/** Comparer in a thread that exists only while it is needed. One comparison at a time. */
 export function threadComparer(clock: Clock): Comparer {
   let worker: import('node:worker_threads').Worker | undefined;
   let idle: Timer | undefined;

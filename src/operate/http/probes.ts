@@ -1,4 +1,4 @@
-/** Whether the daemon works, and whether it has begun to: on its address, and on one for nothing else. */
+/** Health and readiness of the daemon, on its address and on a separate one. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
@@ -6,7 +6,7 @@ import { startListener, type Asked, type RunningServer } from './http-listener.t
 import { text, type Reply } from './reply.ts';
 
 export interface ProbeDeps {
-  /** Whether the scheduler turns; never depends on the service. */
+  /** True if the scheduler is running; independent of the service. */
   health(): { readonly healthy: boolean; readonly detail: string };
   readiness(): { readonly ready: boolean; readonly detail: string };
 }
@@ -28,7 +28,7 @@ const PROBES: ReadonlyMap<string, Probe> = new Map([
   ['/-/ready', ready],
 ]);
 
-/** @throws {ListenError} saying which address, why, and what to do */
+/** @throws {ListenError} with the address, the reason, and the fix */
 export function startProbes(
   deps: ProbeDeps & { readonly clock: Clock; readonly logger: Logger },
   listen: ListenAddress,
@@ -38,8 +38,9 @@ export function startProbes(
 
   function answer({ path, request }: Asked): Promise<Reply> {
     const probe = PROBES.get(path);
-    if (probe === undefined) return Promise.resolve(text(404, `Here is nothing but ${[...PROBES.keys()].join(' ')}`));
+    if (probe === undefined)
+      return Promise.resolve(text(404, `Not found. Available paths: ${[...PROBES.keys()].join(' ')}`));
     if (request.method === 'GET' || request.method === 'HEAD') return Promise.resolve(probe({ deps }));
-    return Promise.resolve({ ...text(405, 'Probes take GET and HEAD.'), headers: { Allow: 'GET, HEAD' } });
+    return Promise.resolve({ ...text(405, 'Probes accept only GET and HEAD.'), headers: { Allow: 'GET, HEAD' } });
   }
 }

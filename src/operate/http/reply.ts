@@ -1,4 +1,4 @@
-/** An answer as a value, and how it goes onto the wire: headers that protect, gzip for those who take it. */
+/** Responses as values, and how they are sent: with protective headers, and gzip for clients that accept it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -12,11 +12,11 @@ export interface Reply {
   readonly contentType: string;
   readonly body: string | SharedBody;
   readonly headers?: ReplyHeaders;
-  /** Whether it may be gzipped. */
+  /** True if the body may be gzipped. */
   readonly compress?: true;
 }
 
-/** Codes of JSON errors: `{"error": {"code": …, "message": …}}`. They stay. */
+/** Codes of JSON errors: `{"error": {"code": …, "message": …}}`. They are stable. */
 export type ErrorCode =
   | 'bad_request'
   | 'read_only'
@@ -44,7 +44,7 @@ export type ErrorCode =
   | 'stopping'
   | 'internal';
 
-/** A refusal that the caller sees: what, and what to do instead. */
+/** Error for the caller: the reason and the fix. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -68,7 +68,7 @@ export function json(status: number, value: unknown): Reply {
   return { status, contentType: 'application/json; charset=utf-8', body };
 }
 
-/** JSON below `/api`, text elsewhere. */
+/** Error reply: JSON below `/api`, text elsewhere. */
 export function errorReply(path: string, error: HttpError): Reply {
   const reply =
     path === '/api' || path.startsWith('/api/') || path === '/-/reload'
@@ -77,16 +77,16 @@ export function errorReply(path: string, error: HttpError): Reply {
   return { ...reply, headers: error.headers };
 }
 
-/** A body below this is not worth the work. */
+/** Minimum size for compression. */
 const COMPRESS_FROM_BYTES = 1_024;
 
 const gzipAsync = promisify(gzip);
 
 export interface SendOptions {
-  /** Whether the connection ends with this answer. */
+  /** True if the connection ends with this response. */
   readonly close: boolean;
   readonly bodies: SharedBodies;
-  /** In place of those that the answer has itself. */
+  /** Headers that override those of the response. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -112,7 +112,7 @@ export async function send(
   headers['Content-Length'] = byteLength(parts);
   if (options.close) headers['Connection'] = 'close';
   response.writeHead(reply.status, headers);
-  // The body of an answer to HEAD is kept back, its length in the headers stays.
+  // A response to HEAD has no body, but the headers keep its length.
   if (request.method === 'HEAD') response.end();
   else if (typeof reply.body === 'string') response.end(parts[0]);
   else await options.bodies.write(response, parts);
@@ -126,12 +126,12 @@ async function encoded(
   if (!compress || !acceptsGzip(acceptEncoding) || byteLength(plain) < COMPRESS_FROM_BYTES) {
     return { parts: plain, packed: false };
   }
-  // On the thread pool, at the level that costs least: a scrape must not hold up the event loop.
+  // On the thread pool, at the cheapest level: a scrape must not block the event loop.
   const parts = typeof body === 'string' ? [await gzipAsync(plain[0]!, { level: 1 })] : await body.gzip();
   return { parts, packed: true };
 }
 
-/** Whether `Accept-Encoding` allows gzip, by name or by `*`, with a weight above 0. */
+/** Returns true if `Accept-Encoding` allows gzip, by name or by `*`, with a weight above 0. */
 export function acceptsGzip(header: string | string[] | undefined): boolean {
   const weights = new Map<string, number>();
   for (const part of String(header ?? '').split(',')) {

@@ -1,4 +1,4 @@
-/** What a route is, and what it is given. */
+/** Route, and the context of its handler. */
 import type { Access, Caller } from './access.ts';
 import type { Asked } from './http-listener.ts';
 import { HttpError, type Reply } from './reply.ts';
@@ -6,14 +6,14 @@ import { HttpError, type Reply } from './reply.ts';
 export interface RouteContext<Deps> extends Asked {
   readonly deps: Deps;
   readonly access: Access;
-  /** Undefined: one who shows nothing, and may read. */
+  /** Undefined for an anonymous caller who may read. */
   readonly caller: Caller | undefined;
-  /** What stands in the place of `{id}`. */
+  /** Value of `{id}`. */
   readonly id: string;
 }
 
 export interface Route<Deps> {
-  /** Exact, or with `{id}` for its last part. */
+  /** Exact path, or a path with `{id}` as its last part. */
   readonly path: string;
   readonly method: 'GET' | 'POST';
   readonly handle: (context: RouteContext<Deps>) => Reply | Promise<Reply>;
@@ -22,7 +22,7 @@ export interface Route<Deps> {
 const PLACEHOLDER = '{id}';
 const MAX_ID = 400;
 
-/** @returns what stands for `{id}`, or an empty text; undefined when the path is another */
+/** @returns the value of `{id}`, or an empty text; undefined if the path differs */
 export function matchPath(pattern: string, path: string): string | undefined {
   if (!pattern.endsWith(PLACEHOLDER)) return pattern === path ? '' : undefined;
   const start = pattern.slice(0, -PLACEHOLDER.length);
@@ -35,11 +35,11 @@ export function matchPath(pattern: string, path: string): string | undefined {
   }
 }
 
-/** A whole number within bounds, from the query. */
+/** Integer within limits, from the query. */
 export function limitOf(query: URLSearchParams, bounds: { readonly standard: number; readonly max: number }): number {
   const limit = query.has('limit') ? Number(query.get('limit')) : bounds.standard;
   if (!Number.isInteger(limit) || limit < 1 || limit > bounds.max) {
-    throw new HttpError(400, 'bad_request', `limit must be a whole number from 1 to ${bounds.max}.`);
+    throw new HttpError(400, 'bad_request', `limit must be an integer from 1 to ${bounds.max}.`);
   }
   return limit;
 }

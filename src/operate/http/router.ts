@@ -1,4 +1,4 @@
-/** The way from a request to the route that answers it. Who may is for access.ts to say. */
+/** Router of requests. access.ts decides on permissions. */
 import type { Logger } from '#foundation/platform/logger.ts';
 import { identify, isOpen, type Access } from './access.ts';
 import { UNGUARDED } from './door.ts';
@@ -6,10 +6,13 @@ import type { Asked } from './http-listener.ts';
 import { errorReply, HttpError, type Reply } from './reply.ts';
 import { matchPath, type Route } from './route.ts';
 
-/** Where everybody may read, a credential that is wrong costs no scrape and no look. */
+/** Paths on which a wrong credential is ignored if anonymous callers may read. */
 const SHOWN = ['/', '/metrics'];
 
-/** The answers to requests. They never reject: what goes wrong becomes an answer, and a line in the log when it is ours. */
+/**
+ * Returns the function that answers requests. It never rejects: an error becomes a response, and a log line if it is
+ * the daemon's own.
+ */
 export function createRouter<Deps extends { readonly logger: Logger }>(
   routes: readonly Route<Deps>[],
   deps: Deps,
@@ -24,10 +27,10 @@ export function createRouter<Deps extends { readonly logger: Logger }>(
     } catch (error) {
       if (error instanceof HttpError) return errorReply(path, error);
       if (signal.aborted) {
-        return errorReply(path, new HttpError(503, 'stopping', 'The daemon is stopping; nothing more is done.'));
+        return errorReply(path, new HttpError(503, 'stopping', 'The daemon is stopping and accepts no more requests.'));
       }
       deps.logger.error({ err: error, path }, 'request failed');
-      const message = 'The daemon could not answer this request; its log says why.';
+      const message = 'The daemon could not answer this request. Its log has the reason.';
       return errorReply(path, new HttpError(500, 'internal', message));
     }
   };
@@ -44,13 +47,13 @@ function findRoute<Deps>(
   });
   if (found.length === 0) {
     const known = routes.map((route) => route.path).join(' ');
-    throw new HttpError(404, 'not_found', `There is nothing at ${path.slice(0, 200)}. There is: ${known}`);
+    throw new HttpError(404, 'not_found', `Not found: ${path.slice(0, 200)}. Available paths: ${known}`);
   }
   const method = asked === 'HEAD' ? 'GET' : asked;
   const fitting = found.find(({ route }) => route.method === method);
   if (fitting === undefined) {
     const allowed = found.map(({ route }) => (route.method === 'GET' ? 'GET, HEAD' : route.method)).join(', ');
-    const message = `${path.slice(0, 200)} takes ${allowed}, not ${asked}.`;
+    const message = `${path.slice(0, 200)} accepts ${allowed}, not ${asked}.`;
     throw new HttpError(405, 'method_not_allowed', message, { Allow: allowed });
   }
   return fitting;

@@ -1,4 +1,4 @@
-/** A server that speaks TLS: whom it lets in, and certificates that change under connections that stay. */
+/** TLS server: admission of clients, and certificates that change without closing connections. */
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -11,22 +11,22 @@ import { secureContextOf } from './tls-settings.ts';
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface SecureServerOptions {
-  /** With TLS. */
+  /** Web configuration with TLS. */
   readonly door: Door;
   readonly logger: Logger;
   readonly answer: Answer;
-  /** For what is no HTTP, on a connection whose client was let in. */
+  /** Handler of invalid HTTP from an admitted client. */
   readonly onMalformed: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 }
 
-/** Within these a client must have agreed on TLS. */
+/** Time limit of the TLS handshake. */
 const HANDSHAKE_MS = 10_000;
 
 export async function openSecureServer(options: ServerOptions, secure: SecureServerOptions): Promise<Server> {
   const { door, logger, answer, onMalformed } = secure;
   const tls = door.web.tls!;
   const https = await import('node:https');
-  /** Connections whose clients may come in: on no other is a request answered. */
+  /** Connections of admitted clients. Requests on other connections are not answered. */
   const admitted = new WeakSet<object>();
   const server = https.createServer(
     {
@@ -34,7 +34,7 @@ export async function openSecureServer(options: ServerOptions, secure: SecureSer
       handshakeTimeout: HANDSHAKE_MS,
       ...secureContextOf(tls),
       requestCert: tls.clientAuth !== 'NoClientCert',
-      // Who may come in is for `refusalOf` to say, which knows more kinds of it.
+      // `refusalOf` decides on admission, since it supports more kinds.
       rejectUnauthorized: false,
     },
     (request, response) => {
@@ -42,14 +42,14 @@ export async function openSecureServer(options: ServerOptions, secure: SecureSer
       else request.socket.destroy();
     },
   );
-  // Before the server itself hears of the connection.
+  // Before the server's own listener for the connection.
   server.prependListener('secureConnection', (socket: TLSSocket) => {
     const refusal = refusalOf(socket, door.web.tls!);
     if (refusal === undefined) {
       admitted.add(socket);
       return;
     }
-    logger.debug({ client: socket.remoteAddress, refusal }, 'a client was refused');
+    logger.debug({ client: socket.remoteAddress, refusal }, 'client rejected');
     socket.destroy();
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -57,10 +57,10 @@ export async function openSecureServer(options: ServerOptions, secure: SecureSer
       onMalformed(error, socket);
       return;
     }
-    logger.debug({ code: error.code ?? 'unknown' }, 'a client could not agree on TLS');
+    logger.debug({ code: error.code ?? 'unknown' }, 'TLS handshake failed');
     socket.destroy();
   });
-  // Connections that are open stay as they are.
+  // Open connections are not affected.
   door.onTls((next) => server.setSecureContext(secureContextOf(next)));
   return server;
 }

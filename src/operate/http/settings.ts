@@ -4,7 +4,7 @@ import { oneSecret, secret, secretFile } from '#service/settings.ts';
 import { always, baseUrlSetting, listenSetting } from '#foundation/platform/settings.ts';
 import { ROLES } from './access.ts';
 
-/** Who else may not stand in the audit log under these names. */
+/** Names that the audit log reserves. */
 const OWN_NAMES = ['local', 'engine'];
 const TOKEN_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63; not local or engine';
 
@@ -14,14 +14,14 @@ const apiToken = z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/, TOKEN_NAME)
       .refine((name) => !OWN_NAMES.includes(name), TOKEN_NAME)
-      .describe('Stands in the audit log for whoever uses the token.'),
+      .describe('Name in the audit log for the token’s user.'),
     role: z
       .enum(ROLES)
       .describe(
-        'viewer asks what policies say of an entry; operator also plans, applies, approves, rejects and pauses; admin also unpauses and adopts.',
+        'viewer: explain entries. operator: also plan, apply, approve, reject and pause. admin: also unpause and adopt.',
       ),
-    token: secret('The bearer token; several on a line each are all taken').exactOptional(),
-    tokenFile: secretFile('the bearer token; several on a line each are all taken').exactOptional(),
+    token: secret('The bearer token. Several tokens, one on each line, are all valid').exactOptional(),
+    tokenFile: secretFile('the bearer token. Several tokens, one on each line, are all valid').exactOptional(),
   })
   .superRefine(oneSecret('token'), always);
 
@@ -30,14 +30,16 @@ const webConfigFile = (what: string) =>
     .string()
     .min(1)
     .exactOptional()
-    .describe(`Web configuration file, as Prometheus’ exporters have it: ${what}; read again when it changes.`);
+    .describe(
+      `Web configuration file, in the format of Prometheus’ exporters: ${what}. It is reloaded when it changes.`,
+    );
 
 const HOST_NAME = /^(?:\*\.)?(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_-]{1,63})*\.?$/;
 
 export const serverSettings = z.strictObject({
   listen: listenSetting().prefault('127.0.0.1:10777').describe('Address of metrics, health and pages.'),
   hosts: z
-    .array(z.string().regex(HOST_NAME, 'expected a host name, or *. and a domain; leave out scheme and port'))
+    .array(z.string().regex(HOST_NAME, 'expected a host name, or *. and a domain; remove scheme and port'))
     .default([])
     .describe(
       'Names that clients use for `listen`, such as that of an Ingress; `*.` stands for any labels. IP addresses, names without a dot, and names in `localhost`, `svc`, `cluster.local`, `internal` and `home.arpa` are always allowed.',
@@ -46,42 +48,40 @@ export const serverSettings = z.strictObject({
     .array(apiToken)
     .default([])
     .superRefine((tokens, context) => {
-      // What is of another type is told of as that.
+      // Another check reports a value of the wrong type.
       const names = Array.isArray(tokens) ? tokens.map((one: { readonly name?: unknown } | null) => one?.name) : [];
       for (const [index, name] of names.entries()) {
         if (typeof name !== 'string' || names.indexOf(name) === index) continue;
-        const message = `two tokens are named ${name}; the audit log could not tell who it was`;
+        const message = `two tokens are named ${name}; rename one, so that the audit log can distinguish them`;
         context.addIssue({ code: 'custom', path: [index, 'name'], message });
       }
     }, always)
-    .describe('Who may do more than read over `listen`, by bearer token. Without any it is read-only.'),
+    .describe('Callers that may do more than read over `listen`, by bearer token. Without tokens it is read-only.'),
   webConfigFile: webConfigFile('TLS, users and headers of `listen`'),
   users: z
     .record(z.string(), z.enum(ROLES))
     .default({})
-    .describe('Roles of users of the web configuration file, by name; who is not named here is a viewer.'),
+    .describe('Roles of users of the web configuration file, by name. Other users are viewers.'),
   anonymous: z
     .enum(['viewer', 'none'])
     .default('viewer')
-    .describe('What those may who show neither token nor user: read, or nothing. Where there are users, nothing.'),
+    .describe(
+      'Permission of unauthenticated requests. viewer: read-only. none: reject them. If there are users, they are always rejected.',
+    ),
   probes: z
     .strictObject({
-      listen: listenSetting()
-        .exactOptional()
-        .describe('Address of `/-/healthy` and `/-/ready`, and of nothing else; off unless given.'),
+      listen: listenSetting().exactOptional().describe('Address for `/-/healthy` and `/-/ready` only. Default: none.'),
     })
     .prefault({})
-    .describe(
-      'A listener of their own for the probes of an orchestrator: plain HTTP, and it asks nobody who they are.',
-    ),
+    .describe('Separate listener for the probes of an orchestrator: plain HTTP, without authentication.'),
 });
 
 const HOOK_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63';
 const hookName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/, HOOK_NAME);
 
 const token = {
-  token: secret('Bearer token that is asked for; several on a line each are all taken').exactOptional(),
-  tokenFile: secretFile('the bearer token that is asked for; several on a line each are all taken').exactOptional(),
+  token: secret('Required bearer token. Several tokens, one on each line, are all valid').exactOptional(),
+  tokenFile: secretFile('the required bearer token. Several tokens, one on each line, are all valid').exactOptional(),
 };
 
 const alertmanagerHook = z
@@ -91,7 +91,7 @@ const alertmanagerHook = z
       .array(z.string().min(1))
       .default([])
       .describe(
-        'Accounts that an alert without a label `account` concerns. Without any, such an alert triggers no policy, and `alertFiring` is not known.',
+        'Accounts of alerts without a label `account`. By default such an alert triggers no policy, and `alertFiring` is unknown.',
       ),
   })
   .superRefine(oneSecret('token'), always);
@@ -101,17 +101,17 @@ const callbackHook = z
     ...token,
     signingKeys: secret('Signing keys of the account, the current one and the next one on a line each').exactOptional(),
     signingKeysFile: secretFile(
-      'the signing keys of the account, the current one and the next one on a line each; without them signatures are not looked at',
+      'the signing keys of the account, the current one and the next one on a line each. Without keys, signatures are not checked',
     ).exactOptional(),
     url: baseUrlSetting()
       .exactOptional()
-      .describe('Address that callbacks are sent to, as the service knows it; a signature for another is refused.'),
+      .describe('Address of the callbacks in the service’s settings. Signatures for other addresses are rejected.'),
     maxBodyBytes: z
       .int()
       .min(1_024)
       .max(67_108_864)
       .default(4_194_304)
-      .describe('Largest callback that is read, in bytes; it holds the bodies of message and answer.'),
+      .describe('Maximum size of a callback in bytes, including the bodies of message and response.'),
   })
   .superRefine((value, context) => {
     oneSecret('token')(value, context);
@@ -121,8 +121,8 @@ const callbackHook = z
 export const hooksSettings = z.strictObject({
   listen: listenSetting()
     .exactOptional()
-    .describe('Address of the hooks, and of nothing else: it may be open to the Internet. Off unless given.'),
-  webConfigFile: webConfigFile('TLS, certificates of clients and headers of the hooks; they have tokens, and no users'),
+    .describe('Address for the hooks only. It may be open to the Internet. Default: none.'),
+  webConfigFile: webConfigFile('TLS, client certificates and headers of the hooks, which have tokens instead of users'),
   alertmanager: z
     .record(hookName, alertmanagerHook)
     .default({})
@@ -130,5 +130,5 @@ export const hooksSettings = z.strictObject({
   callbacks: z
     .record(hookName, callbackHook)
     .default({})
-    .describe('Accounts whose callbacks are taken, by the name of the account, at `/hooks/callbacks/ACCOUNT`.'),
+    .describe('Accounts whose callbacks are accepted at `/hooks/callbacks/ACCOUNT`, by name.'),
 });

@@ -1,30 +1,30 @@
 /**
- * Large bodies in parts that many answers share. They go out no faster than they are taken, so that an answer holds
- * references and no copy; who takes too long, or keeps too much of the past alive, is cut.
+ * Large bodies in parts that many responses share. They are sent no faster than clients read them, so that a response
+ * has references and no copy. Responses that are too slow, or that keep too many old bodies in memory, are closed.
  */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '#foundation/platform/clock.ts';
 
 export interface SharedBody {
-  /** Nobody writes to them. */
+  /** Read-only. */
   readonly parts: readonly Uint8Array[];
-  /** The same, gzipped; made once for all who share it. */
+  /** Gzipped parts, made once for all responses. */
   gzip(): Promise<readonly Uint8Array[]>;
 }
 
-/** No scraper waits longer than a minute. */
+/** Time limit: no scraper waits longer than a minute. */
 const LONGEST_MS = 60_000;
 
-/** What answers under way may keep alive together; beyond it the oldest body's are cut. */
+/** Maximum memory of all bodies in use. Above it, the responses of the oldest body are closed. */
 const MAX_BYTES = 134_217_728;
 
-/** Written in one turn of the event loop. */
+/** Maximum bytes in one turn of the event loop. */
 const TURN_BYTES = 524_288;
 
 export class SharedBodies {
   readonly #clock: Clock;
   readonly #maxBytes: number;
-  /** Bodies that answers under way are made of, oldest first. */
+  /** Bodies of responses in flight, oldest first. */
   readonly #underWay = new Map<
     readonly Uint8Array[],
     { readonly bytes: number; readonly answers: Set<ServerResponse> }
@@ -35,7 +35,9 @@ export class SharedBodies {
     this.#maxBytes = maxBytes;
   }
 
-  /** Writes the body of an answer whose head is written; resolves when all of it is handed over, or the answer is gone. */
+  /**
+   * Writes the body of a response after its head. Resolves when all of it is handed over, or the response is closed.
+   */
   async write(response: ServerResponse, parts: readonly Uint8Array[]): Promise<void> {
     this.#begin(response, parts);
     using _limit = this.#clock.after(LONGEST_MS, () => response.destroy());
@@ -43,7 +45,7 @@ export class SharedBodies {
       let at = 0;
       while (at < parts.length) {
         if (response.destroyed) return;
-        // Together they are one call to the system.
+        // Corked parts are one system call.
         response.cork();
         let room = true;
         for (let bytes = 0; at < parts.length && bytes < TURN_BYTES; at++) {
@@ -51,7 +53,7 @@ export class SharedBodies {
           room = response.write(parts[at]!);
         }
         response.uncork();
-        // What the system took at once is told in this same turn, so that it alone would never end it.
+        // If the system took the data at once, `drain` fires in this same turn, so waiting for it would never end.
         if (!room) await taken(response);
         await turn();
       }
@@ -89,7 +91,7 @@ export function byteLength(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
-/** The client has taken what was written, or is gone. */
+/** Resolves when the client has read the data, or has disconnected. */
 function taken(response: ServerResponse): Promise<void> {
   return either(response, 'drain');
 }

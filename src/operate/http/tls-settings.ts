@@ -1,9 +1,9 @@
-/** What TLS of a listener is: the names that a web configuration file uses, what they mean here, and what is made of them. */
+/** TLS settings of a listener: the names in a web configuration file, their meaning, and the result. */
 import { constants } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
 import type { Secret } from '#foundation/platform/secret.ts';
 
-/** Go's names of cipher suites, and OpenSSL's. Those of TLS 1.3 cannot be chosen: all of them are always on. */
+/** Go's names of cipher suites, and OpenSSL's. Those of TLS 1.3 are always on and cannot be chosen. */
 export const CIPHERS = {
   TLS_AES_128_GCM_SHA256: undefined,
   TLS_AES_256_GCM_SHA384: undefined,
@@ -31,27 +31,27 @@ export const CLIENT_AUTH = [
   'RequireAndVerifyClientCert',
 ] as const;
 
-/** How Go names them, with Go's meaning. */
+/** Go's names, with Go's meaning. */
 export type ClientAuth = (typeof CLIENT_AUTH)[number];
 
-/** What a listener with TLS shows, and whom it lets in. */
+/** TLS configuration of a listener. */
 export interface WebTls {
-  /** PEM: the certificate, and those between it and the authority. */
+  /** PEM: the certificate and its intermediate certificates. */
   readonly cert: string;
   readonly key: Secret;
-  /** PEM: those who may have signed the certificates of clients. */
+  /** PEM: authorities of client certificates. */
   readonly clientCa?: string;
   readonly clientAuth: ClientAuth;
-  /** Names of which a client's certificate must have one; absent where any will do. */
+  /** Names of which a client's certificate must have at least one; absent: no restriction. */
   readonly allowedSans?: readonly string[];
   readonly minVersion: (typeof VERSIONS)[keyof typeof VERSIONS];
   readonly maxVersion: (typeof VERSIONS)[keyof typeof VERSIONS];
-  /** OpenSSL's list; absent for the usual ones. */
+  /** OpenSSL's list; absent for the default. */
   readonly ciphers?: string;
   readonly honorCipherOrder: boolean;
-  /** OpenSSL's list; absent for the usual ones. */
+  /** OpenSSL's list; absent for the default. */
   readonly curves?: string;
-  /** When the first of the certificates ends, epoch milliseconds. */
+  /** Expiry of the first certificate to expire, in epoch milliseconds. */
   readonly notAfter: number;
 }
 
@@ -65,7 +65,7 @@ export function secureContextOf(tls: WebTls): SecureContextOptions {
     ...(tls.clientCa !== undefined && { ca: tls.clientCa }),
     ...(tls.ciphers !== undefined && { ciphers: tls.ciphers }),
     ...(tls.curves !== undefined && { ecdhCurve: tls.curves }),
-    // A session that is taken up again shows no certificate: it would outlive the authority that it was let in by.
+    // A resumed session has no certificate: it would outlive the authority that admitted it.
     ...(tls.clientAuth !== 'NoClientCert' && { secureOptions: constants.SSL_OP_NO_TICKET }),
   };
 }

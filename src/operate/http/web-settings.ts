@@ -1,31 +1,31 @@
 /**
- * The web configuration file that Prometheus' exporters share, as its format is documented, and what is made of it.
- * Empty values are as good as none there, and nothing is replaced in them.
+ * Web configuration file in the format of Prometheus' exporters, and its result. Empty values count as absent, and
+ * nothing is substituted in them.
  */
 import { z } from 'zod';
 import { parseDuration } from '#foundation/domain/duration.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { CIPHERS, CLIENT_AUTH, CURVES, VERSIONS, type WebTls } from './tls-settings.ts';
 
-/** One web configuration file, checked and with all that it names. */
+/** One web configuration file, checked, with the contents of its files. */
 export interface WebConfig {
   /** Absent: plain HTTP. */
   readonly tls?: WebTls;
-  /** Put onto every answer. */
+  /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
   /** Hashes of passwords (bcrypt), by user. */
   readonly users: ReadonlyMap<string, Secret>;
-  /** A token bucket over all requests. */
+  /** Token bucket over all requests. */
   readonly rateLimit?: { readonly intervalMs: number; readonly burst: number };
-  /** Over the file and those it names: another one says something else. */
+  /** Hash of the file and of the files that it names. */
   readonly digest: string;
 }
 
-/** Whether a listener must be opened anew to go from one to the other. */
+/** Kind of listener: a listener must be reopened to change it. */
 export function listenerShape(web: WebConfig | undefined): string {
   const { tls } = web ?? {};
   if (tls === undefined) return 'plain';
-  return tls.clientAuth === 'NoClientCert' ? 'TLS' : 'TLS that asks for certificates';
+  return tls.clientAuth === 'NoClientCert' ? 'TLS' : 'TLS with client certificates';
 }
 
 function keysOf<T extends object>(table: T): [keyof T & string, ...(keyof T & string)[]] {
@@ -33,42 +33,42 @@ function keysOf<T extends object>(table: T): [keyof T & string, ...(keyof T & st
 }
 
 const text = (what: string) => z.string().nullish().describe(what);
-const OLD_VERSION = 'expected TLS12 or TLS13; older versions are not safe, and not spoken here';
+const OLD_VERSION = 'expected TLS12 or TLS13; older versions are insecure and not supported';
 const version = (what: string) => z.enum(keysOf(VERSIONS), OLD_VERSION).nullish().describe(what);
 
 const tlsServerConfig = z.strictObject({
-  cert_file: text('File with the certificate, and those between it and the authority, PEM.'),
+  cert_file: text('File with the certificate and its intermediate certificates, PEM.'),
   key_file: text('File with the key of the certificate, PEM.'),
-  cert: text('The certificate itself, in place of the file.'),
-  key: text('The key itself, in place of the file.'),
+  cert: text('The certificate itself, instead of the file.'),
+  key: text('The key itself, instead of the file.'),
   client_auth_type: z
     .enum(['', ...CLIENT_AUTH, 'RequireClientCert'])
     .nullish()
-    .describe('Whether clients show a certificate; RequireAndVerifyClientCert keeps out those who have none.'),
-  client_ca_file: text('File with the authorities of the certificates of clients, PEM.'),
-  client_ca: text('The authorities themselves, in place of the file.'),
+    .describe('Rule for client certificates. RequireAndVerifyClientCert rejects clients without a valid one.'),
+  client_ca_file: text('File with the authorities of client certificates, PEM.'),
+  client_ca: text('The authorities themselves, instead of the file.'),
   client_allowed_sans: z
     .array(z.string())
     .nullish()
-    .describe('Names (DNS, IP, e-mail, URI) of which the certificate of a client must have one.'),
-  min_version: version('The oldest TLS that is spoken.'),
-  max_version: version('The newest TLS that is spoken.'),
+    .describe('Names (DNS, IP, e-mail, URI) of which a client certificate must have at least one.'),
+  min_version: version('Minimum TLS version.'),
+  max_version: version('Maximum TLS version.'),
   cipher_suites: z
     .array(z.enum(keysOf(CIPHERS)))
     .nullish()
     .describe('Cipher suites of TLS 1.2.'),
-  prefer_server_cipher_suites: z.boolean().nullish().describe('Whether the order of cipher_suites counts.'),
+  prefer_server_cipher_suites: z.boolean().nullish().describe('True prefers the server’s order of cipher_suites.'),
   curve_preferences: z
     .array(z.enum(keysOf(CURVES)))
     .nullish()
-    .describe('Elliptic curves of the exchange of keys, the preferred one first.'),
+    .describe('Elliptic curves of the key exchange, in order of preference.'),
 });
 
 function asText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-/** YAML reads `1` as a number; a value that is blank leaves the header out. */
+/** Header value as a string: YAML reads `1` as a number, and a blank value omits the header. */
 const header = (what: string, values?: readonly string[]) =>
   z
     .unknown()
@@ -76,7 +76,7 @@ const header = (what: string, values?: readonly string[]) =>
       const given = asText(value);
       const isText = ['string', 'number', 'undefined'].includes(typeof value) || value === null;
       if (!isText || !/^[\t\x20-\x7e\x80-\xff]*$/.test(given)) {
-        context.addIssue({ code: 'custom', message: 'not a value of a header; write one line of text' });
+        context.addIssue({ code: 'custom', message: 'invalid header value; write one line of text' });
       } else if (given !== '' && values?.includes(given) === false) {
         context.addIssue({ code: 'custom', message: `must be ${values.join(' or ')}` });
       }
@@ -86,17 +86,20 @@ const header = (what: string, values?: readonly string[]) =>
     .describe(what);
 
 const httpServerConfig = z.strictObject({
-  http2: z.boolean().nullish().describe('Taken, and HTTP/1.1 is spoken: no client needs more of a scrape.'),
+  http2: z
+    .boolean()
+    .nullish()
+    .describe('Accepted without effect: the daemon always uses HTTP/1.1, which suffices for scrapes.'),
   headers: z
     .strictObject({
-      'Content-Security-Policy': header('Put onto every answer.'),
-      'X-Frame-Options': header('Put onto every answer.', ['deny', 'sameorigin']),
-      'X-Content-Type-Options': header('Put onto every answer.', ['nosniff']),
-      'X-XSS-Protection': header('Put onto every answer.'),
-      'Strict-Transport-Security': header('Put onto every answer.'),
+      'Content-Security-Policy': header('Header of every response.'),
+      'X-Frame-Options': header('Header of every response.', ['deny', 'sameorigin']),
+      'X-Content-Type-Options': header('Header of every response.', ['nosniff']),
+      'X-XSS-Protection': header('Header of every response.'),
+      'Strict-Transport-Security': header('Header of every response.'),
     })
     .nullish()
-    .describe('Headers of every answer.'),
+    .describe('Headers of every response.'),
 });
 
 const INTERVAL = 'expected a duration such as 1s or 100ms, or 0 for no limit';
@@ -112,17 +115,17 @@ const rateLimit = z.strictObject({
     })
     .optional()
     .describe('Time between two requests; 0 for no limit.'),
-  burst: z.int().min(0).nullish().describe('Requests that may come at once.'),
+  burst: z.int().min(0).nullish().describe('Maximum number of requests at once.'),
 });
 
 export const webSettings = z.strictObject({
   tls_server_config: tlsServerConfig.nullish().describe('TLS; without it plain HTTP.'),
-  http_server_config: httpServerConfig.nullish().describe('What is said with every answer.'),
+  http_server_config: httpServerConfig.nullish().describe('Settings of HTTP responses.'),
   basic_auth_users: z
-    .record(z.string(), z.string('expected a bcrypt hash; htpasswd -nBC 10 "" makes one'))
+    .record(z.string(), z.string('expected a bcrypt hash; create one with htpasswd -nBC 10 ""'))
     .nullish()
     .describe('Users, and the bcrypt hashes of their passwords.'),
-  rate_limit: rateLimit.nullish().describe('Requests that are taken, all together.'),
+  rate_limit: rateLimit.nullish().describe('Rate limit of all requests together.'),
 });
 
 export type WebSettings = z.output<typeof webSettings>;

@@ -1,7 +1,7 @@
 /**
- * Notifications as alerts of an Alertmanager (`POST /api/v2/alerts`), as Prometheus sends its own: all that stand, again and
- * again, each with an end a few intervals ahead, so that they end by themselves when nobody sends them any more. An end
- * is sent until it is taken, after a restart too.
+ * Notifications as alerts of an Alertmanager (`POST /api/v2/alerts`), as Prometheus sends its own. All active
+ * conditions are sent repeatedly, each with an end a few intervals ahead, so that they end when the daemon no longer
+ * sends them. A resolved condition is sent until Alertmanager accepts it, also after a restart.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { NotificationBook } from './notification-book.ts';
@@ -10,18 +10,18 @@ import { deliver } from './receiver.ts';
 import type { SenderOptions } from './webhook.ts';
 
 const FIRST_WAIT_MS = 1_000;
-/** Alertmanager takes an alert for ended when it was not sent for so many intervals. */
+/** Number of intervals without a repetition after which Alertmanager ends an alert. */
 const INTERVALS_AHEAD = 4;
-/** By then it has ended by itself. */
+/** Age after which the alert has ended without a resolved notification. */
 const FORGET_ENDS_MS = 3_600_000;
 
 export interface AlertmanagerOptions extends SenderOptions {
   readonly resendMs: number;
-  /** Labels that every alert gets. */
+  /** Labels of every alert. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Sends until the signal ends it, and rejects with its reason. */
+/** Sends until the signal aborts, and rejects with its reason. */
 export async function sendToAlertmanager(options: AlertmanagerOptions): Promise<never> {
   const { receiver, book, clock, signal, bell, resendMs, labels } = options;
   let waitMs = FIRST_WAIT_MS;
@@ -36,7 +36,7 @@ export async function sendToAlertmanager(options: AlertmanagerOptions): Promise<
       continue;
     }
     waitMs = FIRST_WAIT_MS;
-    // Of a list with bad alerts the good ones are taken all the same.
+    // Alertmanager accepts the valid alerts of a list even if others are invalid.
     for (const one of kept) if (one.endedAt !== undefined) book.forget(one);
     await bell.wait(resendMs, signal);
   }
@@ -49,7 +49,7 @@ function current(book: NotificationBook, clock: Clock): readonly KeptNotificatio
   return book.kept().filter(({ isUntold }) => isUntold === undefined);
 }
 
-/** @param activeUntil end of one that stands, epoch milliseconds */
+/** @param activeUntil end of an active alert, in epoch milliseconds */
 export function alertOf(
   { notification, startedAt, endedAt }: KeptNotification,
   activeUntil: number,
@@ -61,8 +61,9 @@ export function alertOf(
       ...labels,
       alertname: alertName(key),
       severity,
-      // Alertmanager knows alerts by their labels: two conditions must not be one. The guard is no label, since a hold
-      // may pass from one guard to another: the alert of the first would stay active beside that of the second.
+      // Alertmanager identifies alerts by their labels, so each condition needs its own. The guard is not a label,
+      // since a hold may change from one guard to another: the alert of the first would stay active next to that of the
+      // second.
       condition: key,
       ...given({ policy, account, owner, group }),
     },
@@ -72,13 +73,13 @@ export function alertOf(
   };
 }
 
-/** After the kind of condition: `held/POLICY` is `OpsdHeld`. */
+/** Name from the kind of condition: `held/POLICY` becomes `OpsdHeld`. */
 function alertName(key: string): string {
   const kind = key.split(/\W/, 1)[0]!;
   return `Opsd${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 }
 
-/** Alertmanager refuses nothing empty, and forgets it. */
+/** Non-empty values only: Alertmanager drops empty labels. */
 function given(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const entries = Object.entries(values).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '');
   return Object.fromEntries(entries);

@@ -1,7 +1,7 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 
-/** A wait that ends when it is rung for. A ring while nobody waits ends the next wait at once. */
+/** Wait that a ring ends. A ring before the wait ends it at once. */
 export class Bell {
   readonly #clock: Clock;
   #isRung = false;
@@ -16,7 +16,7 @@ export class Bell {
     this.#wake?.();
   }
 
-  /** Until it is rung for, `ms` at most; rejects with the signal's reason. */
+  /** Waits for a ring, `ms` at most; rejects with the signal's reason. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!this.#isRung) {
@@ -32,7 +32,10 @@ export class Bell {
     this.#isRung = false;
   }
 
-  /** As long, whoever rings: what failed is not tried sooner because there is more of it. */
+  /**
+   * Waits for the whole time, regardless of rings: a failed delivery is not retried sooner because of new
+   * notifications.
+   */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
     await sleep(this.#clock, ms, signal);
   }

@@ -1,6 +1,6 @@
 /**
- * What stands and what waits to be sent, in memory; the store follows a turn later, so that whoever tells of a condition
- * is never kept, and what was told is sent even when the store cannot be written.
+ * Active conditions and queued notifications, in memory. The store follows one turn later, so that events are never
+ * delayed. Notifications are sent even if the store cannot be written.
  */
 import {
   NOTIFICATION_SEVERITIES,
@@ -11,18 +11,18 @@ import type { EventBus } from '#foundation/events/events.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { KeptNotification, NotificationStore, QueuedNotification } from './notification-store.ts';
 
-/** Conditions kept at the same time, and notifications that wait for one receiver. */
+/** Maximum number of conditions, and of queued notifications for each receiver. */
 const MOST_CONDITIONS = 1_000;
 const MOST_WAITING = 1_000;
 
 export interface NotificationBookOptions {
   readonly store: NotificationStore;
   readonly events: EventBus;
-  /** The webhook that is told of a notification; undefined: none. */
+  /** Webhook for a notification; undefined: none. */
   receiverOf(notification: Notification): string | undefined;
-  /** Whether ends are kept until `forget`. */
+  /** True keeps resolved conditions until `forget`. */
   readonly keepsEnded: boolean;
-  /** How long a condition of severity `info` lasts before it is told, milliseconds. */
+  /** Milliseconds that a condition of severity `info` lasts before its notification. */
   readonly infoAfterMs: number;
 }
 
@@ -38,7 +38,7 @@ export class NotificationBook {
   #saving: NodeJS.Immediate | undefined;
   #isNews = false;
 
-  /** @param receivers all there are: what waits for others is lost, and said to be */
+  /** @param receivers all receivers; notifications queued for others are dropped, with an event */
   constructor(options: NotificationBookOptions, receivers: readonly string[]) {
     this.#options = options;
     for (const receiver of receivers) this.#queues.set(receiver, []);
@@ -61,12 +61,15 @@ export class NotificationBook {
     this.#saveLater();
   }
 
-  /** Called a turn after a condition began, changed or ended. */
+  /** Registers a listener that is called one turn after a condition became active, changed or was resolved. */
   onNews(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Tells of those that have lasted long enough by now. @returns when to ask again, epoch milliseconds; Infinity: never */
+  /**
+   * Sends notifications of conditions that have now lasted long enough. @returns the time of the next call, in epoch
+   * milliseconds; Infinity: never
+   */
   tellDue(now: number): number {
     let next = Infinity;
     for (const kept of this.#notifications.values()) {
@@ -78,7 +81,7 @@ export class NotificationBook {
     return next;
   }
 
-  /** Those that stand, and ends that nobody has forgotten. */
+  /** Active conditions, and resolved ones that are not forgotten. */
   kept(): readonly KeptNotification[] {
     return [...this.#notifications.values()];
   }
@@ -93,7 +96,7 @@ export class NotificationBook {
         this.#news();
         return;
       }
-      // Texts of the end may be shorter; who and what it concerned stays.
+      // The resolved notification may have shorter texts; its owner and subject stay.
       const ended = {
         notification: { ...known.notification, ...notification },
         startedAt: known.startedAt,
@@ -120,7 +123,7 @@ export class NotificationBook {
     this.#news();
   }
 
-  /** Forgets an end, unless the condition has begun again meanwhile. */
+  /** Forgets a resolved condition, unless it is active again. */
   forget(kept: KeptNotification): void {
     if (this.#notifications.get(kept.notification.key) !== kept) return;
     this.#put(kept.notification.key, undefined);
@@ -131,7 +134,7 @@ export class NotificationBook {
     return this.#queues.get(receiver)?.[0];
   }
 
-  /** It was delivered, or never will be. */
+  /** Removes a notification that was delivered or never will be. */
   settle({ id, receiver }: QueuedNotification): void {
     const waiting = this.#queues.get(receiver) ?? [];
     const at = waiting.findIndex((queued) => queued.id === id);
@@ -141,7 +144,7 @@ export class NotificationBook {
     this.#saveLater();
   }
 
-  /** Writes what has changed now. */
+  /** Writes the changes now. */
   save(): void {
     clearImmediate(this.#saving);
     this.#saving = undefined;
@@ -153,9 +156,9 @@ export class NotificationBook {
       this.#changedNotifications.clear();
       this.#changedQueue.clear();
     } catch (error) {
-      // It is tried again with the next change.
+      // The next change retries it.
       const message = errorMessage(error);
-      this.#options.events.emit({ type: 'store.failed', operation: 'save of notifications', message });
+      this.#options.events.emit({ type: 'store.failed', operation: 'save notifications', message });
     }
   }
 
@@ -182,7 +185,7 @@ export class NotificationBook {
     const waiting = receiver === undefined ? undefined : this.#queues.get(receiver);
     if (receiver === undefined || waiting === undefined) return;
     if (waiting.length >= MOST_WAITING) {
-      // The oldest one is the least news.
+      // The oldest notification is the least relevant.
       this.#changedQueue.set(waiting.shift()!.id, undefined);
       this.#lost(receiver, 'full');
     }
@@ -192,7 +195,7 @@ export class NotificationBook {
     this.#tellWaiting(receiver);
   }
 
-  /** Not while an event is told: whoever tells may be in the middle of a transaction. */
+  /** Delayed by one turn: the sender of the event may be in a transaction. */
   #saveLater(): void {
     this.#saving ??= setImmediate(() => {
       this.save();

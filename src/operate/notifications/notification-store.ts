@@ -1,14 +1,14 @@
-/** The port of what must outlive a restart: conditions that stand, and notifications that were not delivered. */
+/** Port of the state that must survive a restart: active conditions, and undelivered notifications. */
 import type { Notification } from '#foundation/domain/notification.ts';
 
 export interface KeptNotification {
-  /** As it was last told, or at its end. */
+  /** Latest text, or the text of its end. */
   readonly notification: Notification;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Absent while it stands. */
+  /** Absent while it is active. */
   readonly endedAt?: number;
-  /** While it has not lasted long enough for people to be told. */
+  /** Set while it has not lasted long enough for a notification. */
   readonly isUntold?: true;
 }
 
@@ -21,7 +21,7 @@ export interface QueuedNotification {
 
 export interface NotificationStore {
   load(): { readonly notifications: readonly KeptNotification[]; readonly queue: readonly QueuedNotification[] };
-  /** All of it or nothing; undefined removes. @throws {Error} when the store cannot be written */
+  /** Saves all changes or none; undefined removes. @throws {Error} if the store cannot be written */
   save(changes: {
     readonly notifications: ReadonlyMap<string, KeptNotification | undefined>;
     readonly queue: ReadonlyMap<number, QueuedNotification | undefined>;

@@ -1,6 +1,6 @@
 /**
- * Tells people what the daemon says in `notification` events: by a webhook, by Alertmanager, or both. It delays nobody, and
- * what was told outlives a restart.
+ * Sends `notification` events as notifications: by a webhook, by Alertmanager, or both. It never delays the sender of an
+ * event, and notifications survive a restart.
  */
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -26,7 +26,7 @@ export interface NotifierDeps {
 }
 
 export interface Notifier extends AsyncDisposable {
-  /** What stands, oldest first: for pages, and for the engine to take up after a restart what it had told. */
+  /** Active conditions, oldest first: for pages, and for the engine after a restart. */
   activeConditions(): readonly Notification[];
 }
 
@@ -53,7 +53,7 @@ export function createNotifier({ settings, store, clock, events }: NotifierDeps)
   function send<R>(sender: (bell: Bell) => Promise<R>): void {
     const bell = new Bell(clock);
     book.onNews(() => bell.ring());
-    // It ends with the stop, and in no other way.
+    // It only ends with the stop.
     senders.push(sender(bell).catch(() => undefined));
   }
 
@@ -81,7 +81,7 @@ export function createNotifier({ settings, store, clock, events }: NotifierDeps)
         .map(({ notification, startedAt }) => ({ ...notification, at: startedAt })),
     async [Symbol.asyncDispose]() {
       subscription[Symbol.dispose]();
-      stop.abort(new Error('the daemon stops'));
+      stop.abort(new Error('the daemon is stopping'));
       await Promise.all(senders);
       book.save();
       post[Symbol.dispose]();

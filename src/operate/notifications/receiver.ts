@@ -1,4 +1,6 @@
-/** How one notification is posted, and what its answer means. Reasons hold no address: that may be the secret. */
+/**
+ * Delivery of one notification, and the meaning of the response. Reasons never have the address, which may be secret.
+ */
 import { redactData } from '#foundation/domain/redact.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
@@ -15,11 +17,11 @@ export interface Receiver {
 
 export type Delivery =
   | { readonly kind: 'sent' }
-  /** The receiver will never take this one. */
+  /** The receiver will never accept this notification. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'later'; readonly afterMs?: number };
 
-/** It is the message that is wrong. All else may be mended at the receiver, or in the configuration, meanwhile. */
+/** Statuses of an invalid message. Other errors may be fixed at the receiver, or in the configuration. */
 const NEVER = new Set([400, 413, 422]);
 
 export interface DeliverOptions {
@@ -30,7 +32,7 @@ export interface DeliverOptions {
   readonly path?: string;
 }
 
-/** Rejects with the signal's reason alone. */
+/** Delivers one notification. Rejects only with the signal's reason. */
 export async function deliver(receiver: Receiver, message: unknown, options: DeliverOptions): Promise<Delivery> {
   const { post, events, signal, path = '' } = options;
   const failed = (reason: string): void =>
@@ -40,7 +42,7 @@ export async function deliver(receiver: Receiver, message: unknown, options: Del
   try {
     const url = urlOf(receiver.url.reveal(), path);
     if (url === undefined) {
-      failed('the URL is no http or https URL');
+      failed('the URL is not an http or https URL');
       return { kind: 'later' };
     }
     const headers = {

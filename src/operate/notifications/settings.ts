@@ -1,4 +1,4 @@
-/** Settings of what people are told, and where. */
+/** Settings of notifications and their receivers. */
 import { z } from 'zod';
 import { oneSecret, secret, secretFile } from '#service/settings.ts';
 import { always, baseUrlSetting, durationSetting } from '#foundation/platform/settings.ts';
@@ -8,15 +8,15 @@ const LABEL = 'expected letters, digits and underscores';
 const URL_TEXT = 'expected a URL that begins with http:// or https://';
 
 const access = {
-  token: secret('Bearer token that is sent along').exactOptional(),
-  tokenFile: secretFile('a bearer token that is sent along').exactOptional(),
+  token: secret('Bearer token of the requests').exactOptional(),
+  tokenFile: secretFile('the bearer token of the requests').exactOptional(),
   headers: z
     .record(
       z.string().regex(/^[A-Za-z0-9-]+$/, HEADER),
       z.string().regex(/^[\t\x20-\x7E]*$/, 'expected printable text'),
     )
     .default({})
-    .describe('Headers sent along.'),
+    .describe('Additional headers of the requests.'),
 };
 
 const webhookSettings = z
@@ -24,7 +24,7 @@ const webhookSettings = z
     url: z
       .string()
       .refine((text) => /^https?:\/\/./.test(text) && URL.canParse(text), URL_TEXT)
-      .describe('URL of the webhook. Prefer the file where the URL is the secret.')
+      .describe('URL of the webhook. Use urlFile if the URL is secret.')
       .meta({ writeOnly: true })
       .exactOptional(),
     urlFile: secretFile('the URL of the webhook').exactOptional(),
@@ -38,7 +38,9 @@ const webhookSettings = z
 export const notificationSettings = z.strictObject({
   webhook: webhookSettings
     .exactOptional()
-    .describe('Where notifications go as JSON, one POST when a condition becomes active and one when it is resolved.'),
+    .describe(
+      'Receiver of notifications as JSON: one POST when a condition becomes active and one when it is resolved.',
+    ),
   alertmanager: z
     .strictObject({
       url: baseUrlSetting().describe('Base URL of the Alertmanager; `/api/v2/alerts` is appended.'),
@@ -46,26 +48,28 @@ export const notificationSettings = z.strictObject({
       labels: z
         .record(z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, LABEL), z.string())
         .default({})
-        .describe('Labels that every alert gets, such as the cluster.'),
+        .describe('Labels of every alert, such as the cluster.'),
       resendEvery: durationSetting({ min: '1s', max: '1h' })
         .prefault('1m')
-        .describe('How often alerts that stand are sent again; four times this without one, they end by themselves.'),
+        .describe(
+          'Interval at which active alerts are sent again. Without a repetition, they end after four intervals.',
+        ),
     })
     .superRefine(oneSecret('token', 'optional'), always)
     .exactOptional()
-    .describe('Where notifications go as alerts.'),
+    .describe('Receiver of notifications as alerts.'),
   infoAfter: durationSetting({ min: '0s', max: '7d' })
     .prefault('15m')
-    .describe('How long a condition of severity info lasts before people are told; all others are told at once.'),
+    .describe('Time after which a condition of severity info is reported. Other severities are reported at once.'),
   owners: z
-    .record(z.string().min(1), z.strictObject({ webhook: webhookSettings.describe('The webhook of this owner.') }))
+    .record(z.string().min(1), z.strictObject({ webhook: webhookSettings.describe('Webhook of this owner.') }))
     .default({})
-    .describe('Owners of policies who are told by a webhook of their own, in place of the one above.'),
+    .describe('Owners of policies with their own webhook, which replaces the common one.'),
 });
 
 export type NotificationSettings = z.output<typeof notificationSettings>;
 
-/** What receivers have in common. */
+/** Common settings of receivers. */
 export interface ReceiverSettings {
   readonly url?: string;
   readonly urlFile?: string;

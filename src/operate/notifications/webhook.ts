@@ -1,6 +1,6 @@
 /**
- * Notifications as JSON to a webhook: one POST for each beginning and each end, in order, until it is taken. At least once: a
- * repeat after a crash has the same `id`.
+ * Notifications as JSON to a webhook: one POST for each change of a condition, in order, retried until it is accepted.
+ * Delivery is at least once: a repeat after a crash has the same `id`.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -13,7 +13,7 @@ import { deliver, type Receiver } from './receiver.ts';
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
 const IDLE_MS = 3_600_000;
-/** Older news would only confuse. */
+/** Maximum age of a notification: older ones would only confuse. */
 const MAX_AGE_MS = 86_400_000;
 
 export interface SenderOptions {
@@ -23,11 +23,11 @@ export interface SenderOptions {
   readonly clock: Clock;
   readonly events: EventBus;
   readonly signal: AbortSignal;
-  /** Rung when there is news in the book. */
+  /** Rung when the book has changed. */
   readonly bell: Bell;
 }
 
-/** Sends until the signal ends it, and rejects with its reason. */
+/** Sends until the signal aborts, and rejects with its reason. */
 export async function sendToWebhook(options: SenderOptions): Promise<never> {
   const { receiver, book, clock, events, signal, bell } = options;
   let waitMs = FIRST_WAIT_MS;
@@ -53,7 +53,7 @@ export async function sendToWebhook(options: SenderOptions): Promise<never> {
   }
 }
 
-/** Documented and stable. `text` is what chat systems show of it. */
+/** Message format, documented and stable. Chat systems show `text`. */
 export function webhookMessage({
   notification,
   startedAt,

@@ -1,6 +1,6 @@
 /**
- * HTML that cannot be injected into: every value put into an `html` template is redacted and escaped, unless it is
- * itself the result of one. Safe in text and in quoted attributes; never put a value into a tag name, a style or a script.
+ * HTML without injection: every value in an `html` template is redacted and escaped, unless it is the result of another
+ * template. Safe in text and in quoted attributes. Never put a value into a tag name, a style or a script.
  */
 import { redact } from '#foundation/domain/redact.ts';
 
@@ -16,7 +16,7 @@ export class Html {
   }
 }
 
-/** What a template takes. Lists are joined without anything between; `undefined` and `false` leave nothing. */
+/** Values of a template. Lists are joined without a separator; `undefined` and `false` add nothing. */
 export type HtmlValue = Html | string | number | undefined | false | readonly HtmlValue[];
 
 export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
@@ -25,7 +25,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[
   return new Html(markup);
 }
 
-/** Markup as it is: only for constants of this program, such as its style sheet. */
+/** Unescaped markup, only for constants of this program, such as its style sheet. */
 export function constantMarkup(markup: string): Html {
   return new Html(markup);
 }

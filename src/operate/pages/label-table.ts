@@ -1,4 +1,4 @@
-/** The part of the page about labels of which values fold into `other`: which, and by how much. Pure. */
+/** Part of the page about labels whose values fold into `other`. Pure. */
 import { formatCount } from '../api/format.ts';
 import { html, type Html } from './html.ts';
 import type { LabelView } from '../api/status-views.ts';
@@ -6,7 +6,7 @@ import { table } from './table.ts';
 
 const SHOWN = 5;
 
-/** @returns undefined when nothing folds: a full table is no news */
+/** @returns undefined if no value folds: a full table needs no attention */
 export function foldedLabels(labels: readonly LabelView[]): Html | undefined {
   const rows = labels
     .filter(({ foldedAmount, hidden }) => foldedAmount > 0 || hidden > 0)
@@ -15,8 +15,8 @@ export function foldedLabels(labels: readonly LabelView[]): Html | undefined {
   return html`<section aria-labelledby="labels">
     <h2 id="labels">Labels</h2>
     ${table<LabelView>({
-      caption: html`Values that found no place are <code>other</code> in the metrics. Give the label more places with
-        <code>max</code>, or these values none with <code>deny</code>, under <code>telemetry.metrics.labels</code>.`,
+      caption: html`Values above the limit are <code>other</code> in the metrics. Raise the limit with <code>max</code>,
+        or exclude values with <code>deny</code>, under <code>telemetry.metrics.labels</code>.`,
       rows,
       empty: '',
       columns: [
@@ -30,7 +30,7 @@ export function foldedLabels(labels: readonly LabelView[]): Html | undefined {
   </section>`;
 }
 
-/** At least so many: what may be another value's is left out. */
+/** Minimum count of a value: counts that may belong to other values are subtracted. */
 function largest({ value, count, over }: LabelView['largestFolded'][number]): Html {
   return html`<div><span class="id">${value}</span> ${formatCount(count - over)}</div>`;
 }

@@ -1,9 +1,9 @@
-/** The page's part about destinations that are down: how large the fault is, and what the daemon does about it. Pure. */
+/** Part of the page about destinations that are down: the size of the fault, and the daemon's reaction. Pure. */
 import { formatAge, formatCount, formatTime } from '../api/format.ts';
 import { html, type Html } from './html.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../api/outages.ts';
 
-/** @returns the fault in one line: what answers how, and since when */
+/** @returns the fault in one line: the destination, its response, and the start */
 export function outageHeadline(outage: OutageView, now: number): Html {
   return html`${outageTitle(outage)} ${outageSince(outage, now)}`;
 }
@@ -13,7 +13,7 @@ export function outageFigures(outage: OutageView, now: number): Html {
   const why = reasons.map(({ reason, count }) => `${formatCount(count)} ${reason}`).join(', ');
   return html`<dl class="figures" id="${outageAnchor(outage)}">
       ${figure('Failed runs', failedRuns === undefined ? 'unknown' : formatCount(failedRuns), 'in the workflow DLQ')}
-      ${figure('Failed messages', formatCount(lost), 'for good, those of runs included')}
+      ${figure('Failed messages', formatCount(lost), 'permanently, including those of runs')}
       ${figure('Failed attempts', formatCount(failed), `of ${formatCount(failed + delivered)}: ${why}`)}
       ${oldestFailedAt !== undefined && figure('Oldest failed run', formatAge(oldestFailedAt, now), formatTime(oldestFailedAt))}
       ${
@@ -23,7 +23,7 @@ export function outageFigures(outage: OutageView, now: number): Html {
           : figure('First expires', formatAge(firstExpiresAt, now), formatTime(firstExpiresAt)))
       }
     </dl>
-    <p class="reaction"><strong>What the daemon does:</strong> ${reactionText(outage)}.</p>`;
+    <p class="reaction"><strong>Reaction of the daemon:</strong> ${reactionText(outage)}.</p>`;
 }
 
 function figure(title: string, value: string, note: string): Html {

@@ -1,4 +1,4 @@
-/** Small pieces that every part of the page is made of. */
+/** Small pieces that all parts of the page use. */
 import { formatAge, formatTime, machineTime } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 
@@ -12,7 +12,7 @@ export function sub(text: string | undefined): Html | undefined {
   return text === undefined || text === '' ? undefined : html` <span class="sub">${text}</span>`;
 }
 
-/** A moment as its age, and the time itself below. */
+/** Relative time, with the time itself below. */
 export function moment(at: number | undefined, now: number): HtmlValue {
   if (at === undefined) return undefined;
   return html`<span class="nowrap">${formatAge(at, now)}</span> <span class="sub when">${time(at)}</span>`;

@@ -1,4 +1,4 @@
-/** The page's parts about policies: what stands, plans that wait, the policies, and their campaigns. Pure. */
+/** Parts of the page about policies: active conditions, pending plans, policies and campaigns. Pure. */
 import type { Condition } from '#automate/ledger/verbs.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatCount, formatSpan } from '../api/format.ts';
@@ -16,11 +16,11 @@ interface ActiveRow {
   readonly summary: string;
   readonly detail: string;
   readonly since: number;
-  /** What a person does about it. */
+  /** Next command for an operator. */
   readonly command?: string;
 }
 
-/** @returns undefined when nothing stands */
+/** @returns undefined without active conditions */
 export function activeConditions(status: Status, command: OwnCommand): Html | undefined {
   const rows = [
     ...status.pauses.map(pauseRow),
@@ -30,20 +30,20 @@ export function activeConditions(status: Status, command: OwnCommand): Html | un
   return html`<section aria-labelledby="${CONDITIONS_ANCHOR}">
     <h2 id="${CONDITIONS_ANCHOR}">Active conditions</h2>
     ${table<ActiveRow>({
-      caption: html`Each is told once when it begins and once when it ends. To stop everything:
+      caption: html`Each is reported once when it becomes active and once when it is resolved. To pause all policies:
         <code>${command('pause --reason TEXT')}</code>.`,
       rows,
       empty: '',
       columns: [
-        { title: 'What', wide: true, cell: (row) => [state(row.tone, row.word), sub(row.about)] },
+        { title: 'Condition', wide: true, cell: (row) => [state(row.tone, row.word), sub(row.about)] },
         { title: 'Since', cell: (row) => moment(row.since, status.at) },
         {
-          title: 'Why',
+          title: 'Reason',
           wide: true,
           cell: (row) => [row.summary, html`<span class="sub block">${row.detail}</span>`],
         },
         {
-          title: 'Go on with',
+          title: 'Next step',
           wide: true,
           cell: (row) => row.command !== undefined && html`<code>${command(row.command)}</code>`,
         },
@@ -93,7 +93,7 @@ function conditionRow(condition: Condition, plans: Status['plans']): ActiveRow {
   };
 }
 
-/** The command that tells more, or goes on. */
+/** Next command: it shows more, or resolves the condition. */
 function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, plans: Status['plans']) {
   switch (kind) {
     case 'held':
@@ -113,27 +113,27 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
   }
 }
 
-/** @returns undefined when no plan waits */
+/** @returns undefined without pending plans */
 export function pendingPlans(status: Status, command: OwnCommand): Html | undefined {
   if (status.plans.length === 0) return undefined;
   return html`<section aria-labelledby="plans">
     <h2 id="plans">Pending approvals</h2>
     ${table<StoredPlanView>({
-      caption: html`Read one before you decide: <code>${command('approve PLAN')}</code> shows it and asks. Nothing of it
-        is done until then.`,
+      caption: html`Read a plan before you decide: <code>${command('approve PLAN')}</code> shows it and asks for
+        confirmation. Until then it does nothing.`,
       rows: status.plans,
       empty: '',
       columns: [
         { title: 'Plan', cell: (row) => html`<span class="id">${row.id}</span>` },
         { title: 'Policy', wide: true, cell: (row) => [row.policy, sub(row.account)] },
-        { title: 'Would', wide: true, cell: (row) => would(row) },
+        { title: 'Action', wide: true, cell: (row) => would(row) },
         {
-          title: 'Why it asks',
+          title: 'Reason',
           wide: true,
           cell: (row) =>
             row.needsApproval === undefined ? 'its mode' : `${row.needsApproval.guard}: ${row.needsApproval.reason}`,
         },
-        { title: 'Waits', cell: (row) => moment(row.savedAt, status.at) },
+        { title: 'Pending since', cell: (row) => moment(row.savedAt, status.at) },
         { title: 'Expires', cell: (row) => moment(row.expiresAt, status.at) },
         {
           title: 'Decide',
@@ -149,8 +149,9 @@ export function pendingPlans(status: Status, command: OwnCommand): Html | undefi
 }
 
 function would({ action, covers, matched }: StoredPlanView): HtmlValue {
-  const entries = action === 'message-dlq.prune' ? `up to ${formatCount(matched)} messages, unseen` : undefined;
-  const acts = `${formatCount(covers)} ${covers === 1 ? 'act' : 'acts'}`;
+  const entries =
+    action === 'message-dlq.prune' ? `up to ${formatCount(matched)} messages, without listing them` : undefined;
+  const acts = `${formatCount(covers)} ${covers === 1 ? 'action' : 'actions'}`;
   return [html`<span class="nowrap">${action}</span>`, sub(entries ?? acts)];
 }
 
@@ -164,14 +165,14 @@ const CAMPAIGN_TONE: Readonly<Record<Campaign['state'], Tone>> = {
   ended: 'off',
 };
 
-/** @returns undefined when no campaign is under way */
+/** @returns undefined without campaigns */
 export function campaigns(status: Status): Html | undefined {
   const rows = status.policies.flatMap((policy) => policy.campaigns);
   if (rows.length === 0) return undefined;
   return html`<section aria-labelledby="campaigns">
     <h2 id="campaigns">Campaigns</h2>
     ${table<Campaign>({
-      caption: 'A repair begins with one entry of each group, waits until it is known what became of it, and grows.',
+      caption: 'A repair starts with one entry of each group, waits for its outcome, and grows.',
       rows,
       empty: '',
       columns: [
@@ -197,21 +198,25 @@ export function campaigns(status: Status): Html | undefined {
 }
 
 function until({ state: now, until: at, reason, breaker }: Campaign, asOf: number): HtmlValue {
-  if (now === 'audit') return ['a person lifts it', sub(reason)];
+  if (now === 'audit') return ['an operator lifts it', sub(reason)];
   if (at === undefined) return undefined;
   const what =
-    now === 'halted' ? (breaker === 'half-open' || at <= asOf ? 'one entry may try' : 'the breaker closes') : 'judged';
+    now === 'halted'
+      ? breaker === 'half-open' || at <= asOf
+        ? 'one entry can be resumed'
+        : 'the breaker is open'
+      : 'judged';
   return [html`${what} `, moment(at, asOf), sub(now === 'halted' ? reason : undefined)];
 }
 
 export function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Html {
   return table<PolicyView>({
-    caption: html`What the daemon may do. Ask a running daemon what a policy would do now with
-      <code>${command('plan POLICY')}</code>; that changes nothing.`,
+    caption: html`Policies of the configuration. To see what a policy would do now, run
+      <code>${command('plan POLICY')}</code>, which changes nothing.`,
     rows,
     rowId: policyAnchor,
-    empty: html`No policy is configured: the daemon reads and does nothing. Policies stand under
-      <code>policies:</code> in the configuration and appear here with their mode, their runs and why they are held.`,
+    empty: html`No policy is configured: the daemon only reads. Add policies under <code>policies:</code> in the
+      configuration. This table then shows their modes, runs and holds.`,
     columns: [
       {
         title: 'Policy',
@@ -233,11 +238,11 @@ export function policies(rows: readonly PolicyView[], now: number, command: OwnC
 
 function mode(row: PolicyView): HtmlValue {
   const probation = row.probationLeft ?? 0;
-  const trial = probation > 0 && sub(`on probation: ${probation} audit ${probation === 1 ? 'run' : 'runs'} to go`);
+  const trial = probation > 0 && sub(`on probation: ${probation} more audit ${probation === 1 ? 'run' : 'runs'}`);
   if (row.effectiveMode === row.mode) return [state(row.mode === 'off' ? 'off' : 'ok', row.mode), trial];
   return [
     state('attention', row.effectiveMode),
-    sub(`written as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
+    sub(`configured as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
     trial,
   ];
 }

@@ -1,4 +1,4 @@
-/** The first page, over HTTP. */
+/** Route of the first page. */
 import type { ApiDeps } from '../api/api-deps.ts';
 import { readStatus } from '../api/status.ts';
 import type { Reply } from '../http/reply.ts';
@@ -6,7 +6,7 @@ import type { Route, RouteContext } from '../http/route.ts';
 import { PAGE_CSP, renderPage, type PageLink } from './page.ts';
 
 export interface PageDeps extends ApiDeps {
-  /** Shown on the page beside the server's own addresses. */
+  /** Additional links on the page. */
   readonly links: readonly PageLink[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The first page: what is wrong, what stands and waits, then policies, actions and sources. Rendered here, whole, without a script; states
- * are words, colour and shape only repeat them. Pure.
+ * First page: problems, active conditions and pending plans, then policies, actions and sources. Rendered here
+ * completely, without a script. Words show all states; color and shape only repeat them. Pure.
  */
 import { createHash } from 'node:crypto';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
@@ -24,15 +24,15 @@ export interface PageLink {
 
 export interface PageOptions {
   readonly links: readonly PageLink[];
-  /** A command as this process would be asked by it. */
+  /** Formats a command for this process. */
   readonly command: OwnCommand;
-  /** Those of which values fold are shown. */
+  /** Labels; those with folded values are shown. */
   readonly labels?: readonly LabelView[];
-  /** Seconds after which the browser loads the page again; absent: never. */
+  /** Seconds after which the browser reloads the page; absent: never. */
   readonly refreshSeconds?: number;
 }
 
-/** What a browser may do with the page: show it, in this style, and nothing else. */
+/** Content security policy: the browser may show the page with this style, and nothing else. */
 export const PAGE_CSP = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -130,12 +130,12 @@ const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
 };
 
 function verdict({ verdict: { level, sentence, problems }, outages, at }: Status): Html {
-  // The sentence of a good day begins with the word itself.
+  // The sentence of these levels already begins with the word.
   const word = level === 'ok' || level === 'starting' ? undefined : VERDICT_WORD[level];
   const [outage, ...more] = outages;
   const first = problems[0];
   const headline = outage === undefined ? sentence : outageHeadline(outage, at);
-  // Outages come first, and each has figures of its own.
+  // Outages come first, each with its own figures.
   const others = problems.slice(Math.max(1, outages.length));
   return html`<div id="verdict" class="verdict ${level}">
     <p>
@@ -148,13 +148,13 @@ function verdict({ verdict: { level, sentence, problems }, outages, at }: Status
       others.length > OPEN_PROBLEMS &&
       html`<details>
         <summary>${others.length - OPEN_PROBLEMS} more</summary>
-        ${problemList('The rest', others.slice(OPEN_PROBLEMS))}
+        ${problemList('More problems', others.slice(OPEN_PROBLEMS))}
       </details>`
     }
   </div>`;
 }
 
-/** More than these would push what stands, and how to go on, screens away. */
+/** Maximum number of visible problems: more would push the conditions and next steps off the screen. */
 const OPEN_PROBLEMS = 10;
 
 function problemList(label: string, problems: readonly Problem[]): Html {
@@ -179,10 +179,10 @@ const SOURCE_TONE: Readonly<Record<SourceState, Tone>> = {
 
 function sources(rows: readonly SourceView[], now: number): Html {
   return table<SourceView>({
-    caption: 'What is read from the service, and when it was last read well.',
+    caption: 'Data from the service, with the last successful read.',
     rows,
     rowId: sourceAnchor,
-    empty: 'No collector is registered yet. Each account brings seven; they appear here when the daemon has started.',
+    empty: 'No collector is registered yet. Each account has seven, which appear after the start of the daemon.',
     columns: [
       { title: 'Source', cell: (row) => html`${row.collector}<span class="sub">${row.account}</span>` },
       {
@@ -197,9 +197,9 @@ function sources(rows: readonly SourceView[], now: number): Html {
         align: 'number',
         cell: (row) => (row.runs === 0 ? undefined : `${formatCount(row.failures)} of ${formatCount(row.runs)}`),
       },
-      { title: 'Took', align: 'number', minor: true, cell: (row) => duration(row.lastDurationMs) },
+      { title: 'Duration', align: 'number', minor: true, cell: (row) => duration(row.lastDurationMs) },
       {
-        title: rows.some((row) => row.off !== undefined) ? 'Last error, or why off' : 'Last error',
+        title: rows.some((row) => row.off !== undefined) ? 'Last error, or reason for off' : 'Last error',
         wide: true,
         cell: (row) => (row.off === undefined ? lastError(row, now) : html`<span class="faint">${row.off}</span>`),
       },
@@ -213,7 +213,7 @@ function rowsCell(row: SourceView): HtmlValue {
     const until = html`<span class="sub">counted until</span>${formatTime(row.countedUntilAt).slice(11)}`;
     return [until, sub(lagText(row))];
   }
-  return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${formatCount(row.dropped!)} invalid`)];
+  return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${formatCount(row.dropped!)} invalid rows dropped`)];
 }
 
 /** `42 min behind, counting at 3.1× real time`. */
@@ -246,15 +246,12 @@ const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
 
 function actions(status: Status, now: number): Html {
   if (status.storeError !== undefined) {
-    return html`<p class="empty">
-      The store cannot be read, so what was done is not known here: ${status.storeError}
-    </p>`;
+    return html`<p class="empty">The store cannot be read, so past actions are unknown: ${status.storeError}</p>`;
   }
   return table<ActionView>({
-    caption: 'What policies did, newest first.',
+    caption: 'Actions of policies, newest first.',
     rows: status.actions,
-    empty:
-      'Nothing has been done yet. Each act of a policy appears here with the entry it was done to and what became of it.',
+    empty: 'No actions so far. Each action of a policy appears here with its entry and its outcome.',
     columns: [
       { title: 'Time', cell: (row) => moment(row.at, now) },
       { title: 'Policy', wide: true, cell: (row) => [row.policy, sub(row.account)] },
@@ -281,7 +278,7 @@ function actions(status: Status, now: number): Html {
 
 function accounts(rows: readonly AccountView[]): Html {
   return table<AccountView>({
-    caption: 'Requests count from midnight UTC, against what the daemon allows itself.',
+    caption: 'Requests since midnight UTC, and the daemon’s own limit.',
     rows,
     empty: 'No account is configured.',
     columns: [
@@ -313,7 +310,7 @@ function refreshLink(seconds: number | undefined): Html {
     : html`Reloads every ${seconds} s. <a href="/">Stop</a>`;
 }
 
-/** A link that leads nowhere but to a page: other schemes are shown as text. */
+/** Link to a page; URLs with other schemes are shown as text. */
 function link(value: PageLink): Html {
   const followable = /^(https?:\/\/|\/(?!\/))/i.test(value.href);
   return followable

@@ -1,4 +1,4 @@
-/** The part of the page about what the log and the statistics say of the same hour: whether they agree. Pure. */
+/** Part of the page that compares the counts of log and statistics for the same hour. Pure. */
 import { formatCount, formatTime, machineTime } from '../api/format.ts';
 import { html, type Html } from './html.ts';
 import type { ReconciliationView, SourceView } from '../api/status-views.ts';
@@ -7,7 +7,7 @@ import { reconciliationAnchor } from '../api/verdict.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** @returns undefined when no statistics are read: there is nothing to compare the log with */
+/** @returns undefined if no statistics are read: there is nothing to compare */
 export function reconciliation(rows: readonly ReconciliationView[], sources: readonly SourceView[]): Html | undefined {
   const isRead = sources.some(({ collector, off }) => collector === 'accountStats' && off === undefined);
   if (rows.length === 0 && !isRead) return undefined;
@@ -15,11 +15,11 @@ export function reconciliation(rows: readonly ReconciliationView[], sources: rea
     <h2 id="reconciliation">Log and statistics</h2>
     ${table<ReconciliationView>({
       caption:
-        'What both counted of the newest whole hour. They are read apart, so a gap shows what one of them lost; up to 10 messages or 2 % is rounding.',
+        'Counts of log and statistics for the newest whole hour. They are read independently, so a difference shows a loss in one of them. Differences up to 10 messages or 2 % are rounding.',
       rows,
       rowId: reconciliationAnchor,
       empty:
-        'Nothing can be compared yet. It takes a whole hour that log and statistics were both read for, and 20 minutes more for what comes late; where the log tells only the present state of messages, there is no comparison.',
+        'No comparison yet. It needs a whole hour of both log and statistics, and 20 more minutes for late entries. If the log has only the current state of messages, there is no comparison.',
       columns: [
         { title: 'State', cell: (row) => html`${row.state}<span class="sub">${row.account}</span>` },
         { title: 'Hour (UTC)', cell: hour },
@@ -38,7 +38,7 @@ function hour({ hour: at }: ReconciliationView): Html {
   return html`<time class="nowrap" datetime="${machineTime(at) ?? ''}">${text}</time>`;
 }
 
-/** Of the statistics from the log; as a share where there is something to take a share of. */
+/** Difference of the statistics from the log, with its share of the log's count unless that is 0. */
 function difference({ logs, statistics }: ReconciliationView): string {
   const gap = statistics - logs;
   if (gap === 0) return '0';
@@ -51,8 +51,8 @@ function verdict({ agrees, isLasting }: ReconciliationView): Html {
   if (agrees) return html`<span class="state ok">they agree</span>`;
   if (!isLasting) {
     return html`<span class="state off">they differ</span
-      ><span class="sub">The hour before does not show the same.</span>`;
+      ><span class="sub">The previous hour does not show this difference.</span>`;
   }
   return html`<span class="state attention">they differ</span
-    ><span class="sub">In the hour before, too: one of them did not serve what happened.</span>`;
+    ><span class="sub">The previous hour differs as well: one of them is incomplete.</span>`;
 }

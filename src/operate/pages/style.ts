@@ -1,4 +1,4 @@
-/** The one style sheet of the pages: system fonts, light and dark, from a phone to a wall screen. A constant. */
+/** Style sheet of all pages: system fonts, light and dark, from a phone to a wall screen. A constant. */
 
 export const STYLE = `
 :root {

@@ -1,27 +1,27 @@
 /**
- * A table that screen readers, wide screens and phones can all read. On narrow screens the style sheet turns rows into
- * cards, which would take the table's meaning from assistive technology: so each part also carries its role.
+ * Table for screen readers, wide screens and phones. On narrow screens the style sheet turns rows into cards, which
+ * would hide the table's structure from assistive technology. So each part also has its role.
  */
 import { html, type Html, type HtmlValue } from './html.ts';
 
 interface Column<Row> {
   readonly title: string;
-  /** `undefined` and `false` are shown as a dash, and left out on narrow screens. */
+  /** `undefined` and `false` are shown as a dash, and hidden on narrow screens. */
   readonly cell: (row: Row) => HtmlValue;
   readonly align?: 'number';
   /** Long text that may break anywhere. */
   readonly wide?: true;
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   readonly minor?: true;
 }
 
 export interface TableOptions<Row> {
   readonly caption: HtmlValue;
-  /** The first column names the row. */
+  /** Columns. The first one names the row. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowId?: (row: Row) => string;
-  /** What will appear here, when nothing is there yet. */
+  /** Text for an empty table: its future content. */
   readonly empty: HtmlValue;
 }
 

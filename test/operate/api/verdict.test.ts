@@ -20,7 +20,7 @@ function read(deps: World): void {
 }
 
 function fail(deps: World): void {
-  deps.board.fail('production', 'workflowDlq', { reason: 'timeout', message: 'no answer', durationMs: 10_000 });
+  deps.board.fail('production', 'workflowDlq', { reason: 'timeout', message: 'no response', durationMs: 10_000 });
 }
 
 function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'] {
@@ -42,7 +42,7 @@ describe('the verdict', () => {
     read(deps);
     expect(verdict(deps)).toEqual({
       level: 'ok',
-      sentence: 'All is well: 1 of 1 sources read, 1 policy as written.',
+      sentence: 'All is well: 1 of 1 sources read, 1 policy as configured.',
       problems: [],
     });
   });
@@ -78,7 +78,7 @@ describe('the verdict', () => {
       expect(lasting).toMatchObject({
         level: 'attention',
         sentence:
-          'production: the log and the statistics do not agree on DELIVERED in the hour from 09:00 UTC (1000 and 500), nor in the hour before.',
+          'production: the log and the statistics disagree on DELIVERED in the hour from 09:00 UTC (1000 and 500) and in the previous hour.',
         problems: [{ anchor: 'reconciliation-production-DELIVERED' }],
       });
     });
@@ -95,7 +95,7 @@ describe('the verdict', () => {
     fail(deps);
     expect(verdict(deps)).toMatchObject({
       level: 'trouble',
-      sentence: 'production workflowDlq is failing (timeout): it never succeeded.',
+      sentence: 'production workflowDlq is failing (timeout): no success so far.',
     });
   });
 
@@ -133,7 +133,7 @@ describe('the verdict', () => {
     });
     expect(verdict(deps)).toMatchObject({
       level: 'attention',
-      sentence: 'resume-billing is written as enforce and runs as audit: engine.mode is audit.',
+      sentence: 'resume-billing is configured as enforce and runs as audit: engine.mode is audit.',
     });
   });
 
@@ -151,7 +151,8 @@ describe('the verdict', () => {
     });
     expect(verdict(deps)).toMatchObject({
       level: 'attention',
-      sentence: 'What became of 24 actions is unknown; their entries stay untouched until reading tells.',
+      sentence:
+        'The outcomes of 24 actions are unknown; no requests are sent for their entries until reads resolve them.',
     });
   });
 
@@ -210,7 +211,7 @@ describe('the verdict', () => {
     });
     expect(verdict(deps)).toMatchObject({
       level: 'info',
-      sentence: 'Everything is paused by local: the service is odd; `opsd unpause --reason TEXT` lifts it.',
+      sentence: 'All policies are paused by local: the service is odd; `opsd unpause --reason TEXT` lifts it.',
     });
     expect(verdict(deps).problems).toHaveLength(1);
   });
@@ -225,14 +226,14 @@ describe('the verdict', () => {
   });
 
   test('a run that a pause or a stop ended is not a problem', () => {
-    for (const detail of ['kill_switch: release night; 3 left', 'interrupted: the daemon stops']) {
+    for (const detail of ['kill_switch: release night; 3 left', 'interrupted: the daemon is stopping']) {
       expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: lastRun('halted', detail) })).level).toBe(
         'info',
       );
     }
   });
 
-  test('a pause that the daemon put on itself is trouble, for only a person lifts it', () => {
+  test('a pause that the daemon put on itself is trouble, for only an operator lifts it', () => {
     const reducedBy = 'paused: exceeded_request: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
     const deps = world({ policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy }] });
     expect(verdict(deps)).toMatchObject({ level: 'trouble' });
@@ -355,7 +356,7 @@ describe('the verdict', () => {
     test('a stale listing leaves the failed runs unknown', () => {
       const { verdict: said, outages } = down({}, false);
       expect(outages[0]).not.toHaveProperty('failedRuns');
-      expect(said.sentence).toContain('failed runs not known');
+      expect(said.sentence).toContain('number of failed runs unknown');
     });
 
     test('a healthy state is not reported while the log is behind', () => {
@@ -369,7 +370,7 @@ describe('the verdict', () => {
       expect(verdict(deps)).toMatchObject({
         level: 'attention',
         sentence:
-          'It is not known whether destinations of production are down: its log is counted until 2026-11-18 10:18:00Z.',
+          'The state of the destinations of production is unknown: its log is counted until 2026-11-18 10:18:00Z.',
       });
     });
   });

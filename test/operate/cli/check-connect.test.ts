@@ -54,7 +54,7 @@ test('one GET is sent for each credential, and nothing else', async () => {
   expect(stdout).toContain(`
 CONNECTION  CREDENTIAL   CALL                              RESULT
 main        token        GET /v2/workflows/dlq?count=1     accepted
-main        actionToken  GET /v2/workflows/dlq?count=1     accepted; whether it can write was not tried
+main        actionToken  GET /v2/workflows/dlq?count=1     accepted; write permission was not checked
 main        password     GET /v2/msgsvc/stats/…?period=1h  accepted
 `);
 });
@@ -80,7 +80,7 @@ test('a write token without read permission is recognized', async () => {
   });
   const { code, stdout } = await connect(sink.url, { all: true });
   expect(code).toBe(0);
-  expect(stdout).toContain('known; it cannot read, and whether it can write was not tried');
+  expect(stdout).toContain('known, without read permission; write permission was not checked');
 });
 
 test('a refused connection has its address, and the note that nothing was sent', async () => {
@@ -125,7 +125,7 @@ test('no request is made for an embedded service, without secrets, or unless req
   writeFileSync(file, 'accounts: [{ name: main, url: embedded }]\n');
   expect(await opsd(['check', '--connect', file])).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('Nothing to connect to') as string,
+    stdout: expect.stringContaining('No connections to check') as string,
   });
   expect(await opsd(['check', '--connect', '--no-secrets', file])).toMatchObject({ code: 64 });
   const sink = await httpSink(GOOD);

@@ -39,7 +39,7 @@ describe('check', () => {
     expect(code).toBe(0);
     const [understood] = stdout.split('\nEstimated for ');
     expect(understood).toBe(
-      `${path} is good: 1 account, 3 collectors, 1 policy
+      `${path} is valid: 1 account, 3 collectors, 1 policy
 
 ACCOUNT     MESSAGE API                MANAGEMENT API
 production  https://eu.msgsvc.example  –
@@ -49,12 +49,12 @@ logs           production  every 30s
 accountStats   production  off: no managementApi
 flowControl    production  every 15s
 workflowDlq    production  */5 * * * * (UTC)
-urlGroups      production  off: switched off
+urlGroups      production  off: disabled
 searchIndexes  production  off: no managementApi
 vectorStats    production  off: no managementApi
 
-POLICY          ACCOUNT     MODE                                   SCHEDULE  SOURCE
-resume-billing  production  enforce, held to audit by engine.mode  every 5m  config.yaml:9
+POLICY          ACCOUNT     MODE                                      SCHEDULE  SOURCE
+resume-billing  production  enforce, limited to audit by engine.mode  every 5m  config.yaml:9
 `,
     );
   });
@@ -105,7 +105,7 @@ resume-billing  production  enforce, held to audit by engine.mode  every 5m  con
 
   test('reports that there are no policies, and no file', async () => {
     const path = file('accounts: [{ name: a, url: "https://a.example", token: t }]\n');
-    expect((await opsd(['check', path])).stdout).toContain('No policies: the daemon reads and does nothing.');
+    expect((await opsd(['check', path])).stdout).toContain('No policies: the daemon only reads.');
     expect(await opsd(['check', `${path}.no`])).toMatchObject({ code: 1, stdout: '' });
   });
 
@@ -146,8 +146,8 @@ describe('run', () => {
   test('without a configuration reports which file it looked for', async () => {
     const { code, stderr } = await opsd(['run', '--config', join(tempDir(), 'opsd.yaml')]);
     expect(code).toBe(1);
-    expect(stderr).toContain('opsd.yaml:1:1: there is no such file');
-    expect(stderr).toContain('help: name the configuration with --config FILE or OPSD_CONFIG');
+    expect(stderr).toContain('opsd.yaml:1:1: the file does not exist');
+    expect(stderr).toContain('help: set the configuration with --config FILE or OPSD_CONFIG');
   });
 
   test('shows why a program failed, and the place in the source only for bugs', async () => {
@@ -195,9 +195,9 @@ describe('emulator', () => {
   });
 
   test.each([
-    ['--time=virtual', /--time virtual needs --control/],
-    ['--time=slow', /--time takes real or virtual/],
-  ])('rejects %s alone', async (option, reason) => {
+    ['--time=virtual', /--time virtual requires --control/],
+    ['--time=slow', /--time must be real or virtual/],
+  ])('refuses %s alone', async (option, reason) => {
     const { code, stderr } = await opsd(['emulator', option]);
     expect(code).toBe(64);
     expect(stderr).toMatch(reason);

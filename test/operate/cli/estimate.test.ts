@@ -1,4 +1,4 @@
-/** Compares the estimate of `opsd check` with the collectors' real requests to the embedded service in virtual time. */
+/** What `opsd check` estimates, limited to what the collectors really ask of the embedded service in virtual time. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -192,7 +192,7 @@ telemetry: { metrics: { maxSeries: 2000, labels: { destination: { max: 5 } } } }
   const { warnings } = estimateOf(config, { messagesPerDay: 1_000_000, failedRuns: 0 });
   expect(warnings).toEqual([
     expect.stringMatching(
-      /^account a needs about [\d,]+ calls a day of the message API, and its client.requestsPerDay allows 5,000/,
+      /^account a needs about [\d,]+ calls a day of the message API, but its client.requestsPerDay allows 5,000/,
     ),
   ]);
   const roomy = configOf('accounts: [{ name: a, url: "https://a.example", token: t }]');

@@ -62,10 +62,10 @@ describe('help', () => {
 
 describe('usage errors', () => {
   test.each([
-    [['chek'], "there is no command 'chek'; did you mean check?", ''],
-    [['xyzzy'], "there is no command 'xyzzy'", ''],
-    [['help', 'plna'], "there is no command 'plna'; did you mean plan?", ' help'],
-    [['--config', 'x'], 'a command comes first, not --config', ''],
+    [['chek'], "unknown command 'chek'; did you mean check?", ''],
+    [['xyzzy'], "unknown command 'xyzzy'", ''],
+    [['help', 'plna'], "unknown command 'plna'; did you mean plan?", ' help'],
+    [['--config', 'x'], 'the first argument must be a command, not --config', ''],
     [['run', '--conifg', 'x'], 'run has no option --conifg; did you mean --config?', ' run'],
     [['run', '-x'], 'run has no option -x', ' run'],
     [['run', '--token=abc'], 'run has no option --token', ' run'],
@@ -74,14 +74,14 @@ describe('usage errors', () => {
     [['check'], 'check needs FILE', ' check'],
     [['check', 'a', 'b'], "check does not take 'b'", ' check'],
     [['check', 'a', '--no-secrets=1'], "Option '--no-secrets' does not take an argument", ' check'],
-    [['check', 'a', '-o', 'xml'], "--output takes table, json, yaml, not 'xml'", ' check'],
+    [['check', 'a', '-o', 'xml'], "--output must be one of table, json, yaml, not 'xml'", ' check'],
     [['metrics', '--markdown', '-o', 'json'], '--markdown and --output exclude each other', ' metrics'],
     [['demo', '--seed', '-1'], "Option '--seed' argument is ambiguous", ' demo'],
-    [['demo', '--seed', '1.5'], "--seed takes a whole number from 0 to 4294967295, not '1.5'", ' demo'],
-    [['demo', '--listen', 'x'], "--listen takes an address such as 127.0.0.1:8080, not 'x'", ' demo'],
+    [['demo', '--seed', '1.5'], "--seed must be an integer from 0 to 4294967295, not '1.5'", ' demo'],
+    [['demo', '--listen', 'x'], "--listen must be an address such as 127.0.0.1:8080, not 'x'", ' demo'],
     [
       ['emulator', '--listen', 'x:99999'],
-      "--listen takes an address such as 127.0.0.1:8080, not 'x:99999'",
+      "--listen must be an address such as 127.0.0.1:8080, not 'x:99999'",
       ' emulator',
     ],
     [
@@ -94,7 +94,7 @@ describe('usage errors', () => {
       "--product takes lower-case letters, digits and underscores, not 'a/b'",
       ' emulator',
     ],
-    [['emulator', '--management', 'user'], '--management takes USER:PASSWORD', ' emulator'],
+    [['emulator', '--management', 'user'], '--management must be USER:PASSWORD', ' emulator'],
     [['emulator', '--token', ''], '--token must not be empty', ' emulator'],
     [['emulator', '--next-signing-key', ''], '--next-signing-key must not be empty', ' emulator'],
   ])('%j', async (argv, message, topic) => {

@@ -56,7 +56,7 @@ const DATA: SummaryData = {
     { name: 'resume-onboarding', effectiveMode: 'audit', campaigns: [] },
   ],
   conditions: [
-    { key: 'approval/p', summary: 'Plan 9f3c2a of policy p waits for approval', since: NOW - 120_000 },
+    { key: 'approval/p', summary: 'Plan 9f3c2a of policy p pending approval', since: NOW - 120_000 },
     { key: 'held/resume-email', summary: 'quota holds resume-email', since: NOW - 600_000 },
     { key: 'held/other', summary: 'quota holds other', since: NOW - 600_000 },
   ],
@@ -76,7 +76,7 @@ describe('the summary', () => {
     expect(renderSummary(DATA, 120, false)).toBe(`▲ resume-email is held: quota.  up 1m35s
   12,345 delivered   12 failed
   sources   2 ok, 1 off
-  active    Plan 9f3c2a of policy p waits for approval  2m ago
+  active    Plan 9f3c2a of policy p pending approval  2m ago
   active    quota holds resume-email  10m ago
             and 1 more
   policy    resume-billing [enforce] acted 10s ago (9 matched, 3 acted on), next in 20s
@@ -84,7 +84,7 @@ describe('the summary', () => {
   policy    resume-onboarding [audit] has not run
   campaign  resume-billing step 1 halted for 25m, 0 of 3 verified  https://a.example/order
   campaign  resume-billing step 4 settling for 1m20s, 13 of 13 verified  https://a.example/invoice
-  campaign  resume-billing step 1 ready, nothing judged yet  https://a.example/new
+  campaign  resume-billing step 1 ready, no results yet  https://a.example/new
   action    workflow-dlq.resume dlq-1: failed again, 9s ago by resume-billing
 `);
   });

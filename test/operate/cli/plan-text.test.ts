@@ -197,14 +197,14 @@ test('lists the deferred entries where it sends nothing now, with a command to e
   const stopped = { guard: 'destination', reason: '0.00 of 40' };
   const deferred = [run(1), run(2)];
   const held = text({ state: 'held', stopped, chosen: [], deferred, matched: 60, backlog: 60 });
-  expect(held).toContain('\n   Deferred; none of them is sent now:\n   dlqId ');
+  expect(held).toContain('\n   Waiting; none is in this run:\n   dlqId ');
   expect(held).toContain('\n   … and 58 more\n');
   expect(held).toContain('\nOne entry: opsd explain dlq-8812-01\n');
 });
 
 test('says when a run would not act, and shows no command that would be rejected', () => {
   const audit = text({ effectiveMode: 'audit' });
-  expect(audit).toContain('\nMode      audit (written as enforce): a run would not act\n');
+  expect(audit).toContain('\nMode      audit (configured as enforce): a run would not act\n');
   expect(audit).not.toContain('opsd apply');
   const approve = text({ mode: 'approve', effectiveMode: 'approve' });
   expect(approve).toContain('\nMode      approve: a run would wait for approval\n');

@@ -137,10 +137,10 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
   test.each([
     [['p', '--set', 'limits.maxPerHour=1'], 'they need --once'],
     [['p', '--reason', 'x'], 'they need --once'],
-    [['p', '--once', '--reason', 'x'], '--once needs --set LIMIT=VALUE'],
-    [['p', '--once', '--set', 'limits.maxPerHour=1'], '--once needs --reason TEXT'],
-    [['--once', '--set', 'limits.maxPerHour=1', '--reason', 'x'], '--once is for one policy'],
-    [['p', '--once', '--set', 'limits.maxPerHour', '--reason', 'x'], '--set takes LIMIT=VALUE'],
+    [['p', '--once', '--reason', 'x'], '--once requires --set LIMIT=VALUE'],
+    [['p', '--once', '--set', 'limits.maxPerHour=1'], '--once requires --reason TEXT'],
+    [['--once', '--set', 'limits.maxPerHour=1', '--reason', 'x'], '--once requires exactly one policy'],
+    [['p', '--once', '--set', 'limits.maxPerHour', '--reason', 'x'], '--set must be LIMIT=VALUE'],
     [['p', '--once', '--set', 'a=1', '--set', 'a=2', '--reason', 'x'], '--set a is given twice'],
   ])('rejects %j', async (args, message) => {
     const { code, stderr } = await opsd(['plan', ...args, '--socket', 'nowhere']);
@@ -180,7 +180,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toBe(
-      'opsd: the daemon refused: There is no policy named resume-biling. Policies: resume-billing.\n',
+      'opsd: the daemon rejected the request: There is no policy named resume-biling. Policies: resume-billing.\n',
     );
   });
 
@@ -203,7 +203,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     const { code, stderr } = await opsd(['plan', 'p', '--config', config]);
     expect(code).toBe(1);
     expect(stderr).toContain(`${config}:1:1:`);
-    expect(stderr).toContain('can be named by its socket, beside its store: --socket PATH');
+    expect(stderr).toContain('name a running daemon by its socket, next to its store: --socket PATH');
   });
 });
 
@@ -213,7 +213,7 @@ describe('without a daemon', () => {
     const { code, stderr } = await opsd(['plan', 'p', '--socket', socket]);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `opsd: no daemon listens on ${socket}. Start the daemon, or name its configuration with --config or its socket with --socket.\n`,
+      `opsd: no daemon listens on ${socket}. Start the daemon, or set its configuration with --config or its socket with --socket.\n`,
     );
   });
 
@@ -229,9 +229,9 @@ describe('without a daemon', () => {
   }
 
   test.each([
-    ['no JSON', 'hello', 'is not opsd: it did not answer with JSON'],
-    ['no plan', '{"ok": true}', 'did not answer with a plan'],
-    ['half a plan', '{"state": "changes"}', 'did not answer with a plan'],
+    ['no JSON', 'hello', 'is not opsd: its response is not JSON'],
+    ['no plan', '{"ok": true}', 'did not respond with a plan'],
+    ['half a plan', '{"state": "changes"}', 'did not respond with a plan'],
     ['a list', '[]', 'is not opsd'],
   ])('but a server that responds with %s', async (_what, body, message) => {
     const { path } = await impostor((_request, response) => void response.end(body));
@@ -244,7 +244,7 @@ describe('without a daemon', () => {
     const { path } = await impostor((request) => void request.socket.destroy());
     const { code, stderr } = await opsd(['plan', 'p', '--socket', path]);
     expect(code).toBe(1);
-    expect(stderr).toContain(`the daemon on ${path} did not answer`);
+    expect(stderr).toContain(`the daemon on ${path} did not respond`);
   });
 
   test('that this user can reach', async () => {
@@ -252,7 +252,7 @@ describe('without a daemon', () => {
     await opsd(['plan', 'p', '--socket', path]);
     chmodSync(path, 0);
     const refused = await unprivileged(() => opsd(['plan', 'p', '--socket', path]));
-    expect(refused.stderr).toContain('run the command as the user of the daemon');
+    expect(refused.stderr).toContain('run the command as the daemon’s user');
   });
 
   test('that responds in time: Ctrl-C ends the wait', async () => {

@@ -127,21 +127,21 @@ describe('opsd audit', () => {
     await named.serve();
     const verified = await opsd(['audit', 'verify', '--socket', `${named.path}.sock`], { env });
     expect(verified).toMatchObject({ code: 0, stderr: '' });
-    expect(verified.stdout).toContain(`${named.auditPath} is whole`);
+    expect(verified.stdout).toContain(`${named.auditPath} is intact`);
     expect(verified.stdout).toContain('the head of the running daemon');
     expect(await opsd(['audit', '--socket', '/run/forwarded'], { env })).toMatchObject({
       code: 64,
-      stderr: expect.stringContaining('its store is not known; give --config or --file') as string,
+      stderr: expect.stringContaining('its store is unknown; add --config or --file') as string,
     });
   });
 
   test.each([
-    [['audit', '--since', 'yesterday'], 64, "--since takes 24h or 2026-11-21T10:00:00Z, not 'yesterday'"],
-    [['audit', 'verfy'], 64, "audit takes verify or nothing, not 'verfy'"],
-    [['audit', 'verify', '--head', '12'], 64, '--head takes the number of a record and its hash'],
-    [['audit', '-o', 'xml'], 64, '--output takes table, json, yaml'],
-    [['audit'], 1, 'cannot be read (ENOENT): the daemon makes it when it starts'],
-  ])('%j is rejected', async (argv, code, message) => {
+    [['audit', '--since', 'yesterday'], 64, "--since must be such as 24h or 2026-11-21T10:00:00Z, not 'yesterday'"],
+    [['audit', 'verfy'], 64, "the operand of audit must be verify or absent, not 'verfy'"],
+    [['audit', 'verify', '--head', '12'], 64, '--head must be the number of a record and its hash'],
+    [['audit', '-o', 'xml'], 64, '--output must be one of table, json, yaml'],
+    [['audit'], 1, 'cannot be read (ENOENT): the daemon creates it at its start'],
+  ])('%j is refused', async (argv, code, message) => {
     const result = await opsd([...argv, ...installed().args]);
     expect(result.stderr).toContain(message);
     expect(result).toMatchObject({ code, stdout: '' });
@@ -168,7 +168,7 @@ describe('opsd audit verify', () => {
     expect(cut.code).toBe(3);
     expect(await opsd(['audit', 'verify', '--after', head, ...args])).toMatchObject({ code: 0, stderr: '' });
     expect((await opsd(['audit', 'verify', '--after', '12', ...args])).stderr).toContain(
-      '--after takes the number of a record and its hash',
+      '--after must be the number of a record and its hash',
     );
   });
 
@@ -178,15 +178,15 @@ describe('opsd audit verify', () => {
     close();
     const offline = await opsd(['audit', 'verify', ...args]);
     expect(offline.stdout).toMatch(
-      /is whole: 3 records, head 3:[0-9a-f]{64}\n.*the head in the store, as no daemon runs/,
+      /is intact: 3 records, head 3:[0-9a-f]{64}\n.*the head in the store \(no daemon is running\)/,
     );
     expect(offline.code).toBe(0);
     await serve();
     const online = await opsd(['audit', 'verify', ...args]);
-    expect(online.stdout).toMatch(/is whole: 4 records.*\n.*the head of the running daemon/);
+    expect(online.stdout).toMatch(/is intact: 4 records.*\n.*the head of the running daemon/);
     const head = /head (\S+)/.exec(offline.stdout)![1]!;
     const given = await opsd(['audit', 'verify', '--file', auditPath, '--head', head]);
-    expect(given).toMatchObject({ code: 0, stdout: expect.stringContaining('against --head') as string });
+    expect(given).toMatchObject({ code: 0, stdout: expect.stringContaining('with --head') as string });
   });
 
   test('names the first bad line, and ends with 3', async () => {
@@ -201,7 +201,9 @@ describe('opsd audit verify', () => {
     rmSync(auditPath);
     const missing = await opsd(['audit', 'verify', ...args]);
     expect(missing).toMatchObject({ code: 3, stderr: '' });
-    expect(missing.stdout).toContain('is missing. It had 3 records by the head in the store, as no daemon runs.');
+    expect(missing.stdout).toContain(
+      'is missing. It had 3 records according to the head in the store (no daemon is running).',
+    );
     writeFileSync(auditPath, text.split('\n').slice(0, 2).join('\n') + '\n');
     const cut = await opsd(['audit', 'verify', ...args]);
     expect(cut.code).toBe(3);
@@ -231,7 +233,7 @@ describe('opsd state', () => {
     close();
     const restored = await opsd(['state', 'restore', copy, ...args]);
     expect(restored.code).toBe(0);
-    expect(restored.stdout).toContain(`The store that was there is ${path}.before-restore-20261118T103000Z.`);
+    expect(restored.stdout).toContain(`The previous store is ${path}.before-restore-20261118T103000Z.`);
     expect(existsSync(`${path}.before-restore-20261118T103000Z`)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.includes('restoring') || name.includes('.part'))).toEqual([]);
 
@@ -240,7 +242,7 @@ describe('opsd state', () => {
     const other = installed();
     await other.serve();
     const nothing = await opsd(['state', 'adopt', '--reason', 'x', ...other.args]);
-    expect(nothing.stdout).toBe('Nothing was to be adopted.\n');
+    expect(nothing.stdout).toBe('The store needs no adoption.\n');
   });
 
   test('adopts through the daemon, for a reason', async () => {
@@ -251,7 +253,7 @@ describe('opsd state', () => {
     await opsd(['state', 'restore', join(folder, 'copy.db'), ...args]);
     await serve();
     const adopted = await opsd(['state', 'adopt', '--reason', 'compared', ...args]);
-    expect(adopted.stdout).toMatch(/^Adopted, although the store was restored from a copy/);
+    expect(adopted.stdout).toMatch(/^Adopted. The store was not trusted: the store was restored from a copy/);
     const shown = await opsd(['audit', ...args, '-o', 'jsonl']);
     expect(shown.stdout.trimEnd().split('\n').at(-1)).toContain('"reason":"compared"');
   });
@@ -291,12 +293,12 @@ describe('opsd state', () => {
 
   test.each([
     [['state'], 'state needs backup FILE | restore FILE | adopt'],
-    [['state', 'bakcup', 'x'], "state takes backup FILE, restore FILE or adopt, not 'bakcup'"],
+    [['state', 'bakcup', 'x'], "the operands of state must be backup FILE, restore FILE or adopt, not 'bakcup'"],
     [['state', 'backup'], 'state backup needs FILE'],
-    [['state', 'adopt'], '--reason is needed: why may this store act?'],
+    [['state', 'adopt'], '--reason is required: why may this store act?'],
     [['state', 'adopt', 'x', '--reason', 'y'], "state adopt does not take 'x'"],
-    [['state', 'restore', 'x', '--socket', 's'], 'state restore works on the file, not on a daemon'],
-  ])('%j is rejected', async (argv, message) => {
+    [['state', 'restore', 'x', '--socket', 's'], 'state restore works on the file, not on a daemon; remove --socket'],
+  ])('%j is refused', async (argv, message) => {
     const { code, stderr } = await opsd(argv);
     expect(stderr).toContain(message);
     expect(code).toBe(64);

@@ -124,7 +124,7 @@ describe('opsd test', () => {
     expect(code).toBe(1);
     expect(stderr).toContain(place);
     expect(stderr).toContain(help);
-    expect(stdout).toContain('the file cannot be used');
+    expect(stdout).toContain('the file is invalid');
   });
 
   test('reports errors in the policies too, each in its file', async () => {
@@ -142,7 +142,7 @@ describe('opsd test', () => {
     writeFileSync(join(folder, 'good.yaml'), `${POLICY}tests: [{ name: x, steps: [{ plan: resume }] }]\n`);
     const { code, stdout } = await opsd(['test', join(folder, 'missing.yaml'), join(folder, 'good.yaml')]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/FAILED {2}the file cannot be used[^]*SUCCESS {2}1 test/);
+    expect(stdout).toMatch(/FAILED {2}the file is invalid[^]*SUCCESS {2}1 test/);
   });
 
   test('needs a file', async () => {

@@ -93,7 +93,7 @@ describe('trace show', () => {
     expect(code).toBe(0);
     expect(stdout).toBe(`trace ${TRACE_ID}
 message msg_1 of account production, created 2026-11-18T10:00:00.000Z
-not sent: outside the sampled share, and neither failed nor slow
+not sent: not sampled, and neither failed nor slow
 
 deliver hooks.example           11.5 s  delivered, 2 attempts
 ├─ wait (queue)          +0 ms   20 ms
@@ -162,9 +162,9 @@ workflow run: trace 6043134f7ae24cd16525f9c1b4cffec1
     expect(stdout).toContain('delivered, 2 attempts');
   });
 
-  test('reports that the log has one entry a message', async () => {
+  test('says that the log has one entry for each message', async () => {
     const { stdout } = await opsd(['trace', 'show', 'msg_1', '-c', await logOf([row(9, 'DELIVERED')])]);
-    expect(stdout).toContain('the log has one entry a message');
+    expect(stdout).toContain('the log has one entry for each message');
   });
 
   test('fails clearly for a message that is not in the log, and a service that does not respond', async () => {

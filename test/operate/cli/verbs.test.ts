@@ -93,7 +93,7 @@ describe.each([
     const { deps, asked } = willing();
     const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: [answer] });
     expect(done).toMatchObject({ code: 1, stdout: '' });
-    expect(done.stderr).toContain('opsd: nothing was done\n');
+    expect(done.stderr).toContain('opsd: not confirmed; nothing was done\n');
     expect(asked).toEqual([]);
   });
 
@@ -102,7 +102,7 @@ describe.each([
     const command = [verb, '9f3c2a', '--reason', 'looked', '--socket', await socketOf(deps)];
     const refused = await opsd(command);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('no terminal to ask on, and nothing was done');
+    expect(refused.stderr).toContain('confirmation needs a terminal; nothing was done');
     expect(asked).toEqual([]);
     expect((await opsd([...command, '--yes'])).code).toBe(0);
     expect(asked).toEqual([[verb, '9f3c2a', { ...person, reason: 'looked' }]]);
@@ -113,7 +113,7 @@ describe.each([
     const { code, stderr } = await opsd([verb, 'abc', '--yes', '--socket', socket]);
     expect(code).toBe(1);
     const command = `opsd plan POLICY --socket ${socket}`;
-    expect(stderr).toBe(`opsd: the daemon refused: There is no plan abc. \`${command}\` makes one.\n`);
+    expect(stderr).toBe(`opsd: the daemon rejected the request: Plan abc does not exist. \`${command}\` makes one.\n`);
   });
 });
 
@@ -121,7 +121,7 @@ test.each([
   ['apply', 'applied', 'was applied already; `plan resume-billing` makes a new one'],
   ['approve', 'applied', 'was applied already; `plan resume-billing` makes a new one'],
   ['approve', 'approved', 'was approved already; `plan resume-billing` makes a new one'],
-  ['approve', 'draft', 'does not wait for approval; `apply 9f3c2a` does it'],
+  ['approve', 'draft', 'is not pending approval; `apply 9f3c2a` applies it'],
   ['reject', 'rejected', 'was rejected already; `plan resume-billing` makes a new one'],
   ['apply', 'expired', 'has expired; `plan resume-billing` makes a new one'],
 ] as const)(
@@ -136,7 +136,7 @@ test.each([
   },
 );
 
-test('a command in a text of the daemon runs as printed, in any place', async () => {
+test('a command in a text of daemon running as it is printed, wherever it stands', async () => {
   const { deps } = willing();
   const socket = await socketOf({
     ...deps,
@@ -147,7 +147,9 @@ test('a command in a text of the daemon runs as printed, in any place', async ()
   });
   const { stderr } = await opsd(['approve', '9f3c2a', '--yes', '--socket', socket], { env: CHECKOUT });
   const own = (words: string): string => `\`npm run --silent opsd -- ${words} --socket ${socket}\``;
-  expect(stderr).toContain(`the daemon refused: It expired. ${own('plan a')} or ${own('plan b')} makes one.\n`);
+  expect(stderr).toContain(
+    `the daemon rejected the request: It expired. ${own('plan a')} or ${own('plan b')} makes one.\n`,
+  );
 });
 
 describe('opsd apply', () => {
@@ -155,7 +157,9 @@ describe('opsd apply', () => {
     const held = plan({ state: 'held', chosen: [], stopped: { guard: 'min_interval', reason: 'too soon' } });
     const { deps, asked } = willing('acted', storedPlan({ plan: held }));
     const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
-    expect(done.stderr).toMatch(/The guards allowed none of its \d+ acts? \(min_interval\)\. Try again, .*\? \[y\/N\]/);
+    expect(done.stderr).toMatch(
+      /The guards allowed none of its \d+ actions? \(min_interval\)\. Check again .*\? \[y\/N\]/,
+    );
     expect(done.stderr).not.toContain('resume 0 runs');
     expect(asked).toHaveLength(1);
   });
@@ -167,18 +171,21 @@ describe('opsd apply', () => {
     );
     const done = await opsd(['apply', '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
     expect(done.code).toBe(1);
-    expect(done.stderr).toContain('opsd: plan 9f3c2a holds no act: there is nothing to apply\n');
+    expect(done.stderr).toContain('opsd: plan 9f3c2a has no action, so there is nothing to apply\n');
     expect(asked).toEqual([]);
   });
 
   test.each([
-    [{}, 'Do it: resume 1 run of production; 182 more are left for later runs? [y/N] '],
+    [{}, 'Apply: resume 1 run of production; 182 more are left for later runs? [y/N] '],
     [
       { effectiveMode: 'approve' },
-      'left for later runs; this also allows later runs all 2 acts that were shown? [y/N] ',
+      'left for later runs; this also approves all 2 actions of the plan for later runs? [y/N] ',
     ],
-    [{ needsApproval: { guard: 'tripwire', reason: 'x' } }, 'this also allows later runs all 2 acts that were shown?'],
-  ] as const)('asks for everything that it allows: %j', async (overrides, question) => {
+    [
+      { needsApproval: { guard: 'tripwire', reason: 'x' } },
+      'this also approves all 2 actions of the plan for later runs?',
+    ],
+  ] as const)('asks for all that it allows: %j', async (overrides, question) => {
     const stored = storedPlan({ plan: plan(overrides) });
     const { deps } = willing();
     const socket = await socketOf({ ...deps, ledger: ledger({ storedPlan: () => stored }) });
@@ -246,7 +253,7 @@ describe('opsd pause', () => {
     const done = await opsd(['pause', '--reason', 'odd', '--config', file], { env });
     expect(done.code, done.stderr).toBe(0);
     expect(done.stderr).toContain(`${file}:`);
-    expect(done.stderr).toContain(`the daemon at ${join(folder, 'opsd.db.sock')} is asked all the same.`);
+    expect(done.stderr).toContain(`the daemon at ${join(folder, 'opsd.db.sock')} anyway.`);
     expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
   });
 
@@ -260,7 +267,7 @@ describe('opsd pause', () => {
     const { args, env } = named(join(folder, 'opsd.yml'));
     const { code, stderr } = await opsd(['pause', '--reason', 'odd', ...args], { env });
     expect(code).toBe(1);
-    expect(stderr).toContain('help: no daemon was asked; name the one that runs by its socket');
+    expect(stderr).toContain('help: no request was sent; name the running daemon by its socket');
     expect(asked).toEqual([]);
   });
 
@@ -284,7 +291,7 @@ describe('opsd pause', () => {
   test('needs a reason', async () => {
     const { code, stderr } = await opsd(['pause', '--socket', 'nowhere']);
     expect(code).toBe(64);
-    expect(stderr).toContain('--reason is needed: why is it stopped?');
+    expect(stderr).toContain('--reason is required: why are you pausing?');
   });
 });
 
@@ -294,7 +301,9 @@ describe('opsd unpause', () => {
     const command = ['unpause', '--reason', 'spoke to the service', '--socket', await socketOf(deps)];
     const done = await opsd(command, { answers: ['yes'] });
     expect(done).toMatchObject({ code: 0, stdout: 'Lifted 1 pause or halt.\n' });
-    expect(done.stderr).toContain('engine is paused since 2026-11-18T10:29Z by oncall: odd\nMay it act again? [y/N] ');
+    expect(done.stderr).toContain(
+      'engine has been paused since 2026-11-18T10:29Z by oncall: odd\nResume actions? [y/N] ',
+    );
     expect((await opsd(command)).code).toBe(1);
     expect(asked).toEqual([['unpause', { reason: 'spoke to the service', by: 'local' }]]);
   });
@@ -303,14 +312,14 @@ describe('opsd unpause', () => {
     const { deps, asked } = willing();
     const socket = await socketOf(deps);
     const done = await opsd(['unpause', '--policy', 'resume-billing', '--reason', 'x', '--yes', '--socket', socket]);
-    expect(done.stderr).toBe('every halted group of resume-billing begins again with one entry\n');
+    expect(done.stderr).toBe('every halted group of resume-billing restarts with one entry\n');
     expect(asked).toEqual([['unpause', { reason: 'x', by: 'local', policy: 'resume-billing' }]]);
   });
 
   test.each([
-    [['unpause'], '--reason is needed'],
-    [['unpause', '--reason', 'x', '--group', 'g'], '--group needs the --policy'],
-  ])('rejects %j', async (command, message) => {
+    [['unpause'], '--reason is required'],
+    [['unpause', '--reason', 'x', '--group', 'g'], '--group requires --policy'],
+  ])('refuses %j', async (command, message) => {
     const { code, stderr } = await opsd([...command, '--socket', 'nowhere']);
     expect(code).toBe(64);
     expect(stderr).toContain(message);
@@ -323,8 +332,8 @@ test('opsd explain shows why policies deny an entry, and the actions on it', asy
   expect(code).toBe(0);
   expect(stdout).toBe(`dlq-8812
 entry dlq-8812, run wfr_8 of account production, in the workflow DLQ
-  resume-billing  leaves it out: attempts, 3 of 3  (opsd.yaml:9)
-  other           finds it in no DLQ now  (opsd.yaml:20)
+  resume-billing  denies it: attempts, 3 of 3  (opsd.yaml:9)
+  other           does not find it in a DLQ  (opsd.yaml:20)
 
 TIME                  POLICY          ACTION               TARGET    OUTCOME       DETAIL
 2026-11-18 10:29:00Z  resume-billing  workflow-dlq.resume  dlq-8812  failed again  new run wfr_9; failed again
@@ -369,12 +378,12 @@ describe('over an address', () => {
 
   test.each([
     [['--url', 'ftp://x'], 'must begin with http:// or https://'],
-    [['--url', 'http://user:pass@x'], 'no credentials in the URL'],
+    [['--url', 'http://user:pass@x'], 'must not have credentials'],
     [['--url', 'http://x', '--socket', 's'], 'name two daemons'],
-    [['--socket', 's', '--token-file', 'f'], '--token-file goes with --url'],
-    [['--socket', 's', '--ca-file', 'f'], '--ca-file goes with --url'],
+    [['--socket', 's', '--token-file', 'f'], '--token-file requires --url'],
+    [['--socket', 's', '--ca-file', 'f'], '--ca-file requires --url'],
     [['--url', 'http://x', '--token-file', 'a', '--user-file', 'b'], 'name two callers'],
-    [['--url', 'http://x', '--ca-file', 'f'], '--ca-file goes with https://'],
+    [['--url', 'http://x', '--ca-file', 'f'], '--ca-file requires an address with https://'],
     [['--url', 'https://x', '--cert-file', '/dev/null'], 'needs both --cert-file and --key-file'],
   ])('rejects %j', async (options, message) => {
     const { code, stderr } = await opsd(['pause', '--reason', 'x', ...options]);
@@ -425,12 +434,12 @@ describe('over an address', () => {
       await opsd(['pause', '--reason', 'odd', '--url', address.replace('https:', 'http:')]),
     ];
     expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
-      [1, expect.stringContaining('nobody known here has signed the certificate')],
-      [1, expect.stringContaining('did not answer')],
-      [1, expect.stringContaining('not known here')],
-      [1, expect.stringContaining('does not hold user:password')],
+      [1, expect.stringContaining('has no trusted issuer')],
+      [1, expect.stringContaining('did not respond')],
+      [1, expect.stringContaining('The user or the password is wrong')],
+      [1, expect.stringContaining('does not contain user:password')],
       [1, expect.stringContaining('cannot be read (ENOENT)')],
-      [1, expect.stringContaining('Where it speaks TLS, the address begins with https://.')],
+      [1, expect.stringContaining('If it uses TLS, use an address with https://.')],
     ]);
     expect(JSON.stringify([done, refused])).not.toContain(TOKEN);
     expect(JSON.stringify([done, refused])).not.toContain(
@@ -443,12 +452,14 @@ describe('over an address', () => {
     const { code, stderr } = await opsd(['pause', '--reason', 'x', '--url', address.replace('http:', 'https:')]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^opsd: the daemon on .* did not answer: it speaks no TLS; the address begins with http:\/\/\.\n$/,
+      /^opsd: the daemon on .* did not respond: it does not use TLS; use an address with http:\/\/\.\n$/,
     );
   });
 
   test('where nothing listens reports it', async () => {
     const { stderr } = await opsd(['pause', '--reason', 'x', '--url', 'http://127.0.0.1:1']);
-    expect(stderr).toContain('opsd: no daemon listens on http://127.0.0.1:1. Is it the address of server.listen');
+    expect(stderr).toContain(
+      'opsd: no daemon listens on http://127.0.0.1:1. Check that it is the address of server.listen',
+    );
   });
 });

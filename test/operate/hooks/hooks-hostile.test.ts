@@ -174,7 +174,7 @@ describe('rejected callers', () => {
   ])('%s is not a hook', async (path) => {
     const { post, said } = await hookWorld();
     const answer = await post(path, '{}', { token: AM_TOKEN });
-    expect(answer).toMatchObject({ status: 404, text: 'There is no hook here.\n' });
+    expect(answer).toMatchObject({ status: 404, text: 'No hook at this path.\n' });
     expect(said).toEqual([{ type: 'hook.answered', hook: 'other', code: 404 }]);
   });
 

@@ -139,7 +139,7 @@ describe('alerts', () => {
 });
 
 describe('callbacks', () => {
-  test('about a permanent failure add a dead letter, without bodies, headers, or secrets of its URL', async () => {
+  test('that a message failed permanently add a dead letter, without bodies, headers, or secrets of its URL', async () => {
     const { callback, letters } = await hookWorld();
     expect(await callback(failureCallback())).toMatchObject({ status: 202, text: 'stored\n' });
     expect(letters).toEqual([

@@ -152,7 +152,7 @@ describe('a flood of wrong passwords', () => {
   });
 });
 
-test('a thread that ends is no result, and the next comparison has another', async () => {
+test('a thread that ends is no response, and the next comparison has another', async () => {
   const { asked, passwords } = heldComparer();
   const lost = passwords.isRight(ALICE, users).catch((error: unknown) => error);
   await turns();

@@ -49,7 +49,7 @@ describe('the listener of the probes', () => {
     async (path) => {
       const address = await probing(world());
       const { status, text } = await ask(address, path);
-      expect([status, text]).toEqual([404, 'Here is nothing but /-/healthy /-/ready\n']);
+      expect([status, text]).toEqual([404, 'Not found. Available paths: /-/healthy /-/ready\n']);
     },
   );
 

@@ -125,7 +125,7 @@ describe('reading', () => {
     const posted = await ask(address, path, { method: 'POST', body: 'x' });
     expect(posted.status).toBe(405);
     expect(posted.headers['allow']).toBe('GET, HEAD');
-    expect(posted.text).toContain(`${path} takes GET, HEAD, not POST.`);
+    expect(posted.text).toContain(`${path} accepts GET, HEAD, not POST.`);
   });
 
   test('an unknown path lists the known ones', async () => {
@@ -133,12 +133,12 @@ describe('reading', () => {
     const page = await ask(address, '/metric');
     expect(page.status).toBe(404);
     expect(page.headers['content-type']).toBe('text/plain; charset=utf-8');
-    expect(page.text).toContain('There is nothing at /metric. There is: / /metrics /-/healthy');
+    expect(page.text).toContain('Not found: /metric. Available paths: / /metrics /-/healthy');
 
     const api = await ask(address, '/api/v1/nothing?x=1');
     expect(api.status).toBe(404);
     expect(JSON.parse(api.text)).toEqual({
-      error: { code: 'not_found', message: expect.stringContaining('There is nothing at /api/v1/nothing.') as string },
+      error: { code: 'not_found', message: expect.stringContaining('Not found: /api/v1/nothing.') as string },
     });
   });
 
@@ -195,7 +195,7 @@ describe('/metrics', () => {
     const { address } = await serving(deps);
     const answer = await ask(address, '/metrics');
     expect(answer.status).toBe(500);
-    expect(answer.text).toBe('The daemon could not answer this request; its log says why.\n');
+    expect(answer.text).toBe('The daemon could not answer this request. Its log has the reason.\n');
     expect(deps.log.join('')).toContain('collect() of x threw');
   });
 });
@@ -212,7 +212,7 @@ describe('the JSON API', () => {
       version: '0.1.0',
       startedAt: NOW - 3_600_000,
       healthy: true,
-      healthDetail: 'the scheduler turns',
+      healthDetail: 'the scheduler is running',
       ready: true,
       readyDetail: 'first round done',
       unknownOutcomes: 0,
@@ -221,16 +221,16 @@ describe('the JSON API', () => {
       pendingPlans: 0,
       verdict: {
         level: 'trouble',
-        sentence: 'production urlGroups is failing (forbidden): it never succeeded; and 1 more.',
+        sentence: 'production urlGroups is failing (forbidden): no success so far; and 1 more.',
         problems: [
           {
             level: 'trouble',
-            text: 'production urlGroups is failing (forbidden): it never succeeded',
+            text: 'production urlGroups is failing (forbidden): no success so far',
             anchor: 'source-production-urlGroups',
           },
           {
             level: 'attention',
-            text: 'resume-billing is written as enforce and runs as audit: engine.mode is audit',
+            text: 'resume-billing is configured as enforce and runs as audit: engine.mode is audit',
             anchor: 'policy-resume-billing',
           },
         ],
@@ -326,7 +326,7 @@ describe('the JSON API', () => {
 
   test.each(['0', '501', 'x', '1.5', ''])('limit=%s is rejected', async (limit) => {
     expect(await get(`/api/v1/actions?limit=${limit}`)).toEqual({
-      error: { code: 'bad_request', message: 'limit must be a whole number from 1 to 500.' },
+      error: { code: 'bad_request', message: 'limit must be an integer from 1 to 500.' },
     });
   });
 
@@ -484,7 +484,7 @@ describe('the page of active policies', () => {
     expect(markup).toContain('tripwire: 183 matched, at most 100');
     expect(markup).toContain('opsd approve 9f3c2a</code>');
     expect(markup).toContain('opsd reject 9f3c2a</code>');
-    expect(markup).toContain('2 acts');
+    expect(markup).toContain('2 actions');
   });
 
   test('shows campaigns by group: state, step, verified results, end', async () => {
@@ -511,10 +511,10 @@ describe('the page of active policies', () => {
       policies: () => [{ ...POLICY, campaigns: [campaign], held, pending, probationLeft: 2 }],
     });
     expect(markup).toContain('alert BillingDown and 2 more, for 2 min, runs when the hold by quota ends');
-    const told = ['at most 27', '13 of 16', 'the breaker closes', 'in 25 min', '3 of the last 3 failed'];
+    const told = ['at most 27', '13 of 16', 'the breaker is open', 'in 25 min', '3 of the last 3 failed'];
     for (const text of told) expect(markup).toContain(text);
     expect(markup).toContain('held for 10 min by quota');
-    expect(markup).toContain('on probation: 2 audit runs to go');
+    expect(markup).toContain('on probation: 2 more audit runs');
   });
 
   test('omits absent parts', async () => {
@@ -579,7 +579,7 @@ describe('the page', () => {
     const markup = await page(world());
     expect(markup).toContain('No collector is registered yet');
     expect(markup).toContain('No policy is configured');
-    expect(markup).toContain('Nothing has been done yet');
+    expect(markup).toContain('No actions so far');
     expect(markup).toContain('No account is configured');
   });
 
@@ -594,7 +594,7 @@ describe('the page', () => {
       'no vector index is configured',
       'Billing runs get more tries.',
       'policies/billing.yaml:3',
-      'written as enforce: engine.mode is audit',
+      'configured as enforce: engine.mode is audit',
       '209 matched, 27 acted on, 182 left',
       'in 60 s',
       'dlq-8812',
@@ -669,13 +669,13 @@ describe('log and statistics of an hour', () => {
       '1,000',
       '1,080',
       '+80 (+8.0 %)',
-      'they differ The hour before does not show the same.',
+      'they differ The previous hour does not show this difference.',
     ]);
     expect(cellsOf(markup, 'reconciliation-production-ERROR').slice(2)).toEqual([
       '2,000',
       '500',
       '−1,500 (−75.0 %)',
-      'they differ In the hour before, too: one of them did not serve what happened.',
+      'they differ The previous hour differs as well: one of them is incomplete.',
     ]);
     expect(cellsOf(markup, 'reconciliation-production-CANCELLED')[4]).toBe('+40');
     // The verdict at the top links to its row.
@@ -683,8 +683,8 @@ describe('log and statistics of an hour', () => {
     expect(markup).not.toContain('href="#reconciliation-production-DELIVERED"');
   });
 
-  test('name the requirement where nothing can be compared, and are absent where no statistics are read', async () => {
-    expect(await pageOf([])).toContain('Nothing can be compared yet.');
+  test('says what it takes where nothing can be compared, and nothing at all where no statistics are read', async () => {
+    expect(await pageOf([])).toContain('No comparison yet.');
     const server = await serving(world());
     expect((await ask(server.address, '/')).text).not.toContain('id="reconciliation"');
   });

@@ -50,7 +50,7 @@ describe('a TCP address', () => {
     const { address } = await serving(world());
     const port = Number(new URL(address).port);
     expect(await message(startServer(world(), { host: '127.0.0.1', port }))).toBe(
-      `cannot listen on 127.0.0.1:${port}: another program uses it. Stop that program, or give another address in server.listen; port 0 takes any free port.`,
+      `cannot listen on 127.0.0.1:${port}: another program uses it. Stop that program, or change the address in server.listen; port 0 selects any free port.`,
     );
   });
 
@@ -90,7 +90,7 @@ describe('a unix socket', () => {
     const path = join(tempDir(), 's');
     await serving(world(), { socketPath: path });
     expect(await message(startServer(world(), { socketPath: path }))).toBe(
-      `cannot listen on ${path}: another daemon answers there. Stop it, or give this one another storage.sqlite.path.`,
+      `cannot listen on ${path}: another daemon listens there. Stop it, or change storage.sqlite.path.`,
     );
     expect((await ask(path, '/-/healthy')).status).toBe(200);
   });
@@ -99,7 +99,7 @@ describe('a unix socket', () => {
     const path = join(tempDir(), 's');
     writeFileSync(path, 'precious');
     expect(await message(startServer(world(), { socketPath: path }))).toContain(
-      'a file that is no socket is in the way',
+      'the path is a file that is not a socket',
     );
     expect(statSync(path).size).toBe(8);
   });
@@ -109,7 +109,7 @@ describe('a unix socket', () => {
     mkdirSync(folder);
     const path = join(folder, 's');
     expect(await message(startServer(world(), { socketPath: path }))).toBe(
-      `cannot listen on ${path}: its path has ${path.length} bytes and a unix socket's may have 107. Choose a shorter storage.sqlite.path.`,
+      `cannot listen on ${path}: its path has ${path.length} bytes, but the maximum for a unix socket is 107. Choose a shorter storage.sqlite.path.`,
     );
   });
 
@@ -171,7 +171,7 @@ describe('clients', () => {
     const { address } = await serving(world());
     const answer = await ask(address, '/', { headers: { 'X-Long': 'x'.repeat(20_000) } });
     expect(answer.status).toBe(431);
-    expect(answer.text).toBe('Request headers may have 16384 bytes.\n');
+    expect(answer.text).toBe('Request headers must have at most 16384 bytes.\n');
   });
 
   test('without a Host header are rejected', async () => {

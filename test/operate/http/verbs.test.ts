@@ -199,28 +199,32 @@ describe('over the unix socket', () => {
 describe('bodies are read strictly', () => {
   test.each([
     ['plan', 'policy', 'The body must be JSON: {"policy": "NAME"'],
-    ['plan', '"x"', 'it is no object'],
-    ['plan', '[]', 'it is no object'],
+    ['plan', '"x"', 'the body is not an object'],
+    ['plan', '[]', 'the body is not an object'],
     ['plan', '{}', 'policy must be the name of a policy. The body must be: {"policy"'],
     ['plan', '{"policy": 1}', 'policy must be the name of a policy'],
     ['plan', '{"policy": ""}', 'policy must be the name of a policy'],
     ['plan', '{"policy": "p", "save": "yes"}', 'save must be true or false'],
-    ['plan', '{"policy": "p", "sav": true}', 'not known here: sav'],
-    ['plan', '{"policy": "p", "overrule": {"settings": {"limits.maxPerHour": "1"}}}', 'overrule.reason must be a text'],
+    ['plan', '{"policy": "p", "sav": true}', 'unknown keys: sav'],
+    [
+      'plan',
+      '{"policy": "p", "overrule": {"settings": {"limits.maxPerHour": "1"}}}',
+      'overrule.reason must be a string',
+    ],
     ['plan', '{"policy": "p", "overrule": {"settings": {}, "reason": "x"}}', 'overrule.settings must name a limit'],
     [
       'plan',
       '{"policy": "p", "overrule": {"settings": {"a": 1}, "reason": "x"}}',
-      'overrule.settings.a must be a text, numbers too',
+      'overrule.settings.a must be a string, numbers as well',
     ],
     ['apply', '{}', 'plan must be the id of a plan'],
-    ['approve', '{"plan": "x", "by": "somebody"}', 'not known here: by'],
+    ['approve', '{"plan": "x", "by": "somebody"}', 'unknown keys: by'],
     ['reject', '{"plan": null}', 'plan must be the id of a plan'],
     ['explain', '{"id": 7}', 'id must be a dlqId, or the id of a run'],
-    ['pause', '{}', 'reason must be a text'],
-    ['pause', '{"reason": "  "}', 'reason must say why'],
-    ['unpause', `{"reason": "${'x'.repeat(501)}"}`, 'reason may have 500 characters'],
-  ])('%s rejects %s', async (verb, body, message) => {
+    ['pause', '{}', 'reason must be a string'],
+    ['pause', '{"reason": "  "}', 'reason must not be empty'],
+    ['unpause', `{"reason": "${'x'.repeat(501)}"}`, 'reason must have at most 500 characters'],
+  ])('%s refuses %s', async (verb, body, message) => {
     const { deps, asked } = willing();
     const answer = await post(deps, `/api/v1/${verb}`, body);
     expect(answer.status).toBe(400);

@@ -44,7 +44,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
     ledger: ledger(),
     logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
     metrics: () => Promise.resolve(scrapeBody('# HELP a b\na 1\n')),
-    health: () => ({ healthy: true, detail: 'the scheduler turns' }),
+    health: () => ({ healthy: true, detail: 'the scheduler is running' }),
     readiness: () => ({ ready: true, detail: 'first round done' }),
     policies: () => [],
     accounts: [],
@@ -80,7 +80,7 @@ export function engine(overrides: Partial<Verbs> = {}): Verbs {
     code: 'unknown_policy',
     message: `There is no policy named ${policy}. Policies: resume-billing.`,
   });
-  const noPlan: Refusal = { ok: false, code: 'unknown_plan', message: 'There is no plan x.' };
+  const noPlan: Refusal = { ok: false, code: 'unknown_plan', message: 'Plan x.' };
   return {
     conditions: () => [],
     plan: (policy) => Promise.resolve(unknown(policy)),

@@ -291,7 +291,7 @@ describe('whoever tells', () => {
     broken.isBroken = true;
     tell({ key: 'paused/engine', severity: 'critical' });
     await came(sink, 1);
-    expect(said).toContainEqual({ type: 'store.failed', operation: 'save of notifications', message: 'disk full' });
+    expect(said).toContainEqual({ type: 'store.failed', operation: 'save notifications', message: 'disk full' });
     broken.isBroken = false;
     tell({ key: 'other' });
     await turn();
